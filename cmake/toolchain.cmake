@@ -1,0 +1,29 @@
+# Compiler flags, sanitizers, and the two tools that keep builds short: ccache and mold, both optional.
+find_program(TF_CCACHE ccache)
+if(TF_CCACHE)
+  # pch_defines,time_macros: ccache's documented needs for precompiled headers. The base directory and the
+  # unhashed working directory let every checkout and build folder share one cache.
+  set(tf_launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TF_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${tf_launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${tf_launcher})
+endif()
+
+find_program(TF_MOLD mold)
+if(TF_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+set(TF_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=")
+if(TF_SANITIZE)
+  add_compile_options(-fsanitize=${TF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TF_SANITIZE})
+endif()
+
+# Warnings are errors on our own code only: generated and third-party headers come in as SYSTEM.
+set(TF_WARNINGS -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports these falsely inside libstdc++ and intrusive references at -O2 and above.
+  list(APPEND TF_WARNINGS -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-array-bounds
+       -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object -Wno-use-after-free)
+endif()
