@@ -1,0 +1,229 @@
+#pragma once
+// Owns: the loop IR's statements and functions. Expressions are compiler/tensor/expr.h's. Nodes are
+// immutable. Does not know: schedules, targets, back ends.
+//
+// A function runs its body once. Loops run their variable over [min, min + extent), by default in order. A
+// parallel loop's iterations may run in any order on several threads and must not race. A vectorized loop
+// means the same as a serial one and is gone after the vectorize pass; an unrolled one after the unroll pass.
+// Grid and thread loops map to a GPU's launch. An allocation exists while its body runs and starts undefined.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/tensor/expr.h"
+#include "compiler/tensor/workload.h"
+
+namespace tf::ir {
+
+using tensor::as;
+using tensor::as_int;
+using tensor::Binary;
+using tensor::BinaryOp;
+using tensor::Broadcast;
+using tensor::Buffer;
+using tensor::BufferNode;
+using tensor::Call;
+using tensor::Cast;
+using tensor::Element;
+using tensor::Expr;
+using tensor::ExprKind;
+using tensor::FloatImm;
+using tensor::IntImm;
+using tensor::Intrinsic;
+using tensor::Layout;
+using tensor::Load;
+using tensor::Ramp;
+using tensor::Scope;
+using tensor::Select;
+using tensor::Type;
+using tensor::Unary;
+using tensor::UnaryOp;
+using tensor::Var;
+using tensor::VarNode;
+
+#define TF_STMT_KINDS(X) X(For) X(Seq) X(Store) X(If) X(Let) X(Allocate) X(Barrier) X(AsyncCopy) X(AsyncWait)
+
+enum class StmtKind : uint8_t {
+#define TF_KIND(name) k##name,
+  TF_STMT_KINDS(TF_KIND)
+#undef TF_KIND
+};
+
+class StmtNode : public RefCounted {
+ public:
+  StmtKind kind() const { return kind_; }
+
+ protected:
+  explicit StmtNode(StmtKind kind) : kind_(kind) {}
+
+ private:
+  StmtKind kind_;
+};
+
+using Stmt = Ref<StmtNode>;
+
+template <typename T>
+const T* as(const Stmt& stmt) {
+  return stmt && stmt->kind() == T::kKind ? static_cast<const T*>(stmt.get()) : nullptr;
+}
+
+enum class ForKind : uint8_t {
+  kSerial,
+  kParallel,
+  kVectorized,
+  kUnrolled,
+  kGridX,
+  kGridY,
+  kGridZ,
+  kThreadX,
+  kThreadY,
+  kThreadZ
+};
+
+struct For final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kFor;
+  For(Var v, Expr m, Expr e, ForKind k, Stmt b)
+      : StmtNode(kKind),
+        var(std::move(v)),
+        min(std::move(m)),
+        extent(std::move(e)),
+        for_kind(k),
+        body(std::move(b)) {}
+  const Var var;
+  const Expr min, extent;
+  const ForKind for_kind;
+  const Stmt body;
+};
+
+struct Seq final : StmtNode {  // may be empty: a statement that does nothing
+  static constexpr StmtKind kKind = StmtKind::kSeq;
+  explicit Seq(std::vector<Stmt> s) : StmtNode(kKind), stmts(std::move(s)) {}
+  const std::vector<Stmt> stmts;
+};
+
+// buffer[indices] = value, in lanes where the predicate holds. Indices are logical until flattening, after
+// which there is one physical element offset. Vector stores to overlapping lanes write in lane order.
+struct Store final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kStore;
+  Store(Buffer b, std::vector<Expr> i, Expr v, Expr p = nullptr)
+      : StmtNode(kKind),
+        buffer(std::move(b)),
+        indices(std::move(i)),
+        value(std::move(v)),
+        predicate(std::move(p)) {}
+  const Buffer buffer;
+  const std::vector<Expr> indices;
+  const Expr value;
+  const Expr predicate;  // null: always
+};
+
+struct If final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kIf;
+  If(Expr c, Stmt t, Stmt e = nullptr)
+      : StmtNode(kKind), condition(std::move(c)), then_body(std::move(t)), else_body(std::move(e)) {}
+  const Expr condition;  // a scalar
+  const Stmt then_body;
+  const Stmt else_body;  // may be null
+};
+
+struct Let final : StmtNode {  // names a value for its body
+  static constexpr StmtKind kKind = StmtKind::kLet;
+  Let(Var v, Expr x, Stmt b) : StmtNode(kKind), var(std::move(v)), value(std::move(x)), body(std::move(b)) {}
+  const Var var;
+  const Expr value;
+  const Stmt body;
+};
+
+struct Allocate final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kAllocate;
+  Allocate(Buffer b, Stmt s) : StmtNode(kKind), buffer(std::move(b)), body(std::move(s)) {}
+  const Buffer buffer;
+  const Stmt body;
+};
+
+struct Barrier final : StmtNode {  // of one thread block; all memory it wrote is visible after it
+  static constexpr StmtKind kKind = StmtKind::kBarrier;
+  Barrier() : StmtNode(kKind) {}
+};
+
+// Starts copying `elements` consecutive elements from global into shared memory; AsyncWait(n) waits until at
+// most n groups of copies are in flight. In the interpreter a copy takes effect at once.
+struct AsyncCopy final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kAsyncCopy;
+  AsyncCopy(Buffer t, std::vector<Expr> ti, Buffer s, std::vector<Expr> si, int64_t n)
+      : StmtNode(kKind),
+        target(std::move(t)),
+        target_indices(std::move(ti)),
+        source(std::move(s)),
+        source_indices(std::move(si)),
+        elements(n) {}
+  const Buffer target;
+  const std::vector<Expr> target_indices;
+  const Buffer source;
+  const std::vector<Expr> source_indices;
+  const int64_t elements;
+};
+
+struct AsyncWait final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kAsyncWait;
+  explicit AsyncWait(int groups) : StmtNode(kKind), groups_in_flight(groups) {}
+  const int groups_in_flight;
+};
+
+// A kernel: parameters in call order (inputs, constants as the workload lists them, then outputs).
+struct Function {
+  std::string name;
+  std::vector<Var> dims;  // named dimensions still unbound
+  std::vector<Buffer> params;
+  Stmt body;
+};
+
+// --- Walking. visit and rewrite mirror those of expressions.
+template <typename F>
+decltype(auto) visit(const Stmt& stmt, F&& f) {
+  switch (stmt->kind()) {
+#define TF_CASE(name)     \
+  case StmtKind::k##name: \
+    return f(*static_cast<const name*>(stmt.get()));
+    TF_STMT_KINDS(TF_CASE)
+#undef TF_CASE
+  }
+  __builtin_unreachable();
+}
+
+// Override what a pass changes; the rest recurses and keeps unchanged nodes. One class a pass.
+class Rewriter {
+ public:
+  virtual ~Rewriter() = default;
+  Stmt operator()(const Stmt& stmt) { return stmt ? rewrite(stmt) : stmt; }
+  Expr operator()(const Expr& expr) { return expr ? rewrite(expr) : expr; }
+
+ protected:
+  virtual Stmt rewrite(const Stmt& stmt) { return recurse(stmt); }
+  virtual Expr rewrite(const Expr& expr) { return recurse(expr); }
+  Stmt recurse(const Stmt& stmt);
+  Expr recurse(const Expr& expr);
+};
+
+// Pre-order over statements and the expressions in them; return false to skip what is below.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  void operator()(const Stmt& stmt);
+  void operator()(const Expr& expr);
+
+ protected:
+  virtual bool enter(const Stmt&) { return true; }
+  virtual bool enter(const Expr&) { return true; }
+};
+
+// --- Building.
+Stmt make_for(const Var& var, const Expr& min, const Expr& extent, ForKind kind, const Stmt& body);
+Stmt seq(std::vector<Stmt> stmts);  // flattens nested sequences; one statement stands alone
+Stmt store(const Buffer& buffer, std::vector<Expr> indices, const Expr& value,
+           const Expr& predicate = nullptr);
+
+Stmt substitute(const Stmt& stmt, const tensor::Substitution& values);
+
+}  // namespace tf::ir

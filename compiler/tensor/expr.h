@@ -1,0 +1,299 @@
+#pragma once
+// Owns: expressions, the one language of values that tensor computations and loop IR share. Nodes are
+// immutable and shared by reference; a variable or buffer is identified by its node, never by its name. Does
+// not know: loops, schedules, targets.
+//
+// Semantics, the same in the interpreter and in every back end:
+//  * Index arithmetic is i64 and must not overflow. floor_div and floor_mod round towards minus infinity
+//    (floor_mod(-1, 4) = 3); a zero divisor is our bug.
+//  * Narrower integers wrap. Float arithmetic is IEEE 754 in the type's precision, rounded to nearest, with
+//  one
+//    liberty: a*b+c may be contracted to one fused multiply-add. Denormals may be flushed to zero.
+//  * min and max give NaN if an operand is NaN. Comparisons with NaN are false, except !=.
+//  * select evaluates only the chosen side as far as loads are concerned: a load in the other side is not
+//  performed.
+//  * A load whose predicate is false is not performed and gives 0.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ref.h"
+#include "compiler/tensor/type.h"
+
+namespace tf::tensor {
+
+// The closed set of expression kinds: X(class name). Drives the kind tag, visit and rewrite.
+#define TF_EXPR_KINDS(X) \
+  X(IntImm) X(FloatImm) X(VarNode) X(Unary) X(Binary) X(Select) X(Cast) X(Call) X(Load) X(Ramp) X(Broadcast)
+
+enum class ExprKind : uint8_t {
+#define TF_KIND(name) k##name,
+  TF_EXPR_KINDS(TF_KIND)
+#undef TF_KIND
+};
+
+class ExprNode : public RefCounted {
+ public:
+  ExprKind kind() const { return kind_; }
+  const Type& type() const { return type_; }
+
+ protected:
+  ExprNode(ExprKind kind, Type type) : kind_(kind), type_(type) {}
+
+ private:
+  ExprKind kind_;
+  Type type_;
+};
+
+using Expr = Ref<ExprNode>;
+
+// Null unless expr is of that class: `if (auto* imm = as<IntImm>(e))`.
+template <typename T>
+const T* as(const Expr& expr) {
+  return expr && expr->kind() == T::kKind ? static_cast<const T*>(expr.get()) : nullptr;
+}
+
+struct IntImm final : ExprNode {  // integers and bool
+  static constexpr ExprKind kKind = ExprKind::kIntImm;
+  IntImm(Type type, int64_t v) : ExprNode(kKind, type), value(v) {}
+  const int64_t value;
+};
+
+struct FloatImm final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kFloatImm;
+  FloatImm(Type type, double v) : ExprNode(kKind, type), value(v) {}
+  const double value;
+};
+
+// A loop variable, axis or named dimension. The name is for people only.
+struct VarNode final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kVarNode;
+  VarNode(std::string n, Type type) : ExprNode(kKind, type), name(std::move(n)) {}
+  const std::string name;
+};
+
+enum class UnaryOp : uint8_t { kNeg, kNot, kAbs };
+
+struct Unary final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kUnary;
+  Unary(UnaryOp o, Expr x) : ExprNode(kKind, x->type()), op(o), a(std::move(x)) {}
+  const UnaryOp op;
+  const Expr a;
+};
+
+// kDiv is for floats only; integers use kFloorDiv and kFloorMod. Comparisons, kAnd and kOr give bool.
+enum class BinaryOp : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kFloorMod,
+  kMin,
+  kMax,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kAnd,
+  kOr
+};
+
+struct Binary final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kBinary;
+  Binary(BinaryOp op, Expr a, Expr b);  // a and b have one type
+  const BinaryOp op;
+  const Expr a, b;
+};
+
+struct Select final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kSelect;
+  Select(Expr c, Expr t, Expr f)
+      : ExprNode(kKind, t->type()), condition(std::move(c)), if_true(std::move(t)), if_false(std::move(f)) {}
+  const Expr condition, if_true, if_false;
+};
+
+// Value conversion: float to integer truncates, integer to bool is != 0.
+struct Cast final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kCast;
+  Cast(Type type, Expr x) : ExprNode(kKind, type), a(std::move(x)) {}
+  const Expr a;
+};
+
+// Pure scalar functions of floats, element-wise on vectors; kReduceAdd, kReduceMax and kReduceMin fold a
+// vector's lanes into a scalar; kFma(a, b, c) is the fused form that nothing may split.
+enum class Intrinsic : uint8_t {
+  kExp,
+  kLog,
+  kSqrt,
+  kRsqrt,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kPow,
+  kFloor,
+  kCeil,
+  kRound,
+  kSin,
+  kCos,
+  kFma,
+  kReduceAdd,
+  kReduceMax,
+  kReduceMin
+};
+
+struct Call final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kCall;
+  Call(Intrinsic f, std::vector<Expr> args);
+  const Intrinsic function;
+  const std::vector<Expr> args;
+};
+
+// Where a buffer lives. Scopes below global exist while the loop that allocates them runs.
+enum class Scope : uint8_t { kGlobal, kShared, kRegister, kFragment };
+
+// A blocked layout: physical axes, outermost first; the text and the meaning are those of
+// compiler/runtime/layout.h. No axes means row-major. `swizzle_bits` > 0 XORs that many low bits of the
+// second-innermost physical index into the innermost (shared-memory bank swizzle on GPUs).
+struct LayoutAxis {
+  int axis = 0;
+  int64_t block = 0;  // 0: what is left of the axis
+  bool operator==(const LayoutAxis&) const = default;
+};
+
+struct Layout {
+  std::vector<LayoutAxis> axes;
+  int swizzle_bits = 0;
+  bool is_row_major() const { return axes.empty(); }
+  bool operator==(const Layout&) const = default;
+  std::string text() const;
+  static absl::StatusOr<Layout> parse(std::string_view text, int rank);
+};
+
+// Named storage of a tensor. Extents are integer expressions over named dimensions. Indices of loads and
+// stores are logical; lowering turns them into one physical element offset by the layout.
+struct BufferNode final : RefCounted {
+  BufferNode(std::string n, Element e, std::vector<Expr> x, Scope s = Scope::kGlobal, Layout l = {})
+      : name(std::move(n)), element(e), extents(std::move(x)), scope(s), layout(std::move(l)) {}
+  const std::string name;
+  const Element element;
+  const std::vector<Expr> extents;
+  const Scope scope;
+  const Layout layout;
+  int rank() const { return static_cast<int>(extents.size()); }
+};
+
+using Buffer = Ref<BufferNode>;
+
+// Reads buffer[indices]. In a tensor computation every index is a scalar; in loop IR the indices may be
+// vectors, all of one lane count after broadcasting, and a predicate may guard each lane.
+struct Load final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kLoad;
+  Load(Buffer buffer, std::vector<Expr> indices, Expr predicate = nullptr);
+  const Buffer buffer;
+  const std::vector<Expr> indices;
+  const Expr predicate;  // null: always
+};
+
+// base, base + stride, …, base + (lanes - 1) * stride.
+struct Ramp final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kRamp;
+  Ramp(Expr b, Expr s, int lanes)
+      : ExprNode(kKind, {b->type().element, lanes}), base(std::move(b)), stride(std::move(s)) {}
+  const Expr base, stride;
+};
+
+struct Broadcast final : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kBroadcast;
+  Broadcast(Expr v, int lanes) : ExprNode(kKind, {v->type().element, lanes}), value(std::move(v)) {}
+  const Expr value;
+};
+
+// --- Building. These fold constants and drop neutral elements (x+0, x*1, x*0 of integers); nothing more.
+using Var = Ref<VarNode>;
+inline constexpr Type kIndex{Element::kInt64, 1};
+
+Expr imm(int64_t value);            // an index
+Expr imm(Type type, double value);  // any type; vectors are broadcast
+Var var(std::string name, Type type = kIndex);
+Buffer buffer(std::string name, Element element, std::vector<Expr> extents, Scope scope = Scope::kGlobal,
+              Layout layout = {});
+
+Expr operator+(const Expr& a, const Expr& b);
+Expr operator-(const Expr& a, const Expr& b);
+Expr operator*(const Expr& a, const Expr& b);
+Expr operator/(const Expr& a, const Expr& b);  // floats
+Expr operator-(const Expr& a);
+Expr operator+(const Expr& a, int64_t b);
+Expr operator-(const Expr& a, int64_t b);
+Expr operator*(const Expr& a, int64_t b);
+Expr operator<(const Expr& a, const Expr& b);
+Expr operator<=(const Expr& a, const Expr& b);
+Expr operator&&(const Expr& a, const Expr& b);
+Expr operator||(const Expr& a, const Expr& b);
+Expr operator!(const Expr& a);
+Expr equal(const Expr& a, const Expr& b);
+Expr not_equal(const Expr& a, const Expr& b);
+Expr floor_div(const Expr& a, const Expr& b);
+Expr floor_mod(const Expr& a, const Expr& b);
+Expr floor_div(const Expr& a, int64_t b);
+Expr floor_mod(const Expr& a, int64_t b);
+Expr ceil_div(const Expr& a, const Expr& b);
+Expr min(const Expr& a, const Expr& b);
+Expr max(const Expr& a, const Expr& b);
+Expr abs(const Expr& a);
+Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false);
+Expr cast(Type type, const Expr& a);
+Expr call(Intrinsic function, std::vector<Expr> args);
+Expr load(const Buffer& buffer, std::vector<Expr> indices, const Expr& predicate = nullptr);
+Expr ramp(const Expr& base, const Expr& stride, int lanes);
+Expr broadcast(const Expr& value, int lanes);  // returns value unchanged when lanes is 1
+
+// The value of an integer constant (a broadcast one too), if it is one.
+std::optional<int64_t> as_int(const Expr& expr);
+
+// --- Walking.
+// Calls `f(const T&)` for the node's class: f must accept every kind (an overload set, or `auto`).
+template <typename F>
+decltype(auto) visit(const Expr& expr, F&& f) {
+  switch (expr->kind()) {
+#define TF_CASE(name)     \
+  case ExprKind::k##name: \
+    return f(*static_cast<const name*>(expr.get()));
+    TF_EXPR_KINDS(TF_CASE)
+#undef TF_CASE
+  }
+  __builtin_unreachable();
+}
+
+// The node's direct operands, in a fixed order (Load: indices, then the predicate if any).
+std::vector<Expr> operands(const Expr& expr);
+// The same node with new operands (the same count and order); returns `expr` itself if none changed.
+Expr with_operands(const Expr& expr, std::span<const Expr> operands);
+// Pre-order: f(expr) returns false to skip the operands.
+template <typename F>
+void for_each(const Expr& expr, F&& f) {
+  if (!f(expr)) return;
+  for (const Expr& operand : operands(expr)) for_each(operand, f);
+}
+// Bottom-up rewriting: f gets each node with operands already rewritten and returns its replacement (or the
+// node). Unchanged nodes are kept, not copied.
+template <typename F>
+Expr rewrite(const Expr& expr, F&& f) {
+  std::vector<Expr> children = operands(expr);
+  for (Expr& child : children) child = rewrite(child, f);
+  return f(with_operands(expr, children));
+}
+
+using Substitution = std::map<const VarNode*, Expr>;
+Expr substitute(const Expr& expr, const Substitution& values);
+
+// Structural equality; variables and buffers are equal only if they are the same node.
+bool structurally_equal(const Expr& a, const Expr& b);
+
+}  // namespace tf::tensor

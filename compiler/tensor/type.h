@@ -1,0 +1,38 @@
+#pragma once
+// Owns: element types and the type of an expression (an element type and a number of vector lanes).
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace tf::tensor {
+
+enum class Element : uint8_t {
+  kBool,
+  kInt8,
+  kUInt8,
+  kInt32,
+  kInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64
+};
+
+// Size of one element in memory, in bytes.
+int element_bytes(Element element);
+bool is_float(Element element);
+// "bool", "i8", "u8", "i32", "i64", "f16", "bf16", "f32", "f64".
+std::string_view element_name(Element element);
+absl::StatusOr<Element> element_from_name(std::string_view name);
+
+// lanes > 1 is a vector; those appear in loop IR only.
+struct Type {
+  Element element = Element::kFloat32;
+  int lanes = 1;
+  bool operator==(const Type&) const = default;
+  bool is_vector() const { return lanes > 1; }
+};
+
+}  // namespace tf::tensor
