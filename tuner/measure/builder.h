@@ -1,0 +1,31 @@
+#pragma once
+// Owns: what the tuner needs from something that turns a schedule into an artifact. Implementation: PoolBuilder (build
+// workers in child processes). Does not know: search, or where the artifact runs.
+
+#include "absl/status/statusor.h"
+
+namespace tunefarm::kernel::v1 {
+class BuildReply;
+class BuildRequest;
+}  // namespace tunefarm::kernel::v1
+
+namespace tf::measure {
+
+// Thread-safe. build() blocks; to keep N workers busy, call it from N threads.
+class Builder {
+ public:
+  virtual ~Builder() = default;
+
+  // Builds one kernel. A reply with code != 0 is a property of the schedule (compile_error), to be recorded; a
+  // status means "could not build" (a worker that could not start) and may be retried.
+  virtual absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(
+      const tunefarm::kernel::v1::BuildRequest& request) = 0;
+
+  // How many build() calls make progress at the same time; at least 1.
+  virtual int slots() const = 0;
+
+  // Makes running and later build() calls return CANCELLED soon.
+  virtual void cancel() = 0;
+};
+
+}  // namespace tf::measure
