@@ -1,0 +1,41 @@
+#pragma once
+// Owns: lowering, the pure function from a bound workload, a schedule and the layouts of its ports to loop IR
+// that a back end accepts, and the visible table of passes that it runs.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/stmt.h"
+#include "compiler/schedule/schedule.h"
+
+namespace tf::passes {
+
+// Layouts of the activations: one per workload input that is not constant, and one per output; empty lists
+// mean row-major. Constants' layouts are the schedule's business.
+struct PortLayouts {
+  std::vector<tensor::Layout> inputs;
+  std::vector<tensor::Layout> outputs;
+};
+
+struct LowerOptions {
+  std::string name = "kernel";
+  bool verify_each = false;  // run the IR verifier after each pass
+  std::function<void(std::string_view pass, const ir::Function&)> after;  // --print-after
+};
+
+// What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
+// ones), the physical layout of every parameter in call order, and scratch memory for temporaries that are
+// too large for registers.
+struct Lowered {
+  ir::Function function;
+  std::vector<tensor::Layout> param_layouts;
+  std::vector<int64_t> param_elements;
+};
+
+absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                              const PortLayouts& ports, const LowerOptions& options = {});
+
+}  // namespace tf::passes

@@ -1,0 +1,136 @@
+#pragma once
+// Owns: the schedule's vocabulary: one plain value a step, gathered in one variant. Each step's legality,
+// effect and before → after example stand in its own file under steps/. Does not know: the tuner, back ends.
+//
+// Names. Stages and inputs carry the canonical names of the workload's text (p0, p1 … inputs, t0, t1 …
+// stages); steps that add a stage name it after the one they split off (t0.acc, p0.pack). Loops start as the
+// stage's axes (i0, i1 …, r0, r1 …); split(i1) gives i1.0 (outermost), i1.1, …; fuse(i0, i1.0) gives
+// "i0*i1.0".
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/tensor/expr.h"
+
+namespace tf::schedule {
+
+// A whole number that a sketch leaves open: a literal, or element `part` of the sketch's slot `slot`. In a
+// Schedule every size is a literal.
+struct Size {
+  int64_t value = 0;
+  int slot = -1;
+  int part = 0;
+  Size() = default;
+  Size(int64_t v) : value(v) {}  // NOLINT(google-explicit-constructor): a literal size is a number.
+  static Size open(int slot, int part) {
+    Size size;
+    size.slot = slot;
+    size.part = part;
+    return size;
+  }
+  bool is_open() const { return slot >= 0; }
+  bool operator==(const Size&) const = default;
+};
+
+// What happens in the last tile when factors do not divide the extent.
+enum class Tail : uint8_t {
+  kGuard,  // iterations beyond the extent are masked
+  kShift,  // the last tile starts earlier and computes some points twice: element-wise stages only, extent >=
+           // tile
+};
+
+enum class Annotation : uint8_t {
+  kSerial,
+  kParallel,
+  kVectorize,
+  kUnroll,
+  kGridX,
+  kGridY,
+  kGridZ,
+  kThreadX,
+  kThreadY,
+  kThreadZ
+};
+
+struct Split {  // loop → 1 + factors.size() loops; the outermost gets what is left, rounded up
+  std::string stage, loop;
+  std::vector<Size> factors;
+  Tail tail = Tail::kGuard;
+  bool operator==(const Split&) const = default;
+};
+struct Fuse {  // adjacent loops, outermost first → one
+  std::string stage;
+  std::vector<std::string> loops;
+  bool operator==(const Fuse&) const = default;
+};
+struct Reorder {  // all loops of the stage, in their new order
+  std::string stage;
+  std::vector<std::string> loops;
+  bool operator==(const Reorder&) const = default;
+};
+struct Annotate {
+  std::string stage, loop;
+  Annotation annotation = Annotation::kSerial;
+  bool operator==(const Annotate&) const = default;
+};
+// Computes the region of `stage` that one iteration of the consumer's loop needs, just inside that loop. The
+// stage's loops then run over that region; so it comes before any split of the stage.
+struct ComputeAt {
+  std::string stage, consumer, loop;
+  tensor::Scope scope =
+      tensor::Scope::kGlobal;  // where the region lives; kRegister needs constant indices after unrolling
+  bool operator==(const ComputeAt&) const = default;
+};
+struct Inline {  // an element-wise stage becomes part of each reader's body
+  std::string stage;
+  bool operator==(const Inline&) const = default;
+};
+struct Root {  // undoes compute_at: the stage is computed whole, before its readers
+  std::string stage;
+  bool operator==(const Root&) const = default;
+};
+struct CacheRead {  // a copy of a buffer, stored in `layout`, that `reader` reads instead
+  std::string source, reader;
+  tensor::Layout layout;
+  tensor::Scope scope = tensor::Scope::kGlobal;
+  bool operator==(const CacheRead&) const = default;
+};
+struct CacheWrite {  // the stage computes into a copy (stage.acc); the stage itself becomes the copy's
+                     // element-wise reader
+  std::string stage;
+  bool operator==(const CacheWrite&) const = default;
+};
+struct RFactor {  // partial results over one reduce loop become a stage of their own (stage.rf) with that
+                  // loop as first axis
+  std::string stage, loop;
+  bool operator==(const RFactor&) const = default;
+};
+struct LayoutRewrite {  // storage order of a constant input or of a stage's own buffer; activations' layouts
+                        // are ports, not steps
+  std::string buffer;
+  tensor::Layout layout;
+  bool operator==(const LayoutRewrite&) const = default;
+};
+struct StorageAlign {  // pads the buffer's row pitch over `axis` to a multiple of `factor` plus `offset`
+                       // elements
+  std::string buffer;
+  int axis = 0;
+  Size factor, offset;
+  bool operator==(const StorageAlign&) const = default;
+};
+enum class PragmaKind : uint8_t {
+  kUnrollLimit
+};  // statements that automatic unrolling of the innermost loops may make
+struct Pragma {
+  std::string stage;
+  PragmaKind kind = PragmaKind::kUnrollLimit;
+  Size value;
+  bool operator==(const Pragma&) const = default;
+};
+
+using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
+                          RFactor, LayoutRewrite, StorageAlign, Pragma>;
+
+}  // namespace tf::schedule
