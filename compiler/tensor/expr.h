@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/ref.h"
 #include "compiler/tensor/type.h"
 
@@ -118,10 +119,10 @@ struct Select final : ExprNode {
   const Expr condition, if_true, if_false;
 };
 
-// Value conversion: float to integer truncates, integer to bool is != 0.
+// Value conversion: float to integer truncates, integer to bool is != 0. The lanes are the operand's.
 struct Cast final : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kCast;
-  Cast(Type type, Expr x) : ExprNode(kKind, type), a(std::move(x)) {}
+  Cast(Type type, Expr x) : ExprNode(kKind, {type.element, x->type().lanes}), a(std::move(x)) {}
   const Expr a;
 };
 
@@ -159,7 +160,8 @@ enum class Scope : uint8_t { kGlobal, kShared, kRegister, kFragment };
 
 // A blocked layout: physical axes, outermost first; the text and the meaning are those of
 // compiler/runtime/layout.h. No axes means row-major. `swizzle_bits` > 0 XORs that many low bits of the
-// second-innermost physical index into the innermost (shared-memory bank swizzle on GPUs).
+// second-innermost physical index into the innermost (shared-memory bank swizzle on GPUs); its text form is
+// "^BITS" after the axes, which compiler/runtime does not know because it never leaves a kernel.
 struct LayoutAxis {
   int axis = 0;
   int64_t block = 0;  // 0: what is left of the axis
@@ -172,6 +174,7 @@ struct Layout {
   bool is_row_major() const { return axes.empty(); }
   bool operator==(const Layout&) const = default;
   std::string text() const;
+  // INVALID_ARGUMENT if the text is not a layout of a tensor of that rank.
   static absl::StatusOr<Layout> parse(std::string_view text, int rank);
 };
 
@@ -214,12 +217,19 @@ struct Broadcast final : ExprNode {
   const Expr value;
 };
 
-// --- Building. These fold constants and drop neutral elements (x+0, x*1, x*0 of integers); nothing more.
+// --- Building. These fold constants and drop neutral elements (x+0, x*1, x*0 of integers, true && b);
+// nothing more. Where one operand is a vector, scalar operands are broadcast to its lanes.
 using Var = Ref<VarNode>;
 inline constexpr Type kIndex{Element::kInt64, 1};
 
+// A node exactly as given: nothing folded, nothing broadcast (parsers need this).
+template <typename T, typename... Args>
+Expr make(Args&&... args) {
+  return Expr(new T(std::forward<Args>(args)...));
+}
+
 Expr imm(int64_t value);            // an index
-Expr imm(Type type, double value);  // any type; vectors are broadcast
+Expr imm(Type type, double value);  // any type, rounded or wrapped to it; vectors are broadcast
 Var var(std::string name, Type type = kIndex);
 Buffer buffer(std::string name, Element element, std::vector<Expr> extents, Scope scope = Scope::kGlobal,
               Layout layout = {});
@@ -273,7 +283,8 @@ decltype(auto) visit(const Expr& expr, F&& f) {
 
 // The node's direct operands, in a fixed order (Load: indices, then the predicate if any).
 std::vector<Expr> operands(const Expr& expr);
-// The same node with new operands (the same count and order); returns `expr` itself if none changed.
+// The same node with new operands (the same count and order); returns `expr` itself if none changed. Nothing
+// is folded; lanes follow the new operands, scalars among vectors are broadcast.
 Expr with_operands(const Expr& expr, std::span<const Expr> operands);
 // Pre-order: f(expr) returns false to skip the operands.
 template <typename F>
@@ -290,10 +301,12 @@ Expr rewrite(const Expr& expr, F&& f) {
   return f(with_operands(expr, children));
 }
 
+// Replaces variables; what changes is folded like in building.
 using Substitution = std::map<const VarNode*, Expr>;
 Expr substitute(const Expr& expr, const Substitution& values);
 
-// Structural equality; variables and buffers are equal only if they are the same node.
+// Structural equality; floats by their bits (a NaN equals a NaN), variables and buffers are equal only if
+// they are the same node.
 bool structurally_equal(const Expr& a, const Expr& b);
 
 }  // namespace tf::tensor

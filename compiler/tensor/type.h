@@ -27,6 +27,12 @@ bool is_float(Element element);
 std::string_view element_name(Element element);
 absl::StatusOr<Element> element_from_name(std::string_view name);
 
+// The nearest value of a float element (ties to even; beyond the largest: infinity).
+double round_to_element(Element element, double value);
+// The value that a store into an integer element keeps: the low bits, sign-extended where signed; bool is !=
+// 0.
+int64_t wrap_to_element(Element element, int64_t value);
+
 // lanes > 1 is a vector; those appear in loop IR only.
 struct Type {
   Element element = Element::kFloat32;
