@@ -1,0 +1,117 @@
+// The design's module edges, checked against every #include in the tree.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// For each module, the modules it may include directly; a module may always include itself.
+const std::map<std::string, std::set<std::string>>& allowed_edges() {
+  static const std::map<std::string, std::set<std::string>> edges = {
+      {"base", {}},
+      {"proto", {}},
+      {"database", {"base"}},
+      {"rpc", {"base", "proto"}},
+      {"tracker", {"base", "proto", "rpc", "database"}},
+      {"device_agent/worker", {"base", "proto", "compiler/runtime"}},
+      {"device_agent/agent", {"base", "proto", "rpc", "compiler/runtime", "device_agent/worker"}},
+      {"compiler/tensor", {"base"}},
+      {"compiler/target", {"base"}},
+      {"compiler/ir", {"base", "compiler/tensor"}},
+      {"compiler/analysis", {"base", "compiler/tensor", "compiler/ir"}},
+      {"compiler/schedule",
+       {"base", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis"}},
+      {"compiler/passes",
+       {"base", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis",
+        "compiler/schedule"}},
+      {"compiler/codegen",
+       {"base", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis", "compiler/passes",
+        "compiler/runtime"}},
+      {"compiler/ops", {"base", "compiler/tensor"}},
+      {"compiler/graph", {"base", "compiler/tensor", "compiler/target", "compiler/ops", "compiler/runtime"}},
+      {"compiler/onnx", {"base", "compiler/tensor", "compiler/ops", "compiler/graph"}},
+      {"compiler/runtime", {}},
+      {"compiler/driver",
+       {"base", "proto", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis",
+        "compiler/schedule", "compiler/passes", "compiler/codegen", "compiler/ops", "compiler/graph",
+        "compiler/onnx", "compiler/runtime"}},
+      {"compiler/cli",
+       {"base", "proto", "database", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/schedule",
+        "compiler/passes", "compiler/ops", "compiler/graph", "compiler/onnx", "compiler/runtime",
+        "compiler/driver"}},
+      {"tuner/space",
+       {"base", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis", "compiler/schedule",
+        "compiler/ops"}},
+      {"tuner/model",
+       {"base", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis", "compiler/schedule",
+        "tuner/space"}},
+      {"tuner/search",
+       {"base", "compiler/tensor", "compiler/target", "compiler/schedule", "tuner/space", "tuner/model"}},
+      {"tuner/measure",
+       {"base", "proto", "rpc", "compiler/runtime", "compiler/driver", "device_agent/worker", "database"}},
+      {"tuner/session",
+       {"base", "proto", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
+        "compiler/graph", "compiler/driver", "tuner/space", "tuner/model", "tuner/search", "tuner/measure"}},
+      {"tuner/service",
+       {"base", "proto", "rpc", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
+        "compiler/graph", "compiler/onnx", "compiler/driver", "tuner/measure", "tuner/session"}},
+      {"tuner/cli",
+       {"base", "proto", "rpc", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
+        "compiler/graph", "compiler/onnx", "compiler/driver", "tuner/space", "tuner/model", "tuner/search",
+        "tuner/measure", "tuner/session", "tuner/service"}},
+  };
+  return edges;
+}
+
+// The longest listed module that the path lies in, or "".
+std::string module_of(const std::string& path) {
+  std::string found;
+  for (const auto& [module, edges] : allowed_edges()) {
+    if (path.starts_with(module + "/") && module.size() > found.size()) found = module;
+  }
+  return found;
+}
+
+std::vector<std::string> quoted_includes(const fs::path& file) {
+  static const std::regex pattern("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  std::vector<std::string> includes;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, pattern)) includes.push_back(match[1]);
+  }
+  return includes;
+}
+
+TEST(IncludeEdges, EveryIncludeFollowsTheTableOfModules) {
+  const fs::path root = TF_SOURCE_DIR;
+  int checked = 0;
+  for (const char* top : {"base", "compiler", "database", "rpc", "tracker", "device_agent", "tuner"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp") continue;
+      const std::string path = fs::relative(entry.path(), root);
+      const std::string from = module_of(path);
+      ASSERT_NE(from, "") << path << " lies in no module of the table";
+      for (const std::string& include : quoted_includes(entry.path())) {
+        const std::string to = module_of(include);
+        if (to.empty() || to == from) continue;  // a third-party header, or the module's own
+        ++checked;
+        EXPECT_TRUE(allowed_edges().at(from).contains(to))
+            << path << " includes " << include << ", but " << from << " must not know " << to;
+      }
+    }
+  }
+  EXPECT_GT(checked, 50) << "the test looked at too little to mean anything";
+}
+
+}  // namespace
