@@ -42,6 +42,10 @@ class Runner {
   // (RetryingRunner), CANCELLED after cancel(), any other code will not get better.
   virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) = 0;
 
+  // The result of an earlier run() is durable: the farm may forget it now. Until then it is kept, and sent again after
+  // a lost connection. Every result must be acknowledged in the end; decorators pass this on.
+  virtual void acknowledge(const tunefarm::farm::v1::TrialResult& /*result*/) {}
+
   // How many run() calls make progress at the same time; at least 1. May change as devices come and go.
   virtual int slots() const = 0;
 

@@ -1,0 +1,133 @@
+#include "rpc/artifact_store.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status.h"
+
+namespace tf::rpc {
+namespace {
+
+constexpr const char* kTemporarySuffix = ".part";
+
+// Unique within the process; another process has another folder.
+std::string temporary_path(const std::string& path) {
+  static std::atomic<uint64_t> count = 0;
+  return absl::StrCat(path, ".", getpid(), ".", count++, kTemporarySuffix);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ArtifactStore>> ArtifactStore::open(const std::string& folder,
+                                                                   uint64_t max_bytes) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot make the artifact folder ", folder, ": ",
+                                                    error.message(), "; choose a writable place"));
+  }
+  auto store = std::unique_ptr<ArtifactStore>(new ArtifactStore(folder, max_bytes));
+  TF_RETURN_IF_ERROR(store->scan());
+  return store;
+}
+
+absl::Status ArtifactStore::scan() {
+  struct Found {
+    std::filesystem::file_time_type used;
+    Digest digest;
+    uint64_t size_bytes;
+  };
+  std::vector<Found> found;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder_, error)) {
+    std::error_code ignored;  // a file may vanish under us; then it is simply not there
+    const std::string name = file.path().filename().string();
+    if (name.ends_with(kTemporarySuffix)) {
+      std::filesystem::remove(file.path(), ignored);
+      continue;
+    }
+    const absl::StatusOr<Digest> digest = Digest::from_hex(name);
+    const uint64_t size_bytes = file.file_size(ignored);
+    if (digest.ok() && !ignored) found.push_back({file.last_write_time(ignored), *digest, size_bytes});
+  }
+  if (error) return absl::PermissionDeniedError(absl::StrCat("cannot read ", folder_, ": ", error.message()));
+  std::ranges::sort(found, {}, &Found::used);
+  const std::scoped_lock lock(mutex_);
+  for (const Found& file : found) admit(file.digest, file.size_bytes);
+  return absl::OkStatus();
+}
+
+absl::Status ArtifactStore::put(const Digest& digest, std::string_view bytes) {
+  if (sha256(bytes) != digest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("artifact ", digest.hex(), " arrived with other bytes: send it again"));
+  }
+  if (bytes.size() > max_bytes_) {
+    return absl::ResourceExhaustedError(absl::StrCat("artifact of ", bytes.size(),
+                                                     " bytes is larger than the store's ", max_bytes_,
+                                                     ": give the store more room"));
+  }
+  if (contains(digest)) return absl::OkStatus();
+  const std::string part = temporary_path(path(digest));
+  std::ofstream out(part, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out || rename(part.c_str(), path(digest).c_str()) != 0) {
+    unlink(part.c_str());
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot store an artifact in ", folder_, ": is the disk full?"));
+  }
+  const std::scoped_lock lock(mutex_);
+  admit(digest, bytes.size());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {
+  const auto missing = [&] {
+    return absl::NotFoundError(absl::StrCat("artifact ", digest.hex(), " is not stored here"));
+  };
+  if (!contains(digest)) return missing();
+  absl::StatusOr<std::string> bytes = read_file(path(digest));
+  if (bytes.ok() && sha256(*bytes) == digest) return bytes;
+  const std::scoped_lock lock(mutex_);
+  remove(digest);
+  return missing();
+}
+
+bool ArtifactStore::contains(const Digest& digest) {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = entries_.find(digest);
+  if (entry == entries_.end()) return false;
+  uses_.splice(uses_.end(), uses_, entry->second.use);
+  return true;
+}
+
+uint64_t ArtifactStore::size_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return size_bytes_;
+}
+
+void ArtifactStore::admit(const Digest& digest, uint64_t size_bytes) {
+  if (entries_.contains(digest)) return;
+  entries_[digest] = {size_bytes, uses_.insert(uses_.end(), digest)};
+  size_bytes_ += size_bytes;
+  while (size_bytes_ > max_bytes_) remove(Digest(uses_.front()));
+}
+
+void ArtifactStore::remove(const Digest& digest) {
+  const auto entry = entries_.find(digest);
+  if (entry == entries_.end()) return;
+  unlink(path(digest).c_str());
+  size_bytes_ -= entry->second.size_bytes;
+  uses_.erase(entry->second.use);
+  entries_.erase(entry);
+}
+
+}  // namespace tf::rpc

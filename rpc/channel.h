@@ -1,0 +1,38 @@
+#pragma once
+// Owns: how both ends of every connection are set up: keepalive, message limits, credentials. Does not know:
+// services.
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "rpc/endpoint.h"
+
+namespace grpc {
+class Channel;
+class ChannelArguments;
+class ClientContext;
+class ServerBuilder;
+}  // namespace grpc
+
+namespace tf::rpc {
+
+// A peer that answers no ping is given up after keepalive_every + keepalive_timeout, at both ends.
+struct LinkOptions {
+  absl::Duration keepalive_every = absl::Seconds(10);
+  absl::Duration keepalive_timeout = absl::Seconds(5);
+  absl::Duration reconnect_longest = absl::Seconds(2);
+  int32_t max_message_bytes = 4 << 20;
+};
+
+// A plain-text channel. The caller has checked require_loopback. Connects lazily, reconnects by itself. Each
+// call makes its own connection: streams of different clients never share one.
+std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const LinkOptions& options = {});
+
+// The server's side of the same settings.
+void apply(const LinkOptions& options, grpc::ServerBuilder& builder);
+
+// Unary calls end after this long, whatever happens.
+void set_deadline(grpc::ClientContext& context, absl::Duration from_now);
+
+}  // namespace tf::rpc

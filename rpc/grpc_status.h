@@ -1,0 +1,20 @@
+#pragma once
+// Owns: the passage between absl::Status and grpc::Status. The codes are the same numbers in both.
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace grpc {
+class Status;
+}
+
+namespace tf::rpc {
+
+absl::Status from_grpc(const grpc::Status& status);
+grpc::Status to_grpc(const absl::Status& status);
+
+// As from_grpc, but a failure to connect says who could not be reached and what to do.
+absl::Status from_grpc(const grpc::Status& status, const char* what, const std::string& endpoint);
+
+}  // namespace tf::rpc

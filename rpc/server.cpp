@@ -1,0 +1,79 @@
+#include "rpc/server.h"
+
+#include <arpa/inet.h>
+#include <grpcpp/grpcpp.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::rpc {
+namespace {
+
+// gRPC only says that it could not bind; the kernel says why, so ask it first.
+absl::Status check_bindable(const Endpoint& listen) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(listen.host.c_str(), absl::StrCat(listen.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ", listen.text(), ": ",
+                                                   gai_strerror(error), "; give an address of this machine"));
+  }
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int one = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  const int bound = bind(fd, found->ai_addr, found->ai_addrlen);
+  const int reason = errno;
+  close(fd);
+  freeaddrinfo(found);
+  if (bound == 0) return absl::OkStatus();
+  if (reason == EADDRINUSE) {
+    return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", listen.text(),
+                                                 ": the port is in use; stop the ",
+                                                 "program that holds it or choose another port"));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", listen.text(), ": ", std::strerror(reason)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
+                                                      const std::vector<grpc::Service*>& services,
+                                                      const LinkOptions& options) {
+  TF_RETURN_IF_ERROR(check_bindable(listen));
+  grpc::ServerBuilder builder;
+  apply(options, builder);
+  int port = 0;
+  builder.AddListeningPort(listen.text(), grpc::InsecureServerCredentials(), &port);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (!server || port == 0) {
+    return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", listen.text(),
+                                                 ": the port is in use; stop the ",
+                                                 "program that holds it or choose another port"));
+  }
+  return std::unique_ptr<Server>(
+      new Server(std::move(server), Endpoint{.host = listen.host, .port = static_cast<uint16_t>(port)}));
+}
+
+Server::Server(std::unique_ptr<grpc::Server> server, Endpoint endpoint)
+    : server_(std::move(server)), endpoint_(std::move(endpoint)) {}
+
+Server::~Server() {
+  stop(absl::ZeroDuration());
+}
+
+void Server::stop(absl::Duration grace) {
+  server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(grace));
+  server_->Wait();
+}
+
+}  // namespace tf::rpc

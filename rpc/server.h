@@ -1,0 +1,38 @@
+#pragma once
+// Owns: a gRPC server's life: bind, serve, drain. Does not know: what the services do.
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "rpc/channel.h"
+#include "rpc/endpoint.h"
+
+namespace grpc {
+class Server;
+class Service;
+}  // namespace grpc
+
+namespace tf::rpc {
+
+class Server {
+ public:
+  // Binds and serves. ALREADY_EXISTS when the port is in use; port 0 takes a free one. The services must
+  // outlive the server.
+  static absl::StatusOr<std::unique_ptr<Server>> start(const Endpoint& listen,
+                                                       const std::vector<grpc::Service*>& services,
+                                                       const LinkOptions& options = {});
+  ~Server();
+  // Where it listens, with the real port.
+  const Endpoint& endpoint() const { return endpoint_; }
+  // Accepts nothing new, gives what runs `grace` to finish, then cancels it. Returns when all is over.
+  void stop(absl::Duration grace);
+
+ private:
+  Server(std::unique_ptr<grpc::Server> server, Endpoint endpoint);
+  std::unique_ptr<grpc::Server> server_;
+  Endpoint endpoint_;
+};
+
+}  // namespace tf::rpc

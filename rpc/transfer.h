@@ -1,0 +1,50 @@
+#pragma once
+// Owns: how artifacts are cut into chunks and put together again. Does not know: which RPC carries the
+// chunks.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/digest.h"
+
+namespace tf::rpc {
+
+inline constexpr uint64_t kChunkBytes = 256 << 10;
+inline constexpr uint64_t kMaxArtifactBytes = 256 << 20;
+
+struct Chunk {
+  std::string_view digest;  // hexadecimal; first chunk only
+  uint64_t size_bytes = 0;  // of all content; first chunk only
+  std::string_view content;
+};
+
+// Calls send for each chunk in order, at least once; stops and returns false as soon as send does.
+bool send_chunks(const Digest& digest, std::string_view bytes, const std::function<bool(const Chunk&)>& send);
+
+struct Received {
+  Digest digest;
+  std::string bytes;
+};
+
+// Puts one artifact together. Not thread-safe.
+class Assembler {
+ public:
+  explicit Assembler(uint64_t max_bytes = kMaxArtifactBytes) : max_bytes_(max_bytes) {}
+  // INVALID_ARGUMENT: no digest in the first chunk, or more content than announced. RESOURCE_EXHAUSTED: too
+  // large.
+  absl::Status add(const Chunk& chunk);
+  // The whole artifact, verified. INVALID_ARGUMENT: bytes are missing, or the digest is another.
+  absl::StatusOr<Received> finish() &&;
+
+ private:
+  const uint64_t max_bytes_;
+  bool started_ = false;
+  uint64_t size_bytes_ = 0;
+  Received received_;
+};
+
+}  // namespace tf::rpc
