@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what Tunefarm builds and runs with, from Debian 12's own packages. Safe to run again: it installs only what is
+# missing, and needs root only then.
+set -euo pipefail
+
+packages=(
+  # tools
+  build-essential cmake ninja-build pkg-config ccache mold git python3 clang-format clang-tidy
+  # code generation
+  llvm-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
+  # farm
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libssl-dev libseccomp-dev
+  # search, storage, models
+  libxgboost-dev libsqlite3-dev libonnx-dev libonnx-testdata
+  # vocabulary
+  libabsl-dev libboost1.81-dev nlohmann-json3-dev libcli11-dev libspdlog-dev
+  # tests
+  libgtest-dev libgmock-dev libbenchmark-dev sqlite3
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "packages: all ${#packages[@]} are installed"
+  exit 0
+fi
+
+if ! command -v apt-get >/dev/null; then
+  echo "install_packages.sh: needs Debian 12's packages (${missing[*]}), and this system has no apt-get" >&2
+  exit 1
+fi
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "install_packages.sh: run as root to install: ${missing[*]}" >&2; exit 1; }
+  sudo=(sudo)
+fi
+echo "packages: installing ${missing[*]}"
+"${sudo[@]}" apt-get update -qq
+"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs every test that needs no hardware.
+#   deploy/test.sh [PRESET] [CTEST-ARGUMENTS…]      PRESET: release (default), dev, asan, tsan
+# Can be run again: what is done is skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=release
+if [[ ${1:-} =~ ^(release|dev|asan|tsan)$ ]]; then
+  preset=$1
+  shift
+fi
+
+deploy/install_packages.sh
+[ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"
+cmake --build --preset "$preset"
+ctest --test-dir "build/$preset" --output-on-failure --timeout 300 -j "$(nproc)" -LE 'bench|cuda|opencl|arm64' "$@"
