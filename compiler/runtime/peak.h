@@ -1,7 +1,7 @@
 #ifndef TF_RUNTIME_PEAK_H
 #define TF_RUNTIME_PEAK_H
-/* Owns: measuring the highest rate of fp32 fused multiply-adds that this machine reaches from registers, with the
- * widest vectors it has. The roofline of plausibility checks and the "share of peak" of reports. */
+/* Owns: measuring the highest rate of fp32 fused multiply-adds that this machine reaches from registers, with
+ * the widest vectors it has. The roofline of plausibility checks and the "share of peak" of reports. */
 
 #include <stdint.h>
 

@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-/* A runtime of `threads` workers (at least 1; 1 makes no thread). Null if threads or memory cannot be had. The
- * runtime may be used by several callers: one forks at a time, the others run their iterations themselves. */
+/* A runtime of `threads` workers (at least 1; 1 makes no thread). Null if threads or memory cannot be had.
+ * The runtime may be used by several callers: one forks at a time, the others run their iterations
+ * themselves. */
 tf_runtime* tf_runtime_create(int32_t threads);
 
 /* Joins the workers. No call may be running. Null is ignored. */

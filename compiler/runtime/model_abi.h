@@ -1,0 +1,93 @@
+#ifndef TF_RUNTIME_MODEL_ABI_H
+#define TF_RUNTIME_MODEL_ABI_H
+/* Owns: the tables that the compiler writes into a model.so and that the runtime in it reads. Three symbols,
+ * hidden in the library:
+ *
+ *   tf_model_blob     const bytes, 16-byte aligned: a tf_model_header and its tables. Offsets are in bytes
+ * from the blob's start, so the bytes are the same wherever they are loaded. Written by
+ * tf::runtime::encode_model (compiler/runtime/blob/model_blob.h). tf_model_kernels  const tf_kernel[]: kernel
+ * functions, the only table with addresses tf_model_weights  const bytes, TF_ALIGNMENT-aligned: packed
+ * constants
+ *
+ * All numbers are of the target's byte order (little-endian on every target that we have). */
+
+#include <stdint.h>
+
+#include "compiler/runtime/kernel_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
+#define TF_MODEL_VERSION 1u
+
+/* Where a kernel's buffer lives. */
+enum {
+  TF_SPACE_INPUT = 0,   /* `index` of the model's input */
+  TF_SPACE_OUTPUT = 1,  /* `index` of the model's output */
+  TF_SPACE_WEIGHTS = 2, /* `offset_bytes` into tf_model_weights, a multiple of TF_ALIGNMENT */
+  TF_SPACE_ARENA = 3,   /* `offset_bytes` into the activation arena, a multiple of TF_ALIGNMENT */
+};
+
+typedef struct tf_model_buffer {
+  uint32_t space;
+  uint32_t index; /* inputs and outputs */
+  uint64_t offset_bytes;
+  uint64_t size_bytes;
+} tf_model_buffer;
+
+typedef struct tf_model_tensor {
+  uint32_t name; /* offset in strings */
+  uint32_t element;
+  uint32_t rank;
+  uint32_t first_extent; /* index in numbers */
+  uint64_t size_bytes;
+} tf_model_tensor;
+
+/* One kernel call; the table's order is the order of execution. */
+typedef struct tf_model_step {
+  uint32_t name;   /* offset in strings */
+  uint32_t key;    /* offset in strings */
+  uint32_t kernel; /* index in tf_model_kernels */
+  uint32_t first_buffer;
+  uint32_t buffer_count; /* in the order of tf_call.buffers */
+  uint32_t first_dim;    /* index in numbers; the values of tf_call.dims */
+  uint32_t dim_count;
+  uint32_t reserved;
+  uint64_t workspace_bytes;
+  uint64_t workspace_per_thread_bytes;
+  double flops;
+  double bytes;
+} tf_model_step;
+
+typedef struct tf_model_table {
+  uint64_t offset_bytes; /* from the blob's start */
+  uint64_t count;        /* of elements */
+} tf_model_table;
+
+typedef struct tf_model_header {
+  uint32_t magic;
+  uint32_t version;
+  uint64_t blob_bytes;
+  uint64_t arena_bytes;
+  uint64_t weights_bytes;
+  uint64_t kernel_count;  /* length of tf_model_kernels */
+  tf_model_table inputs;  /* tf_model_tensor */
+  tf_model_table outputs; /* tf_model_tensor */
+  tf_model_table steps;   /* tf_model_step */
+  tf_model_table buffers; /* tf_model_buffer */
+  tf_model_table numbers; /* int64_t */
+  tf_model_table strings; /* char: zero-terminated texts; offset 0 is the empty text */
+} tf_model_header;
+
+#pragma GCC visibility push(hidden)
+extern const uint8_t tf_model_blob[];
+extern const tf_kernel tf_model_kernels[];
+extern const uint8_t tf_model_weights[];
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif
