@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/tensor/expr.h"
@@ -219,6 +220,11 @@ class Visitor {
 };
 
 // --- Building.
+// The node as it is: make_stmt<Allocate>(buffer, body).
+template <typename T, typename... Args>
+Stmt make_stmt(Args&&... args) {
+  return Stmt(new T(std::forward<Args>(args)...));
+}
 Stmt make_for(const Var& var, const Expr& min, const Expr& extent, ForKind kind, const Stmt& body);
 Stmt seq(std::vector<Stmt> stmts);  // flattens nested sequences; one statement stands alone
 Stmt store(const Buffer& buffer, std::vector<Expr> indices, const Expr& value,
