@@ -1,0 +1,192 @@
+#include "database/jsonl.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "database/memory_store.h"
+#include "database/record_json.h"
+
+namespace tf::database {
+namespace {
+
+// Inserts without waiting for each commit, so that thousands share one, with a bound on what is under way.
+class BulkInserter {
+ public:
+  explicit BulkInserter(Store& store) : store_(store) {}
+  ~BulkInserter() { finish().IgnoreError(); }
+
+  absl::Status insert(const Measurement& measurement) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return pending_ < kWindow; });
+      TF_RETURN_IF_ERROR(status_);
+      ++pending_;
+    }
+    store_.insert_async(measurement, [this](absl::StatusOr<InsertResult> result) {
+      std::lock_guard lock(mutex_);
+      if (!result.ok()) {
+        status_.Update(result.status());
+      } else {
+        result->duplicate ? ++duplicates_ : ++inserted_;
+      }
+      --pending_;
+      changed_.notify_all();
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return pending_ == 0; });
+    return status_;
+  }
+
+  int64_t inserted() const { return inserted_; }
+  int64_t duplicates() const { return duplicates_; }
+
+ private:
+  static constexpr int kWindow = 4096;
+  Store& store_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  absl::Status status_;
+  int pending_ = 0;
+  int64_t inserted_ = 0;
+  int64_t duplicates_ = 0;
+};
+
+absl::Status at_line(const std::string& path, int64_t line, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ":", line, ": ", std::string(status.message())));
+}
+
+absl::Status check_header(const JsonLine& line) {
+  const auto* header = std::get_if<JsonHeader>(&line);
+  if (header == nullptr) {
+    return absl::InvalidArgumentError(
+        "not a file of tuning records: its first line is no header; make one with "
+        "`tuner export`");
+  }
+  if (header->version <= kJsonLinesVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the records have version ", header->version,
+                                                    ", this program knows up to ", kJsonLinesVersion,
+                                                    "; use the program that wrote them"));
+}
+
+}  // namespace
+
+absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out) {
+  TF_ASSIGN_OR_RETURN(std::vector<Workload> all, records.workloads());
+  std::map<WorkloadKey, const Workload*> unwritten;
+  for (const Workload& workload : all) unwritten[workload.key()] = &workload;
+  // A whole database keeps the order of its workloads, and those that nothing was measured of.
+  const bool whole = !filter.workload && !filter.problem && !filter.job_id && !filter.only_ok;
+  TransferCounts counts;
+  out << to_json(JsonHeader{}) << '\n';
+  if (whole) {
+    for (const Workload& workload : all) out << to_json(workload) << '\n';
+    counts.workloads = static_cast<int64_t>(all.size());
+    unwritten.clear();
+  }
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const Measurement& measurement) -> absl::Status {
+    if (auto found = unwritten.find(measurement.problem.workload); found != unwritten.end()) {
+      out << to_json(*found->second) << '\n';
+      ++counts.workloads;
+      unwritten.erase(found);
+    }
+    out << to_json(measurement) << '\n';
+    ++counts.measurements;
+    return out ? absl::OkStatus()
+               : absl::DataLossError("cannot write the export: the stream failed; free some space");
+  }));
+  out.flush();
+  if (!out) return absl::DataLossError("cannot write the export: the stream failed; free some space");
+  return counts;
+}
+
+absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
+                                                 const std::string& path) {
+  const std::string temporary = absl::StrCat(path, ".", ::getpid(), ".tmp");
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  if (!out)
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path, "; check that its folder exists"));
+  absl::StatusOr<TransferCounts> counts = export_jsonl(records, filter, out);
+  out.close();
+  if (counts.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    counts = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  if (!counts.ok()) ::unlink(temporary.c_str());
+  return counts;
+}
+
+absl::Status read_jsonl(const std::string& path,
+                        const std::function<absl::Status(const Workload&)>& on_workload,
+                        const std::function<absl::Status(const Measurement&)>& on_measurement) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
+  std::string text;
+  int64_t line = 0;
+  while (std::getline(in, text)) {
+    ++line;
+    if (text.empty()) continue;
+    absl::StatusOr<JsonLine> record = parse_json_line(text);
+    if (!record.ok()) return at_line(path, line, record.status());
+    absl::Status status;
+    if (line == 1) {
+      status = check_header(*record);
+    } else if (const auto* workload = std::get_if<Workload>(&*record)) {
+      status = on_workload(*workload);
+    } else if (const auto* measurement = std::get_if<Measurement>(&*record)) {
+      status = on_measurement(*measurement);
+    }
+    if (!status.ok()) return at_line(path, line, status);
+  }
+  if (in.bad())
+    return absl::DataLossError(absl::StrCat("cannot read ", path, ": the disk failed after line ", line));
+  if (line == 0)
+    return absl::InvalidArgumentError(absl::StrCat(path, " is empty; make one with `tuner export`"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store) {
+  TransferCounts counts;
+  std::set<WorkloadKey> known;
+  TF_ASSIGN_OR_RETURN(std::vector<Workload> present, store.workloads());
+  for (const Workload& workload : present) known.insert(workload.key());
+  TF_RETURN_IF_ERROR(read_jsonl(
+      path,
+      [&](const Workload& workload) {
+        if (known.insert(workload.key()).second) ++counts.workloads;
+        return absl::OkStatus();
+      },
+      [&](const Measurement& measurement) -> absl::Status {
+        if (known.contains(measurement.problem.workload)) return absl::OkStatus();
+        return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement.problem.workload.hex(),
+                                                       " does not stand above its measurement"));
+      }));
+  BulkInserter inserter(store);
+  TF_RETURN_IF_ERROR(read_jsonl(
+      path, [&](const Workload& workload) { return store.add_workload(workload); },
+      [&](const Measurement& measurement) { return inserter.insert(measurement); }));
+  TF_RETURN_IF_ERROR(inserter.finish());
+  counts.measurements = inserter.inserted();
+  counts.duplicates = inserter.duplicates();
+  return counts;
+}
+
+absl::StatusOr<std::unique_ptr<Records>> open_jsonl_records(const std::string& path) {
+  std::unique_ptr<Store> store = make_memory_store();
+  TF_RETURN_IF_ERROR(import_jsonl(path, *store).status());
+  return store;
+}
+
+}  // namespace tf::database

@@ -1,0 +1,42 @@
+#pragma once
+// Owns: files of JSON lines: a header, then each workload before its first measurement. The form for
+// exchange, version control and people; order of lines is order of insertion, so that ties of `best` stay as
+// they were. Does not know: SQLite.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "database/store.h"
+
+namespace tf::database {
+
+struct TransferCounts {
+  int64_t workloads = 0;
+  int64_t measurements = 0;
+  int64_t duplicates = 0;  // import: measurements that were there already
+};
+
+// Writes everything `records` holds that the filter lets through. DATA_LOSS if the stream fails.
+absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out);
+// The same into a file, replaced as one step.
+absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
+                                                 const std::string& path);
+
+// Reads a whole file. INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line that is no record.
+absl::Status read_jsonl(const std::string& path,
+                        const std::function<absl::Status(const Workload&)>& on_workload,
+                        const std::function<absl::Status(const Measurement&)>& on_measurement);
+
+// Inserts the file's records, in their order; what is there already stays as it is, so that an import can be
+// repeated. Every line is checked before the first is inserted: a bad file changes nothing.
+absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store);
+
+// The file's records, in memory.
+absl::StatusOr<std::unique_ptr<Records>> open_jsonl_records(const std::string& path);
+
+}  // namespace tf::database

@@ -1,0 +1,220 @@
+#include "database/memory_store.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "base/status.h"
+#include "database/store_errors.h"
+
+namespace tf::database {
+namespace {
+
+using LeaseKey = std::tuple<std::string, uint64_t, uint64_t>;
+
+LeaseKey lease_key(const LeaseStamp& lease) {
+  return {lease.lease_id, lease.epoch, lease.sequence};
+}
+
+bool matches(const Filter& filter, const Measurement& m) {
+  return (!filter.workload || m.problem.workload == *filter.workload) &&
+         (!filter.problem || m.problem == *filter.problem) &&
+         (!filter.job_id || m.job_id == *filter.job_id) && (!filter.only_ok || m.outcome == Outcome::kOk);
+}
+
+bool answers(const BestQuery& query, const Measurement& m) {
+  return m.outcome == Outcome::kOk && m.median_ns().value_or(0) > 0 && m.problem == query.problem &&
+         (!query.device_class || m.device.device_class == *query.device_class) &&
+         (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
+         numerics_allowed(m.numerics, query.allowed_numerics);
+}
+
+class MemoryStore final : public Store {
+ public:
+  absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
+    std::lock_guard lock(mutex_);
+    std::vector<const Measurement*> found;
+    for (const Measurement& m : measurements_) {
+      if (answers(query, m)) found.push_back(&m);
+    }
+    std::ranges::stable_sort(found, {}, [](const Measurement* m) { return *m->median_ns(); });
+    std::vector<Measurement> out;
+    for (size_t i = 0; i < std::min(limit, found.size()); ++i) out.push_back(*found[i]);
+    return out;
+  }
+
+  absl::StatusOr<Workload> find_workload(const std::string& key_or_prefix) override {
+    TF_RETURN_IF_ERROR(check_key_prefix(key_or_prefix));
+    std::lock_guard lock(mutex_);
+    const Workload* found = nullptr;
+    for (const Workload& workload : workloads_) {
+      if (!workload.key().hex().starts_with(key_or_prefix)) continue;
+      if (found != nullptr) return ambiguous_workload(key_or_prefix);
+      found = &workload;
+    }
+    if (found == nullptr) return unknown_workload(key_or_prefix);
+    return *found;
+  }
+
+  absl::StatusOr<std::vector<Workload>> workloads() override {
+    std::lock_guard lock(mutex_);
+    return workloads_;
+  }
+
+  absl::StatusOr<std::vector<Problem>> problems() override {
+    std::lock_guard lock(mutex_);
+    std::vector<Problem> out;
+    for (const Measurement& m : measurements_) {
+      if (std::ranges::find(out, m.problem) == out.end()) out.push_back(m.problem);
+    }
+    return out;
+  }
+
+  absl::Status scan(const Filter& filter, const Visitor& visit) override {
+    for (size_t next = 0;;) {
+      Measurement measurement;
+      {
+        std::lock_guard lock(mutex_);
+        while (next < measurements_.size() && !matches(filter, measurements_[next])) ++next;
+        if (next == measurements_.size()) return absl::OkStatus();
+        measurement = measurements_[next++];
+      }
+      TF_RETURN_IF_ERROR(visit(measurement));
+    }
+  }
+
+  absl::StatusOr<Measurement> find_record(const Digest& digest) override {
+    std::lock_guard lock(mutex_);
+    auto found = by_digest_.find(digest);
+    if (found == by_digest_.end()) return unknown_record(digest);
+    return measurements_[static_cast<size_t>(found->second - 1)];
+  }
+
+  absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) override {
+    std::lock_guard lock(mutex_);
+    return std::ranges::any_of(
+        measurements_, [&](const Measurement& m) { return m.schedule == schedule && m.problem == problem; });
+  }
+
+  absl::Status add_workload(const Workload& workload) override {
+    std::lock_guard lock(mutex_);
+    if (!knows(workload.key())) workloads_.push_back(workload);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<InsertResult> insert(const Measurement& measurement) override {
+    std::lock_guard lock(mutex_);
+    const Digest digest = record_digest(measurement);
+    if (measurement.lease) {
+      auto known = by_lease_.find(lease_key(*measurement.lease));
+      if (known != by_lease_.end()) return InsertResult{.id = known->second, .duplicate = true};
+    }
+    if (auto known = by_digest_.find(digest); known != by_digest_.end()) {
+      return InsertResult{.id = known->second, .duplicate = true};
+    }
+    if (!knows(measurement.problem.workload)) return workload_missing(measurement.problem.workload);
+    if (measurement.lease) TF_RETURN_IF_ERROR(pass_fence(*measurement.lease));
+    const auto id = static_cast<int64_t>(measurements_.size() + 1);
+    measurements_.push_back(measurement);
+    measurements_.back().id = id;
+    by_digest_[digest] = id;
+    if (measurement.lease) by_lease_[lease_key(*measurement.lease)] = id;
+    return InsertResult{.id = id};
+  }
+
+  void insert_async(const Measurement& measurement, InsertDone done) override { done(insert(measurement)); }
+
+  absl::Status add_attempt(const Attempt& attempt) override {
+    std::lock_guard lock(mutex_);
+    if (!knows(attempt.problem.workload)) return workload_missing(attempt.problem.workload);
+    attempts_.push_back(attempt);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int64_t> count_attempts(int64_t job_id) override {
+    std::lock_guard lock(mutex_);
+    return std::ranges::count(attempts_, job_id, &Attempt::job_id);
+  }
+
+  absl::StatusOr<int64_t> add_job(const Job& job) override {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(job);
+    jobs_.back().id = static_cast<int64_t>(jobs_.size());
+    return jobs_.back().id;
+  }
+
+  absl::Status update_job(const Job& job) override {
+    std::lock_guard lock(mutex_);
+    auto found = std::ranges::find(jobs_, job.id, &Job::id);
+    if (found == jobs_.end()) return unknown_job(job.id);
+    if (is_final(found->state)) return final_job(*found);
+    found->state = job.state;
+    found->detail = job.detail;
+    found->started_unix_ns = job.started_unix_ns;
+    found->finished_unix_ns = job.finished_unix_ns;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Job> find_job(int64_t id) override {
+    std::lock_guard lock(mutex_);
+    auto found = std::ranges::find(jobs_, id, &Job::id);
+    if (found == jobs_.end()) return unknown_job(id);
+    return *found;
+  }
+
+  absl::StatusOr<std::vector<Job>> jobs() override {
+    std::lock_guard lock(mutex_);
+    return jobs_;
+  }
+
+  absl::Status save_job_tasks(const std::vector<JobTask>& tasks) override {
+    std::lock_guard lock(mutex_);
+    for (const JobTask& task : tasks) {
+      if (!knows(task.problem.workload)) return workload_missing(task.problem.workload);
+      if (std::ranges::find(jobs_, task.job_id, &Job::id) == jobs_.end()) return unknown_job(task.job_id);
+    }
+    for (const JobTask& task : tasks) tasks_[{task.job_id, task.index}] = task;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) override {
+    std::lock_guard lock(mutex_);
+    std::vector<JobTask> out;
+    for (const auto& [key, task] : tasks_) {
+      if (key.first == job_id) out.push_back(task);
+    }
+    return out;
+  }
+
+ private:
+  bool knows(const WorkloadKey& key) const {
+    return std::ranges::any_of(workloads_, [&](const Workload& workload) { return workload.key() == key; });
+  }
+
+  absl::Status pass_fence(const LeaseStamp& lease) {
+    if (lease.slot.empty()) return absl::OkStatus();
+    uint64_t& highest = fences_[lease.slot];
+    if (lease.epoch < highest) return fenced(lease, highest);
+    highest = lease.epoch;
+    return absl::OkStatus();
+  }
+
+  std::mutex mutex_;
+  std::vector<Workload> workloads_;
+  std::vector<Measurement> measurements_;  // id = index + 1
+  std::map<Digest, int64_t> by_digest_;
+  std::map<LeaseKey, int64_t> by_lease_;
+  std::map<std::string, uint64_t> fences_;
+  std::vector<Attempt> attempts_;
+  std::vector<Job> jobs_;
+  std::map<std::pair<int64_t, int32_t>, JobTask> tasks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store() {
+  return std::make_unique<MemoryStore>();
+}
+
+}  // namespace tf::database

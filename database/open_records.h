@@ -1,0 +1,21 @@
+#pragma once
+// Owns: what `--db` may say: a database FILE, FILE.jsonl, or tuner://HOST:PORT for a running tuner.
+// Does not know: how to talk to a tuner; the caller brings that, because the database module has no network.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "database/store.h"
+
+namespace tf::database {
+
+// Opens the records of the tuner at "HOST:PORT".
+using RemoteOpener = std::function<absl::StatusOr<std::unique_ptr<Records>>(const std::string& host_port)>;
+
+// Without `remote`, a tuner:// spec is INVALID_ARGUMENT. Other errors: open_sqlite_records, read_jsonl.
+absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec,
+                                                      const RemoteOpener& remote = nullptr);
+
+}  // namespace tf::database

@@ -1,0 +1,121 @@
+#include "database/record.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/check.h"
+
+namespace tf::database {
+namespace {
+
+struct OutcomeName {
+  Outcome outcome;
+  std::string_view name;
+};
+constexpr OutcomeName kOutcomes[] = {
+    {Outcome::kOk, "ok"},
+    {Outcome::kStoppedEarly, "stopped_early"},
+    {Outcome::kCompileError, "compile_error"},
+    {Outcome::kWrongOutput, "wrong_output"},
+    {Outcome::kImplausible, "implausible"},
+    {Outcome::kCrashed, "crashed"},
+    {Outcome::kTimedOut, "timed_out"},
+    {Outcome::kOutOfMemory, "out_of_memory"},
+};
+
+struct JobStateName {
+  JobState state;
+  std::string_view name;
+};
+constexpr JobStateName kJobStates[] = {
+    {JobState::kQueued, "queued"}, {JobState::kRunning, "running"}, {JobState::kPaused, "paused"},
+    {JobState::kDone, "done"},     {JobState::kFailed, "failed"},   {JobState::kCancelled, "cancelled"},
+};
+
+}  // namespace
+
+bool Problem::operator==(const Problem& other) const {
+  return workload == other.workload && binding == other.binding && target == other.target &&
+         threads == other.threads && join_layouts(in_layouts) == join_layouts(other.in_layouts) &&
+         join_layouts(out_layouts) == join_layouts(other.out_layouts);
+}
+
+std::string join_layouts(const std::vector<std::string>& layouts) {
+  if (std::ranges::all_of(layouts, [](const std::string& layout) { return layout.empty(); })) return "";
+  return absl::StrJoin(layouts, ";");
+}
+
+std::vector<std::string> split_layouts(std::string_view text) {
+  if (text.empty()) return {};
+  return absl::StrSplit(absl::string_view(text.data(), text.size()), ';');
+}
+
+std::string_view outcome_name(Outcome outcome) {
+  for (const OutcomeName& entry : kOutcomes) {
+    if (entry.outcome == outcome) return entry.name;
+  }
+  TF_UNREACHABLE() << static_cast<int>(outcome);
+  return "";
+}
+
+absl::StatusOr<Outcome> outcome_from_name(std::string_view name) {
+  for (const OutcomeName& entry : kOutcomes) {
+    if (entry.name == name) return entry.outcome;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no outcome \"", std::string(name), "\""));
+}
+
+std::string_view cache_mode_name(CacheMode mode) {
+  switch (mode) {
+    case CacheMode::kUnknown:
+      return "unknown";
+    case CacheMode::kRotate:
+      return "rotate";
+    case CacheMode::kWarm:
+      return "warm";
+  }
+  TF_UNREACHABLE() << static_cast<int>(mode);
+  return "";
+}
+
+absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name) {
+  for (CacheMode mode : {CacheMode::kUnknown, CacheMode::kRotate, CacheMode::kWarm}) {
+    if (cache_mode_name(mode) == name) return mode;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no cache mode \"", std::string(name), "\""));
+}
+
+std::optional<double> median_ns(const std::vector<Sample>& samples) {
+  std::vector<double> times;
+  times.reserve(samples.size());
+  for (const Sample& sample : samples) {
+    if (sample.iterations > 0) times.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
+  }
+  if (times.empty()) return std::nullopt;
+  std::ranges::sort(times);
+  const size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+std::string_view job_state_name(JobState state) {
+  for (const JobStateName& entry : kJobStates) {
+    if (entry.state == state) return entry.name;
+  }
+  TF_UNREACHABLE() << static_cast<int>(state);
+  return "";
+}
+
+absl::StatusOr<JobState> job_state_from_name(std::string_view name) {
+  for (const JobStateName& entry : kJobStates) {
+    if (entry.name == name) return entry.state;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no job state \"", std::string(name), "\""));
+}
+
+bool is_final(JobState state) {
+  return state == JobState::kDone || state == JobState::kFailed || state == JobState::kCancelled;
+}
+
+}  // namespace tf::database

@@ -1,0 +1,172 @@
+#pragma once
+// Owns: what the database keeps, as plain values: workloads, measurements, attempts, jobs. All texts
+// (workload, binding, layouts, target, schedule) are the canonical forms of the modules that own them; here
+// they are only compared for equality. Does not know: SQL, gRPC, protobuf, what a schedule means.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/digest.h"
+
+namespace tf::database {
+
+// SHA-256 of a workload's canonical text: the computation's key everywhere.
+struct WorkloadKey {
+  Digest digest;
+  auto operator<=>(const WorkloadKey&) const = default;
+  std::string hex() const { return digest.hex(); }
+};
+
+struct Workload {
+  std::string text;  // canonical
+  std::string op;    // label for people: "conv2d+bias+relu"
+  double flops = 0;  // of the computation under the binding it was first seen with; for display
+  WorkloadKey key() const { return {sha256(text)}; }
+};
+
+// What a schedule is the answer to: a computation under a binding, between layouts, on a target with so many
+// threads.
+struct Problem {
+  WorkloadKey workload;
+  std::string binding;                   // canonical text, as in "N=1,H=224"; empty if nothing is unbound
+  std::vector<std::string> in_layouts;   // one per input and constant; empty list: all row-major
+  std::vector<std::string> out_layouts;  // likewise
+  std::string target;                    // canonical text
+  uint32_t threads = 1;
+  bool operator==(const Problem&) const;
+};
+
+// One text for a list of layouts, equal for equal meaning: a list of only row-major layouts is the empty
+// text.
+std::string join_layouts(const std::vector<std::string>& layouts);
+std::vector<std::string> split_layouts(std::string_view text);
+
+enum class Outcome : uint8_t {
+  kOk = 1,
+  kStoppedEarly,  // samples are a lower bound; never best
+  kCompileError,
+  kWrongOutput,
+  kImplausible,
+  kCrashed,
+  kTimedOut,
+  kOutOfMemory,
+};
+std::string_view outcome_name(Outcome outcome);  // "ok", "stopped_early", …
+absl::StatusOr<Outcome> outcome_from_name(std::string_view name);
+
+enum class CacheMode : uint8_t { kUnknown = 0, kRotate, kWarm };
+std::string_view cache_mode_name(CacheMode mode);
+absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name);
+
+struct Sample {
+  int64_t total_ns = 0;
+  uint32_t iterations = 1;
+  bool operator==(const Sample&) const = default;
+};
+
+// Median over the samples of total_ns / iterations (the mean of the middle two for an even count); nothing
+// without a sample of at least one iteration.
+std::optional<double> median_ns(const std::vector<Sample>& samples);
+
+// What the device was like while it measured; 0 or empty where its OS does not tell.
+struct DeviceState {
+  std::string device_class;  // the farm's device key, or "local"
+  std::string fingerprint;
+  std::string model;
+  double clock_mhz = 0;
+  double temperature_c = 0;
+  bool throttled = false;
+  std::string governor;
+  double load_1min = 0;
+  bool operator==(const DeviceState&) const = default;
+};
+
+// Where a farm result came from. (lease_id, epoch, sequence) is unique: sending a result again changes
+// nothing. `slot` is what the lease fences: a result whose epoch is below the highest seen of its slot is
+// refused.
+struct LeaseStamp {
+  std::string slot;  // empty: no fence is checked
+  std::string lease_id;
+  uint64_t epoch = 0;
+  uint64_t sequence = 0;
+  bool operator==(const LeaseStamp&) const = default;
+};
+
+struct Measurement {
+  int64_t id = 0;  // row in this database, in order of insertion; 0 before it is inserted
+  Problem problem;
+  std::string schedule;  // canonical text
+  uint32_t semantics_version = 0;
+  std::string sketch_hash;
+  std::vector<int64_t> slot_values;
+  std::vector<std::string> numerics;  // what beyond reassociation it used, sorted: "bf16", "winograd", …
+  Outcome outcome = Outcome::kOk;
+  std::string detail;  // one line for people
+  std::vector<Sample> samples;
+  CacheMode cache_mode = CacheMode::kUnknown;
+  double max_error = 0;
+  DeviceState device;
+  std::string artifact_digest;
+  std::string code_digest;  // equal digests are equal programs
+  std::optional<LeaseStamp> lease;
+  int64_t job_id = 0;  // 0: none. Local to one database, so neither exported nor part of the digest
+  int64_t finished_unix_ns = 0;
+  std::optional<double> median_ns() const { return database::median_ns(samples); }
+};
+
+// Names one record independently of the database that holds it (tuning.lock): SHA-256 of its canonical JSON
+// line, that is of everything but `id` and `job_id`.
+Digest record_digest(const Measurement& measurement);
+
+// "Could not measure": the candidate's worth stays unknown and it is tried again. Never a measurement.
+struct Attempt {
+  Problem problem;
+  std::string schedule;
+  std::string artifact_digest;
+  std::string status_code;  // "UNAVAILABLE", "DEADLINE_EXCEEDED", …
+  std::string detail;
+  std::string lease_id;
+  uint64_t epoch = 0;
+  int64_t job_id = 0;
+  int64_t time_unix_ns = 0;
+};
+
+// queued → running → done | failed | cancelled; running ↔ paused; running → queued when its process died.
+enum class JobState : uint8_t { kQueued = 1, kRunning, kPaused, kDone, kFailed, kCancelled };
+std::string_view job_state_name(JobState state);  // "queued", …
+absl::StatusOr<JobState> job_state_from_name(std::string_view name);
+// Done, failed and cancelled jobs never change again.
+bool is_final(JobState state);
+
+struct Job {
+  int64_t id = 0;            // given by the store
+  std::string model_name;    // for people: the file's name
+  std::string model_digest;  // SHA-256 of the model's bytes, hexadecimal
+  std::string model_path;    // where the bytes are kept
+  std::string target;
+  std::string device;   // device key it asks for; empty: embedded
+  std::string options;  // whatever the submitter needs to start it again, as JSON
+  JobState state = JobState::kQueued;
+  std::string detail;  // why it failed, or how far it came; one line
+  int64_t created_unix_ns = 0;
+  int64_t started_unix_ns = 0;
+  int64_t finished_unix_ns = 0;
+};
+
+// One tuning task of a job and what is needed to go on with it in another process.
+struct JobTask {
+  int64_t job_id = 0;
+  int32_t index = 0;  // order in the job; with job_id the key
+  Problem problem;
+  std::string label;
+  double weight = 1;  // occurrences in the network
+  int64_t trials = 0;
+  double best_ns = 0;  // 0: nothing ok yet
+  std::string state;   // opaque to the database
+};
+
+}  // namespace tf::database

@@ -1,0 +1,179 @@
+#include "database/record_json.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::database {
+namespace {
+
+using nlohmann::json;
+
+// JSON has no number for infinity or NaN, and a wrong answer's error may be either; -0 becomes 0, as SQLite
+// keeps it.
+json number_json(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value + 0.0;
+}
+
+double parse_number(const json& in) {
+  if (!in.is_string()) return in.get<double>();
+  const std::string text = in.get<std::string>();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return text == "-inf" ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+}
+
+json samples_json(const std::vector<Sample>& samples) {
+  json out = json::array();
+  for (const Sample& sample : samples) out.push_back({sample.total_ns, sample.iterations});
+  return out;
+}
+
+json problem_json(const Problem& problem) {
+  return {{"workload", problem.workload.hex()},
+          {"binding", problem.binding},
+          {"in_layouts", join_layouts(problem.in_layouts)},
+          {"out_layouts", join_layouts(problem.out_layouts)},
+          {"target", problem.target},
+          {"threads", problem.threads}};
+}
+
+json device_json(const DeviceState& device) {
+  return {{"class", device.device_class},
+          {"fingerprint", device.fingerprint},
+          {"model", device.model},
+          {"clock_mhz", number_json(device.clock_mhz)},
+          {"temperature_c", number_json(device.temperature_c)},
+          {"throttled", device.throttled},
+          {"governor", device.governor},
+          {"load_1min", number_json(device.load_1min)}};
+}
+
+Problem parse_problem(const json& in, const Digest& workload) {
+  Problem problem;
+  problem.workload = {workload};
+  problem.binding = in.at("binding").get<std::string>();
+  problem.in_layouts = split_layouts(in.at("in_layouts").get<std::string>());
+  problem.out_layouts = split_layouts(in.at("out_layouts").get<std::string>());
+  problem.target = in.at("target").get<std::string>();
+  problem.threads = in.at("threads").get<uint32_t>();
+  return problem;
+}
+
+DeviceState parse_device(const json& in) {
+  return {.device_class = in.at("class").get<std::string>(),
+          .fingerprint = in.at("fingerprint").get<std::string>(),
+          .model = in.at("model").get<std::string>(),
+          .clock_mhz = parse_number(in.at("clock_mhz")),
+          .temperature_c = parse_number(in.at("temperature_c")),
+          .throttled = in.at("throttled").get<bool>(),
+          .governor = in.at("governor").get<std::string>(),
+          .load_1min = parse_number(in.at("load_1min"))};
+}
+
+absl::StatusOr<JsonLine> parse_workload(const json& in) {
+  Workload workload{.text = in.at("text").get<std::string>(),
+                    .op = in.at("op").get<std::string>(),
+                    .flops = parse_number(in.at("flops"))};
+  const std::string key = in.at("key").get<std::string>();
+  if (key != workload.key().hex()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("workload key ", key, " is not the SHA-256 of its text (", workload.key().hex(), ")"));
+  }
+  return workload;
+}
+
+absl::StatusOr<JsonLine> parse_measurement(const json& in) {
+  TF_ASSIGN_OR_RETURN(Digest workload, Digest::from_hex(in.at("problem").at("workload").get<std::string>()));
+  Measurement m;
+  m.problem = parse_problem(in.at("problem"), workload);
+  m.schedule = in.at("schedule").get<std::string>();
+  m.semantics_version = in.at("semantics_version").get<uint32_t>();
+  m.sketch_hash = in.at("sketch_hash").get<std::string>();
+  m.slot_values = in.at("slot_values").get<std::vector<int64_t>>();
+  m.numerics = in.at("numerics").get<std::vector<std::string>>();
+  TF_ASSIGN_OR_RETURN(m.outcome, outcome_from_name(in.at("outcome").get<std::string>()));
+  m.detail = in.at("detail").get<std::string>();
+  for (const json& sample : in.at("samples")) {
+    m.samples.push_back({sample.at(0).get<int64_t>(), sample.at(1).get<uint32_t>()});
+  }
+  TF_ASSIGN_OR_RETURN(m.cache_mode, cache_mode_from_name(in.at("cache_mode").get<std::string>()));
+  m.max_error = parse_number(in.at("max_error"));
+  m.device = parse_device(in.at("device"));
+  m.artifact_digest = in.at("artifact_digest").get<std::string>();
+  m.code_digest = in.at("code_digest").get<std::string>();
+  if (in.contains("lease")) {
+    const json& lease = in.at("lease");
+    m.lease = LeaseStamp{.slot = lease.at("slot").get<std::string>(),
+                         .lease_id = lease.at("id").get<std::string>(),
+                         .epoch = lease.at("epoch").get<uint64_t>(),
+                         .sequence = lease.at("sequence").get<uint64_t>()};
+  }
+  m.finished_unix_ns = in.at("finished_unix_ns").get<int64_t>();
+  return m;
+}
+
+}  // namespace
+
+std::string to_json(const JsonHeader& header) {
+  return json{{"type", "tunefarm-records"}, {"version", header.version}}.dump();
+}
+
+std::string to_json(const Workload& workload) {
+  return json{{"type", "workload"},
+              {"key", workload.key().hex()},
+              {"text", workload.text},
+              {"op", workload.op},
+              {"flops", number_json(workload.flops)}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string to_json(const Measurement& m) {
+  json out = {{"type", "measurement"},
+              {"problem", problem_json(m.problem)},
+              {"schedule", m.schedule},
+              {"semantics_version", m.semantics_version},
+              {"sketch_hash", m.sketch_hash},
+              {"slot_values", m.slot_values},
+              {"numerics", m.numerics},
+              {"outcome", outcome_name(m.outcome)},
+              {"detail", m.detail},
+              {"samples", samples_json(m.samples)},
+              {"cache_mode", cache_mode_name(m.cache_mode)},
+              {"max_error", number_json(m.max_error)},
+              {"device", device_json(m.device)},
+              {"artifact_digest", m.artifact_digest},
+              {"code_digest", m.code_digest},
+              {"finished_unix_ns", m.finished_unix_ns}};
+  if (m.lease) {
+    out["lease"] = {{"slot", m.lease->slot},
+                    {"id", m.lease->lease_id},
+                    {"epoch", m.lease->epoch},
+                    {"sequence", m.lease->sequence}};
+  }
+  // `replace`: what a candidate printed may be no UTF-8, and must not make its record unwritable.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+absl::StatusOr<JsonLine> parse_json_line(std::string_view line) {
+  try {
+    const json in = json::parse(line);
+    const std::string type = in.at("type").get<std::string>();
+    if (type == "tunefarm-records") return JsonHeader{in.at("version").get<int>()};
+    if (type == "workload") return parse_workload(in);
+    if (type == "measurement") return parse_measurement(in);
+    return absl::InvalidArgumentError(absl::StrCat("there is no record type \"", type, "\""));
+  } catch (const json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("not a record: ", error.what()));
+  }
+}
+
+Digest record_digest(const Measurement& measurement) {
+  return sha256(to_json(measurement));
+}
+
+}  // namespace tf::database

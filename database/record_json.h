@@ -1,0 +1,31 @@
+#pragma once
+// Owns: the JSON form of workloads and measurements, one object a line. It is canonical (sorted keys,
+// shortest round-trip numbers), so that a record's digest can be taken from it. Does not know: files.
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "database/record.h"
+
+namespace tf::database {
+
+inline constexpr int kJsonLinesVersion = 1;
+
+// The first line of a file of JSON lines.
+struct JsonHeader {
+  int version = kJsonLinesVersion;
+};
+using JsonLine = std::variant<JsonHeader, Workload, Measurement>;
+
+// One line without its newline. `id` and `job_id` of a measurement are left out.
+std::string to_json(const JsonHeader& header);
+std::string to_json(const Workload& workload);
+std::string to_json(const Measurement& measurement);
+
+// INVALID_ARGUMENT, with what is wrong in the line, for anything that to_json cannot have written: a workload
+// whose key is not its text's digest, an unknown outcome, a missing field. Unknown fields are ignored.
+absl::StatusOr<JsonLine> parse_json_line(std::string_view line);
+
+}  // namespace tf::database

@@ -1,0 +1,221 @@
+#include "database/sqlite_connection.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/check.h"
+#include "base/status.h"
+
+namespace tf::database {
+namespace {
+
+// What was asked, what is true, what to do.
+absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
+  const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  const std::string cannot = absl::StrCat("cannot use ", path, " as a tuning database: ");
+  switch (code & 0xff) {
+    case SQLITE_NOTADB:
+      return absl::FailedPreconditionError(
+          absl::StrCat(cannot, "it is not a database file; give another path (it was left unchanged)"));
+    case SQLITE_CORRUPT:
+      return absl::DataLossError(absl::StrCat(
+          cannot, "it is damaged (", reason,
+          "); restore a copy, or move it away and rescue what is left with: sqlite3 ", path, " .recover"));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::UnavailableError(
+          absl::StrCat(cannot, "another program holds it locked; close that and try again"));
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return absl::PermissionDeniedError(absl::StrCat(cannot, "the file or its folder is not writable (",
+                                                      reason, "); change its owner or give another path"));
+    case SQLITE_CANTOPEN:
+      return absl::PermissionDeniedError(
+          absl::StrCat(cannot, reason, "; check that the folder exists and that you may write to it"));
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "cannot write ", path, ": the disk is full; free some space (nothing acknowledged is lost)"));
+    case SQLITE_IOERR:
+      return absl::InternalError(absl::StrCat("cannot read or write ", path, ": ", reason, " (",
+                                              sqlite3_errstr(code), "); check the disk"));
+    case SQLITE_CONSTRAINT:
+      return absl::FailedPreconditionError(absl::StrCat("cannot write to ", path, ": ", reason));
+    default:
+      return absl::InternalError(absl::StrCat("SQLite error ", code, " in ", path, ": ", reason));
+  }
+}
+
+std::string file_uri(const std::string& path, std::string_view parameters) {
+  // The three characters that mean something in the path part of an SQLite URI.
+  const std::string escaped = absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}});
+  return absl::StrCat("file:", escaped, std::string(parameters));
+}
+
+}  // namespace
+
+Statement::Statement(Statement&& other) noexcept
+    : db_(other.db_),
+      path_(other.path_),
+      statement_(other.statement_),
+      next_parameter_(other.next_parameter_) {
+  other.statement_ = nullptr;
+}
+
+Statement::~Statement() {
+  if (statement_ == nullptr) return;
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+}
+
+Statement& Statement::bind(int64_t value) {
+  TF_CHECK(sqlite3_bind_int64(statement_, next_parameter_++, value) == SQLITE_OK) << sqlite3_sql(statement_);
+  return *this;
+}
+
+Statement& Statement::bind(double value) {
+  TF_CHECK(sqlite3_bind_double(statement_, next_parameter_++, value) == SQLITE_OK) << sqlite3_sql(statement_);
+  return *this;
+}
+
+Statement& Statement::bind_text(std::string_view value) {
+  // A null pointer would bind NULL; an empty view may have one.
+  const char* data = value.empty() ? "" : value.data();
+  TF_CHECK(sqlite3_bind_text64(statement_, next_parameter_++, data, value.size(), SQLITE_STATIC,
+                               SQLITE_UTF8) == SQLITE_OK)
+      << sqlite3_sql(statement_);
+  return *this;
+}
+
+Statement& Statement::bind_blob(std::string_view value) {
+  const char* data = value.empty() ? "" : value.data();
+  TF_CHECK(sqlite3_bind_blob64(statement_, next_parameter_++, data, value.size(), SQLITE_STATIC) == SQLITE_OK)
+      << sqlite3_sql(statement_);
+  return *this;
+}
+
+Statement& Statement::bind_null() {
+  TF_CHECK(sqlite3_bind_null(statement_, next_parameter_++) == SQLITE_OK) << sqlite3_sql(statement_);
+  return *this;
+}
+
+absl::StatusOr<bool> Statement::step() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return sqlite_status(sqlite3_extended_errcode(db_), db_, *path_);
+}
+
+absl::Status Statement::run() {
+  TF_ASSIGN_OR_RETURN(bool row, step());
+  TF_CHECK(!row) << sqlite3_sql(statement_);
+  return absl::OkStatus();
+}
+
+int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+
+double Statement::real(int column) const {
+  return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
+                         : sqlite3_column_double(statement_, column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return data == nullptr ? ""
+                         : std::string(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+std::string Statement::blob(int column) const {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  return data == nullptr ? ""
+                         : std::string(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access,
+                                                             const std::string& vfs) {
+  const bool write = access == Access::kWrite;
+  const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
+                    SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  for (std::string_view parameters : {"", "?immutable=1"}) {
+    sqlite3* db = nullptr;
+    int code =
+        sqlite3_open_v2(file_uri(path, parameters).c_str(), &db, flags, vfs.empty() ? nullptr : vfs.c_str());
+    std::unique_ptr<Connection> connection(new Connection(db, path));
+    if (code == SQLITE_OK) {
+      sqlite3_busy_timeout(db, 5000);
+      if (!write) sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+      // The first read is what opens the log, and what tells a database from another file.
+      code = sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr);
+    }
+    if (code == SQLITE_OK && write && sqlite3_db_readonly(db, "main") == 1) {
+      // SQLite falls back to reading a file that it may not write.
+      return absl::PermissionDeniedError(
+          absl::StrCat("cannot write the tuning database ", path,
+                       ": the file is read-only; change its mode or give another path"));
+    }
+    if (code == SQLITE_OK) return connection;
+    // A reader needs the shared-memory file beside the log, which it cannot make in a folder that it may not
+    // write to. Without a log nobody is writing, and the file alone is the whole database.
+    const bool no_log = ::access((path + "-wal").c_str(), F_OK) != 0;
+    const bool retry = !write && parameters.empty() && no_log &&
+                       ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) &&
+                       ::access(path.c_str(), R_OK) == 0;
+    if (!retry) return sqlite_status(code, db, path);
+  }
+  TF_UNREACHABLE() << path;
+  return absl::InternalError("");
+}
+
+Connection::~Connection() {
+  for (auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  sqlite3_close_v2(db_);
+}
+
+absl::Status Connection::execute(const std::string& sql) {
+  const int code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, path_);
+}
+
+absl::StatusOr<Statement> Connection::prepare(const std::string& sql) {
+  auto found = statements_.find(sql);
+  if (found == statements_.end()) {
+    sqlite3_stmt* statement = nullptr;
+    const int code = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) return sqlite_status(code, db_, path_);
+    found = statements_.emplace(sql, statement).first;
+  }
+  return Statement(db_, &path_, found->second);
+}
+
+absl::StatusOr<int64_t> Connection::query_int(const std::string& sql) {
+  TF_ASSIGN_OR_RETURN(Statement statement, prepare(sql));
+  TF_ASSIGN_OR_RETURN(bool row, statement.step());
+  return row ? statement.integer(0) : 0;
+}
+
+absl::StatusOr<std::string> Connection::query_text(const std::string& sql) {
+  TF_ASSIGN_OR_RETURN(Statement statement, prepare(sql));
+  TF_ASSIGN_OR_RETURN(bool row, statement.step());
+  return row ? statement.text(0) : std::string();
+}
+
+int64_t Connection::last_insert_id() const {
+  return sqlite3_last_insert_rowid(db_);
+}
+bool Connection::in_transaction() const {
+  return sqlite3_get_autocommit(db_) == 0;
+}
+
+}  // namespace tf::database

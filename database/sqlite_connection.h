@@ -1,0 +1,86 @@
+#pragma once
+// Owns: one SQLite connection and its prepared statements, with SQLite's codes turned into one clear line
+// each. Does not know: our tables.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace tf::database {
+
+// A prepared statement being run. Parameters are bound by position from 1, columns are read from 0. Resets
+// itself when it goes out of scope, so that the connection can hand it out again.
+class Statement {
+ public:
+  Statement(sqlite3* db, const std::string* path, sqlite3_stmt* statement)
+      : db_(db), path_(path), statement_(statement) {}
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+  ~Statement();
+
+  // In order of the parameters. Texts and blobs must outlive the statement's last step.
+  Statement& bind(int64_t value);
+  Statement& bind(double value);  // NaN is kept as NULL
+  Statement& bind_text(std::string_view value);
+  Statement& bind_blob(std::string_view value);
+  Statement& bind_null();
+
+  // True while there is a row; false at the end.
+  absl::StatusOr<bool> step();
+  // For statements without rows.
+  absl::Status run();
+
+  int64_t integer(int column) const;
+  double real(int column) const;  // NULL is NaN
+  std::string text(int column) const;
+  std::string blob(int column) const;
+  bool is_null(int column) const;
+
+ private:
+  sqlite3* db_;
+  const std::string* path_;
+  sqlite3_stmt* statement_;
+  int next_parameter_ = 1;
+};
+
+enum class Access { kReadOnly, kWrite };
+
+class Connection {
+ public:
+  // kWrite makes the file if there is none. `vfs` names a registered SQLite VFS, empty for the default. A
+  // read-only connection never checkpoints, and reads a folder it may not write to if no writer left a log
+  // there.
+  static absl::StatusOr<std::unique_ptr<Connection>> open(const std::string& path, Access access,
+                                                          const std::string& vfs = "");
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Any number of statements without rows or parameters.
+  absl::Status execute(const std::string& sql);
+  // Prepared once and cached; must not be asked for again while an earlier Statement of the same text lives.
+  absl::StatusOr<Statement> prepare(const std::string& sql);
+  absl::StatusOr<int64_t> query_int(const std::string& sql);
+  absl::StatusOr<std::string> query_text(const std::string& sql);
+  int64_t last_insert_id() const;
+  // False after BEGIN if SQLite rolled the transaction back itself, as it does when the disk fails.
+  bool in_transaction() const;
+
+ private:
+  Connection(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  sqlite3* db_;
+  std::string path_;
+  std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
+};
+
+}  // namespace tf::database

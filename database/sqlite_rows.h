@@ -1,0 +1,49 @@
+#pragma once
+// Owns: how records become rows and back, and the statements that read and write them. Every function is one
+// or a few statements on the connection it is given; none begins or ends a transaction. Does not know:
+// threads, files.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "database/record.h"
+#include "database/store.h"
+
+namespace tf::database {
+
+class Connection;
+
+// Samples as they stand in the database: int64 total_ns, uint32 iterations, little-endian, each.
+std::string encode_samples(const std::vector<Sample>& samples);
+absl::StatusOr<std::vector<Sample>> decode_samples(std::string_view blob);
+
+namespace rows {
+
+// Reading.
+absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem);
+absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit);
+absl::StatusOr<Workload> find_workload(Connection& db, const std::string& key_or_prefix);
+absl::StatusOr<std::vector<Workload>> workloads(Connection& db);
+absl::StatusOr<std::vector<Problem>> problems(Connection& db);
+// The next `limit` matching measurements with an id above `after_id`.
+absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filter, int64_t after_id,
+                                              size_t limit);
+absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);
+absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule);
+absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);
+absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id);
+absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id);
+
+// Writing, inside a transaction of the caller's.
+absl::Status add_workload(Connection& db, const Workload& workload);
+absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement);
+absl::Status add_attempt(Connection& db, const Attempt& attempt);
+absl::StatusOr<int64_t> add_job(Connection& db, const Job& job);
+absl::Status update_job(Connection& db, const Job& job);
+absl::Status save_job_tasks(Connection& db, const std::vector<JobTask>& tasks);
+
+}  // namespace rows
+}  // namespace tf::database

@@ -1,0 +1,209 @@
+#include "database/sqlite_store.h"
+
+#include <unistd.h>
+
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "database/commit_queue.h"
+#include "database/file_lock.h"
+#include "database/migrations.h"
+#include "database/sqlite_connection.h"
+#include "database/sqlite_rows.h"
+#include "database/store_errors.h"
+
+namespace tf::database {
+namespace {
+
+// Rows a scan fetches at once. It visits them without holding the connection, so that a long export does not
+// stop other readers and a visitor may ask questions; measurements only grow, so that pages fit together.
+constexpr size_t kPage = 256;
+
+// One read-only connection, used by one thread at a time.
+class SqliteReader {
+ public:
+  explicit SqliteReader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+  template <typename Read>
+  auto read(const Read& read) {
+    std::lock_guard lock(mutex_);
+    return read(*connection_);
+  }
+
+  absl::Status scan(const Filter& filter, const Visitor& visit) {
+    int64_t last = 0;
+    for (;;) {
+      TF_ASSIGN_OR_RETURN(std::vector<Measurement> page,
+                          read([&](Connection& db) { return rows::page(db, filter, last, kPage); }));
+      for (const Measurement& measurement : page) TF_RETURN_IF_ERROR(visit(measurement));
+      if (page.size() < kPage) return absl::OkStatus();
+      last = page.back().id;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Connection> connection_;
+};
+
+// The questions of Records, asked of a SqliteReader; `Base` is Records or Store.
+template <typename Base>
+class SqliteView : public Base {
+ public:
+  explicit SqliteView(std::unique_ptr<Connection> connection) : reader_(std::move(connection)) {}
+
+  absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
+    return reader_.read([&](Connection& db) { return rows::top(db, query, limit); });
+  }
+  absl::StatusOr<Workload> find_workload(const std::string& key_or_prefix) override {
+    return reader_.read([&](Connection& db) { return rows::find_workload(db, key_or_prefix); });
+  }
+  absl::StatusOr<std::vector<Workload>> workloads() override { return reader_.read(rows::workloads); }
+  absl::StatusOr<std::vector<Problem>> problems() override { return reader_.read(rows::problems); }
+  absl::Status scan(const Filter& filter, const Visitor& visit) override {
+    return reader_.scan(filter, visit);
+  }
+  absl::StatusOr<Measurement> find_record(const Digest& digest) override {
+    return reader_.read([&](Connection& db) { return rows::find_record(db, digest); });
+  }
+  absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) override {
+    return reader_.read([&](Connection& db) { return rows::is_measured(db, problem, schedule); });
+  }
+
+ protected:
+  SqliteReader reader_;
+};
+
+class SqliteStore final : public SqliteView<Store> {
+ public:
+  SqliteStore(std::unique_ptr<FileLock> lock, std::unique_ptr<Connection> writer,
+              std::unique_ptr<Connection> reader, absl::Duration window)
+      : SqliteView(std::move(reader)), lock_(std::move(lock)), queue_(std::move(writer), window) {}
+
+  absl::Status add_workload(const Workload& workload) override {
+    return queue_.run([&](Connection& db) { return rows::add_workload(db, workload); });
+  }
+  absl::StatusOr<InsertResult> insert(const Measurement& measurement) override {
+    return write<InsertResult>([&](Connection& db) { return rows::insert(db, measurement); });
+  }
+  void insert_async(const Measurement& measurement, InsertDone done) override {
+    auto result = std::make_shared<InsertResult>();
+    queue_.submit(
+        [measurement, result](Connection& db) -> absl::Status {
+          TF_ASSIGN_OR_RETURN(*result, rows::insert(db, measurement));
+          return absl::OkStatus();
+        },
+        [result, done = std::move(done)](absl::Status status) {
+          status.ok() ? done(*result) : done(std::move(status));
+        });
+  }
+  absl::Status add_attempt(const Attempt& attempt) override {
+    return queue_.run([&](Connection& db) { return rows::add_attempt(db, attempt); });
+  }
+  absl::StatusOr<int64_t> count_attempts(int64_t job_id) override {
+    return reader_.read([&](Connection& db) { return rows::count_attempts(db, job_id); });
+  }
+  absl::StatusOr<int64_t> add_job(const Job& job) override {
+    return write<int64_t>([&](Connection& db) { return rows::add_job(db, job); });
+  }
+  absl::Status update_job(const Job& job) override {
+    return queue_.run([&](Connection& db) { return rows::update_job(db, job); });
+  }
+  absl::StatusOr<Job> find_job(int64_t id) override {
+    TF_ASSIGN_OR_RETURN(std::vector<Job> found,
+                        reader_.read([&](Connection& db) { return rows::jobs(db, id); }));
+    if (found.empty()) return unknown_job(id);
+    return std::move(found.front());
+  }
+  absl::StatusOr<std::vector<Job>> jobs() override {
+    return reader_.read([&](Connection& db) { return rows::jobs(db, std::nullopt); });
+  }
+  absl::Status save_job_tasks(const std::vector<JobTask>& tasks) override {
+    return queue_.run([&](Connection& db) { return rows::save_job_tasks(db, tasks); });
+  }
+  absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) override {
+    return reader_.read([&](Connection& db) { return rows::job_tasks(db, job_id); });
+  }
+
+ private:
+  // Runs a write that yields a value.
+  template <typename T, typename Write>
+  absl::StatusOr<T> write(const Write& write) {
+    T value;
+    TF_RETURN_IF_ERROR(queue_.run([&](Connection& db) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(value, write(db));
+      return absl::OkStatus();
+    }));
+    return value;
+  }
+
+  std::unique_ptr<FileLock> lock_;  // released last
+  CommitQueue queue_;
+};
+
+// Makes an empty file or an older schema current, and refuses what is damaged before anything is written to
+// it.
+absl::Status prepare_for_writing(Connection& db, SchemaState state) {
+  if (state != SchemaState::kEmpty) {
+    TF_ASSIGN_OR_RETURN(std::string verdict, db.query_text("PRAGMA quick_check(1)"));
+    if (verdict != "ok") {
+      return absl::DataLossError(
+          absl::StrCat("cannot use ", db.path(), " as a tuning database: it is damaged (", verdict,
+                       "); restore a copy, or move it away and rescue what is left with: sqlite3 ", db.path(),
+                       " .recover"));
+    }
+  }
+  TF_ASSIGN_OR_RETURN(std::string mode, db.query_text("PRAGMA journal_mode = WAL"));
+  if (mode != "wal") {
+    return absl::FailedPreconditionError(absl::StrCat("cannot use ", db.path(),
+                                                      " as a tuning database: its file system "
+                                                      "has no shared memory for the log; use a local disk"));
+  }
+  TF_RETURN_IF_ERROR(db.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
+  return state == SchemaState::kCurrent ? absl::OkStatus() : migrate(db);
+}
+
+absl::Status missing(const std::string& path) {
+  return absl::NotFoundError(absl::StrCat("there is no database ", path,
+                                          "; check the path, or make it with `tuner tune "
+                                          "--db ",
+                                          path, "` or `tuner import`"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
+                                                         const SqliteOptions& options) {
+  TF_RETURN_IF_ERROR(check_local_file_system(path));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer,
+                      Connection::open(path, Access::kWrite, options.vfs));
+  TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*writer));
+  TF_RETURN_IF_ERROR(prepare_for_writing(*writer, state));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader,
+                      Connection::open(path, Access::kReadOnly, options.vfs));
+  return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), std::move(reader),
+                                       options.commit_window);
+}
+
+absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) return missing(path);
+  TF_RETURN_IF_ERROR(check_local_file_system(path));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::open(path, Access::kReadOnly));
+  TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*connection));
+  if (state == SchemaState::kEmpty) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot read ", path, ": it is empty, not a tuning database; give another path"));
+  }
+  if (state == SchemaState::kOlder) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot read ", path,
+        ": its schema is older than this program's; any writing command, such as `tuner import`, "
+        "brings it up to date"));
+  }
+  return std::make_unique<SqliteView<Records>>(std::move(connection));
+}
+
+}  // namespace tf::database

@@ -1,0 +1,32 @@
+#pragma once
+// Owns: the database as an SQLite file in WAL mode. One process writes it, and holds FILE.lock while it does;
+// any number read it meanwhile through connections that cannot write or checkpoint. Does not know: who asks;
+// gRPC; what schedules mean.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "database/store.h"
+
+namespace tf::database {
+
+struct SqliteOptions {
+  // An asynchronous insert waits at most this long for others to share its commit.
+  absl::Duration commit_window = absl::Milliseconds(5);
+  std::string vfs;  // a registered SQLite VFS; empty: the operating system's
+};
+
+// Opens the file for writing, making or migrating it as needed. One clear line for each refusal, and the file
+// is left as it was: FAILED_PRECONDITION locked (with the holder's pid), not a database, of another program,
+// of a newer schema, on a network file system; DATA_LOSS damaged; PERMISSION_DENIED not writable; NOT_FOUND
+// no such folder.
+absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
+                                                         const SqliteOptions& options = {});
+
+// Opens the file for reading; it must exist and have the current schema. Errors as above, NOT_FOUND if there
+// is none.
+absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path);
+
+}  // namespace tf::database

@@ -1,0 +1,99 @@
+#pragma once
+// Owns: the two views of the database. Records answers questions (a file, JSON lines, a running tuner); Store
+// is the one writer. Everything here is thread-safe. Does not know: how either is kept.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "database/record.h"
+
+namespace tf::database {
+
+struct BestQuery {
+  Problem problem;
+  std::optional<std::string> device_class;    // nothing: measured on any device
+  std::vector<std::string> allowed_numerics;  // records that use anything else do not count
+  std::optional<uint32_t>
+      semantics_version;  // of schedules; nothing: any (display only, never to build from)
+};
+
+// Every part that is set narrows the scan.
+struct Filter {
+  std::optional<WorkloadKey> workload;
+  std::optional<Problem> problem;
+  std::optional<int64_t> job_id;
+  bool only_ok = false;
+};
+
+// Called once a record; a failed status ends the scan and becomes its result.
+using Visitor = std::function<absl::Status(const Measurement&)>;
+
+class Records {
+ public:
+  virtual ~Records() = default;
+
+  // Ok measurements that answer the query, least median first (ties: the older first), at most `limit`.
+  virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
+  // The first of them, if there is one. Only outcome ok counts: stopped_early is a lower bound, the rest is
+  // no answer.
+  absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);
+
+  // NOT_FOUND if the key is unknown. A key prefix of at least 6 hexadecimal digits is enough if it is
+  // unambiguous.
+  virtual absl::StatusOr<Workload> find_workload(const std::string& key_or_prefix) = 0;
+  // All workloads, in order of their first insertion.
+  virtual absl::StatusOr<std::vector<Workload>> workloads() = 0;
+  // Each distinct problem that has a measurement, in order of first insertion.
+  virtual absl::StatusOr<std::vector<Problem>> problems() = 0;
+
+  // Visits matching measurements in order of insertion.
+  virtual absl::Status scan(const Filter& filter, const Visitor& visit) = 0;
+  // The record that record_digest names (tuning.lock), or NOT_FOUND.
+  virtual absl::StatusOr<Measurement> find_record(const Digest& digest) = 0;
+  // Whether exactly this program was measured for this problem before, with any outcome; a result that is
+  // known already need not be measured again.
+  virtual absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) = 0;
+};
+
+struct InsertResult {
+  int64_t id = 0;          // of the new row, or of the one that was there
+  bool duplicate = false;  // it was there already; nothing changed
+};
+using InsertDone = std::function<void(absl::StatusOr<InsertResult>)>;
+
+class Store : public Records {
+ public:
+  // Idempotent by key.
+  virtual absl::Status add_workload(const Workload& workload) = 0;
+
+  // Inserts one measurement of a known workload. Success means that it is on disk. An equal lease stamp, or
+  // without one an equal record, is acknowledged as duplicate. FAILED_PRECONDITION: its lease is fenced off
+  // by a higher epoch, or the workload is unknown. Other errors: the row was not kept, try again.
+  virtual absl::StatusOr<InsertResult> insert(const Measurement& measurement) = 0;
+  // The same without waiting: `done` runs after the commit, on another thread, once. It must not call the
+  // store.
+  virtual void insert_async(const Measurement& measurement, InsertDone done) = 0;
+  virtual absl::Status add_attempt(const Attempt& attempt) = 0;
+  virtual absl::StatusOr<int64_t> count_attempts(int64_t job_id) = 0;
+
+  // Returns the new job's id; `job.id` is ignored.
+  virtual absl::StatusOr<int64_t> add_job(const Job& job) = 0;
+  // Replaces state, detail and times. FAILED_PRECONDITION if the job is final, NOT_FOUND if there is none.
+  virtual absl::Status update_job(const Job& job) = 0;
+  virtual absl::StatusOr<Job> find_job(int64_t id) = 0;
+  virtual absl::StatusOr<std::vector<Job>> jobs() = 0;
+  // Inserts or replaces the tasks by (job_id, index), all or none.
+  virtual absl::Status save_job_tasks(const std::vector<JobTask>& tasks) = 0;
+  virtual absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) = 0;
+};
+
+// Whether everything used is allowed.
+bool numerics_allowed(const std::vector<std::string>& used, const std::vector<std::string>& allowed);
+
+}  // namespace tf::database

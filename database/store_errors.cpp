@@ -1,0 +1,51 @@
+#include "database/store_errors.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tf::database {
+
+absl::Status check_key_prefix(const std::string& key_or_prefix) {
+  const bool hexadecimal = key_or_prefix.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (hexadecimal && key_or_prefix.size() >= 6 && key_or_prefix.size() <= 64) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", key_or_prefix, "\" is no workload key; a key is its first 6 to 64 hexadecimal digits"));
+}
+
+absl::Status unknown_workload(const std::string& key_or_prefix) {
+  return absl::NotFoundError(absl::StrCat("the database has no workload ", key_or_prefix,
+                                          "; `compiler tasks` lists the keys of a model, tune it first"));
+}
+
+absl::Status ambiguous_workload(const std::string& key_or_prefix) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("several workload keys begin with ", key_or_prefix, "; give more digits"));
+}
+
+absl::Status workload_missing(const WorkloadKey& key) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the database has no workload ", key.hex(), "; add the workload before its measurements"));
+}
+
+absl::Status unknown_record(const Digest& digest) {
+  return absl::NotFoundError(
+      absl::StrCat("the database has no record ", digest.hex(), "; import it, or build without --locked"));
+}
+
+absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("lease ", lease.lease_id, " of slot ", lease.slot, " has epoch ", lease.epoch,
+                   ", but the slot is at epoch ", highest_epoch,
+                   "; the result is dropped, measure it again in a current lease"));
+}
+
+absl::Status unknown_job(int64_t id) {
+  return absl::NotFoundError(absl::StrCat("there is no job ", id, "; `tuner jobs` lists them"));
+}
+
+absl::Status final_job(const Job& job) {
+  return absl::FailedPreconditionError(absl::StrCat("job ", job.id, " is ",
+                                                    std::string(job_state_name(job.state)),
+                                                    " and does not change any more; submit it again"));
+}
+
+}  // namespace tf::database

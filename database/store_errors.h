@@ -1,0 +1,22 @@
+#pragma once
+// Owns: the one wording of what a store refuses, shared by every implementation.
+// Does not know: how records are kept.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "database/record.h"
+
+namespace tf::database {
+
+// INVALID_ARGUMENT unless it is 6 to 64 lower-case hexadecimal digits.
+absl::Status check_key_prefix(const std::string& key_or_prefix);
+absl::Status unknown_workload(const std::string& key_or_prefix);
+absl::Status ambiguous_workload(const std::string& key_or_prefix);
+absl::Status workload_missing(const WorkloadKey& key);
+absl::Status unknown_record(const Digest& digest);
+absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch);
+absl::Status unknown_job(int64_t id);
+absl::Status final_job(const Job& job);
+
+}  // namespace tf::database
