@@ -1,0 +1,224 @@
+#include "compiler/runtime/model.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/blob/model_blob.h"
+
+namespace {
+
+using tf::runtime::encode_model;
+using tf::runtime::ModelDescription;
+
+constexpr int kElems = 100;
+constexpr uint64_t kBytes = kElems * sizeof(float);
+
+// y = (x * 2 + weights) through an intermediate in the arena; the second kernel is parallel and uses its
+// workspace.
+ModelDescription two_steps() {
+  ModelDescription model;
+  model.inputs = {{.name = "x", .element = TF_ELEMENT_FLOAT32, .extents = {4, 25}, .size_bytes = kBytes}};
+  model.outputs = {{.name = "y", .element = TF_ELEMENT_FLOAT32, .extents = {kElems}, .size_bytes = kBytes}};
+  model.kernel_count = 2;
+  model.arena_bytes = 1024;
+  model.weights_bytes = kBytes;
+  model.steps = {{.name = "double",
+                  .key = "abc",
+                  .kernel = 0,
+                  .buffers = {{TF_SPACE_INPUT, 0, 0, kBytes}, {TF_SPACE_ARENA, 0, 512, kBytes}},
+                  .dims = {kElems},
+                  .flops = 100},
+                 {.name = "add",
+                  .key = "",
+                  .kernel = 1,
+                  .buffers = {{TF_SPACE_ARENA, 0, 512, kBytes},
+                              {TF_SPACE_WEIGHTS, 0, 0, kBytes},
+                              {TF_SPACE_OUTPUT, 0, 0, kBytes}},
+                  .dims = {kElems},
+                  .workspace_bytes = 64,
+                  .workspace_per_thread_bytes = 64,
+                  .flops = 100,
+                  .bytes = 1200}};
+  return model;
+}
+
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Links the library as the compiler does: tables, weights, kernels and the runtime's archive, without
+// libstdc++.
+class Library {
+ public:
+  explicit Library(const std::string& blob) {
+    char folder[] = "/tmp/tf_model_test_XXXXXX";
+    folder_ = mkdtemp(folder);
+    write(folder_ + "/blob", blob);
+    std::vector<float> weights(kElems);
+    for (int i = 0; i < kElems; ++i) weights[i] = static_cast<float>(i);
+    write(folder_ + "/weights", std::string(reinterpret_cast<const char*>(weights.data()), kBytes));
+    write(folder_ + "/tables.s",
+          ".section .rodata\n.globl tf_model_blob, tf_model_weights\n.hidden tf_model_blob, "
+          "tf_model_weights\n.balign 64\n"
+          "tf_model_blob: .incbin \"" +
+              folder_ + "/blob\"\n.balign 64\ntf_model_weights: .incbin \"" + folder_ +
+              "/weights\"\n.section .note.GNU-stack,\"\",%progbits\n");
+    const std::string path = folder_ + "/model.so";
+    const std::string command = std::string(TF_C_COMPILER) +
+                                " -shared -fPIC -O1 -nostdlib -I " TF_SOURCE_DIR " -o " + path + " " +
+                                TF_SOURCE_DIR "/tests/support/kernels/model_kernels.c " + folder_ +
+                                "/tables.s -Wl,-u,tf_model_open " TF_RUNTIME_MODEL_ARCHIVE " -Wl,-z,defs -lc";
+    if (std::system(command.c_str()) != 0) return;
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle_) ADD_FAILURE() << dlerror();
+  }
+  ~Library() {
+    if (handle_) dlclose(handle_);
+    if (std::system(("rm -rf " + folder_).c_str()) != 0) ADD_FAILURE() << "cannot remove " << folder_;
+  }
+  explicit operator bool() const { return handle_ != nullptr; }
+
+  template <typename F>
+  F* get(const char* name) const {
+    F* function = reinterpret_cast<F*>(dlsym(handle_, name));
+    EXPECT_NE(function, nullptr) << name;
+    return function;
+  }
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+  void* handle_ = nullptr;
+};
+#define GET(library, function) (library).get<decltype(function)>(#function)
+
+class Model : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto blob = encode_model(two_steps());
+    ASSERT_TRUE(blob.ok()) << blob.status();
+    library_ = std::make_unique<Library>(*blob);
+    ASSERT_TRUE(*library_);
+  }
+  std::unique_ptr<Library> library_;
+};
+
+TEST_F(Model, ComputesWithAlignedAndUnalignedBuffersAndAnyThreads) {
+  for (int32_t threads : {1, 3}) {
+    tf_model* model = nullptr;
+    ASSERT_EQ(GET(*library_, tf_model_open)(threads, &model), TF_MODEL_OK);
+    for (int shift : {0, 1}) {
+      alignas(64) float x[kElems + 1], y[kElems + 1];
+      for (int i = 0; i < kElems; ++i) x[i + shift] = 0.5f * static_cast<float>(i);
+      std::memset(y, 0xff, sizeof y);
+      const void* inputs[] = {x + shift};
+      void* outputs[] = {y + shift};
+      ASSERT_EQ(GET(*library_, tf_model_run)(model, inputs, outputs), TF_MODEL_OK);
+      for (int i = 0; i < kElems; ++i) ASSERT_EQ(y[i + shift], 2.0f * static_cast<float>(i)) << i;
+    }
+    GET(*library_, tf_model_close)(model);
+  }
+}
+
+TEST_F(Model, DescribesItsTensorsAndKernels) {
+  tf_model* model = nullptr;
+  ASSERT_EQ(GET(*library_, tf_model_open)(1, &model), TF_MODEL_OK);
+  EXPECT_EQ(GET(*library_, tf_model_input_count)(model), 1);
+  EXPECT_EQ(GET(*library_, tf_model_output_count)(model), 1);
+  const tf_tensor_info* x = GET(*library_, tf_model_input)(model, 0);
+  EXPECT_STREQ(x->name, "x");
+  EXPECT_EQ(x->element, TF_ELEMENT_FLOAT32);
+  EXPECT_EQ(std::vector<int64_t>(x->extents, x->extents + x->rank), (std::vector<int64_t>{4, 25}));
+  EXPECT_STREQ(GET(*library_, tf_model_output)(model, 0)->name, "y");
+  EXPECT_EQ(GET(*library_, tf_model_output)(model, 1), nullptr);
+  ASSERT_EQ(GET(*library_, tf_model_kernel_count)(model), 2);
+  EXPECT_STREQ(GET(*library_, tf_model_kernel)(model, 0)->key, "abc");
+  EXPECT_EQ(GET(*library_, tf_model_kernel)(model, 1)->bytes, 1200);
+  GET(*library_, tf_model_close)(model);
+}
+
+TEST_F(Model, ProfileSeesEveryKernelInOrder) {
+  tf_model* model = nullptr;
+  ASSERT_EQ(GET(*library_, tf_model_open)(1, &model), TF_MODEL_OK);
+  struct Event {
+    int32_t kernel;
+    int64_t start_ns, end_ns;
+  };
+  std::vector<Event> events;
+  GET(*library_, tf_model_set_profile)
+  (
+      model,
+      [](void* context, int32_t kernel, int64_t start_ns, int64_t end_ns) {
+        static_cast<std::vector<Event>*>(context)->push_back({kernel, start_ns, end_ns});
+      },
+      &events);
+  alignas(64) float x[kElems] = {}, y[kElems];
+  const void* inputs[] = {x};
+  void* outputs[] = {y};
+  ASSERT_EQ(GET(*library_, tf_model_run)(model, inputs, outputs), TF_MODEL_OK);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kernel, 0);
+  EXPECT_EQ(events[1].kernel, 1);
+  EXPECT_LE(events[0].start_ns, events[0].end_ns);
+  EXPECT_LE(events[0].end_ns, events[1].start_ns);
+  GET(*library_, tf_model_close)(model);
+}
+
+TEST_F(Model, RefusesBadArguments) {
+  tf_model* model = nullptr;
+  EXPECT_EQ(GET(*library_, tf_model_open)(0, &model), TF_MODEL_BAD_ARGUMENT);
+  ASSERT_EQ(GET(*library_, tf_model_open)(1, &model), TF_MODEL_OK);
+  const void* inputs[] = {nullptr};
+  float y[kElems];
+  void* outputs[] = {y};
+  EXPECT_EQ(GET(*library_, tf_model_run)(model, inputs, outputs), TF_MODEL_BAD_ARGUMENT);
+  GET(*library_, tf_model_close)(model);
+}
+
+TEST_F(Model, ExportsNothingButItsInterface) {
+  const std::string listing = library_->folder() + "/symbols";
+  ASSERT_EQ(std::system(("nm -D --defined-only " + library_->folder() + "/model.so > " + listing).c_str()),
+            0);
+  std::ifstream in(listing);
+  std::string address, kind, name;
+  int count = 0;
+  while (in >> address >> kind >> name) {
+    EXPECT_EQ(name.rfind("tf_model_", 0), 0u) << name << " is visible to the programs that load the model";
+    ++count;
+  }
+  EXPECT_EQ(count, 11);
+}
+
+TEST(ModelLibrary, OfAnotherVersionIsRefusedAndSaysWhatToDo) {
+  std::string blob = *encode_model(two_steps());
+  reinterpret_cast<tf_model_header*>(blob.data())->version = TF_MODEL_VERSION + 1;
+  Library library(blob);
+  ASSERT_TRUE(library);
+  tf_model* model = nullptr;
+  EXPECT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_BAD_LIBRARY);
+  EXPECT_NE(
+      std::string(GET(library, tf_model_error_text)(TF_MODEL_BAD_LIBRARY)).find("build the model again"),
+      std::string::npos);
+}
+
+TEST(ModelBlob, NamesTheStepWhoseBufferIsOutsideItsSpace) {
+  for (tf_model_buffer bad :
+       {tf_model_buffer{TF_SPACE_ARENA, 0, 960, 128}, tf_model_buffer{TF_SPACE_ARENA, 0, 8, 8},
+        tf_model_buffer{TF_SPACE_INPUT, 1, 0, 8}, tf_model_buffer{9, 0, 0, 8}}) {
+    ModelDescription model = two_steps();
+    model.steps[1].buffers[0] = bad;
+    const auto blob = encode_model(model);
+    ASSERT_FALSE(blob.ok());
+    EXPECT_THAT(std::string(blob.status().message()), testing::HasSubstr("step add"));
+  }
+}
+
+}  // namespace

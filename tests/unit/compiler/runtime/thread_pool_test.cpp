@@ -1,0 +1,109 @@
+#include "compiler/runtime/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct Destroy {
+  void operator()(tf_runtime* runtime) const { tf_runtime_destroy(runtime); }
+};
+using Pool = std::unique_ptr<tf_runtime, Destroy>;
+using Body = std::function<int32_t(int64_t, int32_t)>;
+
+int32_t call_body(void* closure, int64_t index, int32_t thread) {
+  return (*static_cast<Body*>(closure))(index, thread);
+}
+
+int32_t parallel_for(const Pool& pool, int64_t count, Body body) {
+  return pool->parallel_for(pool.get(), count, call_body, &body);
+}
+
+TEST(ThreadPool, RunsEveryIterationOnceInAWorkerOfItsOwn) {
+  for (int32_t threads : {1, 2, 3, 8}) {
+    Pool pool(tf_runtime_create(threads));
+    ASSERT_NE(pool, nullptr);
+    for (int64_t count : {0, 1, 2, 5, 8, 1000}) {
+      std::vector<std::atomic<int>> runs(count), inside(threads);
+      std::atomic<int> wrong = 0;
+      EXPECT_EQ(parallel_for(pool, count,
+                             [&](int64_t i, int32_t thread) {
+                               if (thread < 0 || thread >= threads || inside[thread]++ != 0) ++wrong;
+                               ++runs[i];
+                               --inside[thread];
+                               return 0;
+                             }),
+                0);
+      for (const auto& run : runs) EXPECT_EQ(run.load(), 1);
+      EXPECT_EQ(wrong.load(), 0);
+    }
+  }
+}
+
+TEST(ThreadPool, OneThreadRunsInTheCaller) {
+  Pool pool(tf_runtime_create(1));
+  const auto caller = std::this_thread::get_id();
+  parallel_for(pool, 10, [&](int64_t, int32_t thread) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_EQ(thread, 0);
+    return 0;
+  });
+}
+
+TEST(ThreadPool, NestedCallsRunInTheCallingWorker) {
+  Pool pool(tf_runtime_create(3));
+  std::atomic<int> inner_runs = 0, moved = 0;
+  parallel_for(pool, 30, [&](int64_t, int32_t outer) {
+    const auto self = std::this_thread::get_id();
+    return parallel_for(pool, 7, [&](int64_t, int32_t inner) {
+      ++inner_runs;
+      if (inner != outer || std::this_thread::get_id() != self) ++moved;
+      return 0;
+    });
+  });
+  EXPECT_EQ(inner_runs.load(), 210);
+  EXPECT_EQ(moved.load(), 0);
+}
+
+TEST(ThreadPool, ReturnsTheErrorOfAFailedIteration) {
+  Pool pool(tf_runtime_create(2));
+  EXPECT_EQ(parallel_for(pool, 100, [](int64_t i, int32_t) { return i == 77 ? 5 : 0; }), 5);
+  EXPECT_EQ(parallel_for(pool, 100, [](int64_t, int32_t) { return 0; }), 0)
+      << "an error must not outlive its call";
+}
+
+TEST(ThreadPool, WakesWorkersThatHaveGoneToSleep) {
+  Pool pool(tf_runtime_create(2));
+  for (int round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic<int> runs = 0;
+    parallel_for(pool, 2, [&](int64_t, int32_t) { return ++runs, 0; });
+    EXPECT_EQ(runs.load(), 2);
+  }
+}
+
+TEST(ThreadPool, ServesSeveralCallersAtOnce) {
+  Pool pool(tf_runtime_create(2));
+  std::atomic<int> runs = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round)
+        parallel_for(pool, 10, [&](int64_t, int32_t) { return ++runs, 0; });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(runs.load(), 4 * 200 * 10);
+}
+
+TEST(ThreadPool, RefusesFewerThanOneThread) {
+  EXPECT_EQ(tf_runtime_create(0), nullptr);
+}
+
+}  // namespace
