@@ -155,7 +155,7 @@ Expr refold(const Expr& expr, const std::vector<Expr>& x) {
         case UnaryOp::kNeg:
           return -x[0];
         case UnaryOp::kNot:
-          return !x[0];
+          return logical_not(x[0]);
         case UnaryOp::kAbs:
           return abs(x[0]);
       }
@@ -217,10 +217,10 @@ Expr operator<(const Expr& a, const Expr& b) {
 Expr operator<=(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kLe, a, b);
 }
-Expr operator&&(const Expr& a, const Expr& b) {
+Expr logical_and(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kAnd, a, b);
 }
-Expr operator||(const Expr& a, const Expr& b) {
+Expr logical_or(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kOr, a, b);
 }
 Expr equal(const Expr& a, const Expr& b) {
@@ -258,7 +258,7 @@ Expr operator-(const Expr& a) {
   return make<Unary>(UnaryOp::kNeg, a);
 }
 
-Expr operator!(const Expr& a) {
+Expr logical_not(const Expr& a) {
   if (auto value = as_int(a)) return int_imm(a->type(), *value == 0);
   return make<Unary>(UnaryOp::kNot, a);
 }

@@ -244,9 +244,10 @@ Expr operator-(const Expr& a, int64_t b);
 Expr operator*(const Expr& a, int64_t b);
 Expr operator<(const Expr& a, const Expr& b);
 Expr operator<=(const Expr& a, const Expr& b);
-Expr operator&&(const Expr& a, const Expr& b);
-Expr operator||(const Expr& a, const Expr& b);
-Expr operator!(const Expr& a);
+// Named, because with operators `!e` and `a && b`, which ask whether a reference is null, would build nodes.
+Expr logical_and(const Expr& a, const Expr& b);
+Expr logical_or(const Expr& a, const Expr& b);
+Expr logical_not(const Expr& a);
 Expr equal(const Expr& a, const Expr& b);
 Expr not_equal(const Expr& a, const Expr& b);
 Expr floor_div(const Expr& a, const Expr& b);
