@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what a kernel is compiled for, as plain data: architecture, CPU and its features, vector registers, caches,
-// GPU limits; the text form of a target. Does not know: anything else of the compiler, LLVM included.
+// Owns: what a kernel is compiled for, as plain data: architecture, CPU and its features, vector registers,
+// caches, GPU limits; the text form of a target. Does not know: anything else of the compiler, LLVM included.
 
 #include <cstdint>
 #include <string>

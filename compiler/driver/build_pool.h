@@ -1,0 +1,51 @@
+#pragma once
+// Owns: the parent's side of build workers: child processes in which LLVM and lld run, limited in time and
+// memory, so that no candidate can take the parent down. Does not know: what is in a request; search; where
+// artifacts run.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace tunefarm::kernel::v1 {
+class BuildReply;
+class BuildRequest;
+}  // namespace tunefarm::kernel::v1
+
+namespace tf::driver {
+
+struct BuildPoolOptions {
+  int workers = 1;
+  std::string worker_path;                     // empty: `build_worker` beside the running executable
+  absl::Duration timeout = absl::Seconds(30);  // of one request, by the parent's clock
+  int64_t memory_bytes = int64_t{4} << 30;     // address space of one worker
+};
+
+// Thread-safe. Children are started on first use and again after a crash; they end with the pool.
+class BuildPool {
+ public:
+  // NOT_FOUND if there is no worker program.
+  static absl::StatusOr<std::unique_ptr<BuildPool>> create(BuildPoolOptions options);
+  ~BuildPool();
+
+  // Builds in a worker; waits while all are busy. A worker that crashes, or that is killed at the timeout,
+  // gives a reply with that code (ABORTED, DEADLINE_EXCEEDED) and message: a property of the request, like
+  // any other reply whose code is not 0. A status means that no worker could be asked: UNAVAILABLE, or
+  // CANCELLED after cancel().
+  absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(const tunefarm::kernel::v1::BuildRequest& request);
+
+  int workers() const;
+
+  // Kills running builds; running and later build() calls return CANCELLED.
+  void cancel();
+
+ private:
+  struct Impl;
+  explicit BuildPool(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tf::driver

@@ -1,0 +1,129 @@
+#include "compiler/target/cpu_table.h"
+
+namespace tf::target {
+namespace {
+
+constexpr int64_t kKiB = 1 << 10;
+constexpr int64_t kMiB = 1 << 20;
+
+// Each level of x86-64 (the psABI's), in the features that matter to kernels.
+#define TF_V2 "sse4.2"
+#define TF_V3 TF_V2 " avx avx2 fma f16c bmi2"
+#define TF_V4 TF_V3 " avx512f avx512bw avx512cd avx512dq avx512vl"
+
+constexpr CpuEntry kX86Cpus[] = {
+    {"x86-64", "", {32 * kKiB, 256 * kKiB, 0}, {}},
+    {"x86-64-v2", TF_V2, {32 * kKiB, 256 * kKiB, 0}, {}},
+    {"x86-64-v3", TF_V3, {32 * kKiB, 256 * kKiB, 0}, {}},
+    {"x86-64-v4", TF_V4, {32 * kKiB, 1 * kMiB, 0}, {}},
+    {"nehalem", TF_V2, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
+    {"sandybridge", TF_V2 " avx", {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
+    {"ivybridge", TF_V2 " avx f16c", {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
+    {"haswell", TF_V3, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
+    {"broadwell", TF_V3, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
+    {"skylake", TF_V3, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
+    {"alderlake", TF_V3 " avxvnni", {48 * kKiB, 1280 * kKiB, 24 * kMiB}, {}},
+    {"skylake-avx512", TF_V4, {32 * kKiB, 1 * kMiB, 16 * kMiB}, {}},
+    {"cascadelake", TF_V4 " avx512vnni", {32 * kKiB, 1 * kMiB, 16 * kMiB}, {}},
+    {"cooperlake", TF_V4 " avx512vnni avx512bf16", {32 * kKiB, 1 * kMiB, 16 * kMiB}, {}},
+    {"icelake-client", TF_V4 " avx512vnni avx512vbmi", {48 * kKiB, 512 * kKiB, 8 * kMiB}, {}},
+    {"tigerlake", TF_V4 " avx512vnni avx512vbmi", {48 * kKiB, 1280 * kKiB, 12 * kMiB}, {}},
+    {"icelake-server", TF_V4 " avx512vnni avx512vbmi", {48 * kKiB, 1280 * kKiB, 24 * kMiB}, {}},
+    {"sapphirerapids",
+     TF_V4 " avx512vnni avx512vbmi avx512bf16 avx512fp16 avxvnni",
+     {48 * kKiB, 2 * kMiB, 32 * kMiB},
+     {}},
+    {"emeraldrapids",
+     TF_V4 " avx512vnni avx512vbmi avx512bf16 avx512fp16 avxvnni",
+     {48 * kKiB, 2 * kMiB, 32 * kMiB},
+     {}},
+    {"graniterapids",
+     TF_V4 " avx512vnni avx512vbmi avx512bf16 avx512fp16 avxvnni",
+     {48 * kKiB, 2 * kMiB, 32 * kMiB},
+     {}},
+    {"znver1", TF_V3, {32 * kKiB, 512 * kKiB, 8 * kMiB}, {}},
+    {"znver2", TF_V3, {32 * kKiB, 512 * kKiB, 16 * kMiB}, {}},
+    {"znver3", TF_V3, {32 * kKiB, 512 * kKiB, 32 * kMiB}, {}},
+    {"znver4", TF_V4 " avx512vnni avx512vbmi avx512bf16", {32 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"znver5", TF_V4 " avx512vnni avx512vbmi avx512bf16 avxvnni", {48 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+};
+#undef TF_V2
+#undef TF_V3
+#undef TF_V4
+
+constexpr CpuEntry kAArch64Cpus[] = {
+    {"generic", "neon", {32 * kKiB, 512 * kKiB, 0}, {}},
+    {"cortex-a53", "neon", {32 * kKiB, 512 * kKiB, 0}, {}},
+    {"cortex-a55", "neon fullfp16 dotprod", {32 * kKiB, 128 * kKiB, 1 * kMiB}, {}},
+    {"cortex-a57", "neon", {32 * kKiB, 1 * kMiB, 0}, {}},
+    {"cortex-a72", "neon", {32 * kKiB, 1 * kMiB, 0}, {}},
+    {"cortex-a73", "neon", {32 * kKiB, 1 * kMiB, 0}, {}},
+    {"cortex-a76", "neon fullfp16 dotprod", {64 * kKiB, 512 * kKiB, 2 * kMiB}, {}},
+    {"cortex-a78", "neon fullfp16 dotprod", {64 * kKiB, 512 * kKiB, 4 * kMiB}, {}},
+    {"neoverse-n1", "neon fullfp16 dotprod", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"neoverse-n2", "neon fullfp16 dotprod bf16 i8mm", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"neoverse-v1", "neon fullfp16 dotprod bf16 i8mm", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"neoverse-v2", "neon fullfp16 dotprod bf16 i8mm", {64 * kKiB, 2 * kMiB, 64 * kMiB}, {}},
+    {"apple-m1", "neon fullfp16 dotprod", {128 * kKiB, 4 * kMiB, 8 * kMiB}, {}},
+};
+
+constexpr CpuEntry kArmV7Cpus[] = {
+    {"generic", "neon", {32 * kKiB, 256 * kKiB, 0}, {}},
+    {"cortex-a7", "neon vfp4", {32 * kKiB, 512 * kKiB, 0}, {}},
+    {"cortex-a9", "neon", {32 * kKiB, 512 * kKiB, 0}, {}},
+    {"cortex-a15", "neon vfp4", {32 * kKiB, 1 * kMiB, 0}, {}},
+};
+
+constexpr CpuEntry kRiscV64Cpus[] = {
+    {"generic-rv64", "m a f d c", {32 * kKiB, 128 * kKiB, 0}, {}},
+    {"sifive-u74", "m a f d c", {32 * kKiB, 2 * kMiB, 0}, {}},
+};
+
+constexpr CpuEntry kWasmCpus[] = {
+    {"generic", "simd128", {32 * kKiB, 512 * kKiB, 0}, {}},
+};
+
+constexpr CpuEntry kCudaCpus[] = {
+    {"sm_75", "", {64 * kKiB, 4 * kMiB, 0}, {32, 1024, 64 * kKiB, 255}},
+    {"sm_80", "", {192 * kKiB, 40 * kMiB, 0}, {32, 1024, 163 * kKiB, 255}},
+    {"sm_86", "", {128 * kKiB, 6 * kMiB, 0}, {32, 1024, 99 * kKiB, 255}},
+    {"sm_89", "", {128 * kKiB, 72 * kMiB, 0}, {32, 1024, 99 * kKiB, 255}},
+    {"sm_90", "", {256 * kKiB, 50 * kMiB, 0}, {32, 1024, 227 * kKiB, 255}},
+};
+
+constexpr CpuEntry kOpenClCpus[] = {
+    {"generic", "", {32 * kKiB, 1 * kMiB, 0}, {32, 256, 32 * kKiB, 128}},
+};
+
+constexpr ArchEntry kArchs[] = {
+    {Arch::kX86_64, "x86_64", "linux", "x86-64",
+     "sse4.2 avx avx2 fma f16c bmi2 avxvnni avx512f avx512bw avx512cd avx512dq avx512vl avx512vnni "
+     "avx512vbmi "
+     "avx512bf16 avx512fp16",
+     kX86Cpus},
+    {Arch::kAArch64, "aarch64", "linux", "generic", "neon fullfp16 dotprod bf16 i8mm", kAArch64Cpus},
+    {Arch::kArmV7, "armv7", "linux", "generic", "neon vfp4", kArmV7Cpus},
+    {Arch::kRiscV64, "riscv64", "linux", "generic-rv64", "m a f d c v zvfh", kRiscV64Cpus},
+    {Arch::kWasm32, "wasm32", "none", "generic", "simd128 relaxed-simd", kWasmCpus},
+    {Arch::kCuda, "cuda", "none", "sm_80", "", kCudaCpus},
+    {Arch::kOpenCl, "opencl", "none", "generic", "", kOpenClCpus},
+};
+
+}  // namespace
+
+std::span<const ArchEntry> arch_table() {
+  return kArchs;
+}
+
+const ArchEntry& arch_entry(Arch arch) {
+  return kArchs[static_cast<size_t>(arch)];
+}
+
+const CpuEntry* find_cpu(const ArchEntry& arch, std::string_view name) {
+  for (const CpuEntry& cpu : arch.cpus) {
+    if (cpu.name == name) return &cpu;
+  }
+  return nullptr;
+}
+
+}  // namespace tf::target

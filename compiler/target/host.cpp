@@ -1,0 +1,256 @@
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/check.h"
+#include "compiler/target/cpu_table.h"
+#include "compiler/target/target.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tf::target {
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Lines "key : value" of /proc/cpuinfo, of the first processor only.
+std::string cpuinfo(std::string_view key) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    absl::string_view name = absl::StripAsciiWhitespace(absl::string_view(line).substr(0, colon));
+    if (name == absl::string_view(key.data(), key.size())) {
+      return std::string(absl::StripAsciiWhitespace(absl::string_view(line).substr(colon + 1)));
+    }
+  }
+  return "";
+}
+
+#if defined(__x86_64__)
+
+// Linux's name of a feature that LLVM calls otherwise.
+std::string linux_name(std::string_view feature) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"sse4.2", "sse4_2"},
+                                                                      {"avx512vnni", "avx512_vnni"},
+                                                                      {"avx512bf16", "avx512_bf16"},
+                                                                      {"avx512fp16", "avx512_fp16"},
+                                                                      {"avxvnni", "avx_vnni"}};
+  for (const auto& [ours, theirs] : kNames) {
+    if (feature == ours) return std::string(theirs);
+  }
+  return std::string(feature);
+}
+
+// Family and model, with their extensions, as in the vendors' manuals.
+struct CpuId {
+  bool amd = false;
+  unsigned family = 0, model = 0;
+};
+
+CpuId read_cpuid() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  CpuId id;
+  if (!__get_cpuid(0, &a, &b, &c, &d)) return id;
+  id.amd = b == signature_AMD_ebx;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return id;
+  id.family = (a >> 8) & 0xf;
+  id.model = (a >> 4) & 0xf;
+  if (id.family == 6 || id.family == 15) id.model += ((a >> 16) & 0xf) << 4;
+  if (id.family == 15) id.family += (a >> 20) & 0xff;
+  return id;
+}
+
+// The CPU's name by family and model; the caller checks features (Xeons of one model differ in them).
+std::string_view named_cpu(const CpuId& id) {
+  if (id.amd) {
+    switch (id.family) {
+      case 0x17:
+        return id.model < 0x30 ? "znver1" : "znver2";
+      case 0x19:
+        return (id.model >= 0x10 && id.model <= 0x1f) || (id.model >= 0x60 && id.model <= 0xaf) ? "znver4"
+                                                                                                : "znver3";
+      case 0x1a:
+        return "znver5";
+      default:
+        return "";
+    }
+  }
+  if (id.family != 6) return "";
+  switch (id.model) {
+    case 0x1a:
+    case 0x1e:
+    case 0x1f:
+    case 0x25:
+    case 0x2c:
+    case 0x2e:
+    case 0x2f:
+      return "nehalem";
+    case 0x2a:
+    case 0x2d:
+      return "sandybridge";
+    case 0x3a:
+    case 0x3e:
+      return "ivybridge";
+    case 0x3c:
+    case 0x3f:
+    case 0x45:
+    case 0x46:
+      return "haswell";
+    case 0x3d:
+    case 0x47:
+    case 0x4f:
+    case 0x56:
+      return "broadwell";
+    case 0x4e:
+    case 0x5e:
+    case 0x8e:
+    case 0x9e:
+    case 0xa5:
+    case 0xa6:
+      return "skylake";
+    case 0x55:
+      return "cooperlake";  // or cascadelake, or skylake-avx512: by features
+    case 0x7d:
+    case 0x7e:
+      return "icelake-client";
+    case 0x6a:
+    case 0x6c:
+      return "icelake-server";
+    case 0x8c:
+    case 0x8d:
+      return "tigerlake";
+    case 0x8f:
+      return "sapphirerapids";
+    case 0xcf:
+      return "emeraldrapids";
+    case 0xad:
+    case 0xae:
+      return "graniterapids";
+    case 0x97:
+    case 0x9a:
+    case 0xb7:
+    case 0xba:
+    case 0xbf:
+    case 0xaa:
+    case 0xac:
+      return "alderlake";
+    default:
+      return "";
+  }
+}
+
+std::string host_cpu() {
+  std::vector<std::string> flags = absl::StrSplit(cpuinfo("flags"), ' ', absl::SkipEmpty());
+  std::sort(flags.begin(), flags.end());
+  const ArchEntry& arch = arch_entry(Arch::kX86_64);
+  auto runs = [&](std::string_view name) {
+    const CpuEntry* cpu = find_cpu(arch, name);
+    if (!cpu) return false;
+    for (absl::string_view feature : absl::StrSplit(
+             absl::string_view(cpu->features.data(), cpu->features.size()), ' ', absl::SkipEmpty())) {
+      if (!std::binary_search(flags.begin(), flags.end(), linux_name({feature.data(), feature.size()}))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  std::string_view name = named_cpu(read_cpuid());
+  if (name == "cooperlake" && !runs(name)) name = "cascadelake";
+  if (name == "cascadelake" && !runs(name)) name = "skylake-avx512";
+  for (std::string_view candidate :
+       {name, std::string_view("x86-64-v4"), std::string_view("x86-64-v3"), std::string_view("x86-64-v2")}) {
+    if (runs(candidate)) return std::string(candidate);
+  }
+  return "x86-64";
+}
+
+constexpr Arch kHostArch = Arch::kX86_64;
+
+#elif defined(__aarch64__)
+
+std::string host_cpu() {
+  constexpr std::pair<std::string_view, std::string_view> kParts[] = {
+      {"0xd03", "cortex-a53"},  {"0xd05", "cortex-a55"},  {"0xd07", "cortex-a57"}, {"0xd08", "cortex-a72"},
+      {"0xd09", "cortex-a73"},  {"0xd0b", "cortex-a76"},  {"0xd41", "cortex-a78"}, {"0xd0c", "neoverse-n1"},
+      {"0xd49", "neoverse-n2"}, {"0xd40", "neoverse-v1"}, {"0xd4f", "neoverse-v2"}};
+  std::string part = cpuinfo("CPU part");
+  if (cpuinfo("CPU implementer") == "0x41") {
+    for (const auto& [number, name] : kParts) {
+      if (part == number) return std::string(name);
+    }
+  }
+  return "generic";
+}
+
+constexpr Arch kHostArch = Arch::kAArch64;
+
+#elif defined(__riscv)
+std::string host_cpu() {
+  return "generic-rv64";
+}
+constexpr Arch kHostArch = Arch::kRiscV64;
+#else
+std::string host_cpu() {
+  return "generic";
+}
+constexpr Arch kHostArch = Arch::kArmV7;
+#endif
+
+// Bytes of the data or unified cache of that level as Linux tells, or nothing where it does not.
+std::optional<int64_t> sysfs_cache_bytes(int level) {
+  for (int index = 0; index < 8; ++index) {
+    std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
+    if (first_line(folder + "level") != absl::StrCat(level)) continue;
+    if (first_line(folder + "type") == "Instruction") continue;
+    std::string size = first_line(folder + "size");  // "32K"
+    int64_t kib = 0;
+    if (absl::EndsWith(size, "K") && absl::SimpleAtoi(size.substr(0, size.size() - 1), &kib))
+      return kib << 10;
+  }
+  return std::nullopt;
+}
+
+Target detect() {
+  std::string text(arch_name(kHostArch));
+  std::string cpu = host_cpu();
+  absl::StrAppend(&text, ":cpu=", cpu);
+  // Private caches belong to the model of the CPU; Linux knows better than the table.
+  if (auto l1 = sysfs_cache_bytes(1)) absl::StrAppend(&text, ",l1=", *l1);
+  if (auto l2 = sysfs_cache_bytes(2)) absl::StrAppend(&text, ",l2=", *l2);
+  absl::StatusOr<Target> target = parse_target(text);
+  TF_CHECK(target.ok()) << target.status().ToString();
+  return *target;
+}
+
+}  // namespace
+
+Target host_target() {
+  static const Target target = detect();
+  return target;
+}
+
+int host_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace tf::target

@@ -1,0 +1,73 @@
+#include "compiler/target/target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tf::target {
+namespace {
+
+using testing::HasSubstr;
+
+Target parsed(std::string_view text) {
+  absl::StatusOr<Target> target = parse_target(text);
+  EXPECT_TRUE(target.ok()) << target.status();
+  return target.ok() ? *target : Target{};
+}
+
+TEST(Target, TextRoundTripsAndLeavesOutDefaults) {
+  EXPECT_EQ(parsed("x86_64:cpu=znver4").text(), "x86_64:cpu=znver4");
+  EXPECT_EQ(parsed("x86_64-linux:cpu=znver4,l2=1M,+avx512f").text(), "x86_64:cpu=znver4");
+  EXPECT_EQ(parsed("x86_64:l2=2M,cpu=haswell,cores=4").text(), "x86_64:cpu=haswell,l2=2M,cores=4");
+  EXPECT_EQ(parsed("x86_64:cpu=znver4,-avx512f,+avx512fp16").text(),
+            "x86_64:cpu=znver4,+avx512fp16,-avx512f");
+  EXPECT_EQ(parsed("cuda:arch=sm_90").text(), "cuda:arch=sm_90");
+  EXPECT_EQ(parsed("aarch64").text(), "aarch64");
+  for (Arch arch : {Arch::kX86_64, Arch::kAArch64, Arch::kArmV7, Arch::kRiscV64, Arch::kWasm32}) {
+    for (const std::string& cpu : known_cpus(arch)) {
+      Target target = parsed(std::string(arch_name(arch)) + ":cpu=" + cpu);
+      EXPECT_EQ(parsed(target.text()), target);
+    }
+  }
+}
+
+TEST(Target, VectorUnitFollowsFromFeatures) {
+  EXPECT_EQ(parsed("x86_64:cpu=znver4").fp32_lanes(), 16);
+  EXPECT_EQ(parsed("x86_64:cpu=znver4").vector.registers, 32);
+  EXPECT_EQ(parsed("x86_64:cpu=znver4,-avx512f").fp32_lanes(), 8);
+  EXPECT_EQ(parsed("x86_64:cpu=haswell").lanes(8), 4);
+  EXPECT_EQ(parsed("x86_64:cpu=znver5,vector=256").fp32_lanes(), 8);
+  EXPECT_EQ(parsed("x86_64:cpu=znver5,vector=256").text(), "x86_64:cpu=znver5,vector=256");
+  EXPECT_EQ(parsed("aarch64:cpu=cortex-a72").fp32_lanes(), 4);
+  EXPECT_EQ(parsed("riscv64").fp32_lanes(), 1);
+  EXPECT_TRUE(parsed("x86_64:cpu=haswell").vector.fma);
+  EXPECT_FALSE(parsed("x86_64").vector.fma);
+  EXPECT_TRUE(parsed("x86_64:cpu=znver4").has("avx512bf16"));
+  EXPECT_FALSE(parsed("x86_64:cpu=haswell").has("avx512f"));
+}
+
+TEST(Target, UnknownPartsAreNamedWithWhatIsKnown) {
+  auto message = [](std::string_view text) { return std::string(parse_target(text).status().message()); };
+  EXPECT_THAT(message("sparc"), HasSubstr("unknown architecture 'sparc'; known: host, x86_64, aarch64"));
+  EXPECT_THAT(message("x86_64:cpu=zen9"), HasSubstr("unknown cpu 'zen9'; known: x86-64, "));
+  EXPECT_THAT(message("cuda:arch=sm_1"), HasSubstr("unknown arch 'sm_1'; known: sm_75"));
+  EXPECT_THAT(message("x86_64:+avx9"), HasSubstr("unknown feature 'avx9'; known: sse4.2"));
+  EXPECT_THAT(message("x86_64:colour=red"), HasSubstr("unknown key 'colour'"));
+  EXPECT_THAT(message("x86_64:l1=much"), HasSubstr("l1=much is not a number"));
+  EXPECT_THAT(message("x86_64:cpu=haswell,vector=512"), HasSubstr("vector=512"));
+  EXPECT_THAT(message("x86_64-plan9"), HasSubstr("unknown operating system 'plan9'"));
+  EXPECT_THAT(message(""), HasSubstr("unknown architecture ''"));
+  EXPECT_THAT(message("x86_64:"), HasSubstr("unknown key ''"));
+}
+
+TEST(Target, HostIsAnExplicitTargetWithCaches) {
+  Target host = host_target();
+  EXPECT_EQ(parsed("host"), host);
+  EXPECT_EQ(parsed(host.text()), host);
+  EXPECT_NE(host.text(), "host");
+  EXPECT_GT(host.caches.l1_bytes, 4 << 10);
+  EXPECT_GE(host.caches.l2_bytes, host.caches.l1_bytes);
+  EXPECT_GE(host_cores(), 1);
+}
+
+}  // namespace
+}  // namespace tf::target
