@@ -1,0 +1,76 @@
+#include "tuner/space/sketch.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/check.h"
+
+namespace tf::space {
+namespace {
+
+class Filler {
+ public:
+  Filler(const Sketch& sketch, const Point& point) : sketch_(sketch), point_(point) {}
+
+  void operator()(schedule::Split& step) const {
+    for (schedule::Size& factor : step.factors) fill(factor);
+  }
+  void operator()(schedule::StorageAlign& step) const {
+    fill(step.factor);
+    fill(step.offset);
+  }
+  void operator()(schedule::Pragma& step) const { fill(step.value); }
+  template <typename Other>
+  void operator()(Other&) const {}  // the other steps have no sizes
+
+ private:
+  void fill(schedule::Size& size) const {
+    if (!size.is_open()) return;
+    const auto slot = static_cast<size_t>(size.slot);
+    TF_CHECK(slot < point_.size() && point_[slot] < sketch_.slots[slot].choices.size())
+        << "the point has no choice for slot " << slot;
+    size = schedule::Size(sketch_.slots[slot].choices[point_[slot]].at(static_cast<size_t>(size.part)));
+  }
+
+  const Sketch& sketch_;
+  const Point& point_;
+};
+
+}  // namespace
+
+double Sketch::size() const {
+  double points = 1;
+  for (const Slot& slot : slots) points *= static_cast<double>(slot.choices.size());
+  return points;
+}
+
+Digest Sketch::hash() const {
+  std::string text = schedule::to_string(steps);
+  for (const Slot& slot : slots) {
+    absl::StrAppend(&text, slot.name);
+    for (const auto& choice : slot.choices) absl::StrAppend(&text, " ", absl::StrJoin(choice, ","));
+    absl::StrAppend(&text, "\n");
+  }
+  return sha256(text);
+}
+
+schedule::Schedule instantiate(const Sketch& sketch, const Point& point) {
+  schedule::Schedule schedule = sketch.steps;
+  for (schedule::Step& step : schedule.steps) std::visit(Filler(sketch, point), step);
+  return schedule;
+}
+
+std::string to_string(const Point& point) {
+  return absl::StrJoin(point, ",");
+}
+
+double DesignSpace::size() const {
+  double points = 0;
+  for (const Sketch& sketch : sketches) points += sketch.size();
+  return points;
+}
+
+schedule::Schedule DesignSpace::schedule_of(const Candidate& candidate) const {
+  return instantiate(sketches.at(static_cast<size_t>(candidate.sketch)), candidate.point);
+}
+
+}  // namespace tf::space

@@ -1,0 +1,59 @@
+#pragma once
+// Owns: the one representation of design spaces. A Sketch is a list of schedule steps in which some sizes are
+// open; each open size is an element of a slot, and a slot has a finite list of choices. Hand-written
+// templates and generated sketches both end as this value. Does not know: measuring, cost models, strategies.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/tensor/workload.h"
+
+namespace tf::space {
+
+// One decision. Every choice gives a value to each part of the slot: a tile slot's parts are the inner
+// factors of a split, outermost first; a scalar slot has one part.
+struct Slot {
+  std::string name;
+  std::vector<std::vector<int64_t>> choices;  // not empty; all of one size
+};
+
+struct Sketch {
+  std::string family;  // where it comes from: "template conv2d", "generated tile-reduction", …
+  std::shared_ptr<const tensor::Workload> workload;  // bound
+  std::vector<Slot> slots;
+  schedule::Schedule steps;  // open sizes refer to `slots`
+
+  // Number of points, as a double because it overflows integers.
+  double size() const;
+  // SHA-256 of steps and slots: two sketches with one hash offer the same points in the same order.
+  Digest hash() const;
+};
+
+// The choice taken in each slot.
+using Point = std::vector<uint32_t>;
+
+// The sketch's schedule at a point. The point must have one valid choice for each slot.
+schedule::Schedule instantiate(const Sketch& sketch, const Point& point);
+
+// The point's text, "3,0,17", as records store it.
+std::string to_string(const Point& point);
+
+// A candidate of a task: a point in one of its sketches.
+struct Candidate {
+  int sketch = 0;
+  Point point;
+  auto operator<=>(const Candidate&) const = default;
+};
+
+// All ways of one computation on one target.
+struct DesignSpace {
+  std::vector<Sketch> sketches;  // not empty
+  double size() const;
+  schedule::Schedule schedule_of(const Candidate& candidate) const;
+};
+
+}  // namespace tf::space

@@ -1,0 +1,64 @@
+#include "tuner/space/slots.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tf::space {
+namespace {
+
+// Tiles worth trying as the product of the inner factors: divisors, and lengths whose rounded-up cover of the
+// extent wastes at most an eighth.
+std::vector<int64_t> covering_tiles(int64_t extent, int64_t limit) {
+  constexpr int64_t kFewDivisors = 6;
+  std::vector<int64_t> divisors, loose;
+  for (int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
+    if (extent % tile == 0) {
+      divisors.push_back(tile);
+      continue;
+    }
+    const int64_t covered = (extent + tile - 1) / tile * tile;
+    if ((covered - extent) * 8 <= extent) loose.push_back(tile);
+  }
+  if (static_cast<int64_t>(divisors.size()) < kFewDivisors)
+    divisors.insert(divisors.end(), loose.begin(), loose.end());
+  return divisors;
+}
+
+void factorize(int64_t product, int parts, int64_t max_innermost, std::vector<int64_t>& prefix,
+               std::set<std::vector<int64_t>>& out) {
+  if (parts == 1) {
+    if (product > max_innermost) return;
+    prefix.push_back(product);
+    out.insert(prefix);
+    prefix.pop_back();
+    return;
+  }
+  for (int64_t factor = 1; factor <= product; ++factor) {
+    if (product % factor != 0) continue;
+    prefix.push_back(factor);
+    factorize(product / factor, parts - 1, max_innermost, prefix, out);
+    prefix.pop_back();
+  }
+}
+
+}  // namespace
+
+Slot tile_slot(std::string name, int64_t extent, const TileSlotOptions& options) {
+  std::set<std::vector<int64_t>> tuples;
+  std::vector<int64_t> prefix;
+  tuples.insert(std::vector<int64_t>(static_cast<size_t>(options.parts), 1));
+  for (int64_t tile : covering_tiles(extent, options.max_inner_product)) {
+    if (tuples.size() >= options.max_choices) break;
+    factorize(tile, options.parts, options.max_innermost, prefix, tuples);
+  }
+  return Slot{std::move(name), {tuples.begin(), tuples.end()}};
+}
+
+Slot scalar_slot(std::string name, std::vector<int64_t> values) {
+  Slot slot{std::move(name), {}};
+  for (int64_t value : values) slot.choices.push_back({value});
+  return slot;
+}
+
+}  // namespace tf::space
