@@ -9,6 +9,9 @@ if(TF_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${tf_launcher})
 endif()
 
+# -O2 compiles in two thirds of -O3's time, and the hot code is what we generate, not this.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of the release build" FORCE)
+
 find_program(TF_MOLD mold)
 if(TF_MOLD)
   add_link_options(-fuse-ld=mold)
