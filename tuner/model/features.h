@@ -1,0 +1,26 @@
+#pragma once
+// Owns: the feature vector that the learned model sees. Magnitudes are base-2 logarithms of 1 + x, so that
+// trees split them by ratio; shares are in [0, 1]. Loosely after Ansor's (Zheng et al., OSDI 2020, appendix
+// B), but from the schedule state, without lowering.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "tuner/model/nest.h"
+
+namespace tf::model {
+
+inline constexpr size_t kInnerLoops = 10;  // loops of the main nest, innermost first, described one by one
+inline constexpr size_t kFeatureCount = 34 + 3 * kInnerLoops;
+using Features = std::array<float, kFeatureCount>;
+
+// The nest with the most arithmetic; nests must not be empty.
+const Nest& main_nest(std::span<const Nest> nests);
+
+Features features_of(std::span<const Nest> nests, const target::Target& target, int threads);
+
+}  // namespace tf::model

@@ -1,0 +1,187 @@
+#include "tuner/model/nest.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/analysis/bounds.h"
+
+namespace tf::model {
+namespace {
+
+using schedule::Annotation;
+using schedule::StageState;
+using tensor::Expr;
+
+// The nest's loop variables, outermost first, beside its loops.
+struct Frame {
+  std::vector<NestLoop> loops;
+  std::vector<tensor::Var> vars;
+};
+
+const StageState* find_stage(const schedule::State& state, const std::string& name) {
+  for (const StageState& stage : state.stages()) {
+    if (stage.name == name) return &stage;
+  }
+  return nullptr;
+}
+
+void append_loops(const StageState& stage, size_t count, bool own, Frame& frame) {
+  for (size_t i = 0; i < count; ++i) {
+    const schedule::Loop& loop = stage.loops[i];
+    frame.loops.push_back({loop.extent, loop.reduce, own, loop.annotation});
+    frame.vars.push_back(stage.loop_vars[i]);
+  }
+}
+
+// The loops that the stage is computed in, from the outermost consumer inwards.
+void append_surrounding(const schedule::State& state, const StageState& stage, Frame& frame) {
+  if (stage.place != StageState::Place::kAt) return;
+  const StageState* consumer = find_stage(state, stage.consumer);
+  if (consumer == nullptr) return;
+  append_surrounding(state, *consumer, frame);
+  size_t count = 0;
+  while (count < consumer->loops.size() && consumer->loops[count].name != stage.consumer_loop) ++count;
+  append_loops(*consumer, std::min(count + 1, consumer->loops.size()), /*own=*/false, frame);
+}
+
+double width(const Expr& index, const analysis::RangeMap& ranges, double limit) {
+  const analysis::Interval interval = analysis::interval_of(index, ranges);
+  if (!interval.is_bounded()) return limit;
+  return std::min(limit, static_cast<double>(interval.max - interval.min) + 1);
+}
+
+double extent_of(const tensor::BufferNode& buffer, size_t axis) {
+  return static_cast<double>(tensor::as_int(buffer.extents[axis]).value_or(1));
+}
+
+// Elements touched at every depth: loops outside the depth stand still at zero.
+std::vector<double> touched_by_depth(const tensor::BufferNode& buffer, const std::vector<Expr>& indices,
+                                     const Frame& frame) {
+  analysis::RangeMap ranges;
+  for (const tensor::Var& var : frame.vars) ranges[var.get()] = {0, 0};
+  std::vector<double> touched(frame.loops.size() + 1, 1);
+  for (size_t depth = frame.loops.size(); depth-- > 0;) {
+    ranges[frame.vars[depth].get()] = {0, std::max<int64_t>(frame.loops[depth].extent, 1) - 1};
+    if (frame.loops[depth].extent <= 1) {
+      touched[depth] = touched[depth + 1];
+      continue;
+    }
+    double elements = 1;
+    for (size_t axis = 0; axis < indices.size(); ++axis) {
+      elements *= width(indices[axis], ranges, extent_of(buffer, axis));
+    }
+    touched[depth] = elements;
+  }
+  return touched;
+}
+
+NestAccess describe(const tensor::BufferNode& buffer, std::vector<Expr> indices, const Frame& frame,
+                    const tensor::Substitution& axes, const std::set<const tensor::BufferNode*>& registers) {
+  for (Expr& index : indices) index = tensor::substitute(index, axes);
+  NestAccess access;
+  access.element_bytes = tensor::element_bytes(buffer.element);
+  access.in_register = registers.contains(&buffer);
+  access.touched_elems = touched_by_depth(buffer, indices, frame);
+
+  analysis::RangeMap lane;
+  for (const tensor::Var& var : frame.vars) lane[var.get()] = {0, 0};
+  for (size_t i = 0; i < frame.loops.size(); ++i) {
+    if (frame.loops[i].own && frame.loops[i].annotation == Annotation::kVectorize)
+      lane[frame.vars[i].get()] = {0, 1};
+  }
+  size_t varying = 0, last_varying = 0;
+  bool unit = true;
+  for (size_t axis = 0; axis < indices.size(); ++axis) {
+    const analysis::Interval step = analysis::interval_of(indices[axis], lane);
+    if (step.is_bounded() && step.min == step.max) continue;
+    ++varying;
+    last_varying = axis;
+    unit = step.is_bounded() && step.max - step.min == 1;
+  }
+  access.varies_with_vector = varying > 0;
+  // In a blocked layout consecutive indices of the innermost block are neighbours; in row-major those of the
+  // last axis.
+  const size_t inner_axis =
+      buffer.layout.is_row_major() ? indices.size() - 1 : static_cast<size_t>(buffer.layout.axes.back().axis);
+  access.contiguous = varying == 1 && unit && last_varying == inner_axis;
+  return access;
+}
+
+double count_operations(const Expr& body) {
+  double operations = 0;
+  tensor::for_each(body, [&](const Expr& e) {
+    if (e->kind() == tensor::ExprKind::kLoad) return false;  // index arithmetic is not counted
+    if (tensor::is_float(e->type().element) &&
+        (e->kind() == tensor::ExprKind::kBinary || e->kind() == tensor::ExprKind::kCall ||
+         e->kind() == tensor::ExprKind::kUnary)) {
+      operations += 1;
+    }
+    return true;
+  });
+  return operations;
+}
+
+void describe_loops(const StageState& stage, int fp32_lanes, Nest& nest) {
+  int64_t vectors = 1;
+  for (const NestLoop& loop : nest.loops) {
+    nest.iterations *= static_cast<double>(loop.extent);
+    if (loop.annotation == Annotation::kParallel) nest.parallel *= loop.extent;
+    if (!loop.own) continue;
+    if (loop.reduce) nest.reduce_extent *= loop.extent;
+    if (loop.annotation == Annotation::kVectorize) {
+      nest.lanes *= loop.extent;
+      vectors *= (loop.extent + fp32_lanes - 1) / fp32_lanes;
+    }
+    if (loop.annotation == Annotation::kUnroll) {
+      nest.unrolled_body *= loop.extent;
+      if (!loop.reduce) vectors *= loop.extent;
+    }
+  }
+  nest.tile_vectors = vectors;
+  nest.guards = static_cast<int>(stage.guards.size());
+}
+
+}  // namespace
+
+std::vector<Nest> summarize(const schedule::State& state, int fp32_lanes) {
+  std::set<const tensor::BufferNode*> registers;
+  for (const StageState& stage : state.stages()) {
+    if (stage.scope == tensor::Scope::kRegister) registers.insert(stage.stage.output.get());
+  }
+  std::vector<Nest> nests;
+  for (const StageState& stage : state.stages()) {
+    if (stage.place == StageState::Place::kInlined) continue;
+    Frame frame;
+    append_surrounding(state, stage, frame);
+    append_loops(stage, stage.loops.size(), /*own=*/true, frame);
+
+    Nest nest;
+    nest.stage = stage.name;
+    nest.loops = frame.loops;
+    describe_loops(stage, fp32_lanes, nest);
+    tensor::Substitution axes;
+    size_t next = 0;
+    for (const auto* group : {&stage.stage.axes, &stage.stage.reduce_axes}) {
+      for (const tensor::Axis& axis : *group) {
+        nest.useful_iterations *= static_cast<double>(tensor::as_int(axis.extent).value_or(1));
+        axes[axis.var.get()] = stage.axis_values.at(next++);
+      }
+    }
+    nest.flops_per_iteration = count_operations(stage.stage.body) + (stage.stage.combiner ? 1 : 0);
+    tensor::for_each(stage.stage.body, [&](const Expr& e) {
+      if (const auto* load = tensor::as<tensor::Load>(e)) {
+        nest.accesses.push_back(describe(*load->buffer, load->indices, frame, axes, registers));
+      }
+      return true;
+    });
+    std::vector<Expr> output_indices;
+    for (const tensor::Axis& axis : stage.stage.axes) output_indices.push_back(axis.var);
+    nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes, registers));
+    nest.accesses.back().is_store = true;
+    nests.push_back(std::move(nest));
+  }
+  return nests;
+}
+
+}  // namespace tf::model

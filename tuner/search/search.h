@@ -1,0 +1,55 @@
+#pragma once
+// Owns: the interface of search strategies: propose candidates, learn from what they gave. Strategies are
+// pure and seeded: the same seed and the same observations in the same order give the same proposals, bit for
+// bit. Does not know: I/O, clocks, threads, how a candidate is measured.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tuner/model/cost_model.h"
+#include "tuner/model/evaluator.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::search {
+
+// What came of a candidate. Failures of every kind have no time.
+struct Observation {
+  space::Candidate candidate;
+  std::optional<double> seconds;  // median of one run; unset if it failed, was wrong, or was stopped early
+};
+
+// One strategy's search in one design space. Not thread-safe.
+class Search {
+ public:
+  virtual ~Search() = default;
+
+  // Up to `count` legal candidates that were never proposed before, best first; fewer, or none, when the
+  // space is used up.
+  virtual std::vector<space::Candidate> propose(int count) = 0;
+
+  // Takes results, in any order and number; candidates that this search did not propose (from a database) are
+  // welcome.
+  virtual void update(std::span<const Observation> observations) = 0;
+};
+
+enum class Kind { kRandom, kGrid, kAnnealing, kEvolutionary };
+// "random", "grid", "annealing", "evolutionary"; INVALID_ARGUMENT lists them.
+absl::StatusOr<Kind> kind_from_name(std::string_view name);
+
+struct Options {
+  Kind kind = Kind::kEvolutionary;
+  uint64_t seed = 1;
+  model::CostModel* model =
+      nullptr;  // evolutionary only; not owned; may be shared by the searches of one thread
+};
+
+// `space` and `evaluator` must outlive the search.
+std::unique_ptr<Search> make_search(const space::DesignSpace& space, const model::Evaluator& evaluator,
+                                    const Options& options);
+
+}  // namespace tf::search

@@ -1,0 +1,21 @@
+#pragma once
+// Owns: remembering what was proposed, so that no strategy proposes a candidate twice.
+
+#include <set>
+
+#include "tuner/space/sketch.h"
+
+namespace tf::search {
+
+class Seen {
+ public:
+  // True the first time a candidate is added.
+  bool add(const space::Candidate& candidate) { return candidates_.insert(candidate).second; }
+  bool contains(const space::Candidate& candidate) const { return candidates_.contains(candidate); }
+  size_t size() const { return candidates_.size(); }
+
+ private:
+  std::set<space::Candidate> candidates_;
+};
+
+}  // namespace tf::search
