@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the tuner needs from something that turns a schedule into an artifact. Implementation: PoolBuilder (build
-// workers in child processes). Does not know: search, or where the artifact runs.
+// Owns: what the tuner needs from something that turns a schedule into an artifact. Implementation:
+// PoolBuilder (build workers in child processes). Does not know: search, or where the artifact runs.
 
 #include "absl/status/statusor.h"
 
@@ -16,8 +16,8 @@ class Builder {
  public:
   virtual ~Builder() = default;
 
-  // Builds one kernel. A reply with code != 0 is a property of the schedule (compile_error), to be recorded; a
-  // status means "could not build" (a worker that could not start) and may be retried.
+  // Builds one kernel. A reply with code != 0 is a property of the schedule (compile_error), to be recorded;
+  // a status means "could not build" (a worker that could not start) and may be retried.
   virtual absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(
       const tunefarm::kernel::v1::BuildRequest& request) = 0;
 

@@ -1,6 +1,7 @@
 #pragma once
-// Owns: what the tuner needs from a place that measures candidates. Implementations: LocalRunner (this machine),
-// FarmRunner (devices behind a tracker). Does not know: search, schedules, or how an artifact is built.
+// Owns: what the tuner needs from a place that measures candidates. Implementations: LocalRunner (this
+// machine), FarmRunner (devices behind a tracker). Does not know: search, schedules, or how an artifact is
+// built.
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,8 @@ class DeviceState;
 
 namespace tf::measure {
 
-// A serialized kernel.v1.Artifact and its content address. The bytes are shared: one reference serves many requests.
+// A serialized kernel.v1.Artifact and its content address. The bytes are shared: one reference serves many
+// requests.
 struct ArtifactBytes {
   std::string digest;  // SHA-256 of *bytes, hexadecimal
   std::shared_ptr<const std::string> bytes;
@@ -37,19 +39,21 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
-  // Measures one candidate. A TrialResult is a property of the candidate, to be recorded, whatever its outcome. A
-  // status means "could not measure": UNAVAILABLE, DEADLINE_EXCEEDED, ABORTED and RESOURCE_EXHAUSTED may be retried
-  // (RetryingRunner), CANCELLED after cancel(), any other code will not get better.
+  // Measures one candidate. A TrialResult is a property of the candidate, to be recorded, whatever its
+  // outcome. A status means "could not measure": UNAVAILABLE, DEADLINE_EXCEEDED, ABORTED and
+  // RESOURCE_EXHAUSTED may be retried (RetryingRunner), CANCELLED after cancel(), any other code will not get
+  // better.
   virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) = 0;
 
-  // The result of an earlier run() is durable: the farm may forget it now. Until then it is kept, and sent again after
-  // a lost connection. Every result must be acknowledged in the end; decorators pass this on.
+  // The result of an earlier run() is durable: the farm may forget it now. Until then it is kept, and sent
+  // again after a lost connection. Every result must be acknowledged in the end; decorators pass this on.
   virtual void acknowledge(const tunefarm::farm::v1::TrialResult& /*result*/) {}
 
   // How many run() calls make progress at the same time; at least 1. May change as devices come and go.
   virtual int slots() const = 0;
 
-  // A device that serves this runner, as it is now; for records' keys and for people. Blocks until one is known.
+  // A device that serves this runner, as it is now; for records' keys and for people. Blocks until one is
+  // known.
   virtual absl::StatusOr<tunefarm::farm::v1::DeviceState> device() = 0;
 
   // Highest fp32 FMA rate of one thread of that device in GFLOP/s; 0 if it is not known.

@@ -1,0 +1,72 @@
+#pragma once
+// Owns: the tuning loop of one network: which task gets the next trial, the pipeline of search, builders and
+// devices, what is written to the database, budgets, resuming. It owns all threads of tuning. Does not know:
+// gRPC, ONNX, how a candidate is built or measured.
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/target/target.h"
+#include "database/store.h"
+#include "tuner/measure/builder.h"
+#include "tuner/measure/runner.h"
+#include "tuner/search/search.h"
+#include "tuner/session/task.h"
+
+namespace tf::session {
+
+struct Budget {
+  int64_t trials = 0;  // of this job in all, also those before a restart; 0: no limit
+  double minutes = 0;  // of wall time in this process; 0: no limit
+};
+
+struct SessionOptions {
+  target::Target target;
+  int threads = 1;                     // of each measured kernel
+  std::string device_class = "local";  // recorded with each measurement
+  Budget budget;
+  search::Kind strategy = search::Kind::kEvolutionary;
+  uint64_t seed = 1;
+  std::vector<std::string> allowed_numerics;
+  int64_t job_id = 0;  // of the store; 0: none
+};
+
+struct TaskProgress {
+  std::string label;
+  double weight = 1;
+  double flops = 0;
+  int64_t trials = 0;
+  double best_ns = 0;      // 0: nothing ok yet
+  bool exhausted = false;  // its space has nothing new
+};
+
+struct Progress {
+  int64_t trials = 0;            // measured in this job, with any outcome
+  int64_t failures = 0;          // of those, not ok and not stopped early
+  int64_t not_measured = 0;      // attempts that gave no measurement
+  double trials_per_second = 0;  // over the last 30 s
+  double elapsed_s = 0;
+  std::optional<double> remaining_s;  // by the budget; unset without one
+  double device_busy_share = 0;       // of wall time in which a device was measuring
+  int current_task = -1;              // the one that was served last
+  std::vector<TaskProgress> tasks;
+};
+
+// Runs until the budget is spent, every space is exhausted, or `stop` is set (a drain: what is being measured
+// is finished and recorded). Everything acknowledged by the store before a crash is used again by the next
+// run with the same tasks and store: measured candidates are not measured twice and count for the budget of
+// their job.
+//
+// `report` is called from the calling thread, about four times a second. Errors: what the store, the builder
+// or the runner says when they cannot go on at all (NOT_FOUND for an unknown device key, say); failed
+// candidates are no errors.
+absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptions& options,
+                              measure::Builder& builder, measure::Runner& runner, database::Store& store,
+                              const std::atomic<bool>& stop,
+                              const std::function<void(const Progress&)>& report);
+
+}  // namespace tf::session

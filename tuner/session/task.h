@@ -1,0 +1,24 @@
+#pragma once
+// Owns: what a tuning session works on: one kernel of a network, its problem and its weight.
+
+#include <string>
+#include <vector>
+
+#include "compiler/tensor/workload.h"
+#include "database/record.h"
+
+namespace tf::session {
+
+struct Task {
+  std::string label;          // "conv2d+bias+relu 64x56x56", for people
+  tensor::Workload workload;  // unbound: its canonical text is the key
+  tensor::Binding binding;
+  std::vector<tensor::Layout> in_layouts;   // one per input that is not constant; empty: row-major
+  std::vector<tensor::Layout> out_layouts;  // one per output; empty: row-major
+  double weight = 1;                        // occurrences in the network
+};
+
+// The task's name in the database.
+database::Problem problem_of(const Task& task, const std::string& target, int threads);
+
+}  // namespace tf::session
