@@ -32,6 +32,11 @@ class SqliteReader {
     return read(*connection_);
   }
 
+  void close() {
+    std::lock_guard lock(mutex_);
+    connection_.reset();
+  }
+
   absl::Status scan(const Filter& filter, const Visitor& visit) {
     int64_t last = 0;
     for (;;) {
@@ -81,6 +86,10 @@ class SqliteStore final : public SqliteView<Store> {
   SqliteStore(std::unique_ptr<FileLock> lock, std::unique_ptr<Connection> writer,
               std::unique_ptr<Connection> reader, absl::Duration window)
       : SqliteView(std::move(reader)), lock_(std::move(lock)), queue_(std::move(writer), window) {}
+
+  // The writer closes last: the last connection of a file is the one that empties the log, and a reader must
+  // not.
+  ~SqliteStore() override { reader_.close(); }
 
   absl::Status add_workload(const Workload& workload) override {
     return queue_.run([&](Connection& db) { return rows::add_workload(db, workload); });

@@ -1,0 +1,166 @@
+#include "database/jsonl.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "base/file.h"
+#include "database/memory_store.h"
+#include "database/open_records.h"
+#include "database/record_json.h"
+#include "database/sqlite_store.h"
+#include "tests/unit/database/sample_records.h"
+
+namespace tf::database {
+namespace {
+
+using testing::HasSubstr;
+
+// A few problems with several measurements each, some of them better but not to be believed.
+void fill(Store& store) {
+  ASSERT_TRUE(store.add_workload(conv_workload()).ok());
+  ASSERT_TRUE(store.add_workload({.text = "softmax", .op = "softmax", .flops = 10}).ok());
+  for (uint32_t threads : {1u, 2u}) {
+    for (int64_t ns : {300, 100, 100, 200}) {
+      Measurement m = measured(ns, ns + threads);
+      m.problem.threads = threads;
+      ASSERT_TRUE(store.insert(m).ok());
+    }
+    Measurement wrong = measured(5, threads);
+    wrong.problem.threads = threads;
+    wrong.outcome = Outcome::kWrongOutput;
+    wrong.max_error = std::numeric_limits<double>::quiet_NaN();
+    wrong.detail = "bytes that are no text: \xff\xfe";
+    wrong.lease = LeaseStamp{.slot = "s", .lease_id = "L", .epoch = 3, .sequence = threads};
+    ASSERT_TRUE(store.insert(wrong).ok());
+  }
+}
+
+TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
+  TemporaryFolder folder;
+  auto from = open_sqlite_store(folder.file("from.db"));
+  auto to = open_sqlite_store(folder.file("to.db"));
+  ASSERT_TRUE(from.ok() && to.ok());
+  fill(**from);
+  ASSERT_TRUE(export_jsonl_file(**from, {}, folder.file("r.jsonl")).ok());
+  absl::StatusOr<TransferCounts> counts = import_jsonl(folder.file("r.jsonl"), **to);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->measurements, 8);  // two of each ten are the same record twice
+  EXPECT_EQ(counts->workloads, 2);
+  const std::vector<Problem> problems = *(*from)->problems();
+  ASSERT_EQ(problems.size(), 2u);
+  for (const Problem& problem : problems) {
+    auto before = *(*from)->best({problem}), after = *(*to)->best({problem});
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(record_digest(*before), record_digest(*after));
+  }
+}
+
+TEST(Jsonl, AnExportOfAnImportIsTheSameBytes) {
+  TemporaryFolder folder;
+  std::unique_ptr<Store> store = make_memory_store();
+  fill(*store);
+  ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file("r.jsonl")).ok());
+  auto sqlite = open_sqlite_store(folder.file("t.db"));
+  ASSERT_TRUE(sqlite.ok());
+  ASSERT_TRUE(import_jsonl(folder.file("r.jsonl"), **sqlite).ok());
+  std::ostringstream again;
+  ASSERT_TRUE(export_jsonl(**sqlite, {}, again).ok());
+  EXPECT_EQ(again.str(), *read_file(folder.file("r.jsonl")));
+}
+
+TEST(Jsonl, ASecondImportChangesNothing) {
+  TemporaryFolder folder;
+  std::unique_ptr<Store> store = make_memory_store();
+  fill(*store);
+  ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file("r.jsonl")).ok());
+  absl::StatusOr<TransferCounts> counts = import_jsonl(folder.file("r.jsonl"), *store);
+  ASSERT_TRUE(counts.ok());
+  EXPECT_EQ(counts->measurements, 0);
+  EXPECT_EQ(counts->duplicates, 8);
+}
+
+TEST(Jsonl, AFilteredExportBringsOnlyTheWorkloadsItNeeds) {
+  std::unique_ptr<Store> store = make_memory_store();
+  fill(*store);
+  std::ostringstream out;
+  absl::StatusOr<TransferCounts> counts = export_jsonl(*store, {.only_ok = true}, out);
+  ASSERT_TRUE(counts.ok());
+  EXPECT_EQ(counts->workloads, 1);
+  EXPECT_EQ(counts->measurements, 6);
+}
+
+TEST(Jsonl, ABadLineIsNamedAndNothingIsImported) {
+  TemporaryFolder folder;
+  std::unique_ptr<Store> from = make_memory_store(), to = make_memory_store();
+  fill(*from);
+  ASSERT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
+  std::ofstream(folder.file("r.jsonl"), std::ios::app) << "{\"type\": \"measurement\", \"schedule\": 3}\n";
+  absl::StatusOr<TransferCounts> counts = import_jsonl(folder.file("r.jsonl"), *to);
+  EXPECT_EQ(counts.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(counts.status().message()), HasSubstr("r.jsonl:12: not a record"));
+  EXPECT_TRUE(to->workloads()->empty());
+}
+
+TEST(Jsonl, ATruncatedLastLineIsRefused) {
+  TemporaryFolder folder;
+  std::unique_ptr<Store> from = make_memory_store();
+  fill(*from);
+  ASSERT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
+  std::string text = *read_file(folder.file("r.jsonl"));
+  ASSERT_TRUE(write_file(folder.file("r.jsonl"), text.substr(0, text.size() - 40)).ok());
+  EXPECT_THAT(std::string(open_records(folder.file("r.jsonl")).status().message()),
+              HasSubstr("r.jsonl:11: "));
+}
+
+TEST(Jsonl, AForeignOrNewerOrEmptyFileIsRefused) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("r.jsonl");
+  ASSERT_TRUE(write_file(path, "{\"type\": \"tunefarm-records\", \"version\": 99}\n").ok());
+  EXPECT_THAT(std::string(open_records(path).status().message()),
+              HasSubstr("version 99, this program knows up to 1"));
+  ASSERT_TRUE(write_file(path, to_json(conv_workload()) + "\n").ok());
+  EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("first line is no header"));
+  ASSERT_TRUE(write_file(path, "").ok());
+  EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("is empty"));
+  EXPECT_THAT(std::string(open_records(folder.file("no.jsonl")).status().message()),
+              HasSubstr("cannot read"));
+}
+
+TEST(Jsonl, AWorkloadWhoseKeyIsNotItsDigestIsRefused) {
+  std::string line = to_json(conv_workload());
+  line.replace(line.find("conv2d(N"), 6, "conv3d");
+  EXPECT_THAT(std::string(parse_json_line(line).status().message()),
+              HasSubstr("is not the SHA-256 of its text"));
+}
+
+TEST(Jsonl, OpensAsRecordsWithTheSameBest) {
+  TemporaryFolder folder;
+  std::unique_ptr<Store> store = make_memory_store();
+  fill(*store);
+  ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file("r.jsonl")).ok());
+  auto records = open_records(folder.file("r.jsonl"));
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 100);
+}
+
+TEST(RecordDigest, DoesNotDependOnWhereTheRecordIs) {
+  Measurement here = measured(10), there = measured(10);
+  here.id = 1;
+  there.id = 2;
+  there.job_id = 5;
+  EXPECT_EQ(record_digest(here), record_digest(there));
+  there.samples[0].total_ns++;
+  EXPECT_NE(record_digest(here), record_digest(there));
+}
+
+TEST(Samples, MedianIsPerIterationAndOfTheMiddle) {
+  EXPECT_EQ(median_ns({{100, 10}, {40, 2}, {90, 3}}), 20);
+  EXPECT_EQ(median_ns({{10, 1}, {20, 1}}), 15);
+  EXPECT_EQ(median_ns({}), std::nullopt);
+  EXPECT_EQ(median_ns({{10, 0}}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tf::database

@@ -1,0 +1,292 @@
+#include "database/sqlite_store.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "base/file.h"
+#include "database/file_lock.h"
+#include "database/migrations.h"
+#include "database/open_records.h"
+#include "database/sqlite_connection.h"
+#include "tests/unit/database/sample_records.h"
+
+namespace tf::database {
+namespace {
+
+using testing::HasSubstr;
+
+std::string message(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+// Runs `body` in a forked child; its pid.
+template <typename Body>
+pid_t in_child(const Body& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    body();
+    ::_exit(0);
+  }
+  return pid;
+}
+
+void kill_and_wait(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+}
+
+TEST(SqliteStore, WhatWasWrittenIsThereAfterOpeningAgain) {
+  TemporaryFolder folder;
+  {
+    auto store = open_sqlite_store(folder.file("t.db"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+    ASSERT_TRUE((*store)->insert(measured(100)).ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.file("t.db-wal")));  // one file, which can be copied
+  auto records = open_records(folder.file("t.db"));
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 100);
+}
+
+TEST(SqliteStore, AReaderSeesWhatAWriterInTheMiddleOfItsLifeHasCommitted) {
+  TemporaryFolder folder;
+  auto store = open_sqlite_store(folder.file("t.db"));
+  ASSERT_TRUE(store.ok());
+  auto records = open_records(folder.file("t.db"));
+  ASSERT_TRUE(records.ok()) << records.status();
+  ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+  ASSERT_TRUE((*store)->insert(measured(100)).ok());
+  EXPECT_TRUE((*(*records)->best({conv_problem()})).has_value());
+}
+
+TEST(SqliteStore, ASecondWriterInAnotherProcessIsRefusedWithTheFirstOnesPid) {
+  TemporaryFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t holder = in_child([&] {
+    auto store = open_sqlite_store(folder.file("t.db"));
+    [[maybe_unused]] ssize_t n = ::write(ready[1], "x", 1);
+    ::pause();
+  });
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  auto refused = open_sqlite_store(folder.file("t.db"));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(message(refused.status()), HasSubstr("process " + std::to_string(holder) + " is writing it"));
+  EXPECT_TRUE(open_records(folder.file("t.db")).ok());
+  kill_and_wait(holder);
+  EXPECT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(SqliteStore, ASecondWriterInTheSameProcessIsRefusedAndDoesNotFreeTheLock) {
+  TemporaryFolder folder;
+  auto store = open_sqlite_store(folder.file("t.db"));
+  ASSERT_TRUE(store.ok());
+  for (int i = 0; i < 2; ++i) {
+    auto refused = open_sqlite_store(folder.file("t.db"));
+    EXPECT_THAT(message(refused.status()),
+                HasSubstr("process " + std::to_string(::getpid()) + " is writing it"));
+  }
+  const pid_t child = in_child([&] { ::_exit(open_sqlite_store(folder.file("t.db")).ok() ? 1 : 0); });
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(SqliteStore, AChildThatOutlivesItsWriterDoesNotKeepTheDatabaseLocked) {
+  TemporaryFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t writer = in_child([&] {
+    auto lock = FileLock::acquire(folder.file("t.db"));
+    const pid_t orphan = in_child([] { ::pause(); });
+    [[maybe_unused]] ssize_t n = ::write(ready[1], &orphan, sizeof orphan);
+    ::pause();
+  });
+  pid_t orphan = 0;
+  ASSERT_EQ(::read(ready[0], &orphan, sizeof orphan), static_cast<ssize_t>(sizeof orphan));
+  EXPECT_FALSE(FileLock::acquire(folder.file("t.db")).ok());
+  kill_and_wait(writer);
+  EXPECT_TRUE(FileLock::acquire(folder.file("t.db")).ok());
+  ::kill(orphan, SIGKILL);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(SqliteStore, NoAcknowledgedRowIsLostWhenItsProcessIsKilled) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("t.db");
+  std::set<int64_t> acknowledged;
+  for (int round = 0; round < 3; ++round) {
+    int acks[2];
+    ASSERT_EQ(::pipe(acks), 0);
+    const pid_t child = in_child([&] {
+      auto store = open_sqlite_store(path);
+      if (!store.ok() || !(*store)->add_workload(conv_workload()).ok()) ::_exit(1);
+      for (int64_t i = 1;; ++i) {
+        const int64_t ns = round * 1'000'000 + i;
+        (*store)->insert_async(measured(ns), [&acks, ns](const absl::StatusOr<InsertResult>& result) {
+          if (result.ok()) [[maybe_unused]]
+            ssize_t n = ::write(acks[1], &ns, sizeof ns);
+        });
+        if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    });
+    ::close(acks[1]);
+    int64_t ns = 0;
+    size_t in_round = 0;
+    while (in_round < 500 && ::read(acks[0], &ns, sizeof ns) == sizeof ns) {
+      acknowledged.insert(ns);
+      ++in_round;
+    }
+    ::kill(child, SIGKILL);
+    while (::read(acks[0], &ns, sizeof ns) == sizeof ns) acknowledged.insert(ns);
+    ::waitpid(child, nullptr, 0);
+    ::close(acks[0]);
+    ASSERT_GE(in_round, 500u);
+  }
+  auto store = open_sqlite_store(path);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::multiset<int64_t> kept;
+  ASSERT_TRUE((*store)
+                  ->scan({},
+                         [&](const Measurement& m) {
+                           kept.insert(static_cast<int64_t>(*m.median_ns()));
+                           return absl::OkStatus();
+                         })
+                  .ok());
+  for (int64_t ns : acknowledged) EXPECT_EQ(kept.count(ns), 1u) << ns;
+}
+
+TEST(SqliteStore, AFileThatIsNoDatabaseIsRefusedAndLeftAsItWas) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("notes.txt"), text(5000, 'n');
+  ASSERT_TRUE(write_file(path, text).ok());
+  for (absl::Status status : {open_sqlite_store(path).status(), open_records(path).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(message(status), HasSubstr("it is not a database file; give another path"));
+  }
+  EXPECT_EQ(*read_file(path), text);
+}
+
+TEST(SqliteStore, AnotherProgramsDatabaseIsRefusedAndLeftAsItWas) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("other.db");
+  {
+    auto connection = Connection::open(path, Access::kWrite);
+    ASSERT_TRUE((*connection)->execute("CREATE TABLE contacts (name)").ok());
+  }
+  const std::string before = *read_file(path);
+  for (absl::Status status : {open_sqlite_store(path).status(), open_records(path).status()}) {
+    EXPECT_THAT(message(status), HasSubstr("an SQLite database of another program"));
+  }
+  EXPECT_EQ(*read_file(path), before);
+}
+
+TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("t.db");
+  ASSERT_TRUE(open_sqlite_store(path).ok());
+  ASSERT_TRUE((*Connection::open(path, Access::kWrite))->execute("PRAGMA user_version = 99").ok());
+  const std::string before = *read_file(path);
+  for (absl::Status status : {open_sqlite_store(path).status(), open_records(path).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(message(status), HasSubstr("its schema has version 99, this program knows up to"));
+  }
+  EXPECT_EQ(*read_file(path), before);
+}
+
+TEST(SqliteStore, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("t.db");
+  {
+    auto store = open_sqlite_store(path);
+    ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+    for (int i = 1; i < 200; ++i) ASSERT_TRUE((*store)->insert(measured(i)).ok());
+  }
+  std::string bytes = *read_file(path);
+  for (size_t i = 4096 * 3; i < bytes.size(); i += 7) bytes[i] = static_cast<char>(bytes[i] ^ 0x5a);
+  ASSERT_TRUE(write_file(path, bytes).ok());
+  absl::Status status = open_sqlite_store(path).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(message(status), HasSubstr("it is damaged"));
+  EXPECT_THAT(message(status), HasSubstr(".recover"));
+  EXPECT_TRUE(*read_file(path) == bytes);  // no EXPECT_EQ: it would print a megabyte
+}
+
+TEST(SqliteStore, ATruncatedFileIsRefused) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("t.db");
+  {
+    auto store = open_sqlite_store(path);
+    ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+    for (int i = 1; i < 200; ++i) ASSERT_TRUE((*store)->insert(measured(i)).ok());
+  }
+  const std::string bytes = *read_file(path);
+  ASSERT_TRUE(write_file(path, bytes.substr(0, bytes.size() / 2)).ok());
+  EXPECT_EQ(open_sqlite_store(path).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(SqliteStore, MissingFilesAndFoldersAreNamed) {
+  TemporaryFolder folder;
+  EXPECT_THAT(message(open_records(folder.file("no.db")).status()), HasSubstr("there is no database"));
+  EXPECT_EQ(open_records(folder.file("no.db")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(message(open_sqlite_store(folder.file("no/t.db")).status()),
+              HasSubstr("cannot be read; make it"));
+  ASSERT_TRUE(write_file(folder.file("empty.db"), "").ok());
+  EXPECT_THAT(message(open_records(folder.file("empty.db")).status()), HasSubstr("it is empty"));
+  std::filesystem::create_directory(folder.file("folder.db"));
+  EXPECT_THAT(message(open_sqlite_store(folder.file("folder.db")).status()), HasSubstr("cannot use"));
+}
+
+TEST(SqliteStore, NetworkFileSystemsAreKnownByTheirNumbers) {
+  EXPECT_EQ(network_file_system_name(0x6969), "NFS");
+  EXPECT_EQ(network_file_system_name(0xfffffffffe534d42), "SMB2");  // sign-extended on 64-bit hosts
+  EXPECT_EQ(network_file_system_name(0xef53), "");
+}
+
+TEST(SqliteStore, MeasurementsCannotBeChangedOrDeleted) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("t.db");
+  {
+    auto store = open_sqlite_store(path);
+    ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+    ASSERT_TRUE((*store)->insert(measured(100)).ok());
+  }
+  auto connection = Connection::open(path, Access::kWrite);
+  EXPECT_THAT(message((*connection)->execute("DELETE FROM measurements")), HasSubstr("append-only"));
+  EXPECT_THAT(message((*connection)->execute("UPDATE measurements SET median_ns = 1")),
+              HasSubstr("append-only"));
+}
+
+TEST(SqliteStore, AReaderCannotWrite) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
+  auto connection = Connection::open(folder.file("t.db"), Access::kReadOnly);
+  ASSERT_TRUE(connection.ok());
+  EXPECT_EQ((*connection)->execute("DELETE FROM jobs").code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(OpenRecords, ATunerIsOpenedByWhatTheCallerBrings) {
+  std::string asked;
+  auto remote = [&](const std::string& host_port) -> absl::StatusOr<std::unique_ptr<Records>> {
+    asked = host_port;
+    return absl::UnavailableError("not there");
+  };
+  EXPECT_EQ(open_records("tuner://localhost:99", remote).status().message(), "not there");
+  EXPECT_EQ(asked, "localhost:99");
+  EXPECT_THAT(message(open_records("tuner://localhost").status()), HasSubstr("write tuner://HOST:PORT"));
+  EXPECT_THAT(message(open_records("tuner://localhost:99").status()), HasSubstr("cannot use tuner://"));
+}
+
+}  // namespace
+}  // namespace tf::database

@@ -1,0 +1,374 @@
+// What every Store does, whatever keeps it.
+
+#include <functional>
+#include <latch>
+
+#include "database/memory_store.h"
+#include "database/sqlite_store.h"
+#include "database/store.h"
+#include "tests/unit/database/sample_records.h"
+
+namespace tf::database {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Kind {
+  const char* name;
+  std::function<std::unique_ptr<Store>(const TemporaryFolder&)> make;
+};
+
+class StoreContract : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    store_ = GetParam().make(folder_);
+    ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
+  }
+
+  InsertResult insert(const Measurement& m) {
+    absl::StatusOr<InsertResult> result = store_->insert(m);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or(InsertResult{});
+  }
+
+  std::optional<Measurement> best(const BestQuery& query) {
+    absl::StatusOr<std::optional<Measurement>> found = store_->best(query);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.value_or(std::nullopt);
+  }
+
+  int64_t count(const Filter& filter) {
+    int64_t n = 0;
+    EXPECT_TRUE(store_->scan(filter, [&](const Measurement&) { return ++n, absl::OkStatus(); }).ok());
+    return n;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
+  Measurement m = measured(100);
+  m.numerics = {"bf16", "winograd"};
+  m.outcome = Outcome::kCrashed;
+  m.detail = "signal 11";
+  m.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 7, .sequence = 9};
+  m.job_id = 4;
+  insert(m);
+  std::vector<Measurement> kept;
+  ASSERT_TRUE(
+      store_->scan({}, [&](const Measurement& r) { return kept.push_back(r), absl::OkStatus(); }).ok());
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(record_digest(kept[0]), record_digest(m));
+  EXPECT_EQ(kept[0].job_id, 4);
+  EXPECT_EQ(kept[0].slot_values, m.slot_values);
+  EXPECT_EQ(kept[0].samples, m.samples);
+  EXPECT_EQ(kept[0].device, m.device);
+  EXPECT_EQ(kept[0].lease, m.lease);
+}
+
+TEST_P(StoreContract, BestIsTheLeastMedian) {
+  insert(measured(300));
+  insert(measured(100));
+  insert(measured(200));
+  ASSERT_TRUE(best({conv_problem()}).has_value());
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 100);
+}
+
+TEST_P(StoreContract, BestOfEqualsIsTheOlder) {
+  Measurement first = measured(100, 1), second = measured(100, 2);
+  insert(first);
+  insert(second);
+  EXPECT_EQ(best({conv_problem()})->finished_unix_ns, 1);
+}
+
+TEST_P(StoreContract, TopIsOrderedAndLimited) {
+  for (int64_t ns : {500, 100, 400, 200}) insert(measured(ns));
+  absl::StatusOr<std::vector<Measurement>> top = store_->top({conv_problem()}, 3);
+  ASSERT_TRUE(top.ok());
+  std::vector<double> medians;
+  for (const Measurement& m : *top) medians.push_back(*m.median_ns());
+  EXPECT_THAT(medians, ElementsAre(100, 200, 400));
+}
+
+TEST_P(StoreContract, OnlyOkIsEverBest) {
+  insert(measured(1000));
+  for (Outcome outcome :
+       {Outcome::kStoppedEarly, Outcome::kCompileError, Outcome::kWrongOutput, Outcome::kImplausible,
+        Outcome::kCrashed, Outcome::kTimedOut, Outcome::kOutOfMemory}) {
+    Measurement m = measured(10 + static_cast<int64_t>(outcome));
+    m.outcome = outcome;
+    insert(m);
+  }
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 1000);
+}
+
+TEST_P(StoreContract, BestAnswersOnlyTheSameProblem) {
+  insert(measured(100));
+  std::vector<Problem> others(6, conv_problem());
+  others[0].binding = "N=2";
+  others[1].in_layouts = {};
+  others[2].out_layouts = {""};
+  others[3].target = "x86_64:cpu=znver5";
+  others[4].threads = 1;
+  others[5].workload = {sha256("another")};
+  for (const Problem& other : others) EXPECT_FALSE(best({other}).has_value());
+}
+
+TEST_P(StoreContract, RowMajorLayoutsAreTheSameHoweverWritten) {
+  Measurement m = measured(100);
+  m.problem.in_layouts = {"", ""};
+  m.problem.out_layouts = {};
+  insert(m);
+  Problem asked = m.problem;
+  asked.in_layouts = {};
+  asked.out_layouts = {""};
+  EXPECT_TRUE(best({asked}).has_value());
+}
+
+TEST_P(StoreContract, BestStaysWithinTheAllowedNumerics) {
+  Measurement exact = measured(200), both = measured(100);
+  both.numerics = {"bf16", "winograd"};
+  insert(exact);
+  insert(both);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 200);
+  EXPECT_EQ(best({.problem = conv_problem(), .allowed_numerics = {"winograd"}})->median_ns(), 200);
+  EXPECT_EQ(best({.problem = conv_problem(), .allowed_numerics = {"fp16", "winograd", "bf16"}})->median_ns(),
+            100);
+}
+
+TEST_P(StoreContract, BestStaysWithinTheDeviceClassAndSemanticsAsked) {
+  Measurement other_device = measured(100), older = measured(50);
+  other_device.device.device_class = "phone";
+  older.semantics_version = 2;
+  insert(measured(200));
+  insert(other_device);
+  insert(older);
+  EXPECT_EQ(best({.problem = conv_problem(), .semantics_version = 3})->median_ns(), 100);
+  EXPECT_EQ(best({.problem = conv_problem(), .device_class = "desk", .semantics_version = 3})->median_ns(),
+            200);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 50);
+}
+
+TEST_P(StoreContract, AMeasurementWithoutSamplesIsNeverBest) {
+  Measurement m = measured(100);
+  m.samples.clear();
+  insert(m);
+  EXPECT_FALSE(best({conv_problem()}).has_value());
+}
+
+TEST_P(StoreContract, ASecondInsertOfALeaseResultIsAcknowledgedAndChangesNothing) {
+  Measurement m = measured(100);
+  m.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 1, .sequence = 5};
+  const InsertResult first = insert(m);
+  m.samples = {{1, 1}};  // even a differing payload: the stamp decides
+  const InsertResult again = insert(m);
+  EXPECT_FALSE(first.duplicate);
+  EXPECT_TRUE(again.duplicate);
+  EXPECT_EQ(first.id, again.id);
+  EXPECT_EQ(count({}), 1);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 100);
+}
+
+TEST_P(StoreContract, AnEqualRecordIsInsertedOnce) {
+  EXPECT_FALSE(insert(measured(100, 1)).duplicate);
+  EXPECT_TRUE(insert(measured(100, 1)).duplicate);
+  EXPECT_FALSE(insert(measured(100, 2)).duplicate);  // measured again, later
+  EXPECT_EQ(count({}), 2);
+}
+
+TEST_P(StoreContract, AResultOfAnOlderEpochIsFencedOff) {
+  Measurement old = measured(100), current = measured(200), known = measured(300);
+  known.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 4, .sequence = 1};
+  current.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L2", .epoch = 5, .sequence = 1};
+  old.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 4, .sequence = 2};
+  insert(known);
+  insert(current);
+  absl::StatusOr<InsertResult> refused = store_->insert(old);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("epoch 4, but the slot is at epoch 5"));
+  EXPECT_TRUE(insert(known).duplicate);  // durable before the fence rose
+  old.lease->slot = "desk/1";
+  EXPECT_FALSE(insert(old).duplicate);  // another slot has its own fence
+}
+
+TEST_P(StoreContract, AMeasurementOfAnUnknownWorkloadIsRefused) {
+  Measurement m = measured(100);
+  m.problem.workload = {sha256("never added")};
+  absl::StatusOr<InsertResult> refused = store_->insert(m);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("add the workload before"));
+  EXPECT_EQ(count({}), 0);
+}
+
+TEST_P(StoreContract, AnAsynchronousInsertIsAnsweredOnceEach) {
+  constexpr int kRows = 300;
+  std::latch answered(kRows);
+  std::atomic<int> good = 0;
+  for (int i = 1; i <= kRows; ++i) {
+    store_->insert_async(measured(i), [&](absl::StatusOr<InsertResult> result) {
+      good += result.ok() && !result->duplicate;
+      answered.count_down();
+    });
+  }
+  answered.wait();
+  EXPECT_EQ(good, kRows);
+  EXPECT_EQ(count({}), kRows);
+}
+
+TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
+  ASSERT_TRUE(store_->add_workload({.text = "softmax", .op = "softmax"}).ok());
+  Measurement other = measured(1), failed = measured(2), in_job = measured(3);
+  other.problem.workload = {sha256("softmax")};
+  failed.outcome = Outcome::kTimedOut;
+  in_job.job_id = 12;
+  for (const Measurement& m : {other, failed, in_job}) insert(m);
+  EXPECT_EQ(count({}), 3);
+  EXPECT_EQ(count({.workload = conv_problem().workload}), 2);
+  EXPECT_EQ(count({.problem = other.problem}), 1);
+  EXPECT_EQ(count({.job_id = 12}), 1);
+  EXPECT_EQ(count({.workload = conv_problem().workload, .only_ok = true}), 1);
+  std::vector<std::string> order;
+  ASSERT_TRUE(
+      store_->scan({}, [&](const Measurement& m) { return order.push_back(m.schedule), absl::OkStatus(); })
+          .ok());
+  EXPECT_THAT(order, ElementsAre(other.schedule, failed.schedule, in_job.schedule));
+}
+
+TEST_P(StoreContract, AScanVisitsMoreRowsThanOnePageAndItsVisitorMayAsk) {
+  std::latch answered(700);
+  for (int i = 1; i <= 700; ++i) {
+    store_->insert_async(measured(i), [&](const absl::StatusOr<InsertResult>&) { answered.count_down(); });
+  }
+  answered.wait();
+  int64_t next = 1;
+  ASSERT_TRUE(store_
+                  ->scan({},
+                         [&](const Measurement& m) {
+                           EXPECT_EQ(m.median_ns(), next++);
+                           return store_->is_measured(m.problem, m.schedule).status();
+                         })
+                  .ok());
+  EXPECT_EQ(next, 701);
+}
+
+TEST_P(StoreContract, AFailingVisitorEndsTheScanWithItsStatus) {
+  insert(measured(1));
+  insert(measured(2));
+  int visits = 0;
+  absl::Status status =
+      store_->scan({}, [&](const Measurement&) { return ++visits, absl::AbortedError("enough"); });
+  EXPECT_EQ(status.message(), "enough");
+  EXPECT_EQ(visits, 1);
+}
+
+TEST_P(StoreContract, KnowsWhatWasMeasuredAlready) {
+  Measurement failed = measured(7);
+  failed.outcome = Outcome::kCompileError;
+  insert(failed);
+  Problem elsewhere = failed.problem;
+  elsewhere.threads = 8;
+  EXPECT_TRUE(*store_->is_measured(failed.problem, failed.schedule));
+  EXPECT_FALSE(*store_->is_measured(failed.problem, "another schedule"));
+  EXPECT_FALSE(*store_->is_measured(elsewhere, failed.schedule));
+}
+
+TEST_P(StoreContract, FindsARecordByItsDigest) {
+  insert(measured(100));
+  insert(measured(200));
+  absl::StatusOr<Measurement> found = store_->find_record(record_digest(measured(200)));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->median_ns(), 200);
+  EXPECT_EQ(store_->find_record(sha256("nothing")).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_P(StoreContract, FindsAWorkloadByAPrefixOfItsKey) {
+  const std::string key = conv_workload().key().hex();
+  EXPECT_EQ(store_->find_workload(key)->text, conv_workload().text);
+  EXPECT_EQ(store_->find_workload(key.substr(0, 8))->op, conv_workload().op);
+  EXPECT_EQ(store_->find_workload(std::string(64, '0')).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->find_workload("xyz").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(StoreContract, AWorkloadIsAddedOnce) {
+  ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
+  EXPECT_EQ(store_->workloads()->size(), 1u);
+}
+
+TEST_P(StoreContract, AttemptsAreCountedByJobAndAreNoMeasurements) {
+  Attempt attempt{.problem = conv_problem(), .schedule = "s", .status_code = "UNAVAILABLE", .job_id = 3};
+  ASSERT_TRUE(store_->add_attempt(attempt).ok());
+  ASSERT_TRUE(store_->add_attempt(attempt).ok());
+  EXPECT_EQ(*store_->count_attempts(3), 2);
+  EXPECT_EQ(*store_->count_attempts(4), 0);
+  EXPECT_EQ(count({}), 0);
+  EXPECT_FALSE(*store_->is_measured(attempt.problem, attempt.schedule));
+}
+
+TEST_P(StoreContract, AJobGoesFromQueuedToDoneAndThenStays) {
+  Job job{.model_name = "net.onnx",
+          .model_digest = "d",
+          .model_path = "p",
+          .target = "host",
+          .device = "desk",
+          .options = R"({"trials": 10})",
+          .created_unix_ns = 5};
+  absl::StatusOr<int64_t> id = store_->add_job(job);
+  ASSERT_TRUE(id.ok());
+  job.id = *id;
+  job.state = JobState::kDone;
+  job.finished_unix_ns = 9;
+  ASSERT_TRUE(store_->update_job(job).ok());
+  absl::StatusOr<Job> found = store_->find_job(*id);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->state, JobState::kDone);
+  EXPECT_EQ(found->options, job.options);
+  EXPECT_EQ(found->created_unix_ns, 5);
+  job.state = JobState::kRunning;
+  EXPECT_EQ(store_->update_job(job).code(), absl::StatusCode::kFailedPrecondition);
+  job.id = 99;
+  EXPECT_EQ(store_->update_job(job).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->find_job(99).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->jobs()->size(), 1u);
+}
+
+TEST_P(StoreContract, JobTasksAreReplacedByTheirIndex) {
+  const int64_t job = *store_->add_job({.model_name = "net.onnx"});
+  JobTask task{.job_id = job, .index = 1, .problem = conv_problem(), .label = "conv", .weight = 4};
+  ASSERT_TRUE(store_->save_job_tasks({task}).ok());
+  task.trials = 64;
+  task.best_ns = 12.5;
+  task.state = std::string("a\0b", 3);
+  JobTask other = task;
+  other.index = 0;
+  ASSERT_TRUE(store_->save_job_tasks({task, other}).ok());
+  absl::StatusOr<std::vector<JobTask>> tasks = store_->job_tasks(job);
+  ASSERT_TRUE(tasks.ok());
+  ASSERT_EQ(tasks->size(), 2u);
+  EXPECT_EQ((*tasks)[0].index, 0);
+  EXPECT_EQ((*tasks)[1].trials, 64);
+  EXPECT_EQ((*tasks)[1].state, task.state);
+  EXPECT_EQ((*tasks)[1].problem, conv_problem());
+}
+
+TEST_P(StoreContract, TasksOfAnUnknownJobAreRefusedAsAWhole) {
+  const int64_t job = *store_->add_job({.model_name = "net.onnx"});
+  JobTask good{.job_id = job, .problem = conv_problem()}, bad{.job_id = job + 1, .problem = conv_problem()};
+  EXPECT_FALSE(store_->save_job_tasks({good, bad}).ok());
+  EXPECT_TRUE(store_->job_tasks(job)->empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, StoreContract,
+                         testing::Values(Kind{"Sqlite",
+                                              [](const TemporaryFolder& folder) {
+                                                auto store = open_sqlite_store(folder.file("t.db"));
+                                                EXPECT_TRUE(store.ok()) << store.status();
+                                                return *std::move(store);
+                                              }},
+                                         Kind{"Memory",
+                                              [](const TemporaryFolder&) { return make_memory_store(); }}),
+                         [](const testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace tf::database
