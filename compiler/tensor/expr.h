@@ -306,6 +306,9 @@ Expr rewrite(const Expr& expr, F&& f) {
 using Substitution = std::map<const VarNode*, Expr>;
 Expr substitute(const Expr& expr, const Substitution& values);
 
+// The expression with every constant part folded like in building.
+Expr fold(const Expr& expr);
+
 // Structural equality; floats by their bits (a NaN equals a NaN), variables and buffers are equal only if
 // they are the same node.
 bool structurally_equal(const Expr& a, const Expr& b);
