@@ -9,16 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 
 namespace tf::passes {
 
-// Layouts of the activations: one per workload input that is not constant, and one per output; empty lists
-// mean row-major. Constants' layouts are the schedule's business.
-struct PortLayouts {
-  std::vector<tensor::Layout> inputs;
-  std::vector<tensor::Layout> outputs;
-};
+using schedule::PortLayouts;
 
 struct LowerOptions {
   std::string name = "kernel";

@@ -1,0 +1,236 @@
+#include "compiler/schedule/default_schedule.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/schedule/structure.h"
+#include "compiler/schedule/tiling.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Stage;
+using tensor::Workload;
+
+int64_t extent_of(const tensor::Axis& axis) {
+  return tensor::as_int(axis.extent).value_or(1);
+}
+
+int64_t round_up(int64_t value, int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+// Work below this many iterations is not worth waking threads for.
+constexpr double kWorthThreads = 4096;
+
+bool worth_threads(const Stage& stage, int threads) {
+  double iterations = threads > 1 ? 1 : 0;
+  for (const tensor::Axis& axis : stage.axes) iterations *= static_cast<double>(extent_of(axis));
+  for (const tensor::Axis& axis : stage.reduce_axes) iterations *= static_cast<double>(extent_of(axis));
+  return iterations >= kWorthThreads;
+}
+
+void append_flat(const Stage& stage, const std::string& name, const tensor::Layout& layout,
+                 const target::Target& target, int threads, std::vector<Step>& steps) {
+  if (stage.axes.empty()) return;
+  FlatLoops loops;
+  loops.stage = name;
+  loops.rank = static_cast<int>(stage.axes.size());
+  loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
+  loops.vector_axis = vector_axis(stage, layout);
+  const int64_t extent = extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]);
+  loops.lanes = target.fp32_lanes();
+  while (loops.lanes > extent) loops.lanes /= 2;
+  if (loops.lanes < 2) loops.lanes = 0;
+  loops.parallel = worth_threads(stage, threads);
+  append_flat_loops(loops, steps);
+}
+
+// The input whose first reduce index walks a blocked axis: its block, so that splitting the reduction by it
+// makes indices linear.
+int64_t input_reduce_block(const Workload& workload, int anchor, const PortLayouts& ports,
+                           const std::vector<int>& producers) {
+  const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
+  if (stage.reduce_axes.empty()) return 1;
+  const tensor::VarNode* reduce = stage.reduce_axes.front().var.get();
+  int64_t block = 1;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load == nullptr) return true;
+    for (size_t dim = 0; dim < load->indices.size(); ++dim) {
+      if (load->indices[dim].get() != reduce) continue;
+      // The buffer itself, or what a producer (padding) copies from.
+      for (size_t i = 0; i < workload.inputs.size(); ++i) {
+        const tensor::Layout& layout = ports.input(workload, i);
+        const bool direct = workload.inputs[i].buffer.get() == load->buffer.get();
+        const bool through = !producers.empty() && workload.inputs[i].buffer->rank() == load->buffer->rank();
+        if (!direct && !through) continue;
+        for (const tensor::LayoutAxis& axis : layout.axes) {
+          if (axis.axis == static_cast<int>(dim) && axis.block > 1) block = axis.block;
+        }
+      }
+    }
+    return true;
+  });
+  return block;
+}
+
+struct TileChoice {
+  std::vector<int64_t> tiles;  // one an output axis, in elements; in vectors for the vector axis
+  double score = 0;
+};
+
+// Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency and
+// edges wins.
+TileChoice choose_tile(const Stage& stage, const Prepared& prepared, const target::Target& target) {
+  const auto rank = stage.axes.size();
+  const auto vector = static_cast<size_t>(prepared.vector_axis);
+  const int64_t vectors_needed = round_up(extent_of(stage.axes[vector]), prepared.lanes) / prepared.lanes;
+  std::vector<size_t> row_axes;  // innermost first
+  for (size_t axis = rank; axis-- > 0;) {
+    if (axis != vector && row_axes.size() < 2) row_axes.push_back(axis);
+  }
+  const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
+  const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
+  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
+  TileChoice best;
+  for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, vectors_needed); ++vectors) {
+    for (int64_t outer = 1; outer <= std::min(kMaxOuterRows, extent1); ++outer) {
+      for (int64_t inner = 1; inner <= std::min(kMaxRows, extent0); ++inner) {
+        const double waste = static_cast<double>(round_up(extent0, inner) * round_up(extent1, outer) *
+                                                 round_up(vectors_needed, vectors)) /
+                             static_cast<double>(extent0 * extent1 * vectors_needed);
+        const double score = tile_efficiency(inner * outer, vectors, target) / waste;
+        if (score <= best.score * 1.0001) continue;
+        best.score = score;
+        best.tiles.assign(rank, 1);
+        if (!row_axes.empty()) best.tiles[row_axes[0]] = inner;
+        if (row_axes.size() > 1) best.tiles[row_axes[1]] = outer;
+        best.tiles[vector] = vectors;
+      }
+    }
+  }
+  if (best.tiles.empty()) best.tiles.assign(rank, 1);
+  return best;
+}
+
+void append_anchored(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                     const target::Target& target, int threads, std::vector<Step>& steps) {
+  const Prepared prepared = append_preparation(workload, structure, ports, target, threads, steps);
+  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const TileChoice choice = choose_tile(anchor, prepared, target);
+  RegisterTile tile;
+  tile.reduction = prepared.reduction;
+  tile.output = prepared.output;
+  tile.vector_axis = prepared.vector_axis;
+  tile.lanes = prepared.lanes;
+  for (int64_t size : choice.tiles) tile.axes.push_back({1, size});
+  for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
+    const int64_t extent = extent_of(anchor.reduce_axes[axis]);
+    tile.reduce_inner.push_back(axis == 0 && extent % prepared.reduce_block == 0 ? prepared.reduce_block : 1);
+  }
+  tile.fused = std::max<int>(1, static_cast<int>(anchor.axes.size()) - 1);
+  tile.parallel = worth_threads(anchor, threads);
+  append_register_tile(tile, steps);
+}
+
+// Every stage by itself; element-wise ones with one reader disappear into it.
+void append_separate(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                     const target::Target& target, int threads, std::vector<Step>& steps) {
+  const bool inline_all = structure.reductions.empty();
+  for (size_t i = 0; i < workload.stages.size(); ++i) {
+    const Stage& stage = workload.stages[i];
+    const bool is_output =
+        std::any_of(workload.outputs.begin(), workload.outputs.end(),
+                    [&](const tensor::Buffer& b) { return b.get() == stage.output.get(); });
+    if (inline_all && !is_output) {
+      steps.push_back(Inline{stage_name(static_cast<int>(i))});
+      continue;
+    }
+    tensor::Layout layout;
+    for (size_t k = 0; k < workload.outputs.size(); ++k) {
+      if (workload.outputs[k].get() == stage.output.get()) layout = ports.output(k);
+    }
+    append_flat(stage, stage_name(static_cast<int>(i)), layout, target, threads, steps);
+  }
+}
+
+bool is_legal(const Workload& workload, const std::vector<Step>& steps) {
+  return apply(workload, Schedule{steps}).ok();
+}
+
+}  // namespace
+
+double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& target) {
+  const int64_t accumulators = rows * vectors;
+  const int64_t registers = target.vector.registers > 0 ? target.vector.registers : 16;
+  if (accumulators + vectors + 1 > registers) return 0;
+  constexpr double kLatencyTimesPipes = 8;
+  constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2;
+  const double pipes = std::max(static_cast<double>(accumulators), kLatencyTimesPipes) / kFmaPerCycle;
+  const double loads = static_cast<double>(rows + vectors) / kLoadsPerCycle;
+  // Loads hide behind arithmetic only in part; the fewer of them, the better.
+  return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
+}
+
+Prepared append_preparation(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                            const target::Target& target, int threads, std::vector<Step>& steps) {
+  const int anchor = *structure.anchor;
+  const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
+  Prepared prepared;
+  prepared.vector_axis = vector_axis(output, ports.output(0));
+  prepared.lanes = target.fp32_lanes();
+  const int64_t extent = extent_of(output.axes[static_cast<size_t>(prepared.vector_axis)]);
+  while (prepared.lanes > 1 && prepared.lanes >= 2 * extent) prepared.lanes /= 2;
+  prepared.reduce_block = input_reduce_block(workload, anchor, ports, structure.producers);
+
+  // Producers that others read once an element disappear; the last one before the anchor (padding) is stored,
+  // in the layout of what it copies, because the anchor reads each of its elements many times.
+  for (int producer : structure.producers) {
+    const bool last = producer == structure.producers.back();
+    const std::string name = stage_name(producer);
+    if (!last) {
+      steps.push_back(Inline{name});
+      continue;
+    }
+    tensor::Layout layout;
+    for (size_t i = 0; i < workload.inputs.size(); ++i) {
+      const tensor::Layout& candidate = ports.input(workload, i);
+      if (workload.inputs[i].buffer->rank() ==
+              static_cast<int>(workload.stages[static_cast<size_t>(producer)].axes.size()) &&
+          !candidate.is_row_major()) {
+        layout = candidate;
+      }
+    }
+    if (!layout.is_row_major()) steps.push_back(LayoutRewrite{name, layout});
+    append_flat(workload.stages[static_cast<size_t>(producer)], name, layout, target, threads, steps);
+  }
+  for (int stage : structure.epilogue) steps.push_back(Inline{stage_name(stage)});
+  for (const ConstantLayout& constant :
+       constant_layouts(workload, anchor, prepared.vector_axis, prepared.lanes, prepared.reduce_block)) {
+    steps.push_back(LayoutRewrite{input_name(constant.input), constant.layout});
+  }
+  prepared.output = stage_name(structure.output);
+  prepared.reduction = stage_name(anchor);
+  if (anchor == structure.output) {
+    steps.push_back(CacheWrite{prepared.output});
+    prepared.reduction = absl::StrCat(prepared.output, ".acc");
+  }
+  return prepared;
+}
+
+Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
+                          int threads) {
+  const Structure structure = structure_of(workload);
+  if (structure.anchor) {
+    std::vector<Step> steps;
+    append_anchored(workload, structure, ports, target, threads, steps);
+    if (is_legal(workload, steps)) return Schedule{std::move(steps)};
+  }
+  std::vector<Step> steps;
+  append_separate(workload, structure, ports, target, threads, steps);
+  if (is_legal(workload, steps)) return Schedule{std::move(steps)};
+  return Schedule{};  // plain loops are always legal
+}
+
+}  // namespace tf::schedule

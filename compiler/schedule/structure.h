@@ -1,0 +1,45 @@
+#pragma once
+// Owns: recognising the shape of a workload: one reduction with element-wise stages before and after it, or
+// anything else. Default schedules, templates and sketch rules all start from it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/ports.h"
+#include "compiler/tensor/workload.h"
+
+namespace tf::schedule {
+
+// Indices are positions in workload.stages; stage k is called "t<k>" in schedules.
+struct Structure {
+  std::vector<int> reductions;  // all stages with reduce axes
+  // Set if there is exactly one reduction, one output, and everything from the reduction to the output is
+  // element-wise over the output's own axes: the case that register tiling handles.
+  std::optional<int> anchor;
+  std::vector<int> producers;  // element-wise stages that the anchor reads (padding, scaling), in order
+  std::vector<int> epilogue;   // element-wise stages between anchor and output, neither included
+  int output = 0;              // the stage of the (first) output
+};
+
+Structure structure_of(const tensor::Workload& workload);
+
+std::string stage_name(int index);
+std::string input_name(int index);
+
+// The output axis whose neighbours lie next to each other in memory and whose extent is worth a vector: the
+// innermost physical axis with more than one element. 0 if all extents are 1. rank must be positive.
+int vector_axis(const tensor::Stage& output, const tensor::Layout& layout);
+
+// How constants that the anchor reads are best stored: the dimension that moves with the anchor's axis `axis`
+// is blocked by `lanes` and made innermost, so that one vector load takes consecutive lanes; if
+// `reduce_block` > 1, the dimension that moves with the first reduce axis is blocked by it just outside. One
+// entry a constant that has such a dimension.
+struct ConstantLayout {
+  int input = 0;
+  tensor::Layout layout;
+};
+std::vector<ConstantLayout> constant_layouts(const tensor::Workload& workload, int anchor, int axis,
+                                             int64_t lanes, int64_t reduce_block);
+
+}  // namespace tf::schedule

@@ -1,0 +1,102 @@
+#include "compiler/schedule/tiling.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tf::schedule {
+namespace {
+
+std::string part(char axis, size_t index, int piece) {
+  return absl::StrCat(std::string(1, axis), index, ".", piece);
+}
+
+std::string whole(char axis, size_t index) {
+  return absl::StrCat(std::string(1, axis), index);
+}
+
+// The output's loops: blocks, tiles of a block, elements of a tile; returns the innermost loop outside of the
+// tile.
+std::string tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
+  const auto vector = static_cast<size_t>(tile.vector_axis);
+  std::vector<std::string> blocks, tiles, elements;
+  for (size_t axis = 0; axis < tile.axes.size(); ++axis) {
+    Split split{tile.output, whole('i', axis), {tile.axes[axis].middle, tile.axes[axis].tile}, Tail::kGuard};
+    if (axis == vector) split.factors.push_back(tile.lanes);
+    steps.push_back(std::move(split));
+    blocks.push_back(part('i', axis, 0));
+    tiles.push_back(part('i', axis, 1));
+    elements.push_back(part('i', axis, 2));
+  }
+  const std::string lanes = part('i', vector, 3);
+  Reorder order{tile.output, blocks};
+  order.loops.insert(order.loops.end(), tiles.begin(), tiles.end());
+  order.loops.insert(order.loops.end(), elements.begin(), elements.end());
+  order.loops.push_back(lanes);
+  steps.push_back(std::move(order));
+  for (const std::string& loop : elements) steps.push_back(Annotate{tile.output, loop, Annotation::kUnroll});
+  steps.push_back(Annotate{tile.output, lanes, Annotation::kVectorize});
+
+  const std::vector<std::string> fused(blocks.begin(), blocks.begin() + tile.fused);
+  if (fused.size() > 1) steps.push_back(Fuse{tile.output, fused});
+  if (tile.parallel && !fused.empty()) {
+    steps.push_back(Annotate{tile.output, absl::StrJoin(fused, "*"), Annotation::kParallel});
+  }
+  return tiles.back();
+}
+
+// The reduction's loops: outer reduce loops, inner ones, then the tile, unrolled, with its vectors innermost.
+void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
+  const auto vector = static_cast<size_t>(tile.vector_axis);
+  Reorder order{tile.reduction, {}};
+  std::vector<std::string> inner;
+  for (size_t axis = 0; axis < tile.reduce_inner.size(); ++axis) {
+    steps.push_back(Split{tile.reduction, whole('r', axis), {tile.reduce_inner[axis]}, Tail::kGuard});
+    order.loops.push_back(part('r', axis, 0));
+    inner.push_back(part('r', axis, 1));
+  }
+  order.loops.insert(order.loops.end(), inner.begin(), inner.end());
+  steps.push_back(Split{tile.reduction, whole('i', vector), {tile.lanes}, Tail::kGuard});
+  std::vector<std::string> unrolled;
+  for (size_t axis = 0; axis < tile.axes.size(); ++axis) {
+    unrolled.push_back(axis == vector ? part('i', axis, 0) : whole('i', axis));
+  }
+  order.loops.insert(order.loops.end(), unrolled.begin(), unrolled.end());
+  order.loops.push_back(part('i', vector, 1));
+  steps.push_back(std::move(order));
+  for (const std::string& loop : unrolled)
+    steps.push_back(Annotate{tile.reduction, loop, Annotation::kUnroll});
+  steps.push_back(Annotate{tile.reduction, part('i', vector, 1), Annotation::kVectorize});
+}
+
+}  // namespace
+
+void append_register_tile(const RegisterTile& tile, std::vector<Step>& steps) {
+  const std::string place = tile_output(tile, steps);
+  steps.push_back(ComputeAt{tile.reduction, tile.output, place, tensor::Scope::kRegister});
+  tile_reduction(tile, steps);
+}
+
+void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps) {
+  const auto vector = static_cast<size_t>(loops.vector_axis);
+  // In the order of the axes, which is that of memory in row-major and in blocked layouts alike.
+  std::vector<std::string> outer;
+  for (size_t axis = 0; axis < static_cast<size_t>(loops.rank); ++axis) {
+    outer.push_back(axis == vector && loops.lanes > 0 ? part('i', axis, 0) : whole('i', axis));
+  }
+  std::vector<std::string> order = outer;
+  for (size_t axis = 0; axis < static_cast<size_t>(loops.reduce_rank); ++axis)
+    order.push_back(whole('r', axis));
+  if (loops.lanes > 0) {
+    steps.push_back(Split{loops.stage, whole('i', vector), {loops.lanes}, Tail::kGuard});
+    order.push_back(part('i', vector, 1));
+    steps.push_back(Reorder{loops.stage, order});
+    steps.push_back(Annotate{loops.stage, part('i', vector, 1), Annotation::kVectorize});
+  }
+  if (!loops.parallel || outer.empty()) return;
+  // The innermost of them stays a loop of its own, so that one parallel iteration is worth its call.
+  if (outer.size() > 1) outer.pop_back();
+  if (outer.size() > 1) steps.push_back(Fuse{loops.stage, outer});
+  steps.push_back(Annotate{loops.stage, absl::StrJoin(outer, "*"), Annotation::kParallel});
+}
+
+}  // namespace tf::schedule

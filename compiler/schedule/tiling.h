@@ -1,0 +1,58 @@
+#pragma once
+// Owns: the steps of a register-tiled reduction with fused epilogue, with sizes as literals (the default
+// schedule) or left open (the tuner's sketches): the loop structure is written once, here.
+//
+// For a matmul with bias (t0 reduction, t1 output), tiles 6 and 2x16, in parallel over blocks:
+//
+//   parallel for i0.0*i1.0                      blocks of rows and columns
+//     for i0.1, for i1.1                        tiles of one block, for the caches
+//       allocate t0[6, 32] in registers
+//       t0 = 0
+//       for r0.0, for r0.1                      the whole reduction
+//         unrolled for i0 in 6, for i1.0 in 2
+//           vector for i1.1 in 16
+//             t0[i0, i1] += p0[…, r] * p1[r, …]
+//       unrolled for i0.2 in 6, i1.2 in 2
+//         vector for i1.3 in 16
+//           t1[…] = t0[…] + p2[…]
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/step.h"
+
+namespace tf::schedule {
+
+struct AxisTile {
+  Size middle = 1;  // tiles in one block
+  Size tile = 1;    // of the vector axis: vectors, of `lanes` elements each
+};
+
+struct RegisterTile {
+  std::string reduction;       // computed at the tile, in registers; its axes are those of `output`
+  std::string output;          // element-wise reader
+  std::vector<AxisTile> axes;  // one an axis of the output
+  int vector_axis = 0;
+  int64_t lanes = 16;
+  std::vector<Size> reduce_inner;  // one a reduce axis: the inner factor of its split
+  int fused = 1;                   // this many outer loops become one, which is parallel if `parallel`
+  bool parallel = true;
+};
+
+void append_register_tile(const RegisterTile& tile, std::vector<Step>& steps);
+
+// Loops of a stage that stands alone: its axes in order, the vector axis in vectors of `lanes` innermost (0:
+// not vectorized), reduce loops serial around them; all but the last axis fused into one parallel loop, if
+// asked.
+struct FlatLoops {
+  std::string stage;
+  int rank = 1;
+  int reduce_rank = 0;
+  int vector_axis = 0;
+  int64_t lanes = 16;
+  bool parallel = true;
+};
+
+void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps);
+
+}  // namespace tf::schedule
