@@ -161,11 +161,12 @@ std::vector<Nest> summarize(const schedule::State& state, int fp32_lanes) {
     nest.loops = frame.loops;
     describe_loops(stage, fp32_lanes, nest);
     tensor::Substitution axes;
+    const std::vector<Expr> values = stage.absolute_values();
     size_t next = 0;
     for (const auto* group : {&stage.stage.axes, &stage.stage.reduce_axes}) {
       for (const tensor::Axis& axis : *group) {
         nest.useful_iterations *= static_cast<double>(tensor::as_int(axis.extent).value_or(1));
-        axes[axis.var.get()] = stage.axis_values.at(next++);
+        axes[axis.var.get()] = values.at(next++);
       }
     }
     nest.flops_per_iteration = count_operations(stage.stage.body) + (stage.stage.combiner ? 1 : 0);

@@ -18,6 +18,11 @@ struct Task {
   double weight = 1;                        // occurrences in the network
 };
 
+// Layout texts as records and build requests want them: one per input, empty for constants (the schedule
+// decides theirs), and one per output.
+std::vector<std::string> input_layout_texts(const Task& task);
+std::vector<std::string> output_layout_texts(const Task& task);
+
 // The task's name in the database.
 database::Problem problem_of(const Task& task, const std::string& target, int threads);
 

@@ -1,0 +1,95 @@
+#include "tuner/session/record_proto.h"
+
+#include <chrono>
+
+#include "base/check.h"
+#include "compiler/schedule/schedule.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::session {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+
+int64_t now_unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+database::Measurement start_of(const Subject& subject) {
+  database::Measurement record;
+  record.problem = subject.problem;
+  record.schedule = subject.schedule;
+  record.semantics_version = schedule::kSemanticsVersion;
+  record.sketch_hash = subject.sketch_hash;
+  record.slot_values = subject.slot_values;
+  record.device.device_class = subject.device_class;
+  record.job_id = subject.job_id;
+  return record;
+}
+
+database::Outcome outcome_of(farm::Outcome outcome) {
+  switch (outcome) {
+    case farm::OUTCOME_OK:
+      return database::Outcome::kOk;
+    case farm::OUTCOME_STOPPED_EARLY:
+      return database::Outcome::kStoppedEarly;
+    case farm::OUTCOME_COMPILE_ERROR:
+      return database::Outcome::kCompileError;
+    case farm::OUTCOME_WRONG_OUTPUT:
+      return database::Outcome::kWrongOutput;
+    case farm::OUTCOME_CRASHED:
+      return database::Outcome::kCrashed;
+    case farm::OUTCOME_TIMED_OUT:
+      return database::Outcome::kTimedOut;
+    case farm::OUTCOME_OUT_OF_MEMORY:
+      return database::Outcome::kOutOfMemory;
+    case farm::OUTCOME_IMPLAUSIBLE:
+    default:
+      // A device that sends no known outcome cannot be believed.
+      return database::Outcome::kImplausible;
+  }
+}
+
+}  // namespace
+
+database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed) {
+  database::Measurement record = start_of(subject);
+  record.outcome = database::Outcome::kCompileError;
+  record.detail = failed.message();
+  record.finished_unix_ns = now_unix_ns();
+  return record;
+}
+
+database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& built,
+                                const farm::TrialResult& result) {
+  database::Measurement record = start_of(subject);
+  const auto& numerics = built.artifact().manifest().numerics();
+  record.numerics.assign(numerics.begin(), numerics.end());
+  record.outcome = outcome_of(result.outcome());
+  record.detail = result.detail();
+  for (const farm::Sample& sample : result.samples())
+    record.samples.push_back({sample.total_ns(), sample.iterations()});
+  record.cache_mode = result.cache_mode() == farm::CACHE_MODE_ROTATE ? database::CacheMode::kRotate
+                      : result.cache_mode() == farm::CACHE_MODE_WARM ? database::CacheMode::kWarm
+                                                                     : database::CacheMode::kUnknown;
+  record.max_error = result.max_error();
+  record.device.fingerprint = result.device().fingerprint();
+  record.device.model = result.device().model();
+  record.device.clock_mhz = result.device().clock_mhz();
+  record.device.temperature_c = result.device().temperature_c();
+  record.device.throttled = result.device().throttled();
+  record.device.governor = result.device().governor();
+  record.device.load_1min = result.device().load_1min();
+  record.artifact_digest = result.artifact_digest();
+  record.code_digest = built.code_digest();
+  if (!result.lease_id().empty()) {
+    record.lease = database::LeaseStamp{/*slot=*/"", result.lease_id(), result.epoch(), result.sequence()};
+  }
+  record.finished_unix_ns = result.finished_unix_ns() != 0 ? result.finished_unix_ns() : now_unix_ns();
+  return record;
+}
+
+}  // namespace tf::session

@@ -1,0 +1,32 @@
+#pragma once
+// Owns: turning what builders and runners say (proto messages) into what the database keeps.
+
+#include "database/record.h"
+
+namespace tunefarm::kernel::v1 {
+class BuildReply;
+}
+namespace tunefarm::farm::v1 {
+class TrialResult;
+}
+
+namespace tf::session {
+
+// What was measured: everything of a Measurement that is known before it runs.
+struct Subject {
+  database::Problem problem;
+  std::string schedule;
+  std::string sketch_hash;
+  std::vector<int64_t> slot_values;
+  std::string device_class;
+  int64_t job_id = 0;
+};
+
+// A candidate that did not compile.
+database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed);
+
+// A candidate that ran, however it ended. `built` is its build's reply.
+database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& built,
+                                const tunefarm::farm::v1::TrialResult& result);
+
+}  // namespace tf::session
