@@ -1,0 +1,32 @@
+#pragma once
+// Owns: where an element lies in memory: the map from logical indices to a physical element offset that a
+// buffer's layout states (compiler/runtime/layout.h's meaning, as expressions). Does not know: bytes,
+// alignment.
+
+#include <span>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+
+namespace tf::ir {
+
+// One physical axis takes (index[axis] // divisor) % modulus; modulus 0: no remainder is taken.
+struct PhysicalAxis {
+  int axis = 0;
+  int64_t divisor = 1;
+  int64_t modulus = 0;
+};
+
+// Outermost first. Row-major buffers have one a logical axis.
+std::vector<PhysicalAxis> physical_axes(const BufferNode& buffer);
+
+// Extents of the physical axes, padding included.
+std::vector<Expr> physical_extents(const BufferNode& buffer);
+
+// Elements of storage: the product of the physical extents.
+Expr physical_elements(const BufferNode& buffer);
+
+// The element offset of the logical indices (scalars or vectors), swizzle included. Simplify it afterwards.
+Expr physical_offset(const BufferNode& buffer, std::span<const Expr> indices);
+
+}  // namespace tf::ir
