@@ -1,9 +1,17 @@
 # A folder is a module is a CMake target: tf_module(NAME DEPS ...) takes every .cpp of its folder, so that adding a
-# file needs no edit here. Files named *_main.cpp are programs: tf_program(NAME DEPS ...) builds NAME_main.cpp.
+# file needs no edit here; folders below that have no CMakeLists.txt are rooms of the same module. Files named *_main.cpp
+# are programs: tf_program(NAME DEPS ...) builds NAME_main.cpp.
 
 function(tf_module name)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true *)
+  foreach(room ${rooms})
+    if(IS_DIRECTORY ${room} AND NOT EXISTS ${room}/CMakeLists.txt)
+      file(GLOB inner CONFIGURE_DEPENDS ${room}/*.cpp)
+      list(APPEND sources ${inner})
+    endif()
+  endforeach()
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
   if(sources)
     add_library(tf_${name} STATIC ${sources})

@@ -39,9 +39,10 @@ void append_flat(const Stage& stage, const std::string& name, const tensor::Layo
   loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
   loops.vector_axis = vector_axis(stage, layout);
   const int64_t extent = extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]);
-  loops.lanes = target.fp32_lanes();
-  while (loops.lanes > extent) loops.lanes /= 2;
-  if (loops.lanes < 2) loops.lanes = 0;
+  int64_t lanes = target.fp32_lanes();
+  while (lanes > extent) lanes /= 2;
+  loops.vectorized = lanes >= 2;
+  loops.lanes = lanes;
   loops.parallel = worth_threads(stage, threads);
   append_flat_loops(loops, steps);
 }
@@ -116,7 +117,8 @@ TileChoice choose_tile(const Stage& stage, const Prepared& prepared, const targe
 
 void append_anchored(const Workload& workload, const Structure& structure, const PortLayouts& ports,
                      const target::Target& target, int threads, std::vector<Step>& steps) {
-  const Prepared prepared = append_preparation(workload, structure, ports, target, threads, steps);
+  const Prepared prepared =
+      append_preparation(workload, structure, ports, target, threads, Producers::kStored, steps);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   const TileChoice choice = choose_tile(anchor, prepared, target);
   RegisterTile tile;
@@ -174,7 +176,8 @@ double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& targ
 }
 
 Prepared append_preparation(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                            const target::Target& target, int threads, std::vector<Step>& steps) {
+                            const target::Target& target, int threads, Producers producers,
+                            std::vector<Step>& steps) {
   const int anchor = *structure.anchor;
   const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
   Prepared prepared;
@@ -189,7 +192,7 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   for (int producer : structure.producers) {
     const bool last = producer == structure.producers.back();
     const std::string name = stage_name(producer);
-    if (!last) {
+    if (!last || producers == Producers::kInlined) {
       steps.push_back(Inline{name});
       continue;
     }

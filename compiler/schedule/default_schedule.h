@@ -22,9 +22,13 @@ struct Prepared {
   int64_t lanes = 1;
   int64_t reduce_block = 1;  // by which the first reduce axis is blocked in the input's layout; 1: it is not
 };
+enum class Producers : uint8_t {
+  kStored,
+  kInlined
+};  // what the anchor reads: copied to memory first, or computed in place
 Prepared append_preparation(const tensor::Workload& workload, const Structure& structure,
                             const PortLayouts& ports, const target::Target& target, int threads,
-                            std::vector<Step>& steps);
+                            Producers producers, std::vector<Step>& steps);
 
 // How well a register tile of `rows` broadcasts by `vectors` vectors uses a core, in (0, 1]: FMAs over the
 // cycles that FMA pipes, load ports and latency need; 0 if the accumulators do not fit the registers.

@@ -81,12 +81,12 @@ void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps) {
   // In the order of the axes, which is that of memory in row-major and in blocked layouts alike.
   std::vector<std::string> outer;
   for (size_t axis = 0; axis < static_cast<size_t>(loops.rank); ++axis) {
-    outer.push_back(axis == vector && loops.lanes > 0 ? part('i', axis, 0) : whole('i', axis));
+    outer.push_back(axis == vector && loops.vectorized ? part('i', axis, 0) : whole('i', axis));
   }
   std::vector<std::string> order = outer;
   for (size_t axis = 0; axis < static_cast<size_t>(loops.reduce_rank); ++axis)
     order.push_back(whole('r', axis));
-  if (loops.lanes > 0) {
+  if (loops.vectorized) {
     steps.push_back(Split{loops.stage, whole('i', vector), {loops.lanes}, Tail::kGuard});
     order.push_back(part('i', vector, 1));
     steps.push_back(Reorder{loops.stage, order});

@@ -49,7 +49,8 @@ struct FlatLoops {
   int rank = 1;
   int reduce_rank = 0;
   int vector_axis = 0;
-  int64_t lanes = 16;
+  bool vectorized = true;
+  Size lanes = 16;
   bool parallel = true;
 };
 

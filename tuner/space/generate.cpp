@@ -1,0 +1,58 @@
+#include "tuner/space/generate.h"
+
+#include <utility>
+
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/structure.h"
+#include "tuner/space/sketch/flat.h"
+#include "tuner/space/sketch/tiled_reduction.h"
+#include "tuner/space/templates/conv2d.h"
+#include "tuner/space/templates/dense.h"
+#include "tuner/space/templates/depthwise.h"
+
+namespace tf::space {
+namespace {
+
+// Whether the sketch is legal somewhere: its first point stands for the steps without sizes, which decide
+// that.
+bool is_usable(const Sketch& sketch) {
+  return schedule::apply(*sketch.workload, instantiate(sketch, Point(sketch.slots.size(), 0))).ok();
+}
+
+void add_if_usable(Sketch sketch, DesignSpace& space) {
+  if (is_usable(sketch)) space.sketches.push_back(std::move(sketch));
+}
+
+void add_reductions(const Problem& problem, const target::Target& target, int threads, DesignSpace& space) {
+  const schedule::Structure structure = schedule::structure_of(problem.workload);
+  if (!structure.anchor) return;
+  for (schedule::Producers producers : {schedule::Producers::kStored, schedule::Producers::kInlined}) {
+    if (structure.producers.empty() && producers == schedule::Producers::kInlined)
+      continue;  // the same again
+    for (auto make_template : {conv2d_template, depthwise_template, dense_template}) {
+      if (std::optional<Sketch> sketch = make_template(problem, target, threads, producers)) {
+        add_if_usable(*std::move(sketch), space);
+      }
+    }
+    add_if_usable(generated_tiled_reduction(problem, target, threads, producers), space);
+  }
+}
+
+}  // namespace
+
+DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads) {
+  DesignSpace space;
+  add_reductions(problem, target, threads, space);
+  if (space.sketches.empty()) add_if_usable(generated_flat(problem, target, threads), space);
+  if (space.sketches.empty()) {
+    Sketch fixed;
+    fixed.family = "default";
+    fixed.workload = std::make_shared<const tensor::Workload>(problem.workload);
+    fixed.steps = schedule::default_schedule(problem.workload, {problem.in_layouts, problem.out_layouts},
+                                             target, threads);
+    space.sketches.push_back(std::move(fixed));
+  }
+  return space;
+}
+
+}  // namespace tf::space

@@ -1,0 +1,63 @@
+#include "tuner/space/sketch/flat.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/structure.h"
+#include "compiler/schedule/tiling.h"
+#include "tuner/space/sketch/tiled_reduction.h"
+#include "tuner/space/slots.h"
+
+namespace tf::space {
+namespace {
+
+// Vector lengths: powers of two from half a register to four of them, none longer than the axis.
+std::vector<int64_t> lane_choices(int64_t extent, const target::Target& target) {
+  std::vector<int64_t> choices;
+  for (int64_t lanes = std::max(2, target.fp32_lanes() / 2); lanes <= 4 * target.fp32_lanes(); lanes *= 2) {
+    if (lanes <= extent) choices.push_back(lanes);
+  }
+  return choices;
+}
+
+}  // namespace
+
+Sketch generated_flat(const Problem& problem, const target::Target& target, int threads) {
+  const tensor::Workload& workload = problem.workload;
+  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+  const bool inline_all = schedule::structure_of(workload).reductions.empty();
+  Sketch sketch;
+  sketch.family = "generated flat";
+  sketch.workload = std::make_shared<const tensor::Workload>(workload);
+  for (size_t i = 0; i < workload.stages.size(); ++i) {
+    const tensor::Stage& stage = workload.stages[i];
+    const std::string name = schedule::stage_name(static_cast<int>(i));
+    const auto output = std::find_if(workload.outputs.begin(), workload.outputs.end(),
+                                     [&](const tensor::Buffer& b) { return b.get() == stage.output.get(); });
+    const bool is_output = output != workload.outputs.end();
+    if (inline_all && !is_output) {
+      sketch.steps.steps.push_back(schedule::Inline{name});
+      continue;
+    }
+    if (stage.axes.empty()) continue;
+    const tensor::Layout layout =
+        is_output ? ports.output(static_cast<size_t>(output - workload.outputs.begin())) : tensor::Layout{};
+    schedule::FlatLoops loops;
+    loops.stage = name;
+    loops.rank = static_cast<int>(stage.axes.size());
+    loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
+    loops.vector_axis = schedule::vector_axis(stage, layout);
+    const std::vector<int64_t> lanes =
+        lane_choices(extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]), target);
+    loops.vectorized = !lanes.empty();
+    if (loops.vectorized) {
+      loops.lanes = schedule::Size::open(static_cast<int>(sketch.slots.size()), 0);
+      sketch.slots.push_back(scalar_slot("lanes_" + name, lanes));
+    }
+    loops.parallel = threads > 1;
+    schedule::append_flat_loops(loops, sketch.steps.steps);
+  }
+  return sketch;
+}
+
+}  // namespace tf::space

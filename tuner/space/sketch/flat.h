@@ -1,0 +1,14 @@
+#pragma once
+// Owns: the sketch of everything without a single reduction: element-wise chains, softmax, copies. Each
+// remaining stage runs over its axes in order, in vectors whose length is open, in parallel over the outer
+// ones.
+
+#include "compiler/target/target.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::space {
+
+Sketch generated_flat(const Problem& problem, const target::Target& target, int threads);
+
+}  // namespace tf::space

@@ -1,0 +1,42 @@
+#pragma once
+// Owns: building a sketch of a register-tiled reduction with fused epilogue: the rule that applies to any
+// workload with one reduction, and the piece that the hand-written templates fill with narrower choices.
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/target/target.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::space {
+
+// Choices for the tiles of one output axis and one reduce axis.
+struct TiledReductionSlots {
+  std::vector<Slot> axes;     // one an output axis, two parts: tiles a block, elements (or vectors) a tile
+  std::vector<Slot> reduces;  // one a reduce axis, one part: the inner factor
+  Slot unroll;                // one part: statements that unrolling the reduction's inner loops may make
+};
+
+// What the workload's structure fixes before any choice.
+struct TiledReductionFrame {
+  schedule::Structure structure;
+  schedule::Prepared prepared;
+  std::vector<schedule::Step> preparation;
+};
+TiledReductionFrame frame_of(const Problem& problem, const target::Target& target, int threads,
+                             schedule::Producers producers);
+
+// The sketch with these slots; those of one choice stay slots, so that points keep their meaning.
+Sketch tiled_reduction(std::string family, const Problem& problem, const TiledReductionFrame& frame,
+                       TiledReductionSlots slots, int threads);
+
+// The general rule: every axis may be tiled in any way that registers allow.
+Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,
+                                 schedule::Producers producers);
+
+// Extent of an axis of a bound workload.
+int64_t extent_of(const tensor::Axis& axis);
+
+}  // namespace tf::space

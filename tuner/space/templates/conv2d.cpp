@@ -1,0 +1,73 @@
+#include "tuner/space/templates/conv2d.h"
+
+#include <algorithm>
+
+#include "tuner/space/sketch/tiled_reduction.h"
+#include "tuner/space/slots.h"
+
+namespace tf::space {
+namespace {
+
+// Blocks that the caches may like: a few tiles.
+std::vector<int64_t> block_choices(int64_t tiles) {
+  std::vector<int64_t> choices;
+  for (int64_t block : {1, 2, 4, 8}) {
+    if (block <= tiles) choices.push_back(block);
+  }
+  return choices;
+}
+
+Slot block_and_tile(const std::string& name, int64_t extent, const std::vector<int64_t>& tiles) {
+  Slot slot{name, {}};
+  for (int64_t tile : tiles) {
+    if (tile > extent) continue;
+    for (int64_t block : block_choices((extent + tile - 1) / tile)) slot.choices.push_back({block, tile});
+  }
+  return slot;
+}
+
+// Lengths whose last tile is nearly full.
+std::vector<int64_t> row_tiles(int64_t extent, int64_t limit) {
+  std::vector<int64_t> tiles;
+  for (int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
+    const int64_t covered = (extent + tile - 1) / tile * tile;
+    if (tile == 1 || covered == extent || (covered - extent) * 10 <= extent) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+}  // namespace
+
+std::optional<Sketch> conv2d_template(const Problem& problem, const target::Target& target, int threads,
+                                      schedule::Producers producers) {
+  const schedule::Structure structure = schedule::structure_of(problem.workload);
+  if (!structure.anchor) return std::nullopt;
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
+  const bool windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
+  if (!windowed || anchor.combiner != tensor::Combiner::kSum) return std::nullopt;
+  const TiledReductionFrame frame = frame_of(problem, target, threads, producers);
+  if (frame.prepared.vector_axis != 1) return std::nullopt;  // channels innermost: what the template is about
+
+  const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
+  TiledReductionSlots slots;
+  slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
+  slots.axes.push_back(block_and_tile("tile_oc", vectors, {1, 2, 3, 4, 6}));
+  slots.axes.push_back(block_and_tile("tile_h", extent_of(anchor.axes[2]), {1, 2, 3, 4, 7}));
+  slots.axes.push_back(block_and_tile("tile_w", extent_of(anchor.axes[3]),
+                                      row_tiles(extent_of(anchor.axes[3]), target.vector.registers)));
+  const int64_t channels = extent_of(anchor.reduce_axes[0]);
+  std::vector<int64_t> inner;
+  for (int64_t factor : {1, 2, 4, 8, 16, 32}) {
+    if (channels % factor == 0) inner.push_back(factor);
+  }
+  slots.reduces.push_back(scalar_slot("inner_ic", inner));
+  for (size_t axis = 1; axis <= 2; ++axis) {
+    std::vector<int64_t> window = {1};
+    if (const int64_t extent = extent_of(anchor.reduce_axes[axis]); extent > 1) window.push_back(extent);
+    slots.reduces.push_back(scalar_slot(axis == 1 ? "inner_kh" : "inner_kw", window));
+  }
+  slots.unroll = scalar_slot("unroll", {0, 64, 256});
+  return tiled_reduction("template conv2d", problem, frame, std::move(slots), threads);
+}
+
+}  // namespace tf::space

@@ -1,0 +1,19 @@
+#pragma once
+// Owns: the hand-written template of dense convolutions: parameters tile_oc (vectors), tile_w, tile_h,
+// block_oc, block_h, inner_ic, unroll, with the tile shapes that keep accumulators in registers and the FMA
+// pipes busy.
+
+#include <optional>
+
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/target/target.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::space {
+
+// Nothing if the workload is not a convolution of an activation with a constant over channels and a window.
+std::optional<Sketch> conv2d_template(const Problem& problem, const target::Target& target, int threads,
+                                      schedule::Producers producers);
+
+}  // namespace tf::space

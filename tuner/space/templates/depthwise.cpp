@@ -1,0 +1,36 @@
+#include "tuner/space/templates/depthwise.h"
+
+#include "tuner/space/sketch/tiled_reduction.h"
+#include "tuner/space/slots.h"
+
+namespace tf::space {
+
+std::optional<Sketch> depthwise_template(const Problem& problem, const target::Target& target, int threads,
+                                         schedule::Producers producers) {
+  const schedule::Structure structure = schedule::structure_of(problem.workload);
+  if (!structure.anchor) return std::nullopt;
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
+  if (anchor.axes.size() != 4 || anchor.reduce_axes.size() != 2) return std::nullopt;
+  const TiledReductionFrame frame = frame_of(problem, target, threads, producers);
+  if (frame.prepared.vector_axis != 1) return std::nullopt;
+
+  const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
+  TiledReductionSlots slots;
+  slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
+  slots.axes.push_back(
+      tile_slot("tile_c", vectors, {.parts = 2, .max_innermost = 2, .max_inner_product = 8}));
+  slots.axes.push_back(tile_slot("tile_h", extent_of(anchor.axes[2]),
+                                 {.parts = 2, .max_innermost = 4, .max_inner_product = 16}));
+  slots.axes.push_back(
+      tile_slot("tile_w", extent_of(anchor.axes[3]),
+                {.parts = 2, .max_innermost = target.vector.registers / 2, .max_inner_product = 64}));
+  for (size_t axis = 0; axis < 2; ++axis) {
+    // A window that is inner whole can be unrolled whole.
+    slots.reduces.push_back(
+        scalar_slot(axis == 0 ? "inner_kh" : "inner_kw", {1, extent_of(anchor.reduce_axes[axis])}));
+  }
+  slots.unroll = scalar_slot("unroll", {0, 128, 512});
+  return tiled_reduction("template depthwise", problem, frame, std::move(slots), threads);
+}
+
+}  // namespace tf::space
