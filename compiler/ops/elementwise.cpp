@@ -1,0 +1,296 @@
+#include "compiler/ops/elementwise.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+
+namespace tf::ops {
+namespace {
+
+using tensor::Intrinsic;
+
+Expr number(const Expr& like, double value) {
+  return tensor::imm(like->type(), value);
+}
+Expr apply(Intrinsic function, const Expr& x) {
+  return tensor::call(function, {x});
+}
+
+// x clipped to [0, 1].
+Expr unit_clip(const Expr& x) {
+  return min(max(x, number(x, 0)), number(x, 1));
+}
+
+Expr unary_value(UnaryKind kind, const Expr& x) {
+  switch (kind) {
+    case UnaryKind::kIdentity:
+      return x;
+    case UnaryKind::kNeg:
+      return -x;
+    case UnaryKind::kAbs:
+      return abs(x);
+    case UnaryKind::kRelu:
+      return max(x, number(x, 0));
+    case UnaryKind::kSigmoid:
+      return apply(Intrinsic::kSigmoid, x);
+    case UnaryKind::kTanh:
+      return apply(Intrinsic::kTanh, x);
+    case UnaryKind::kErf:
+      return apply(Intrinsic::kErf, x);
+    case UnaryKind::kExp:
+      return apply(Intrinsic::kExp, x);
+    case UnaryKind::kLog:
+      return apply(Intrinsic::kLog, x);
+    case UnaryKind::kSqrt:
+      return apply(Intrinsic::kSqrt, x);
+    case UnaryKind::kReciprocal:
+      return number(x, 1) / x;
+    case UnaryKind::kFloor:
+      return apply(Intrinsic::kFloor, x);
+    case UnaryKind::kCeil:
+      return apply(Intrinsic::kCeil, x);
+    case UnaryKind::kRound:
+      return apply(Intrinsic::kRound, x);
+    case UnaryKind::kSin:
+      return apply(Intrinsic::kSin, x);
+    case UnaryKind::kCos:
+      return apply(Intrinsic::kCos, x);
+    case UnaryKind::kGelu:
+      return x * number(x, 0.5) *
+             (apply(Intrinsic::kErf, x * number(x, std::numbers::sqrt2 / 2)) + number(x, 1));
+    case UnaryKind::kSilu:
+      return x * apply(Intrinsic::kSigmoid, x);
+    case UnaryKind::kHardSwish:
+      return x * unit_clip(x * number(x, 1.0 / 6) + number(x, 0.5));
+    case UnaryKind::kSoftplus:
+      return max(x, number(x, 0)) + apply(Intrinsic::kLog, apply(Intrinsic::kExp, -abs(x)) + number(x, 1));
+    case UnaryKind::kNot:
+      return tensor::logical_not(x);
+  }
+  __builtin_unreachable();
+}
+
+bool unary_takes(UnaryKind kind, Element element) {
+  switch (kind) {
+    case UnaryKind::kIdentity:
+      return true;
+    case UnaryKind::kNot:
+      return element == Element::kBool;
+    case UnaryKind::kNeg:
+    case UnaryKind::kAbs:
+    case UnaryKind::kRelu:
+      return element != Element::kBool;
+    default:
+      return tensor::is_float(element);
+  }
+}
+
+bool gives_bool(BinaryKind kind) {
+  return kind >= BinaryKind::kEqual;
+}
+
+bool binary_takes(BinaryKind kind, Element element) {
+  switch (kind) {
+    case BinaryKind::kPow:
+      return tensor::is_float(element);
+    case BinaryKind::kAnd:
+    case BinaryKind::kOr:
+      return element == Element::kBool;
+    case BinaryKind::kEqual:
+      return true;
+    default:
+      return element != Element::kBool;
+  }
+}
+
+// Integers divide towards zero; a zero divisor, which has no answer, counts as one.
+Expr divide(const Expr& x, const Expr& y) {
+  if (tensor::is_float(x->type().element)) return x / y;
+  const Expr quotient = floor_div(abs(x), max(abs(y), number(y, 1)));
+  const Expr zero = number(x, 0);
+  return select(not_equal(x < zero, y < zero), -quotient, quotient);
+}
+
+Expr power(const Expr& x, const Expr& y) {
+  const auto* exponent = tensor::as<tensor::FloatImm>(y);
+  if (exponent && exponent->value == 2) return x * x;
+  if (exponent && exponent->value == 0.5) return apply(Intrinsic::kSqrt, x);
+  return tensor::call(Intrinsic::kPow, {x, y});
+}
+
+Expr binary_value(BinaryKind kind, const Expr& x, const Expr& y) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return x + y;
+    case BinaryKind::kSub:
+      return x - y;
+    case BinaryKind::kMul:
+      return x * y;
+    case BinaryKind::kDiv:
+      return divide(x, y);
+    case BinaryKind::kPow:
+      return power(x, y);
+    case BinaryKind::kMin:
+      return min(x, y);
+    case BinaryKind::kMax:
+      return max(x, y);
+    case BinaryKind::kEqual:
+      return equal(x, y);
+    case BinaryKind::kLess:
+      return x < y;
+    case BinaryKind::kLessEqual:
+      return x <= y;
+    case BinaryKind::kAnd:
+      return logical_and(x, y);
+    case BinaryKind::kOr:
+      return logical_or(x, y);
+  }
+  __builtin_unreachable();
+}
+
+// One stage over x's extents.
+Buffer map(Builder& b, std::string_view name, const Buffer& x, const std::function<Expr(const Expr&)>& f) {
+  if (b.failed()) return x;
+  b.label(name);
+  return b.compute(std::string(name), x->element, x->extents, [&](Indices i) { return f(at(x, i)); });
+}
+
+bool is_one(const Expr& extent) {
+  return tensor::as_int(extent) == 1;
+}
+
+}  // namespace
+
+std::string_view unary_name(UnaryKind kind) {
+  static constexpr std::array<std::string_view, 21> kNames = {
+      "identity", "neg", "abs",  "relu",       "sigmoid",    "tanh",     "erf",
+      "exp",      "log", "sqrt", "reciprocal", "floor",      "ceil",     "round",
+      "sin",      "cos", "gelu", "silu",       "hard_swish", "softplus", "not"};
+  static_assert(kNames.size() == static_cast<size_t>(UnaryKind::kNot) + 1);
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view binary_name(BinaryKind kind) {
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "add", "sub", "mul", "div", "pow", "min", "max", "equal", "less", "less_equal", "and", "or"};
+  static_assert(kNames.size() == static_cast<size_t>(BinaryKind::kOr) + 1);
+  return kNames[static_cast<size_t>(kind)];
+}
+
+Buffer unary(Builder& b, UnaryKind kind, const Buffer& x) {
+  if (b.failed()) return x;
+  if (!unary_takes(kind, x->element))
+    return b.fail(unary_name(kind), absl::StrCat("cannot take ", describe(x)));
+  return map(b, unary_name(kind), x, [&](const Expr& v) { return unary_value(kind, v); });
+}
+
+Buffer leaky_relu(Builder& b, const Buffer& x, double alpha) {
+  if (!tensor::is_float(x->element)) return b.fail("leaky_relu", absl::StrCat("cannot take ", describe(x)));
+  return map(b, "leaky_relu", x,
+             [&](const Expr& v) { return select(v < number(v, 0), v * number(v, alpha), v); });
+}
+
+Buffer elu(Builder& b, const Buffer& x, double alpha) {
+  if (!tensor::is_float(x->element)) return b.fail("elu", absl::StrCat("cannot take ", describe(x)));
+  return map(b, "elu", x, [&](const Expr& v) {
+    const Expr below = (apply(Intrinsic::kExp, min(v, number(v, 0))) - number(v, 1)) * number(v, alpha);
+    return select(v < number(v, 0), below, v);
+  });
+}
+
+Buffer clip(Builder& b, const Buffer& x, double low, double high) {
+  return map(b, "clip", x, [&](Expr v) {
+    if (!std::isinf(low)) v = max(v, number(v, low));
+    if (!std::isinf(high)) v = min(v, number(v, high));
+    return v;
+  });
+}
+
+Buffer hard_sigmoid(Builder& b, const Buffer& x, double alpha, double beta) {
+  if (!tensor::is_float(x->element)) return b.fail("hard_sigmoid", absl::StrCat("cannot take ", describe(x)));
+  return map(b, "hard_sigmoid", x,
+             [&](const Expr& v) { return unit_clip(v * number(v, alpha) + number(v, beta)); });
+}
+
+Buffer cast(Builder& b, const Buffer& x, Element element) {
+  if (b.failed()) return x;
+  b.label("cast");
+  return b.compute("cast", element, x->extents, [&](Indices i) {
+    return tensor::cast(Type{element, 1}, at(x, i));
+  });
+}
+
+Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, const Buffer& y) {
+  if (b.failed()) return x;
+  const std::string_view name = binary_name(kind);
+  const std::array operands = {x, y};
+  const auto extents = broadcast_extents(operands);
+  if (x->element != y->element || !binary_takes(kind, x->element) || !extents)
+    return b.fail(name, absl::StrCat("cannot take ", describe(x), " and ", describe(y)));
+  b.label(name);
+  return b.compute(std::string(name), gives_bool(kind) ? Element::kBool : x->element, *extents,
+                   [&](Indices i) { return binary_value(kind, broadcast_at(x, i), broadcast_at(y, i)); });
+}
+
+Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, double y) {
+  if (b.failed()) return x;
+  const std::string_view name = binary_name(kind);
+  if (!binary_takes(kind, x->element)) return b.fail(name, absl::StrCat("cannot take ", describe(x)));
+  b.label(name);
+  return b.compute(std::string(name), gives_bool(kind) ? Element::kBool : x->element, x->extents,
+                   [&](Indices i) { return binary_value(kind, at(x, i), constant_like(x, y)); });
+}
+
+Buffer where(Builder& b, const Buffer& condition, const Buffer& x, const Buffer& y) {
+  if (b.failed()) return x;
+  const std::array operands = {condition, x, y};
+  const auto extents = broadcast_extents(operands);
+  if (condition->element != Element::kBool || x->element != y->element || !extents)
+    return b.fail("where",
+                  absl::StrCat("cannot take ", describe(condition), ", ", describe(x), " and ", describe(y)));
+  b.label("where");
+  return b.compute("where", x->element, *extents, [&](Indices i) {
+    return select(broadcast_at(condition, i), broadcast_at(x, i), broadcast_at(y, i));
+  });
+}
+
+Buffer bias_add(Builder& b, const Buffer& x, const Buffer& bias, int axis) {
+  if (b.failed()) return x;
+  if (bias->rank() != 1 || axis < 0 || axis >= x->rank() || bias->element != x->element ||
+      !same_extent(bias->extents[0], x->extents[static_cast<size_t>(axis)]))
+    return b.fail("bias", absl::StrCat(describe(bias), " does not fit axis ", axis, " of ", describe(x)));
+  b.label("bias");
+  return b.compute("bias", x->element, x->extents,
+                   [&](Indices i) { return at(x, i) + at(bias, {i[static_cast<size_t>(axis)]}); });
+}
+
+std::optional<std::vector<Expr>> broadcast_extents(std::span<const Buffer> operands) {
+  size_t rank = 0;
+  for (const Buffer& x : operands) rank = std::max(rank, x->extents.size());
+  std::vector<Expr> extents(rank, tensor::imm(1));
+  for (const Buffer& x : operands) {
+    const size_t offset = rank - x->extents.size();
+    for (size_t d = 0; d < x->extents.size(); ++d) {
+      Expr& common = extents[offset + d];
+      if (is_one(common)) common = x->extents[d];
+      if (!is_one(x->extents[d]) && !same_extent(common, x->extents[d])) return std::nullopt;
+    }
+  }
+  return extents;
+}
+
+Expr broadcast_at(const Buffer& x, Indices indices) {
+  TF_CHECK(indices.size() >= x->extents.size())
+      << describe(x) << " does not broadcast to rank " << indices.size();
+  const size_t offset = indices.size() - x->extents.size();
+  std::vector<Expr> own;
+  for (size_t d = 0; d < x->extents.size(); ++d)
+    own.push_back(is_one(x->extents[d]) ? tensor::imm(int64_t{0}) : indices[offset + d]);
+  return at(x, std::move(own));
+}
+
+}  // namespace tf::ops

@@ -1,0 +1,17 @@
+#pragma once
+// Owns: pooling over one to three spatial axes of x[N, C, spatial…]. Global pools are reduce over those axes.
+
+#include "compiler/ops/window.h"
+
+namespace tf::ops {
+
+// The greatest value in each window; padding never wins. Stages: "pad" (with -infinity; the lowest integer),
+// max_pool. Labels: max_pool1d, max_pool2d, max_pool3d.
+Buffer max_pool(Builder& b, const Buffer& x, Window window);
+
+// The mean of each window: of the elements that exist, or with count_include_pad of those and the given
+// padding (not what ceil_mode adds beyond it). Stages: "pad" (with 0), the sum, the quotient. Labels:
+// avg_pool1d, …
+Buffer avg_pool(Builder& b, const Buffer& x, Window window, bool count_include_pad);
+
+}  // namespace tf::ops
