@@ -1,0 +1,159 @@
+#include "compiler/graph/element_values.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tf::graph {
+namespace {
+
+using tensor::Element;
+
+template <typename T, typename To, typename F>
+std::vector<To> read_as(std::string_view bytes, F&& convert) {
+  std::vector<To> values(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T element;
+    std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
+    values[i] = static_cast<To>(convert(element));
+  }
+  return values;
+}
+
+template <typename T, typename From, typename F>
+std::string write_as(const std::vector<From>& values, F&& convert) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  for (size_t i = 0; i < values.size(); ++i) {
+    const T element = convert(values[i]);
+    std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
+  }
+  return bytes;
+}
+
+// Float to integer truncates; what does not fit saturates, so that hostile values are not undefined
+// behaviour.
+template <typename T>
+T saturate(double value) {
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  return static_cast<T>(value);
+}
+
+template <typename To>
+std::vector<To> read(Element element, std::string_view bytes) {
+  auto whole = [](auto v) { return v; };
+  auto real = [](double v) {
+    if constexpr (std::is_integral_v<To>) {
+      return saturate<To>(v);
+    } else {
+      return v;
+    }
+  };
+  switch (element) {
+    case Element::kBool:
+      return read_as<uint8_t, To>(bytes, [](uint8_t v) { return v != 0; });
+    case Element::kInt8:
+      return read_as<int8_t, To>(bytes, whole);
+    case Element::kUInt8:
+      return read_as<uint8_t, To>(bytes, whole);
+    case Element::kInt32:
+      return read_as<int32_t, To>(bytes, whole);
+    case Element::kInt64:
+      return read_as<int64_t, To>(bytes, whole);
+    case Element::kFloat16:
+      return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(half_to_float(v)); });
+    case Element::kBFloat16:
+      return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(bfloat16_to_float(v)); });
+    case Element::kFloat32:
+      return read_as<float, To>(bytes, real);
+    case Element::kFloat64:
+      return read_as<double, To>(bytes, real);
+  }
+  __builtin_unreachable();
+}
+
+template <typename From>
+std::string write(Element element, const std::vector<From>& values) {
+  auto whole = [&]<typename T>(T) {
+    return write_as<T>(values, [](From v) {
+      if constexpr (std::is_integral_v<From>) {
+        return static_cast<T>(v);  // narrower integers wrap
+      } else {
+        return saturate<T>(v);
+      }
+    });
+  };
+  switch (element) {
+    case Element::kBool:
+      return write_as<uint8_t>(values, [](From v) { return uint8_t{v != 0}; });
+    case Element::kInt8:
+      return whole(int8_t{});
+    case Element::kUInt8:
+      return whole(uint8_t{});
+    case Element::kInt32:
+      return whole(int32_t{});
+    case Element::kInt64:
+      return whole(int64_t{});
+    case Element::kFloat16:
+      return write_as<uint16_t>(values, [](From v) { return float_to_half(static_cast<float>(v)); });
+    case Element::kBFloat16:
+      return write_as<uint16_t>(values, [](From v) { return float_to_bfloat16(static_cast<float>(v)); });
+    case Element::kFloat32:
+      return write_as<float>(values, [](From v) { return static_cast<float>(v); });
+    case Element::kFloat64:
+      return write_as<double>(values, [](From v) { return static_cast<double>(v); });
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+std::vector<double> read_floats(Element element, std::string_view bytes) {
+  return read<double>(element, bytes);
+}
+std::vector<int64_t> read_integers(Element element, std::string_view bytes) {
+  return read<int64_t>(element, bytes);
+}
+std::string write_floats(Element element, const std::vector<double>& values) {
+  return write(element, values);
+}
+std::string write_integers(Element element, const std::vector<int64_t>& values) {
+  return write(element, values);
+}
+
+float half_to_float(uint16_t bits) {
+  const uint32_t sign = uint32_t{bits & 0x8000u} << 16, exponent = (bits >> 10) & 31, mantissa = bits & 1023;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+  if (exponent == 0) return std::ldexp(static_cast<float>(mantissa), -24) * (sign ? -1.0f : 1.0f);
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+uint16_t float_to_half(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value), sign = (bits >> 16) & 0x8000u;
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00u);
+  const float magnitude = std::fabs(value);
+  if (magnitude >= 65520.0f) return static_cast<uint16_t>(sign | 0x7c00u);
+  if (magnitude == 0) return static_cast<uint16_t>(sign);
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
+  // One unit in the last place is 2^(exponent - 11), and never below the smallest denormal, 2^-24.
+  const int unit = std::max(exponent - 11, -24);
+  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -unit)));
+  // Consecutive halves have consecutive bit patterns, so a carry out of the mantissa is right by itself.
+  const uint32_t base = unit == -24 ? 0 : static_cast<uint32_t>(unit + 24) << 10;
+  return static_cast<uint16_t>(sign | (base + steps));
+}
+
+float bfloat16_to_float(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t{bits} << 16);
+}
+
+uint16_t float_to_bfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,241 @@
+#include "compiler/graph/fold.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/fold_move.h"
+#include "compiler/graph/rewrite.h"
+
+namespace tf::graph {
+namespace {
+
+using Shape = std::vector<int64_t>;
+using tensor::Element;
+
+double apply(UnaryKind kind, double x) {
+  switch (kind) {
+    case UnaryKind::kRelu:
+      return std::isnan(x) ? x : std::max(x, 0.0);
+    case UnaryKind::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case UnaryKind::kTanh:
+      return std::tanh(x);
+    case UnaryKind::kErf:
+      return std::erf(x);
+    case UnaryKind::kExp:
+      return std::exp(x);
+    case UnaryKind::kLog:
+      return std::log(x);
+    case UnaryKind::kSqrt:
+      return std::sqrt(x);
+    case UnaryKind::kNeg:
+      return -x;
+    case UnaryKind::kAbs:
+      return std::fabs(x);
+    case UnaryKind::kFloor:
+      return std::floor(x);
+    case UnaryKind::kCeil:
+      return std::ceil(x);
+    case UnaryKind::kRound:
+      return std::nearbyint(x);
+    case UnaryKind::kReciprocal:
+      return 1 / x;
+    case UnaryKind::kSin:
+      return std::sin(x);
+    case UnaryKind::kCos:
+      return std::cos(x);
+    case UnaryKind::kNot:
+      return x == 0;
+    case UnaryKind::kIdentity:
+      return x;
+  }
+  __builtin_unreachable();
+}
+
+template <typename T>
+T divide(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    // ONNX integer division truncates; a zero divisor is the file's fault and must not stop us.
+    return b == 0 || (b == -1 && a == std::numeric_limits<T>::min()) ? T{0} : a / b;
+  } else {
+    return a / b;
+  }
+}
+
+// Integer arithmetic wraps: it is done unsigned.
+template <typename T>
+T apply(BinaryKind kind, T a, T b) {
+  using U = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    case BinaryKind::kSub:
+      return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+    case BinaryKind::kMul:
+      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+    case BinaryKind::kDiv:
+      return divide(a, b);
+    case BinaryKind::kPow:
+      return static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b)));
+    case BinaryKind::kMin:
+      return std::min(a, b);
+    case BinaryKind::kMax:
+      return std::max(a, b);
+    case BinaryKind::kEqual:
+      return a == b;
+    case BinaryKind::kLess:
+      return a < b;
+    case BinaryKind::kLessEqual:
+      return a <= b;
+    case BinaryKind::kAnd:
+      return a != 0 && b != 0;
+    case BinaryKind::kOr:
+      return a != 0 || b != 0;
+  }
+  __builtin_unreachable();
+}
+
+// Arithmetic in double or in int64, by what the operands are.
+template <typename T>
+class Arithmetic {
+ public:
+  Arithmetic(const Graph& graph, std::span<const NodeId> inputs, const TensorType& result)
+      : graph_(graph), inputs_(inputs), shape_(graph.shape(result)), result_(result.element) {
+    count_ = 1;
+    for (int64_t extent : shape_) count_ *= extent;
+  }
+
+  BlobRef operator()(const Unary& op) const {
+    return map([&](T x) { return static_cast<T>(apply(op.kind, static_cast<double>(x))); });
+  }
+  BlobRef operator()(const Clip& op) const {
+    return map(
+        [&](T x) { return static_cast<T>(std::min(std::max(static_cast<double>(x), op.low), op.high)); });
+  }
+  BlobRef operator()(const LeakyRelu& op) const {
+    return map([&](T x) { return x < 0 ? static_cast<T>(op.alpha * static_cast<double>(x)) : x; });
+  }
+  BlobRef operator()(const Cast&) const {
+    return map([](T x) { return x; });
+  }
+  BlobRef operator()(const Binary& op) const {
+    const std::vector<T> a = values(0), b = values(1);
+    const auto sa = strides(0), sb = strides(1);
+    std::vector<T> out(count_);
+    for_each_element(
+        shape_, [&](int64_t i, const Shape& at) { out[i] = apply(op.kind, a[dot(at, sa)], b[dot(at, sb)]); });
+    return store(out);
+  }
+  BlobRef operator()(const Where&) const {
+    const auto condition = read_integers(Element::kBool, bytes(0));
+    const std::vector<T> a = values(1), b = values(2);
+    const auto sc = strides(0), sa = strides(1), sb = strides(2);
+    std::vector<T> out(count_);
+    for_each_element(shape_, [&](int64_t i, const Shape& at) {
+      out[i] = condition[dot(at, sc)] ? a[dot(at, sa)] : b[dot(at, sb)];
+    });
+    return store(out);
+  }
+  BlobRef operator()(const Reduce& op) const {
+    const std::vector<T> x = values(0);
+    const Shape from = graph_.shape(inputs_[0]);
+    // The result as if its axes were kept, so that both shapes have one rank.
+    Shape kept = from;
+    for (int64_t axis : op.axes) kept[axis] = 1;
+    const auto to = broadcast_strides(kept, from);
+    std::vector<T> out(count_);
+    std::vector<bool> started(count_);
+    for_each_element(from, [&](int64_t i, const Shape& at) {
+      const int64_t j = dot(at, to);
+      out[j] = started[j] ? combine(op.kind, out[j], x[i]) : x[i];
+      started[j] = true;
+    });
+    if (op.kind == ReduceKind::kMean) {
+      for (T& v : out) v = v / static_cast<T>(static_cast<int64_t>(x.size()) / count_);
+    }
+    return store(out);
+  }
+  template <typename O>
+  BlobRef operator()(const O&) const {
+    return nullptr;
+  }
+
+ private:
+  static T combine(ReduceKind kind, T a, T b) {
+    switch (kind) {
+      case ReduceKind::kSum:
+      case ReduceKind::kMean:
+        return apply(BinaryKind::kAdd, a, b);
+      case ReduceKind::kMax:
+        return std::max(a, b);
+      case ReduceKind::kMin:
+        return std::min(a, b);
+      case ReduceKind::kProd:
+        return apply(BinaryKind::kMul, a, b);
+    }
+    __builtin_unreachable();
+  }
+  std::string_view bytes(size_t i) const { return as<Constant>(graph_.node(inputs_[i]))->data->bytes(); }
+  std::vector<T> values(size_t i) const {
+    const Element element = graph_.type(inputs_[i]).element;
+    if constexpr (std::is_integral_v<T>) {
+      return read_integers(element, bytes(i));
+    } else {
+      return read_floats(element, bytes(i));
+    }
+  }
+  Shape strides(size_t i) const { return broadcast_strides(graph_.shape(inputs_[i]), shape_); }
+  static int64_t dot(const Shape& at, const Shape& strides) {
+    int64_t sum = 0;
+    for (size_t d = 0; d < at.size(); ++d) sum += at[d] * strides[d];
+    return sum;
+  }
+  BlobRef store(const std::vector<T>& out) const {
+    if constexpr (std::is_integral_v<T>) {
+      return std::make_shared<const Blob>(write_integers(result_, out));
+    } else {
+      return std::make_shared<const Blob>(write_floats(result_, out));
+    }
+  }
+  template <typename F>
+  BlobRef map(F&& f) const {
+    std::vector<T> x = values(0);
+    std::transform(x.begin(), x.end(), x.begin(), f);
+    return store(x);
+  }
+
+  const Graph& graph_;
+  std::span<const NodeId> inputs_;
+  const Shape shape_;
+  const Element result_;
+  int64_t count_ = 1;
+};
+
+}  // namespace
+
+BlobRef fold(const Graph& graph, const Op& op, std::span<const NodeId> inputs, const TensorType& result) {
+  if (inputs.empty()) return nullptr;
+  for (NodeId input : inputs) {
+    if (!as<Constant>(graph.node(input))) return nullptr;
+  }
+  if (BlobRef moved = fold_move(graph, op, inputs, result)) return moved;
+  const bool real = tensor::is_float(graph.type(inputs.back()).element);
+  return real ? std::visit(Arithmetic<double>(graph, inputs, result), op)
+              : std::visit(Arithmetic<int64_t>(graph, inputs, result), op);
+}
+
+Graph fold_constants(const Graph& graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const std::vector<NodeId> inputs = rewriter.mapped(node.inputs);
+    BlobRef folded = fold(rewriter.to(), node.op, inputs, node.type);
+    rewriter.map(NodeId(i), folded ? rewriter.to().add_constant(node.type, std::move(folded), node.name)
+                                   : rewriter.copy(NodeId(i)));
+  }
+  return std::move(rewriter).finish();
+}
+
+}  // namespace tf::graph

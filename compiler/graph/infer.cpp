@@ -1,0 +1,292 @@
+#include "compiler/graph/infer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "compiler/graph/infer_window.h"
+
+namespace tf::graph {
+namespace {
+
+using tensor::Element;
+using tensor::Expr;
+using Extents = std::vector<Expr>;
+
+template <typename... Parts>
+absl::Status bad(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+absl::Status check_axis(int64_t axis, int rank) {
+  if (axis >= 0 && axis < rank) return absl::OkStatus();
+  return bad("axis ", axis, " of a tensor of rank ", rank, "; axes are 0 to ", rank - 1);
+}
+
+absl::Status check_axes(std::span<const int64_t> axes, int rank) {
+  std::vector<bool> seen(rank);
+  for (int64_t axis : axes) {
+    TF_RETURN_IF_ERROR(check_axis(axis, rank));
+    if (seen[axis]) return bad("axis ", axis, " is named twice");
+    seen[axis] = true;
+  }
+  return absl::OkStatus();
+}
+
+// Infers one operator: an overload per struct. The operands' count is checked before.
+class Inference {
+ public:
+  Inference(const Graph& graph, std::span<const NodeId> inputs) : graph_(graph), inputs_(inputs) {}
+
+  absl::StatusOr<TensorType> operator()(const Input&) const {
+    return bad("an input's type is given, not inferred");
+  }
+  absl::StatusOr<TensorType> operator()(const Constant&) const { return bad("a constant's type is given"); }
+  absl::StatusOr<TensorType> operator()(const Conv& op) const {
+    TF_RETURN_IF_ERROR(same_element());
+    return infer_conv(graph_, op, type(0), type(1), count() > 2 ? &type(2) : nullptr);
+  }
+  absl::StatusOr<TensorType> operator()(const Pool& op) const { return infer_pool(graph_, op, type(0)); }
+
+  absl::StatusOr<TensorType> operator()(const MatMul& op) const {
+    TF_RETURN_IF_ERROR(same_element());
+    const TensorType &a = type(0), &b = type(1);
+    if (a.rank() < 2 || b.rank() < 2)
+      return bad("operands have ranks ", a.rank(), " and ", b.rank(), "; at least 2");
+    Expr rows = a.extents[a.rank() - 2], ka = a.extents[a.rank() - 1];
+    Expr kb = b.extents[b.rank() - 2], columns = b.extents[b.rank() - 1];
+    if (op.transpose_a) std::swap(rows, ka);
+    if (op.transpose_b) std::swap(kb, columns);
+    if (graph_.value(ka) != graph_.value(kb))
+      return bad("inner sizes ", graph_.value(ka), " and ", graph_.value(kb), " differ: ", to_string(a),
+                 " times ", to_string(b));
+    const std::vector<Extents> batches = {Extents(a.extents.begin(), a.extents.end() - 2),
+                                          Extents(b.extents.begin(), b.extents.end() - 2)};
+    TF_ASSIGN_OR_RETURN(Extents extents, broadcast_extents(graph_, batches));
+    extents.push_back(rows);
+    extents.push_back(columns);
+    return TensorType{a.element, std::move(extents)};
+  }
+
+  absl::StatusOr<TensorType> operator()(const Reduce& op) const {
+    const TensorType& x = type(0);
+    TF_RETURN_IF_ERROR(check_axes(op.axes, x.rank()));
+    TensorType result{x.element, {}};
+    for (int i = 0; i < x.rank(); ++i) {
+      const bool folded = std::find(op.axes.begin(), op.axes.end(), i) != op.axes.end();
+      if (!folded) result.extents.push_back(x.extents[i]);
+      if (folded && op.keep_dims) result.extents.push_back(tensor::imm(1));
+    }
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Lrn& op) const {
+    if (type(0).rank() < 2 || op.size < 1) return bad("wants rank 2 or more and a size of at least 1");
+    return floating(type(0));
+  }
+  absl::StatusOr<TensorType> operator()(const Softmax& op) const {
+    TF_RETURN_IF_ERROR(check_axis(op.axis, type(0).rank()));
+    return floating(type(0));
+  }
+
+  absl::StatusOr<TensorType> operator()(const BatchNorm&) const {
+    TF_RETURN_IF_ERROR(same_element());
+    const TensorType& x = type(0);
+    if (x.rank() < 2) return bad("wants rank 2 or more, got ", to_string(x));
+    for (size_t i = 1; i < 5; ++i) {
+      if (type(i).rank() != 1 || graph_.value(type(i).extents[0]) != graph_.value(x.extents[1]))
+        return bad("operand ", i, " is ", to_string(type(i)), "; one value for each of ",
+                   graph_.value(x.extents[1]), " channels is wanted");
+    }
+    return floating(x);
+  }
+
+  absl::StatusOr<TensorType> operator()(const Unary& op) const {
+    if (op.kind == UnaryKind::kNot) return of_element(type(0), Element::kBool);
+    const bool any = op.kind == UnaryKind::kIdentity || op.kind == UnaryKind::kNeg ||
+                     op.kind == UnaryKind::kAbs || op.kind == UnaryKind::kRelu;
+    return any ? absl::StatusOr<TensorType>(type(0)) : floating(type(0));
+  }
+  absl::StatusOr<TensorType> operator()(const LeakyRelu&) const { return floating(type(0)); }
+  absl::StatusOr<TensorType> operator()(const Clip&) const { return type(0); }
+  absl::StatusOr<TensorType> operator()(const Cast& op) const {
+    return TensorType{op.element, type(0).extents};
+  }
+
+  absl::StatusOr<TensorType> operator()(const Binary& op) const {
+    TF_RETURN_IF_ERROR(same_element());
+    TF_ASSIGN_OR_RETURN(Extents extents, broadcast_operands(0));
+    const bool logical = op.kind == BinaryKind::kAnd || op.kind == BinaryKind::kOr;
+    if (logical && type(0).element != Element::kBool) return bad("wants bool operands");
+    const bool boolean = logical || op.kind == BinaryKind::kEqual || op.kind == BinaryKind::kLess ||
+                         op.kind == BinaryKind::kLessEqual;
+    return TensorType{boolean ? Element::kBool : type(0).element, std::move(extents)};
+  }
+
+  absl::StatusOr<TensorType> operator()(const Where&) const {
+    if (type(0).element != Element::kBool) return bad("the condition is ", to_string(type(0)), ", not bool");
+    if (type(1).element != type(2).element) return bad("the two choices have different element types");
+    TF_ASSIGN_OR_RETURN(Extents extents, broadcast_operands(0));
+    return TensorType{type(1).element, std::move(extents)};
+  }
+
+  absl::StatusOr<TensorType> operator()(const Concat& op) const {
+    TF_RETURN_IF_ERROR(same_element());
+    TensorType result = type(0);
+    TF_RETURN_IF_ERROR(check_axis(op.axis, result.rank()));
+    for (size_t i = 1; i < count(); ++i) {
+      if (type(i).rank() != result.rank())
+        return bad("operands of ranks ", result.rank(), " and ", type(i).rank());
+      for (int d = 0; d < result.rank(); ++d) {
+        if (d == op.axis) {
+          result.extents[d] = result.extents[d] + type(i).extents[d];
+        } else if (graph_.value(result.extents[d]) != graph_.value(type(i).extents[d])) {
+          return bad(to_string(type(0)), " and ", to_string(type(i)), " differ beside axis ", op.axis);
+        }
+      }
+    }
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Reshape& op) const {
+    TensorType result{type(0).element, op.extents};
+    TF_ASSIGN_OR_RETURN(int64_t from, element_count(graph_.shape(type(0))));
+    TF_ASSIGN_OR_RETURN(int64_t to, element_count(graph_.shape(result)));
+    if (from != to)
+      return bad(to_string(type(0)), " has ", from, " elements, ", to_string(result), " has ", to);
+    return result;
+  }
+  absl::StatusOr<TensorType> operator()(const Expand& op) const {
+    const std::vector<Extents> both = {type(0).extents, op.extents};
+    TF_ASSIGN_OR_RETURN(Extents extents, broadcast_extents(graph_, both));
+    return TensorType{type(0).element, std::move(extents)};
+  }
+
+  absl::StatusOr<TensorType> operator()(const Transpose& op) const {
+    const TensorType& x = type(0);
+    TF_RETURN_IF_ERROR(check_axes(op.perm, x.rank()));
+    if (static_cast<int>(op.perm.size()) != x.rank())
+      return bad("a permutation of ", x.rank(), " axes is wanted");
+    TensorType result{x.element, {}};
+    for (int64_t axis : op.perm) result.extents.push_back(x.extents[axis]);
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Slice& op) const {
+    TensorType result = type(0);
+    TF_RETURN_IF_ERROR(check_axes(op.axes, result.rank()));
+    const size_t n = op.axes.size();
+    if (op.starts.size() != n || op.sizes.size() != n || op.steps.size() != n)
+      return bad("wants one entry an axis");
+    for (size_t k = 0; k < n; ++k) {
+      const int64_t extent = graph_.value(result.extents[op.axes[k]]);
+      int64_t span = 0, last = 0;
+      const bool overflow = __builtin_mul_overflow(op.sizes[k] - 1, op.steps[k], &span) ||
+                            __builtin_add_overflow(op.starts[k], span, &last);
+      if (op.sizes[k] < 1 || op.steps[k] == 0 || overflow || op.starts[k] < 0 || op.starts[k] >= extent ||
+          last < 0 || last >= extent)
+        return bad("takes ", op.sizes[k], " elements from ", op.starts[k], " by ", op.steps[k], " of axis ",
+                   op.axes[k], ", whose size is ", extent);
+      result.extents[op.axes[k]] = tensor::imm(op.sizes[k]);
+    }
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Pad& op) const {
+    TensorType result = type(0);
+    if (static_cast<int>(op.begin.size()) != result.rank() || op.begin.size() != op.end.size())
+      return bad("wants one padding an axis, of ", result.rank());
+    for (int i = 0; i < result.rank(); ++i) {
+      if (op.begin[i] < 0 || op.end[i] < 0)
+        return bad("negative padding of axis ", i, " is not supported: use slice");
+      result.extents[i] = result.extents[i] + (op.begin[i] + op.end[i]);
+    }
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Gather& op) const {
+    const TensorType &data = type(0), &indices = type(1);
+    TF_RETURN_IF_ERROR(check_axis(op.axis, data.rank()));
+    if (indices.element != Element::kInt64 && indices.element != Element::kInt32)
+      return bad("indices are ", to_string(indices), ", not whole numbers");
+    TensorType result{data.element, Extents(data.extents.begin(), data.extents.begin() + op.axis)};
+    result.extents.insert(result.extents.end(), indices.extents.begin(), indices.extents.end());
+    result.extents.insert(result.extents.end(), data.extents.begin() + op.axis + 1, data.extents.end());
+    return result;
+  }
+
+ private:
+  size_t count() const { return inputs_.size(); }
+  const TensorType& type(size_t i) const { return graph_.type(inputs_[i]); }
+
+  absl::Status same_element() const {
+    for (size_t i = 1; i < count(); ++i) {
+      if (type(i).element != type(0).element)
+        return bad("operands of different element types: ", to_string(type(0)), " and ", to_string(type(i)));
+    }
+    return absl::OkStatus();
+  }
+  static absl::StatusOr<TensorType> of_element(const TensorType& x, Element element) {
+    if (x.element == element) return x;
+    return bad("wants ", std::string(tensor::element_name(element)), ", got ", to_string(x));
+  }
+  static absl::StatusOr<TensorType> floating(const TensorType& x) {
+    if (tensor::is_float(x.element)) return x;
+    return bad("wants floating point, got ", to_string(x));
+  }
+  absl::StatusOr<Extents> broadcast_operands(size_t first) const {
+    std::vector<Extents> all;
+    for (size_t i = first; i < count(); ++i) all.push_back(type(i).extents);
+    return broadcast_extents(graph_, all);
+  }
+
+  const Graph& graph_;
+  std::span<const NodeId> inputs_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Expr>> broadcast_extents(const Graph& graph, std::span<const Extents> operands) {
+  size_t rank = 0;
+  for (const Extents& extents : operands) rank = std::max(rank, extents.size());
+  Extents result(rank, tensor::imm(1));
+  for (const Extents& extents : operands) {
+    for (size_t i = 0; i < extents.size(); ++i) {
+      Expr& common = result[rank - extents.size() + i];
+      const int64_t have = graph.value(common), want = graph.value(extents[i]);
+      if (have == want || want == 1) {
+        // Of two extents that agree, the number says more than the name.
+        if (have == want && tensor::as_int(extents[i])) common = extents[i];
+      } else if (have == 1) {
+        common = extents[i];
+      } else {
+        return bad("sizes ", have, " and ", want, " do not broadcast");
+      }
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::span<const NodeId> inputs) {
+  const Arity arity = op_arity(op);
+  const int count = static_cast<int>(inputs.size());
+  if (count < arity.least || (arity.greatest >= 0 && count > arity.greatest))
+    return bad("has ", count, " operands, wants ", arity.least,
+               arity.greatest == arity.least ? ""
+               : arity.greatest < 0          ? " or more"
+                                             : absl::StrCat(" to ", arity.greatest));
+  for (NodeId input : inputs) {
+    if (index(input) < 0 || index(input) >= static_cast<int>(graph.nodes.size()))
+      return bad("reads a later node");
+  }
+  TF_ASSIGN_OR_RETURN(TensorType type, std::visit(Inference(graph, inputs), op));
+  for (int64_t extent : graph.shape(type)) {
+    if (extent < 1) return bad("the result ", to_string(type), " would have no elements");
+  }
+  TF_RETURN_IF_ERROR(element_count(graph.shape(type)).status());
+  if (type.rank() > 8) return bad("the result ", to_string(type), " has more than 8 axes");
+  return type;
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,223 @@
+#pragma once
+// Owns: the closed set of graph operators, each a struct of its attributes, and the reflection over
+// attributes that printing, parsing and equality share. Does not know: how an operator is computed
+// (compiler/ops) or where it came from (compiler/onnx).
+//
+// Every operator has one result. Operands are listed in each struct's comment; those in [] are optional and
+// may be left out from the end. Element-wise operators broadcast like ONNX and NumPy. Axes are never
+// negative.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "compiler/graph/blob.h"
+#include "compiler/tensor/expr.h"
+
+namespace tf::graph {
+
+struct Input {};  // (): what the user gives; the node's type says what
+
+struct Constant {  // ()
+  BlobRef data;
+};
+
+// (x [N, C, spatial…], w [M, C / groups, kernel…], [bias [M]]): cross-correlation over one to three spatial
+// axes.
+struct Conv {
+  std::vector<int64_t> strides, dilations, pads_begin, pads_end;
+  int64_t groups = 1;
+};
+
+// (a […, M, K], b […, K, N]): batched matrix product; transpose_* says that an operand's last two axes are
+// stored the other way round.
+struct MatMul {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+// (x [N, C, spatial…]): padding never wins a maximum, and is counted in an average only if count_include_pad.
+enum class PoolKind : uint8_t { kMax, kAverage };
+struct Pool {
+  PoolKind kind = PoolKind::kMax;
+  std::vector<int64_t> kernel, strides, dilations, pads_begin, pads_end;
+  bool count_include_pad = false;
+};
+
+// (x): folds the axes; they stay with extent 1 if keep_dims.
+enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd };
+struct Reduce {
+  ReduceKind kind = ReduceKind::kSum;
+  std::vector<int64_t> axes;
+  bool keep_dims = true;
+};
+
+// (x [N, C, …]): x / (bias + alpha / size * Σ x²) ^ beta over `size` neighbouring channels.
+struct Lrn {
+  int64_t size = 1;
+  double alpha = 1e-4, beta = 0.75, bias = 1.0;
+};
+
+struct Softmax {  // (x)
+  int64_t axis = 0;
+  bool log = false;
+};
+
+// (x [N, C, …], scale [C], bias [C], mean [C], variance [C]): inference form.
+struct BatchNorm {
+  double epsilon = 1e-5;
+};
+
+enum class UnaryKind : uint8_t {
+  kRelu,
+  kSigmoid,
+  kTanh,
+  kErf,
+  kExp,
+  kLog,
+  kSqrt,
+  kNeg,
+  kAbs,
+  kFloor,
+  kCeil,
+  kRound,
+  kReciprocal,
+  kSin,
+  kCos,
+  kNot,
+  kIdentity
+};
+struct Unary {  // (x)
+  UnaryKind kind = UnaryKind::kRelu;
+};
+
+struct LeakyRelu {  // (x): alpha * x below zero
+  double alpha = 0.01;
+};
+
+struct Clip {  // (x): min(max(x, low), high)
+  double low = 0, high = 0;
+};
+
+enum class BinaryKind : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kMin,
+  kMax,
+  kEqual,
+  kLess,
+  kLessEqual,
+  kAnd,
+  kOr
+};
+struct Binary {  // (a, b)
+  BinaryKind kind = BinaryKind::kAdd;
+};
+
+struct Where {};  // (condition bool, if_true, if_false)
+
+struct Cast {  // (x)
+  tensor::Element element = tensor::Element::kFloat32;
+};
+
+struct Concat {  // (x…)
+  int64_t axis = 0;
+};
+
+struct Reshape {  // (x): the same elements in row-major order
+  std::vector<tensor::Expr> extents;
+};
+
+struct Expand {  // (x): broadcast to the extents
+  std::vector<tensor::Expr> extents;
+};
+
+struct Transpose {  // (x): result axis i is x's axis perm[i]
+  std::vector<int64_t> perm;
+};
+
+// (x): along axes[k], result element i is x's element starts[k] + i * steps[k]; sizes[k] elements. A step may
+// be negative; the other axes are whole.
+struct Slice {
+  std::vector<int64_t> axes, starts, sizes, steps;
+};
+
+struct Pad {  // (x): `value` around x; begin and end have one entry an axis
+  std::vector<int64_t> begin, end;
+  double value = 0;
+};
+
+struct Gather {  // (data, indices i32 or i64): negative indices count from the end
+  int64_t axis = 0;
+};
+
+using Op =
+    std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary, LeakyRelu, Clip,
+                 Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad, Gather>;
+
+// "conv", "max_pool", "relu", … : the text form's operator names; kinds have a name each.
+std::string op_name(const Op& op);
+// The operator of that name with its default attributes; false if there is none.
+bool op_from_name(std::string_view name, Op* out);
+
+// Least and greatest number of operands (greatest -1: no limit).
+struct Arity {
+  int least = 0, greatest = 0;
+};
+Arity op_arity(const Op& op);
+
+// Calls v("name", member) for every attribute in the text form's order. Kinds are part of the operator's
+// name, and a constant's data is printed on its own, so neither is visited.
+template <typename O, typename V>
+void visit_attributes(O& op, V&& v) {
+  using T = std::remove_const_t<O>;
+  if constexpr (std::is_same_v<T, Conv>) {
+    v("strides", op.strides), v("dilations", op.dilations), v("pads_begin", op.pads_begin);
+    v("pads_end", op.pads_end), v("groups", op.groups);
+  } else if constexpr (std::is_same_v<T, MatMul>) {
+    v("transpose_a", op.transpose_a), v("transpose_b", op.transpose_b);
+  } else if constexpr (std::is_same_v<T, Pool>) {
+    v("kernel", op.kernel), v("strides", op.strides), v("dilations", op.dilations),
+        v("pads_begin", op.pads_begin);
+    v("pads_end", op.pads_end), v("count_include_pad", op.count_include_pad);
+  } else if constexpr (std::is_same_v<T, Reduce>) {
+    v("axes", op.axes), v("keep_dims", op.keep_dims);
+  } else if constexpr (std::is_same_v<T, Lrn>) {
+    v("size", op.size), v("alpha", op.alpha), v("beta", op.beta), v("bias", op.bias);
+  } else if constexpr (std::is_same_v<T, Softmax>) {
+    v("axis", op.axis), v("log", op.log);
+  } else if constexpr (std::is_same_v<T, BatchNorm>) {
+    v("epsilon", op.epsilon);
+  } else if constexpr (std::is_same_v<T, LeakyRelu>) {
+    v("alpha", op.alpha);
+  } else if constexpr (std::is_same_v<T, Clip>) {
+    v("low", op.low), v("high", op.high);
+  } else if constexpr (std::is_same_v<T, Cast>) {
+    v("element", op.element);
+  } else if constexpr (std::is_same_v<T, Concat> || std::is_same_v<T, Gather>) {
+    v("axis", op.axis);
+  } else if constexpr (std::is_same_v<T, Reshape> || std::is_same_v<T, Expand>) {
+    v("extents", op.extents);
+  } else if constexpr (std::is_same_v<T, Transpose>) {
+    v("perm", op.perm);
+  } else if constexpr (std::is_same_v<T, Slice>) {
+    v("axes", op.axes), v("starts", op.starts), v("sizes", op.sizes), v("steps", op.steps);
+  } else if constexpr (std::is_same_v<T, Pad>) {
+    v("begin", op.begin), v("end", op.end), v("value", op.value);
+  } else {
+    static_assert(std::is_same_v<T, Input> || std::is_same_v<T, Constant> || std::is_same_v<T, Unary> ||
+                  std::is_same_v<T, Binary> || std::is_same_v<T, Where>);
+  }
+}
+
+// True for operators whose result element depends on the operands' elements at the same (broadcast) place
+// only.
+bool is_elementwise(const Op& op);
+
+}  // namespace tf::graph

@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/text.h"
+#include "compiler/tensor/text.h"
+
+namespace tf::graph {
+namespace {
+
+constexpr size_t kInlineElements = 16;
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  // What would end the string or the line is replaced: names are for people.
+  for (char c : name) text += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? '_' : c;
+  return text + "\"";
+}
+
+std::string value(int64_t v) {
+  return std::to_string(v);
+}
+std::string value(bool v) {
+  return v ? "true" : "false";
+}
+std::string value(double v) {
+  return tensor::to_string(tensor::imm({tensor::Element::kFloat64, 1}, v));
+}
+std::string value(tensor::Element v) {
+  return std::string(tensor::element_name(v));
+}
+std::string value(const tensor::Expr& v) {
+  return tensor::to_string(v);
+}
+template <typename T>
+std::string value(const std::vector<T>& list) {
+  std::string text = "[";
+  for (size_t i = 0; i < list.size(); ++i) absl::StrAppend(&text, i ? ", " : "", value(list[i]));
+  return text + "]";
+}
+
+std::string constant(const TensorType& type, const BlobRef& data) {
+  const size_t elements = data->bytes().size() / tensor::element_bytes(type.element);
+  if (elements > kInlineElements) return absl::StrCat("sha256 \"", data->digest().hex(), "\"");
+  std::string text;
+  auto append = [&](const tensor::Expr& e) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", tensor::to_string(e));
+  };
+  const tensor::Type scalar{type.element, 1};
+  if (tensor::is_float(type.element)) {
+    for (double v : read_floats(type.element, data->bytes())) append(tensor::imm(scalar, v));
+  } else {
+    for (int64_t v : read_integers(type.element, data->bytes()))
+      append(tensor::Expr(new tensor::IntImm(scalar, v)));
+  }
+  return text;
+}
+
+std::string node_text(const Node& node) {
+  std::string text = op_name(node.op) + "(";
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    absl::StrAppend(&text, i ? ", " : "", "n", index(node.inputs[i]));
+  if (auto* known = as<Constant>(node)) text += constant(node.type, known->data);
+  const char* separator = "; ";
+  std::visit(
+      [&](const auto& op) {
+        visit_attributes(op, [&](const char* name, const auto& v) {
+          absl::StrAppend(&text, separator, name, "=", value(v));
+          separator = ", ";
+        });
+      },
+      node.op);
+  return absl::StrCat(text, ") ", quoted(node.name), " : ", to_string(node.type));
+}
+
+}  // namespace
+
+std::string to_string(const Graph& graph) {
+  std::string text = absl::StrCat("graph ", quoted(graph.name), " {\n");
+  for (const tensor::Dimension& dim : graph.dims)
+    absl::StrAppend(&text, "  dim ", dim.var->name, " = ", graph.binding.at(dim.var->name), " in [", dim.low,
+                    ", ", dim.high, "]\n");
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    absl::StrAppend(&text, "  n", i, " = ", node_text(graph.nodes[i]), "\n");
+  for (const Output& output : graph.outputs)
+    absl::StrAppend(&text, "  output ", quoted(output.name), " = n", index(output.node), "\n");
+  return text + "}\n";
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,97 @@
+#include "compiler/graph/fold.h"
+
+#include <cmath>
+
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/rewrite.h"
+
+namespace tf::graph {
+namespace {
+
+using tensor::Element;
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+
+class Fold : public testing::Test {
+ protected:
+  NodeId floats(const Floats& values, const Ints& shape) {
+    return graph_.add_constant(tensor_type(Element::kFloat32, shape),
+                               std::make_shared<const Blob>(write_floats(Element::kFloat32, values)), "c");
+  }
+  NodeId ints(const Ints& values, const Ints& shape) {
+    return graph_.add_constant(tensor_type(Element::kInt64, shape), make_blob(values), "c");
+  }
+  Floats folded(Op op, std::vector<NodeId> inputs) {
+    const NodeId id = *graph_.add(std::move(op), std::move(inputs), "op");
+    const Node& node = graph_.node(id);
+    const BlobRef blob = fold(graph_, node.op, node.inputs, node.type);
+    return blob ? read_floats(node.type.element, blob->bytes()) : Floats{};
+  }
+  Graph graph_;
+};
+
+TEST_F(Fold, MovesElements) {
+  const NodeId x = floats({0, 1, 2, 3, 4, 5}, {2, 3});
+  EXPECT_EQ(folded(Transpose{{1, 0}}, {x}), (Floats{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(folded(Slice{{1}, {2}, {2}, {-2}}, {x}), (Floats{2, 0, 5, 3}));
+  EXPECT_EQ(folded(Concat{1}, {x, x}), (Floats{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(folded(Gather{1}, {x, ints({-1, 0}, {2})}), (Floats{2, 0, 5, 3}));
+  EXPECT_EQ(folded(Pad{{1, 0}, {0, 1}, 9}, {x}), (Floats{9, 9, 9, 9, 0, 1, 2, 9, 3, 4, 5, 9}));
+  EXPECT_EQ(folded(Expand{{tensor::imm(2), tensor::imm(1), tensor::imm(2)}}, {floats({7, 8}, {2, 1, 1})}),
+            (Floats{7, 7, 8, 8}));
+}
+
+TEST_F(Fold, ComputesWithBroadcasting) {
+  const NodeId x = floats({1, 2, 3, 4, 5, 6}, {2, 3}), row = floats({10, 20, 30}, {3});
+  EXPECT_EQ(folded(Binary{BinaryKind::kAdd}, {x, row}), (Floats{11, 22, 33, 14, 25, 36}));
+  EXPECT_EQ(folded(Reduce{ReduceKind::kMean, {1}, false}, {x}), (Floats{2, 5}));
+  EXPECT_EQ(folded(Reduce{ReduceKind::kMax, {0}, true}, {x}), (Floats{4, 5, 6}));
+  EXPECT_EQ(folded(Unary{UnaryKind::kRelu}, {floats({-1, 2}, {2})}), (Floats{0, 2}));
+  EXPECT_EQ(folded(Cast{Element::kInt32}, {floats({-1.7, 2.9, 1e20}, {3})}), (Floats{-1, 2, 2147483647}));
+}
+
+TEST_F(Fold, KeepsWholeNumbersExact) {
+  const NodeId a = ints({INT64_MAX, 7, 7}, {3}), b = ints({1, 0, -2}, {3});
+  EXPECT_EQ(folded(Binary{BinaryKind::kDiv}, {a, b})[2], -3) << "ONNX division truncates";
+  const NodeId id = *graph_.add(Binary{BinaryKind::kSub}, {a, b}, "sub");
+  const Node& node = graph_.node(id);
+  EXPECT_EQ(read_integers(Element::kInt64, fold(graph_, node.op, node.inputs, node.type)->bytes()),
+            (Ints{INT64_MAX - 1, 7, 9}));
+}
+
+TEST_F(Fold, LeavesConvolutionsAndUnknownValues) {
+  const NodeId x = graph_.add_input(tensor_type(Element::kFloat32, Ints{2}), "x");
+  EXPECT_TRUE(folded(Unary{UnaryKind::kRelu}, {x}).empty());
+  const NodeId a = floats({1, 2, 3, 4}, {2, 2});
+  EXPECT_TRUE(folded(MatMul{}, {a, a}).empty());
+}
+
+TEST_F(Fold, PassFoldsWholeChainsAndDropsTheRest) {
+  const NodeId x = graph_.add_input(tensor_type(Element::kFloat32, Ints{2}), "x");
+  const NodeId a = floats({1, 4}, {2});
+  const NodeId root = *graph_.add(Unary{UnaryKind::kSqrt}, {a}, "root");
+  const NodeId negative = *graph_.add(Unary{UnaryKind::kNeg}, {root}, "negative");
+  *graph_.add(Unary{UnaryKind::kExp}, {x}, "unused");
+  graph_.outputs = {{"y", *graph_.add(Binary{BinaryKind::kMul}, {x, negative}, "y")}};
+  const Graph result = fold_constants(graph_);
+  ASSERT_EQ(result.nodes.size(), 3u);
+  auto* known = as<Constant>(result.nodes[1]);
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(read_floats(Element::kFloat32, known->data->bytes()), (Floats{-1, -2}));
+}
+
+TEST(ElementValues, HalvesRoundToNearestEvenAndBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float value = half_to_float(static_cast<uint16_t>(bits));
+    if (!std::isnan(value)) {
+      ASSERT_EQ(float_to_half(value), bits);
+    }
+  }
+  EXPECT_EQ(float_to_half(2049.0f), float_to_half(2048.0f));
+  EXPECT_EQ(float_to_half(2051.0f), float_to_half(2052.0f));
+  EXPECT_EQ(float_to_half(1e9f), 0x7c00);
+  EXPECT_EQ(bfloat16_to_float(float_to_bfloat16(1.00390625f)), 1.0f);
+}
+
+}  // namespace
+}  // namespace tf::graph
