@@ -1,0 +1,204 @@
+#include "compiler/onnx/import.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "compiler/graph/rewrite.h"
+#include "compiler/graph/verify.h"
+#include "compiler/onnx/node_reader.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::onnx {
+namespace {
+
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::ValueInfoProto;
+
+constexpr int kOldestOpset = 7;  // before it, broadcasting was an attribute
+constexpr int kNewestOpset = 22;
+
+std::map<std::string, Rule> all_rules() {
+  std::map<std::string, Rule> rules;
+  for (auto table : {network_rules(), arithmetic_rules(), shape_rules(), constant_rules()})
+    for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
+  return rules;
+}
+
+class Importer {
+ public:
+  Importer(const std::string& folder, const ImportOptions& options) : options_(options) {
+    state_.folder = folder;
+  }
+
+  absl::StatusOr<graph::Graph> run(const ModelProto& model) {
+    TF_RETURN_IF_ERROR(check_header(model));
+    const GraphProto& proto = model.graph();
+    state_.graph.name = proto.name();
+    TF_RETURN_IF_ERROR(initializers(proto));
+    for (const ValueInfoProto& input : proto.input()) {
+      if (!state_.values.contains(input.name())) TF_RETURN_IF_ERROR(this->input(input));
+    }
+    TF_RETURN_IF_ERROR(check_dims());
+    for (const ::onnx::NodeProto& node : proto.node()) TF_RETURN_IF_ERROR(this->node(node));
+    for (const ValueInfoProto& output : proto.output()) {
+      auto found = state_.values.find(output.name());
+      if (found == state_.values.end())
+        return absl::InvalidArgumentError(absl::StrCat("output '", output.name(), "' is made by no node"));
+      state_.graph.outputs.push_back({output.name(), found->second});
+    }
+    TF_RETURN_IF_ERROR(graph::verify(state_.graph));
+    return graph::remove_dead_code(state_.graph);
+  }
+
+ private:
+  absl::Status check_header(const ModelProto& model) {
+    if (!model.has_graph() || model.graph().output_size() == 0)
+      return absl::InvalidArgumentError("not a whole ONNX model: it has no graph with outputs");
+    for (const auto& opset : model.opset_import()) {
+      if (opset.domain().empty() || opset.domain() == "ai.onnx")
+        state_.opset = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1000));
+    }
+    if (state_.opset < kOldestOpset || state_.opset > kNewestOpset)
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model is of operator set ", state_.opset, "; ", kOldestOpset, " to ",
+                       kNewestOpset, " are supported: convert it with onnx.version_converter"));
+    if (model.graph().sparse_initializer_size() > 0)
+      return absl::UnimplementedError("the model has sparse initializers, which are not supported");
+    return absl::OkStatus();
+  }
+
+  absl::Status initializers(const GraphProto& proto) {
+    for (const ::onnx::TensorProto& tensor : proto.initializer()) {
+      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.folder);
+      if (!value.ok())
+        return absl::InvalidArgumentError(
+            absl::StrCat("initializer '", tensor.name(), "': ", value.status().message()));
+      if (state_.values.contains(tensor.name()))
+        return absl::InvalidArgumentError(absl::StrCat("two initializers are called '", tensor.name(), "'"));
+      state_.values[tensor.name()] = state_.graph.add_constant(
+          graph::tensor_type(value->element, value->shape), std::move(value->data), tensor.name());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status input(const ValueInfoProto& info) {
+    if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", info.name(), "' is not a tensor of known rank"));
+    const auto& type = info.type().tensor_type();
+    absl::StatusOr<tensor::Element> element = element_from_onnx(type.elem_type());
+    if (!element.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", info.name(), "': ", element.status().message()));
+    graph::TensorType result{*element, {}};
+    for (int i = 0; i < type.shape().dim_size(); ++i) {
+      const auto& dim = type.shape().dim(i);
+      if (dim.has_dim_value() && dim.dim_value() > 0) {
+        result.extents.push_back(tensor::imm(dim.dim_value()));
+      } else if (dim.has_dim_value() && dim.dim_value() == 0) {
+        return absl::InvalidArgumentError(absl::StrCat("input '", info.name(), "' has no elements"));
+      } else {
+        // Exporters write -1, or nothing, where they mean "any".
+        const std::string name =
+            dim.dim_param().empty() ? absl::StrCat(info.name(), "_dim", i) : dim.dim_param();
+        TF_ASSIGN_OR_RETURN(tensor::Var var, dimension(name, info.name(), i));
+        result.extents.push_back(var);
+      }
+    }
+    if (absl::Status status = graph::element_count(state_.graph.shape(result)).status(); !status.ok())
+      return absl::InvalidArgumentError(absl::StrCat("input '", info.name(), "': ", status.message()));
+    state_.values[info.name()] = state_.graph.add_input(std::move(result), info.name());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<tensor::Var> dimension(const std::string& name, const std::string& input, int axis) {
+    if (auto known = dims_.find(name); known != dims_.end()) return known->second;
+    std::string clean;  // a name of our text form
+    for (char c : name) clean += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0]))) clean.insert(0, "d_");
+    while (state_.graph.binding.contains(clean)) clean += '_';
+    auto given = options_.dims.find(name);
+    if (given == options_.dims.end()) given = options_.dims.find(clean);
+    if (given == options_.dims.end())
+      return absl::InvalidArgumentError(absl::StrCat("dimension '", name, "' (axis ", axis, " of input '",
+                                                     input, "') has no value: give --dim ", clean, "=N"));
+    used_.insert(given->first);
+    tensor::Dimension dim{tensor::var(clean)};
+    if (given->second < dim.low || given->second > dim.high)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", clean, "=", given->second, " is outside [", dim.low, ", ", dim.high, "]"));
+    state_.graph.binding[clean] = given->second;
+    state_.graph.dims.push_back(dim);
+    return dims_[name] = dim.var;
+  }
+
+  absl::Status check_dims() {
+    std::vector<std::string> names;
+    for (const auto& [name, var] : dims_) names.push_back(name);
+    for (const auto& [name, value] : options_.dims) {
+      if (!used_.contains(name))
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--dim ", name, "=", value, ": the model has no such dimension; ",
+            names.empty() ? "it has none with a name" : "it has: " + absl::StrJoin(names, ", ")));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status node(const ::onnx::NodeProto& proto) {
+    static const std::map<std::string, Rule> kRules = all_rules();
+    NodeReader reader(proto, state_);
+    const bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
+    auto rule = kRules.find(proto.op_type());
+    if (!standard)
+      return reader.unsupported(absl::StrCat("operators of domain '", proto.domain(), "' are not supported"));
+    if (rule == kRules.end()) return reader.unsupported("this operator is not supported");
+    if (proto.output_size() == 0) return reader.invalid("it has no output");
+    TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));
+    reader.set_output(0, result);
+    return absl::OkStatus();
+  }
+
+  const ImportOptions& options_;
+  ImportState state_;
+  std::map<std::string, tensor::Var> dims_;
+  std::set<std::string> used_;
+};
+
+}  // namespace
+
+absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
+                                                const ImportOptions& options) {
+  ModelProto model;
+  if (bytes.empty()) return absl::InvalidArgumentError("the file is empty, not an ONNX model");
+  if (bytes.size() > INT32_MAX)
+    return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return absl::InvalidArgumentError("not a whole ONNX model: truncated, or of another format");
+  return Importer(folder, options).run(model);
+}
+
+absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportOptions& options) {
+  TF_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  absl::StatusOr<graph::Graph> graph = import_model_bytes(bytes, folder, options);
+  if (!graph.ok())
+    return absl::Status(graph.status().code(), absl::StrCat(path, ": ", graph.status().message()));
+  return graph;
+}
+
+std::vector<std::string> supported_operators() {
+  std::vector<std::string> names;
+  for (const auto& [name, rule] : all_rules()) names.push_back(name);
+  return names;
+}
+
+}  // namespace tf::onnx

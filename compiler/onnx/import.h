@@ -1,0 +1,33 @@
+#pragma once
+// Owns: reading an ONNX model as a graph. Does not know: kernels, the tuner.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/graph.h"
+
+namespace tf::onnx {
+
+// Values of the model's named dimensions, as given by --dim NAME=N. An axis that the model leaves without
+// size or name is called INPUT_dimAXIS.
+struct ImportOptions {
+  tensor::Binding dims;
+};
+
+// Reads a model of operator sets 7 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
+// that is not a whole ONNX model, for a model that breaks ONNX's rules (with the node's name), and for an
+// unbound or unknown dimension (with the --dim that is wanted); UNIMPLEMENTED for an operator or a form of it
+// that we do not have (with the node's name and operator). External data is read only from inside the model's
+// folder.
+absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportOptions& options);
+
+// The same for a model in memory; `folder` is where its external data may stand (empty: nowhere).
+absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
+                                                const ImportOptions& options);
+
+// Names of the model's operator types that import has a rule for, sorted.
+std::vector<std::string> supported_operators();
+
+}  // namespace tf::onnx

@@ -1,0 +1,200 @@
+#include "compiler/onnx/network_writer.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "compiler/graph/host_tensor.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::onnx {
+namespace {
+
+using ::onnx::AttributeProto;
+using ::onnx::NodeProto;
+
+void set_int(NodeProto& node, const char* name, int64_t value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+void set_ints(NodeProto& node, const char* name, std::initializer_list<int64_t> values) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::INTS);
+  for (int64_t v : values) attribute.add_ints(v);
+}
+
+void set_window(NodeProto& node, int64_t kernel, int64_t stride, int64_t pad) {
+  set_ints(node, "kernel_shape", {kernel, kernel});
+  set_ints(node, "strides", {stride, stride});
+  set_ints(node, "pads", {pad, pad, pad, pad});
+}
+
+void set_batch(::onnx::TensorShapeProto& shape, const ZooOptions& options) {
+  if (options.batch_name.empty()) {
+    shape.add_dim()->set_dim_value(options.batch);
+  } else {
+    shape.add_dim()->set_dim_param(options.batch_name);
+  }
+}
+
+}  // namespace
+
+NetworkWriter::NetworkWriter(const std::string& name, const ZooOptions& options)
+    : options_(options), state_(options.seed) {
+  model_.set_ir_version(7);
+  model_.set_producer_name("tunefarm");
+  model_.add_opset_import()->set_version(13);
+  model_.mutable_graph()->set_name(name);
+}
+
+Feature NetworkWriter::input(const std::vector<int64_t>& shape_after_batch) {
+  auto& info = *model_.mutable_graph()->add_input();
+  info.set_name("input");
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(::onnx::TensorProto::FLOAT);
+  set_batch(*type.mutable_shape(), options_);
+  for (int64_t extent : shape_after_batch) type.mutable_shape()->add_dim()->set_dim_value(extent);
+  return {"input", shape_after_batch[0]};
+}
+
+NodeProto& NetworkWriter::node(const std::string& op_type, const std::string& name,
+                               const std::vector<std::string>& inputs) {
+  NodeProto& node = *model_.mutable_graph()->add_node();
+  node.set_op_type(op_type);
+  node.set_name(name);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(name);
+  return node;
+}
+
+std::string NetworkWriter::tensor(const std::string& name, const std::vector<int64_t>& shape,
+                                  const std::vector<float>& values) {
+  to_proto({name, tensor::Element::kFloat32, shape, graph::make_blob(values)},
+           *model_.mutable_graph()->add_initializer());
+  return name;
+}
+
+// SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+double NetworkWriter::uniform() {
+  uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+// Box and Muller's transform, both values of each pair.
+std::vector<float> NetworkWriter::normal(int64_t count, double mean, double deviation) {
+  std::vector<float> values(count);
+  for (int64_t i = 0; i < count; i += 2) {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform())), angle = 2 * std::numbers::pi * uniform();
+    values[i] = static_cast<float>(mean + deviation * radius * std::cos(angle));
+    if (i + 1 < count) values[i + 1] = static_cast<float>(mean + deviation * radius * std::sin(angle));
+  }
+  return values;
+}
+
+Feature NetworkWriter::conv(const std::string& name, const Feature& x, const ConvShape& shape) {
+  const int64_t depth = x.channels / shape.groups, k = shape.kernel;
+  const double deviation = shape.gain * std::sqrt(2.0 / static_cast<double>(depth * k * k));
+  std::vector<std::string> inputs = {x.value};
+  inputs.push_back(tensor(name + ".weight", {shape.channels, depth, k, k},
+                          normal(shape.channels * depth * k * k, 0, deviation)));
+  if (shape.bias) inputs.push_back(tensor(name + ".bias", {shape.channels}, normal(shape.channels, 0, 0.1)));
+  NodeProto& n = node("Conv", name, inputs);
+  set_window(n, k, shape.stride, shape.pad);
+  set_int(n, "group", shape.groups);
+  return {name, shape.channels};
+}
+
+Feature NetworkWriter::batch_norm(const std::string& name, const Feature& x, double gain) {
+  const int64_t n = x.channels;
+  std::vector<float> variance(n), scale(n);
+  for (int64_t i = 0; i < n; ++i) {
+    variance[i] = static_cast<float>(0.8 + 0.7 * uniform());
+    scale[i] = static_cast<float>(gain * (0.8 + 0.4 * uniform()));
+  }
+  node(
+      "BatchNormalization", name,
+      {x.value, tensor(name + ".weight", {n}, scale), tensor(name + ".bias", {n}, normal(n, 0, 0.2)),
+       tensor(name + ".running_mean", {n}, normal(n, 0, 0.2)), tensor(name + ".running_var", {n}, variance)});
+  return {name, n};
+}
+
+Feature NetworkWriter::relu(const Feature& x) {
+  const std::string name = unnamed("relu");
+  node("Relu", name, {x.value});
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::relu6(const Feature& x) {
+  if (!has_relu6_) {
+    tensor("zero", {}, {0});
+    tensor("six", {}, {6});
+    has_relu6_ = true;
+  }
+  const std::string name = unnamed("relu6");
+  node("Clip", name, {x.value, "zero", "six"});
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::max_pool(const Feature& x, int64_t kernel, int64_t stride, int64_t pad) {
+  const std::string name = unnamed("max_pool");
+  set_window(node("MaxPool", name, {x.value}), kernel, stride, pad);
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::global_average_pool(const Feature& x) {
+  const std::string name = unnamed("global_average_pool");
+  node("GlobalAveragePool", name, {x.value});
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::flatten(const Feature& x) {
+  const std::string name = unnamed("flatten");
+  set_int(node("Flatten", name, {x.value}), "axis", 1);
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::dropout(const Feature& x) {
+  const std::string name = unnamed("dropout");
+  node("Dropout", name, {x.value});
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::gemm(const std::string& name, const Feature& x, int64_t channels, double gain) {
+  const double deviation = gain * std::sqrt(2.0 / static_cast<double>(x.channels));
+  NodeProto& n = node(
+      "Gemm", name,
+      {x.value, tensor(name + ".weight", {channels, x.channels}, normal(channels * x.channels, 0, deviation)),
+       tensor(name + ".bias", {channels}, normal(channels, 0, 0.1))});
+  set_int(n, "transB", 1);
+  return {name, channels};
+}
+
+Feature NetworkWriter::concat(const Feature& a, const Feature& b) {
+  const std::string name = unnamed("concat");
+  set_int(node("Concat", name, {a.value, b.value}), "axis", 1);
+  return {name, a.channels + b.channels};
+}
+
+Feature NetworkWriter::add(const Feature& a, const Feature& b) {
+  const std::string name = unnamed("add");
+  node("Add", name, {a.value, b.value});
+  return {name, a.channels};
+}
+
+std::string NetworkWriter::finish(const Feature& logits) && {
+  set_int(node("Softmax", "output", {logits.value}), "axis", 1);
+  auto& info = *model_.mutable_graph()->add_output();
+  info.set_name("output");
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(::onnx::TensorProto::FLOAT);
+  set_batch(*type.mutable_shape(), options_);
+  type.mutable_shape()->add_dim()->set_dim_value(logits.channels);
+  return model_.SerializeAsString();
+}
+
+}  // namespace tf::onnx

@@ -1,0 +1,65 @@
+#pragma once
+// Owns: NetworkWriter, which appends layers with seeded random weights to an ONNX model. Does not know: which
+// layers make which network.
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/onnx/zoo.h"
+
+namespace tf::onnx {
+
+// A named value and what the next layer must know of it.
+struct Feature {
+  std::string value;
+  int64_t channels = 0;
+};
+
+struct ConvShape {
+  int64_t channels = 0;  // of the result
+  int64_t kernel = 1, stride = 1, pad = 0, groups = 1;
+  bool bias = true;
+  double gain = 1;  // of the weights' standard deviation over He's
+};
+
+class NetworkWriter {
+ public:
+  NetworkWriter(const std::string& name, const ZooOptions& options);
+
+  Feature input(const std::vector<int64_t>& shape_after_batch);
+  Feature conv(const std::string& name, const Feature& x, const ConvShape& shape);
+  // Statistics near those that the layer before really has, so that the result has about unit scale times
+  // `gain`.
+  Feature batch_norm(const std::string& name, const Feature& x, double gain = 1);
+  Feature relu(const Feature& x);
+  Feature relu6(const Feature& x);
+  Feature max_pool(const Feature& x, int64_t kernel, int64_t stride, int64_t pad);
+  Feature global_average_pool(const Feature& x);
+  Feature flatten(const Feature& x);
+  Feature dropout(const Feature& x);
+  Feature gemm(const std::string& name, const Feature& x, int64_t channels, double gain);
+  Feature concat(const Feature& a, const Feature& b);
+  Feature add(const Feature& a, const Feature& b);
+  // Ends the network with softmax over axis 1 of [batch, channels].
+  std::string finish(const Feature& logits) &&;
+
+ private:
+  ::onnx::NodeProto& node(const std::string& op_type, const std::string& name,
+                          const std::vector<std::string>& inputs);
+  std::string tensor(const std::string& name, const std::vector<int64_t>& shape,
+                     const std::vector<float>& values);
+  double uniform();  // [0, 1)
+  std::vector<float> normal(int64_t count, double mean, double deviation);
+  std::string unnamed(const std::string& base) { return base + "_" + std::to_string(++counter_); }
+
+  ::onnx::ModelProto model_;
+  const ZooOptions options_;
+  uint64_t state_;
+  int counter_ = 0;
+  bool has_relu6_ = false;  // its two bounds are in the model
+};
+
+}  // namespace tf::onnx

@@ -1,0 +1,98 @@
+#pragma once
+// Owns: NodeReader, one ONNX node as the rules of rules_*.cpp see it: checked access to its operands and
+// attributes, and ways to append graph nodes for it. Does not know: what any operator means.
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/graph.h"
+
+namespace onnx {
+class NodeProto;
+class AttributeProto;
+}  // namespace onnx
+
+namespace tf::onnx {
+
+using graph::NodeId;
+
+struct ImportState {
+  graph::Graph graph;
+  std::map<std::string, NodeId> values;  // by ONNX value name
+  int opset = 0;
+  std::string folder;  // where external data may stand
+};
+
+class NodeReader {
+ public:
+  NodeReader(const ::onnx::NodeProto& node, ImportState& state) : node_(node), state_(state) {}
+
+  int opset() const { return state_.opset; }
+  graph::Graph& graph() { return state_.graph; }
+  const std::string& folder() const { return state_.folder; }
+  std::string name() const;  // the node's, or its first output's
+  std::string op_type() const;
+
+  // Operands. A missing one (left out, or an empty name) is an error in input() and false in has().
+  int input_count() const;
+  bool has(int i) const;
+  absl::StatusOr<NodeId> input(int i) const;
+  absl::StatusOr<std::vector<NodeId>> inputs() const;
+  // Operand i as whole numbers or floats known now; `what` is its meaning, for the error.
+  absl::StatusOr<std::vector<int64_t>> constant_ints(int i, std::string_view what) const;
+  absl::StatusOr<std::vector<double>> constant_floats(int i, std::string_view what) const;
+  int output_count() const;
+  bool has_output(int i) const;  // named, so that something may read it
+
+  // Attributes; the default where absent, INVALID_ARGUMENT where of another type.
+  bool has_attribute(std::string_view name) const;
+  absl::StatusOr<int64_t> int_attribute(std::string_view name, int64_t otherwise) const;
+  absl::StatusOr<double> float_attribute(std::string_view name, double otherwise) const;
+  absl::StatusOr<std::string> string_attribute(std::string_view name, std::string_view otherwise) const;
+  absl::StatusOr<std::vector<int64_t>> ints_attribute(std::string_view name,
+                                                      std::vector<int64_t> otherwise) const;
+  absl::StatusOr<std::vector<double>> floats_attribute(std::string_view name) const;
+  const ::onnx::AttributeProto* find_attribute(std::string_view name) const;
+
+  // A possibly negative axis as one of [0, rank); INVALID_ARGUMENT otherwise.
+  absl::StatusOr<int64_t> axis(int64_t axis, int rank) const;
+  absl::StatusOr<std::vector<int64_t>> axes(std::vector<int64_t> axes, int rank) const;
+
+  // Appends a graph node named like this one, folded at once if it is shape arithmetic on constants.
+  absl::StatusOr<NodeId> emit(graph::Op op, std::vector<NodeId> inputs);
+  // A constant of that element type and shape.
+  NodeId ints(const std::vector<int64_t>& values);
+  NodeId scalar(double value, tensor::Element element);
+  const graph::TensorType& type(NodeId id) const { return state_.graph.type(id); }
+  int rank(NodeId id) const { return type(id).rank(); }
+
+  // Says that output i is that node; rules with one output return it instead.
+  void set_output(int i, NodeId id);
+
+  absl::Status invalid(std::string_view message) const;
+  absl::Status unsupported(std::string_view message) const;
+
+ private:
+  const ::onnx::NodeProto& node_;
+  ImportState& state_;
+};
+
+// What one operator type means: appends nodes and returns the first output's.
+using Rule = absl::StatusOr<NodeId> (*)(NodeReader&);
+struct NamedRule {
+  const char* op_type;
+  Rule rule;
+};
+std::span<const NamedRule> network_rules();     // rules_network.cpp: convolution, pooling, normalisation, …
+std::span<const NamedRule> arithmetic_rules();  // rules_arithmetic.cpp: element-wise and reductions
+std::span<const NamedRule> shape_rules();       // rules_shape.cpp: what moves elements
+std::span<const NamedRule> constant_rules();    // rules_constant.cpp: constants and questions about shapes
+
+// The product of extents, constants gathered into one factor.
+tensor::Expr product(std::span<const tensor::Expr> extents);
+
+}  // namespace tf::onnx

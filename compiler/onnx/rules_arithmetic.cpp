@@ -1,0 +1,266 @@
+// Element-wise operators and reductions.
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/onnx/node_reader.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::onnx {
+namespace {
+
+using namespace graph;  // NOLINT(google-build-using-namespace): these files speak of little else.
+
+using Ints = std::vector<int64_t>;
+using Result = absl::StatusOr<NodeId>;
+
+template <UnaryKind kKind>
+Result unary(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  return node.emit(Unary{kKind}, {x});
+}
+
+template <BinaryKind kKind>
+Result binary(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  return node.emit(Binary{kKind}, {a, b});
+}
+
+// a > b is b < a.
+template <BinaryKind kKind>
+Result swapped(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  return node.emit(Binary{kKind}, {b, a});
+}
+
+// Any number of operands, folded from the left.
+template <BinaryKind kKind>
+Result variadic(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::vector<NodeId> inputs, node.inputs());
+  if (inputs.empty()) return node.invalid("it has no operand");
+  NodeId sum = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    TF_ASSIGN_OR_RETURN(sum, node.emit(Binary{kKind}, {sum, inputs[i]}));
+  }
+  return inputs.size() > 1 ? Result(sum) : node.emit(Unary{UnaryKind::kIdentity}, {sum});
+}
+
+Result mean(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId sum, variadic<BinaryKind::kAdd>(node));
+  return node.emit(Binary{BinaryKind::kDiv}, {sum, node.scalar(node.input_count(), node.type(sum).element)});
+}
+
+Result pow(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId base, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId exponent, node.input(1));
+  if (node.type(exponent).element != node.type(base).element) {
+    TF_ASSIGN_OR_RETURN(exponent, node.emit(Cast{node.type(base).element}, {exponent}));
+  }
+  return node.emit(Binary{BinaryKind::kPow}, {base, exponent});
+}
+
+Result clip(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  Clip op{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  if (node.opset() < 11) {
+    TF_ASSIGN_OR_RETURN(op.low, node.float_attribute("min", op.low));
+    TF_ASSIGN_OR_RETURN(op.high, node.float_attribute("max", op.high));
+  }
+  for (int i = 1; node.opset() >= 11 && i <= 2; ++i) {
+    if (!node.has(i)) continue;
+    TF_ASSIGN_OR_RETURN(const std::vector<double> bound, node.constant_floats(i, "bound"));
+    if (bound.size() != 1) return node.invalid("a bound is not one number");
+    (i == 1 ? op.low : op.high) = bound[0];
+  }
+  return node.emit(op, {x});
+}
+
+Result leaky_relu(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const double alpha, node.float_attribute("alpha", 0.01));
+  return node.emit(LeakyRelu{alpha}, {x});
+}
+
+// max(x, 0) + slope * min(x, 0)
+Result prelu(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId slope, node.input(1));
+  const NodeId zero = node.scalar(0, node.type(x).element);
+  TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMin}, {x, zero}));
+  TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kMul}, {below, slope}));
+  return node.emit(Binary{BinaryKind::kAdd}, {above, below});
+}
+
+// min(max(alpha * x + beta, 0), 1)
+Result hard_sigmoid_of(NodeReader& node, NodeId x, double alpha, double beta) {
+  const tensor::Element element = node.type(x).element;
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Binary{BinaryKind::kMul}, {x, node.scalar(alpha, element)}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, node.scalar(beta, element)}));
+  return node.emit(Clip{0, 1}, {y});
+}
+Result hard_sigmoid(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const double alpha, node.float_attribute("alpha", 0.2));
+  TF_ASSIGN_OR_RETURN(const double beta, node.float_attribute("beta", 0.5));
+  return hard_sigmoid_of(node, x, alpha, beta);
+}
+Result hard_swish(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId gate, hard_sigmoid_of(node, x, 1.0 / 6, 0.5));
+  return node.emit(Binary{BinaryKind::kMul}, {x, gate});
+}
+
+// x above zero, else alpha * (exp(x) - 1); exp sees min(x, 0) so that it never overflows.
+Result elu(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const double alpha, node.float_attribute("alpha", 1.0));
+  const tensor::Element element = node.type(x).element;
+  TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMin}, {x, node.scalar(0, element)}));
+  TF_ASSIGN_OR_RETURN(below, node.emit(Unary{UnaryKind::kExp}, {below}));
+  TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kSub}, {below, node.scalar(1, element)}));
+  TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kMul}, {below, node.scalar(alpha, element)}));
+  return node.emit(Binary{BinaryKind::kAdd}, {above, below});
+}
+
+// log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
+Result softplus(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  const tensor::Element element = node.type(x).element;
+  TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Unary{UnaryKind::kAbs}, {x}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kNeg}, {y}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kExp}, {y}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, node.scalar(1, element)}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kLog}, {y}));
+  return node.emit(Binary{BinaryKind::kAdd}, {above, y});
+}
+
+Result softsign(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Unary{UnaryKind::kAbs}, {x}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, node.scalar(1, node.type(x).element)}));
+  return node.emit(Binary{BinaryKind::kDiv}, {x, y});
+}
+
+// x / 2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) * (x + 0.044715 x³)) in erf's place.
+Result gelu(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const std::string approximate, node.string_attribute("approximate", "none"));
+  const tensor::Element element = node.type(x).element;
+  const auto times = [&](NodeId a, double factor) {
+    return node.emit(Binary{BinaryKind::kMul}, {a, node.scalar(factor, element)});
+  };
+  NodeId gate{};
+  if (approximate == "none") {
+    TF_ASSIGN_OR_RETURN(gate, times(x, 0.70710678118654752));
+    TF_ASSIGN_OR_RETURN(gate, node.emit(Unary{UnaryKind::kErf}, {gate}));
+  } else if (approximate == "tanh") {
+    TF_ASSIGN_OR_RETURN(NodeId cube, node.emit(Binary{BinaryKind::kMul}, {x, x}));
+    TF_ASSIGN_OR_RETURN(cube, node.emit(Binary{BinaryKind::kMul}, {cube, x}));
+    TF_ASSIGN_OR_RETURN(cube, times(cube, 0.044715));
+    TF_ASSIGN_OR_RETURN(gate, node.emit(Binary{BinaryKind::kAdd}, {x, cube}));
+    TF_ASSIGN_OR_RETURN(gate, times(gate, 0.79788456080286536));
+    TF_ASSIGN_OR_RETURN(gate, node.emit(Unary{UnaryKind::kTanh}, {gate}));
+  } else {
+    return node.invalid(absl::StrCat("attribute 'approximate' is '", approximate, "'"));
+  }
+  TF_ASSIGN_OR_RETURN(gate, node.emit(Binary{BinaryKind::kAdd}, {gate, node.scalar(1, element)}));
+  TF_ASSIGN_OR_RETURN(NodeId half, times(x, 0.5));
+  return node.emit(Binary{BinaryKind::kMul}, {half, gate});
+}
+
+Result where(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
+  return node.emit(Where{}, std::move(inputs));
+}
+
+Result cast(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const int64_t to, node.int_attribute("to", 0));
+  absl::StatusOr<tensor::Element> element = element_from_onnx(static_cast<int32_t>(to));
+  if (!element.ok()) return node.unsupported(absl::StrCat("attribute 'to': ", element.status().message()));
+  return node.emit(Cast{*element}, {x});
+}
+
+template <ReduceKind kKind>
+Result reduce(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const int64_t keep, node.int_attribute("keepdims", 1));
+  TF_ASSIGN_OR_RETURN(const int64_t nothing, node.int_attribute("noop_with_empty_axes", 0));
+  // The axes were an attribute first; ReduceSum made them an operand in set 13, the others in 18.
+  TF_ASSIGN_OR_RETURN(Ints axes, node.ints_attribute("axes", {}));
+  if (node.has(1)) {
+    TF_ASSIGN_OR_RETURN(axes, node.constant_ints(1, "axes"));
+  }
+  if (axes.empty() && nothing != 0) return node.emit(Unary{UnaryKind::kIdentity}, {x});
+  if (axes.empty()) {
+    axes.resize(node.rank(x));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  TF_ASSIGN_OR_RETURN(axes, node.axes(std::move(axes), node.rank(x)));
+  return node.emit(Reduce{kKind, std::move(axes), keep != 0}, {x});
+}
+
+constexpr std::array kRules = {NamedRule{"Abs", unary<UnaryKind::kAbs>},
+                               NamedRule{"Add", binary<BinaryKind::kAdd>},
+                               NamedRule{"And", binary<BinaryKind::kAnd>},
+                               NamedRule{"Cast", cast},
+                               NamedRule{"Ceil", unary<UnaryKind::kCeil>},
+                               NamedRule{"Clip", clip},
+                               NamedRule{"Cos", unary<UnaryKind::kCos>},
+                               NamedRule{"Div", binary<BinaryKind::kDiv>},
+                               NamedRule{"Elu", elu},
+                               NamedRule{"Equal", binary<BinaryKind::kEqual>},
+                               NamedRule{"Erf", unary<UnaryKind::kErf>},
+                               NamedRule{"Exp", unary<UnaryKind::kExp>},
+                               NamedRule{"Floor", unary<UnaryKind::kFloor>},
+                               NamedRule{"Gelu", gelu},
+                               NamedRule{"Greater", swapped<BinaryKind::kLess>},
+                               NamedRule{"GreaterOrEqual", swapped<BinaryKind::kLessEqual>},
+                               NamedRule{"HardSigmoid", hard_sigmoid},
+                               NamedRule{"HardSwish", hard_swish},
+                               NamedRule{"Identity", unary<UnaryKind::kIdentity>},
+                               NamedRule{"LeakyRelu", leaky_relu},
+                               NamedRule{"Less", binary<BinaryKind::kLess>},
+                               NamedRule{"LessOrEqual", binary<BinaryKind::kLessEqual>},
+                               NamedRule{"Log", unary<UnaryKind::kLog>},
+                               NamedRule{"Max", variadic<BinaryKind::kMax>},
+                               NamedRule{"Mean", mean},
+                               NamedRule{"Min", variadic<BinaryKind::kMin>},
+                               NamedRule{"Mul", binary<BinaryKind::kMul>},
+                               NamedRule{"Neg", unary<UnaryKind::kNeg>},
+                               NamedRule{"Not", unary<UnaryKind::kNot>},
+                               NamedRule{"Or", binary<BinaryKind::kOr>},
+                               NamedRule{"PRelu", prelu},
+                               NamedRule{"Pow", pow},
+                               NamedRule{"Reciprocal", unary<UnaryKind::kReciprocal>},
+                               NamedRule{"ReduceMax", reduce<ReduceKind::kMax>},
+                               NamedRule{"ReduceMean", reduce<ReduceKind::kMean>},
+                               NamedRule{"ReduceMin", reduce<ReduceKind::kMin>},
+                               NamedRule{"ReduceProd", reduce<ReduceKind::kProd>},
+                               NamedRule{"ReduceSum", reduce<ReduceKind::kSum>},
+                               NamedRule{"Relu", unary<UnaryKind::kRelu>},
+                               NamedRule{"Round", unary<UnaryKind::kRound>},
+                               NamedRule{"Sigmoid", unary<UnaryKind::kSigmoid>},
+                               NamedRule{"Sin", unary<UnaryKind::kSin>},
+                               NamedRule{"Softplus", softplus},
+                               NamedRule{"Softsign", softsign},
+                               NamedRule{"Sqrt", unary<UnaryKind::kSqrt>},
+                               NamedRule{"Sub", binary<BinaryKind::kSub>},
+                               NamedRule{"Sum", variadic<BinaryKind::kAdd>},
+                               NamedRule{"Tanh", unary<UnaryKind::kTanh>},
+                               NamedRule{"Where", where}};
+
+}  // namespace
+
+std::span<const NamedRule> arithmetic_rules() {
+  return kRules;
+}
+
+}  // namespace tf::onnx

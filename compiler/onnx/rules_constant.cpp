@@ -1,0 +1,123 @@
+// Operators whose result is known when the model is built: constants, and what asks for a shape.
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/onnx/node_reader.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::onnx {
+namespace {
+
+using namespace graph;  // NOLINT(google-build-using-namespace): these files speak of little else.
+
+using Ints = std::vector<int64_t>;
+using Result = absl::StatusOr<NodeId>;
+
+Result shape(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  const Ints shape = node.graph().shape(x);
+  const int64_t rank = node.rank(x);
+  TF_ASSIGN_OR_RETURN(int64_t start, node.int_attribute("start", 0));
+  TF_ASSIGN_OR_RETURN(int64_t end, node.int_attribute("end", rank));
+  auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  start = clamped(std::max(start, -rank));
+  end = std::max(start, clamped(std::max(end, -rank)));
+  return node.ints(Ints(shape.begin() + start, shape.begin() + end));
+}
+
+Result size(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(const int64_t count, element_count(node.graph().shape(x)));
+  return node.graph().add_constant({tensor::Element::kInt64, {}}, make_blob(Ints{count}), node.name());
+}
+
+Result constant(NodeReader& node) {
+  if (const auto* value = node.find_attribute("value")) {
+    absl::StatusOr<HostTensor> data = from_proto(value->t(), node.folder());
+    if (!data.ok()) return node.invalid(std::string(data.status().message()));
+    return node.graph().add_constant(tensor_type(data->element, data->shape), data->data, node.name());
+  }
+  for (const char* name : {"value_int", "value_ints", "value_float", "value_floats"}) {
+    if (!node.has_attribute(name)) continue;
+    const std::string kind = name;
+    TensorType type{
+        kind.find("int") != std::string::npos ? tensor::Element::kInt64 : tensor::Element::kFloat32, {}};
+    std::string bytes;
+    int64_t count = 1;
+    if (kind == "value_int") {
+      TF_ASSIGN_OR_RETURN(const int64_t v, node.int_attribute(name, 0));
+      bytes = write_integers(type.element, {v});
+    } else if (kind == "value_float") {
+      TF_ASSIGN_OR_RETURN(const double v, node.float_attribute(name, 0));
+      bytes = write_floats(type.element, {v});
+    } else if (kind == "value_ints") {
+      TF_ASSIGN_OR_RETURN(const Ints v, node.ints_attribute(name, {}));
+      bytes = write_integers(type.element, v);
+      count = static_cast<int64_t>(v.size());
+    } else {
+      TF_ASSIGN_OR_RETURN(const std::vector<double> v, node.floats_attribute(name));
+      bytes = write_floats(type.element, v);
+      count = static_cast<int64_t>(v.size());
+    }
+    if (kind.back() == 's') type.extents.push_back(tensor::imm(count));
+    return node.graph().add_constant(std::move(type), std::make_shared<const Blob>(std::move(bytes)),
+                                     node.name());
+  }
+  return node.unsupported("it has none of the attributes value, value_int(s) and value_float(s)");
+}
+
+Result constant_of_shape(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const Ints shape, node.constant_ints(0, "shape"));
+  HostTensor value{"", tensor::Element::kFloat32, {1}, make_blob(std::vector<float>{0})};
+  if (const auto* given = node.find_attribute("value")) {
+    absl::StatusOr<HostTensor> data = from_proto(given->t(), node.folder());
+    if (!data.ok()) return node.invalid(std::string(data.status().message()));
+    value = *std::move(data);
+  }
+  const size_t width = tensor::element_bytes(value.element);
+  const absl::StatusOr<int64_t> count = element_count(shape);
+  // A few bytes of file must not make us ask for all memory.
+  if (!count.ok() || *count > (int64_t{1} << 31))
+    return node.invalid("its shape is negative or beyond 2^31 elements");
+  if (value.data->bytes().size() != width) return node.invalid("its value is not one element");
+  std::string bytes;
+  bytes.resize(*count * width);
+  for (size_t i = 0; i < bytes.size(); i += width) bytes.replace(i, width, value.data->bytes());
+  return node.graph().add_constant(tensor_type(value.element, shape),
+                                   std::make_shared<const Blob>(std::move(bytes)), node.name());
+}
+
+Result range(NodeReader& node) {
+  double bounds[3];
+  for (int i = 0; i < 3; ++i) {
+    TF_ASSIGN_OR_RETURN(const std::vector<double> bound, node.constant_floats(i, "bound"));
+    if (bound.size() != 1) return node.invalid("a bound is not one number");
+    bounds[i] = bound[0];
+  }
+  TF_ASSIGN_OR_RETURN(NodeId first, node.input(0));
+  const double count = std::ceil((bounds[1] - bounds[0]) / bounds[2]);
+  if (!(count >= 1 && count <= 1 << 24)) return node.unsupported("it makes no element, or more than 2^24");
+  std::vector<double> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = bounds[0] + static_cast<double>(i) * bounds[2];
+  const tensor::Element element = node.type(first).element;
+  return node.graph().add_constant({element, {tensor::imm(static_cast<int64_t>(values.size()))}},
+                                   std::make_shared<const Blob>(write_floats(element, values)), node.name());
+}
+
+constexpr std::array kRules = {NamedRule{"Constant", constant},
+                               NamedRule{"ConstantOfShape", constant_of_shape}, NamedRule{"Range", range},
+                               NamedRule{"Shape", shape}, NamedRule{"Size", size}};
+
+}  // namespace
+
+std::span<const NamedRule> constant_rules() {
+  return kRules;
+}
+
+}  // namespace tf::onnx

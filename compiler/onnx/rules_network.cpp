@@ -1,0 +1,287 @@
+// Convolution, matrix products, pooling, normalisation: ONNX's attributes turned into ours.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/onnx/node_reader.h"
+
+namespace tf::onnx {
+namespace {
+
+using namespace graph;  // NOLINT(google-build-using-namespace): these files speak of little else.
+
+using Ints = std::vector<int64_t>;
+using Result = absl::StatusOr<NodeId>;
+
+// The sliding window's attributes, which convolution and pooling share.
+struct Window {
+  Ints kernel, strides, dilations, pads_begin, pads_end;
+};
+
+// Whole numbers from a file are bounded before anything is computed from them.
+absl::Status check_size(const NodeReader& node, const Ints& list, const char* what, size_t spatial,
+                        int64_t least) {
+  if (list.size() != spatial)
+    return node.invalid(absl::StrCat("attribute '", what, "' has ", list.size(), " entries, not ", spatial));
+  for (int64_t entry : list) {
+    if (entry < least || entry > INT32_MAX)
+      return node.invalid(absl::StrCat("attribute '", what, "' has an entry ", entry));
+  }
+  return absl::OkStatus();
+}
+
+// Padding that keeps ceil(extent / stride) results; the odd one goes to the end (upper) or the beginning
+// (lower).
+void pad_same(const Ints& shape, bool upper, Window& window) {
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t extent = shape[i + 2], stride = window.strides[i];
+    const int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
+    const int64_t total =
+        std::max<int64_t>(0, ((extent + stride - 1) / stride - 1) * stride + reach - extent);
+    window.pads_begin[i] = upper ? total / 2 : total - total / 2;
+    window.pads_end[i] = total - window.pads_begin[i];
+  }
+}
+
+// `kernel`: what the weights say (Conv), or empty where only the attribute does (pools).
+absl::StatusOr<Window> read_window(NodeReader& node, NodeId x, const Ints& kernel) {
+  const int rank = node.rank(x);
+  if (rank < 3 || rank > 5)
+    return node.invalid(absl::StrCat("wants an input of rank 3 to 5, got ", to_string(node.type(x))));
+  const size_t spatial = rank - 2;
+  Window window;
+  TF_ASSIGN_OR_RETURN(window.kernel, node.ints_attribute("kernel_shape", kernel));
+  if (!kernel.empty() && window.kernel != kernel)
+    return node.invalid("kernel_shape is not that of the weights");
+  TF_ASSIGN_OR_RETURN(window.strides, node.ints_attribute("strides", Ints(spatial, 1)));
+  TF_ASSIGN_OR_RETURN(window.dilations, node.ints_attribute("dilations", Ints(spatial, 1)));
+  TF_ASSIGN_OR_RETURN(const Ints pads, node.ints_attribute("pads", Ints(2 * spatial, 0)));
+  TF_RETURN_IF_ERROR(check_size(node, window.kernel, "kernel_shape", spatial, 1));
+  TF_RETURN_IF_ERROR(check_size(node, window.strides, "strides", spatial, 1));
+  TF_RETURN_IF_ERROR(check_size(node, window.dilations, "dilations", spatial, 1));
+  TF_RETURN_IF_ERROR(check_size(node, pads, "pads", 2 * spatial, 0));
+  window.pads_begin.assign(pads.begin(), pads.begin() + spatial);
+  window.pads_end.assign(pads.begin() + spatial, pads.end());
+  TF_ASSIGN_OR_RETURN(const std::string auto_pad, node.string_attribute("auto_pad", "NOTSET"));
+  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    pad_same(node.graph().shape(x), auto_pad == "SAME_UPPER", window);
+  } else if (auto_pad == "VALID") {
+    window.pads_begin.assign(spatial, 0);
+    window.pads_end.assign(spatial, 0);
+  } else if (auto_pad != "NOTSET") {
+    return node.invalid(absl::StrCat("attribute 'auto_pad' is '", auto_pad, "'"));
+  }
+  return window;
+}
+
+Result conv(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
+  if (inputs.size() < 2) return node.invalid("wants an input and weights");
+  const Ints weights = node.graph().shape(inputs[1]);
+  if (weights.size() < 3) return node.invalid(absl::StrCat("weights ", to_string(node.type(inputs[1]))));
+  TF_ASSIGN_OR_RETURN(Window window, read_window(node, inputs[0], Ints(weights.begin() + 2, weights.end())));
+  Conv op{window.strides, window.dilations, window.pads_begin, window.pads_end, 1};
+  TF_ASSIGN_OR_RETURN(op.groups, node.int_attribute("group", 1));
+  return node.emit(std::move(op), std::move(inputs));
+}
+
+// With ceil_mode a last, partial window is added by more padding at the end, unless it would start there.
+void round_up(const Ints& shape, Window& window) {
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
+    const int64_t room = shape[i + 2] + window.pads_begin[i] + window.pads_end[i] - reach;
+    const int64_t rest = room < 0 ? 0 : room % window.strides[i];
+    if (rest == 0) continue;
+    const int64_t last_start = room - rest + window.strides[i];
+    if (last_start < shape[i + 2] + window.pads_begin[i]) window.pads_end[i] += window.strides[i] - rest;
+  }
+}
+
+Result pool(NodeReader& node, PoolKind kind) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (node.has_output(1)) return node.unsupported("its second output (indices) is not supported");
+  TF_ASSIGN_OR_RETURN(Window window, read_window(node, x, {}));
+  TF_ASSIGN_OR_RETURN(const int64_t ceil_mode, node.int_attribute("ceil_mode", 0));
+  TF_ASSIGN_OR_RETURN(const int64_t include, node.int_attribute("count_include_pad", 0));
+  if (ceil_mode != 0) {
+    const Ints before = window.pads_end;
+    round_up(node.graph().shape(x), window);
+    if (include != 0 && window.pads_end != before)
+      return node.unsupported("ceil_mode together with count_include_pad is not supported");
+  }
+  return node.emit(Pool{kind, window.kernel, window.strides, window.dilations, window.pads_begin,
+                        window.pads_end, include != 0},
+                   {x});
+}
+Result max_pool(NodeReader& node) {
+  return pool(node, PoolKind::kMax);
+}
+Result average_pool(NodeReader& node) {
+  return pool(node, PoolKind::kAverage);
+}
+
+Result global_pool(NodeReader& node, ReduceKind kind) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (node.rank(x) < 3) return node.invalid("wants an input with spatial axes");
+  Ints axes(node.rank(x) - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  return node.emit(Reduce{kind, std::move(axes), true}, {x});
+}
+Result global_average_pool(NodeReader& node) {
+  return global_pool(node, ReduceKind::kMean);
+}
+Result global_max_pool(NodeReader& node) {
+  return global_pool(node, ReduceKind::kMax);
+}
+
+Result scaled(NodeReader& node, NodeId x, double factor) {
+  if (factor == 1.0) return x;
+  return node.emit(Binary{BinaryKind::kMul}, {x, node.scalar(factor, node.type(x).element)});
+}
+
+Result gemm(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  TF_ASSIGN_OR_RETURN(const double alpha, node.float_attribute("alpha", 1.0));
+  TF_ASSIGN_OR_RETURN(const double beta, node.float_attribute("beta", 1.0));
+  TF_ASSIGN_OR_RETURN(const int64_t transpose_a, node.int_attribute("transA", 0));
+  TF_ASSIGN_OR_RETURN(const int64_t transpose_b, node.int_attribute("transB", 0));
+  if (node.rank(a) != 2 || node.rank(b) != 2) return node.invalid("wants two matrices");
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(MatMul{transpose_a != 0, transpose_b != 0}, {a, b}));
+  TF_ASSIGN_OR_RETURN(y, scaled(node, y, alpha));
+  if (!node.has(2)) return y;
+  TF_ASSIGN_OR_RETURN(NodeId c, node.input(2));
+  TF_ASSIGN_OR_RETURN(c, scaled(node, c, beta));
+  return node.emit(Binary{BinaryKind::kAdd}, {y, c});
+}
+
+Result matmul(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  // A vector is a matrix of one row (left) or one column (right), whose axis is dropped from the result.
+  const bool row = node.rank(a) == 1, column = node.rank(b) == 1;
+  if (row) {
+    TF_ASSIGN_OR_RETURN(a, node.emit(Reshape{{tensor::imm(1), node.type(a).extents[0]}}, {a}));
+  }
+  if (column) {
+    TF_ASSIGN_OR_RETURN(b, node.emit(Reshape{{node.type(b).extents[0], tensor::imm(1)}}, {b}));
+  }
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(MatMul{}, {a, b}));
+  if (!row && !column) return y;
+  std::vector<tensor::Expr> extents = node.type(y).extents;
+  if (row) extents.erase(extents.end() - 2);
+  if (column) extents.pop_back();
+  return node.emit(Reshape{std::move(extents)}, {y});
+}
+
+Result batch_norm(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
+  BatchNorm op;
+  TF_ASSIGN_OR_RETURN(op.epsilon, node.float_attribute("epsilon", 1e-5));
+  TF_ASSIGN_OR_RETURN(const int64_t training, node.int_attribute("training_mode", 0));
+  TF_ASSIGN_OR_RETURN(const int64_t spatial, node.int_attribute("spatial", 1));
+  if (training != 0 || spatial == 0 || node.has_output(1))
+    return node.unsupported("only the inference form, with one statistic a channel, is supported");
+  return node.emit(op, std::move(inputs));
+}
+
+Result lrn(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (!node.has_attribute("size")) return node.invalid("attribute 'size' is missing");
+  Lrn op;
+  TF_ASSIGN_OR_RETURN(op.size, node.int_attribute("size", 1));
+  TF_ASSIGN_OR_RETURN(op.alpha, node.float_attribute("alpha", 1e-4));
+  TF_ASSIGN_OR_RETURN(op.beta, node.float_attribute("beta", 0.75));
+  TF_ASSIGN_OR_RETURN(op.bias, node.float_attribute("bias", 1.0));
+  return node.emit(op, {x});
+}
+
+// Before operator set 13 softmax saw its operand as a matrix: all axes from `axis` on are one.
+Result softmax_of_matrix(NodeReader& node, NodeId x, int64_t axis, bool log) {
+  const std::vector<tensor::Expr> extents = node.type(x).extents;
+  const Ints shape = node.graph().shape(x);
+  if (std::all_of(shape.begin() + axis + 1, shape.end(), [](int64_t extent) { return extent == 1; }))
+    return node.emit(Softmax{axis, log}, {x});
+  const std::span<const tensor::Expr> all(extents);
+  TF_ASSIGN_OR_RETURN(NodeId matrix,
+                      node.emit(Reshape{{product(all.first(axis)), product(all.subspan(axis))}}, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Softmax{1, log}, {matrix}));
+  return node.emit(Reshape{extents}, {y});
+}
+
+Result softmax(NodeReader& node, bool log) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  const bool flattens = node.opset() < 13;
+  TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", flattens ? 1 : -1));
+  TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
+  return flattens ? softmax_of_matrix(node, x, axis, log) : node.emit(Softmax{axis, log}, {x});
+}
+Result plain_softmax(NodeReader& node) {
+  return softmax(node, false);
+}
+Result log_softmax(NodeReader& node) {
+  return softmax(node, true);
+}
+
+Result dropout(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (node.has(2)) {
+    TF_ASSIGN_OR_RETURN(const Ints training, node.constant_ints(2, "training mode"));
+    if (training.size() != 1 || training[0] != 0) return node.unsupported("training mode is not supported");
+  }
+  return node.emit(Unary{UnaryKind::kIdentity}, {x});
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale [+ bias], over the axes from `axis` on.
+Result layer_norm(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId scale, node.input(1));
+  TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", -1));
+  TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
+  TF_ASSIGN_OR_RETURN(const double epsilon, node.float_attribute("epsilon", 1e-5));
+  if (node.has_output(1) || node.has_output(2))
+    return node.unsupported("its statistics as outputs are not supported");
+  const Reduce mean{ReduceKind::kMean,
+                    [&] {
+                      Ints axes(node.rank(x) - axis);
+                      std::iota(axes.begin(), axes.end(), axis);
+                      return axes;
+                    }(),
+                    true};
+  TF_ASSIGN_OR_RETURN(NodeId center, node.emit(mean, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId apart, node.emit(Binary{BinaryKind::kSub}, {x, center}));
+  TF_ASSIGN_OR_RETURN(NodeId square, node.emit(Binary{BinaryKind::kMul}, {apart, apart}));
+  TF_ASSIGN_OR_RETURN(NodeId variance, node.emit(mean, {square}));
+  const NodeId small = node.scalar(epsilon, node.type(x).element);
+  TF_ASSIGN_OR_RETURN(variance, node.emit(Binary{BinaryKind::kAdd}, {variance, small}));
+  TF_ASSIGN_OR_RETURN(NodeId deviation, node.emit(Unary{UnaryKind::kSqrt}, {variance}));
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Binary{BinaryKind::kDiv}, {apart, deviation}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kMul}, {y, scale}));
+  if (!node.has(2)) return y;
+  TF_ASSIGN_OR_RETURN(NodeId bias, node.input(2));
+  return node.emit(Binary{BinaryKind::kAdd}, {y, bias});
+}
+
+constexpr std::array kRules = {NamedRule{"AveragePool", average_pool},
+                               NamedRule{"BatchNormalization", batch_norm},
+                               NamedRule{"Conv", conv},
+                               NamedRule{"Dropout", dropout},
+                               NamedRule{"Gemm", gemm},
+                               NamedRule{"GlobalAveragePool", global_average_pool},
+                               NamedRule{"GlobalMaxPool", global_max_pool},
+                               NamedRule{"LRN", lrn},
+                               NamedRule{"LayerNormalization", layer_norm},
+                               NamedRule{"LogSoftmax", log_softmax},
+                               NamedRule{"MatMul", matmul},
+                               NamedRule{"MaxPool", max_pool},
+                               NamedRule{"Softmax", plain_softmax}};
+
+}  // namespace
+
+std::span<const NamedRule> network_rules() {
+  return kRules;
+}
+
+}  // namespace tf::onnx

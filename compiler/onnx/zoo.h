@@ -1,0 +1,31 @@
+#pragma once
+// Owns: well-known networks as ONNX files with random weights. Does not know: how anything runs them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tf::onnx {
+
+struct ZooNetwork {
+  std::string name;
+  std::string description;
+};
+std::vector<ZooNetwork> zoo_networks();
+
+struct ZooOptions {
+  int64_t batch = 1;
+  std::string batch_name;  // not empty: the batch is a named dimension instead of a number
+  uint64_t seed = 1;
+};
+
+// The bytes of an ONNX model (operator set 13) whose weights are drawn so that activations keep their scale
+// from layer to layer (He et al., "Delving Deep into Rectifiers", 2015) and the softmax at the end is neither
+// flat nor saturated. The same options give the same bytes. NOT_FOUND for a name that zoo_networks() does not
+// list.
+absl::StatusOr<std::string> zoo_model(std::string_view name, const ZooOptions& options);
+
+}  // namespace tf::onnx

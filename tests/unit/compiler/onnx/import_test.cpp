@@ -1,0 +1,227 @@
+#include "compiler/onnx/import.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "compiler/graph/text.h"
+#include "compiler/onnx/zoo.h"
+#include "model_writer.h"
+
+namespace tf::onnx {
+namespace {
+
+using testing::HasSubstr;
+
+std::string error_of(const ModelWriter& model, const tensor::Binding& dims = {},
+                     const std::string& folder = "") {
+  absl::StatusOr<graph::Graph> graph = import_model_bytes(model.bytes(), folder, {dims});
+  return graph.ok() ? "imported" : std::string(graph.status().message());
+}
+
+// The type of the only output, or the error.
+std::string output_type(const ModelWriter& model, const tensor::Binding& dims = {}) {
+  absl::StatusOr<graph::Graph> graph = import_model_bytes(model.bytes(), "", {dims});
+  return graph.ok() ? graph::to_string(graph->type(graph->outputs[0].node))
+                    : std::string(graph.status().message());
+}
+
+TEST(Import, FoldsShapeArithmeticIntoAReshape) {
+  ModelWriter model;
+  model.input("x", {2, 3, 4, 5});
+  model.ints("first", {0});
+  model.ints("rest", {-1});
+  model.node("Shape", {"x"}, "shape");
+  model.node("Gather", {"shape", "first"}, "batch");
+  ModelWriter::set(model.node("Concat", {"batch", "rest"}, "target"), "axis", 0);
+  model.node("Reshape", {"x", "target"}, "y");
+  model.output("y");
+  EXPECT_EQ(output_type(model), "f32[2, 60]");
+}
+
+TEST(Import, KeepsTheNameOfADimensionThroughFlatten) {
+  ModelWriter model;
+  model.input("x", {-1, 3, 4}).mutable_shape()->mutable_dim(0)->set_dim_param("batch size");
+  ModelWriter::set(model.node("Flatten", {"x"}, "flat"), "axis", 1);
+  model.ints("target", {0, 3, -1});
+  model.node("Reshape", {"flat", "target"}, "y");
+  model.output("y");
+  EXPECT_EQ(output_type(model, {{"batch_size", 7}}), "f32[batch_size, 3, 4]");
+  EXPECT_EQ(output_type(model, {{"batch size", 7}}), "f32[batch_size, 3, 4]");
+}
+
+TEST(Import, SaysWhichDimensionHasNoValue) {
+  ModelWriter model;
+  model.input("x", {-1, 3}).mutable_shape()->mutable_dim(0)->set_dim_param("N");
+  model.node("Relu", {"x"}, "y");
+  model.output("y");
+  EXPECT_THAT(error_of(model), HasSubstr("give --dim N=N"));
+  EXPECT_THAT(error_of(model, {{"N", 2}, {"M", 3}}),
+              HasSubstr("--dim M=3: the model has no such dimension; it has: N"));
+  EXPECT_THAT(error_of(model, {{"N", 0}}), HasSubstr("outside [1, 1048576]"));
+  ModelWriter nameless;
+  nameless.input("x", {3, -1});
+  nameless.node("Relu", {"x"}, "y");
+  nameless.output("y");
+  EXPECT_THAT(error_of(nameless), HasSubstr("--dim x_dim1=N"));
+}
+
+TEST(Import, NamesTheNodeOfAnUnsupportedOperator) {
+  ModelWriter model;
+  model.input("x", {2});
+  model.node("NonMaxSuppression", {"x"}, "y");
+  model.output("y");
+  EXPECT_EQ(error_of(model), "node 'the_y' (NonMaxSuppression): this operator is not supported");
+  ModelWriter foreign;
+  foreign.input("x", {2});
+  foreign.node("Relu", {"x"}, "y").set_domain("com.example");
+  foreign.output("y");
+  EXPECT_THAT(error_of(foreign), HasSubstr("domain 'com.example'"));
+}
+
+TEST(Import, RefusesEveryTruncationWithOneLine) {
+  absl::StatusOr<std::string> whole = zoo_model("mlp", {});
+  ASSERT_TRUE(whole.ok());
+  std::vector<size_t> lengths = {0, whole->size() / 3, whole->size() / 2, whole->size() - 1,
+                                 whole->size() - 20};
+  for (size_t i = 1; i < 60; ++i) lengths.push_back(i);
+  for (size_t length : lengths) {
+    absl::StatusOr<graph::Graph> graph = import_model_bytes(whole->substr(0, length), "", {});
+    ASSERT_FALSE(graph.ok()) << length;
+    EXPECT_THAT(std::string(graph.status().message()), Not(HasSubstr("\n")));
+  }
+  EXPECT_THAT(std::string(import_model_bytes("definitely not protobuf", "", {}).status().message()),
+              HasSubstr("not a whole ONNX model"));
+  EXPECT_THAT(std::string(import_model("/nonexistent/a.onnx", {}).status().message()),
+              HasSubstr("/nonexistent/a.onnx"));
+}
+
+TEST(Import, SurvivesCorruptedBytes) {
+  ModelWriter model;
+  model.input("x", {1, 2, 6, 6});
+  model.floats("w", {2, 2, 3, 3}, std::vector<float>(36, 0.5f));
+  model.ints("target", {1, -1});
+  model.node("Conv", {"x", "w"}, "c");
+  model.node("Reshape", {"c", "target"}, "y");
+  model.output("y");
+  const std::string whole = model.bytes();
+  ASSERT_EQ(output_type(model), "f32[1, 32]");
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (int flip : {0x01, 0x80, 0xff}) {
+      std::string bytes = whole;
+      bytes[i] = static_cast<char>(bytes[i] ^ flip);
+      absl::StatusOr<graph::Graph> graph =
+          import_model_bytes(bytes, "", {});  // must return, one way or the other
+      if (!graph.ok()) {
+        EXPECT_FALSE(graph.status().message().empty());
+      }
+    }
+  }
+}
+
+TEST(Import, RefusesDataThatDoesNotFillItsShape) {
+  ModelWriter model;
+  model.floats("w", {4}, {1, 2, 3});
+  model.node("Relu", {"w"}, "y");
+  model.output("y");
+  EXPECT_THAT(error_of(model),
+              HasSubstr("initializer 'w': tensor 'w' has 12 bytes of data, its shape wants 16"));
+  ModelWriter negative;
+  negative.floats("w", {-4}, {});
+  negative.output("w");
+  EXPECT_THAT(error_of(negative), HasSubstr("negative size"));
+  ModelWriter huge;
+  huge.floats("w", {int64_t{1} << 40, int64_t{1} << 40}, {});
+  huge.output("w");
+  EXPECT_THAT(error_of(huge), HasSubstr("2^43"));
+  ModelWriter bomb;
+  bomb.ints("shape", {int64_t{1} << 20, int64_t{1} << 20});
+  bomb.node("ConstantOfShape", {"shape"}, "y");
+  bomb.output("y");
+  EXPECT_THAT(error_of(bomb), HasSubstr("beyond 2^31"));
+}
+
+TEST(Import, ReadsExternalDataOnlyInsideTheFolder) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "external_data_test";
+  std::filesystem::create_directories(folder / "model");
+  const float values[2] = {1, 2};
+  const std::string bytes(reinterpret_cast<const char*>(values), sizeof(values));
+  std::ofstream(folder / "outside.bin") << bytes;
+  std::ofstream(folder / "model" / "inside.bin") << "pad!" << bytes;
+  std::error_code ignored;
+  std::filesystem::remove(folder / "model" / "link.bin", ignored);
+  std::filesystem::create_symlink(folder / "outside.bin", folder / "model" / "link.bin");
+  auto model_with = [](const std::string& location, const std::string& offset) {
+    ModelWriter model;
+    auto& tensor = model.floats("w", {2}, {});
+    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+    for (auto [key, value] :
+         {std::pair<std::string, std::string>{"location", location}, {"offset", offset}}) {
+      auto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    model.output("w");
+    return model;
+  };
+  const std::string home = (folder / "model").string();
+  EXPECT_EQ(error_of(model_with("inside.bin", "4"), {}, home), "imported");
+  EXPECT_THAT(error_of(model_with("inside.bin", "8"), {}, home), HasSubstr("does not hold 8 bytes"));
+  EXPECT_THAT(error_of(model_with("inside.bin", "-1"), {}, home), HasSubstr("bad offset"));
+  for (const char* escape : {"../outside.bin", "/etc/passwd", "link.bin"})
+    EXPECT_THAT(error_of(model_with(escape, "0"), {}, home), HasSubstr("not inside the model's folder"))
+        << escape;
+  EXPECT_THAT(error_of(model_with("inside.bin", "4")), HasSubstr("a model in memory does not have"));
+}
+
+TEST(Import, RefusesBadAttributesByName) {
+  auto conv = [](const char* name, const std::vector<int64_t>& values) {
+    ModelWriter model;
+    model.input("x", {1, 2, 6, 6});
+    model.floats("w", {2, 2, 3, 3}, std::vector<float>(36, 0.5f));
+    ModelWriter::set(model.node("Conv", {"x", "w"}, "y"), name, values);
+    model.output("y");
+    return error_of(model);
+  };
+  EXPECT_EQ(conv("strides", {2, 2}), "imported");
+  EXPECT_THAT(conv("strides", {0, 1}), HasSubstr("node 'the_y' (Conv): attribute 'strides' has an entry 0"));
+  EXPECT_THAT(conv("pads", {-1, 0, 0, 0}), HasSubstr("attribute 'pads' has an entry -1"));
+  EXPECT_THAT(conv("dilations", {1}), HasSubstr("attribute 'dilations' has 1 entries, not 2"));
+  EXPECT_THAT(conv("dilations", {INT64_MAX, 1}), HasSubstr("has an entry"));
+  EXPECT_THAT(conv("group", {1}), HasSubstr("attribute 'group' is not a whole number"));
+  EXPECT_THAT(conv("kernel_shape", {5, 5}), HasSubstr("kernel_shape is not that of the weights"));
+}
+
+TEST(Import, ReadsSoftmaxByItsOperatorSet) {
+  for (int opset : {11, 13}) {
+    ModelWriter model(opset);
+    model.input("x", {2, 3, 4});
+    ModelWriter::set(model.node("Softmax", {"x"}, "y"), "axis", 1);
+    model.output("y");
+    absl::StatusOr<graph::Graph> graph = import_model_bytes(model.bytes(), "", {});
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    // The old form sees [2, 12], so it stands between two reshapes.
+    EXPECT_EQ(graph->nodes.size(), opset < 13 ? 4u : 2u) << graph::to_string(*graph);
+  }
+}
+
+TEST(Import, ReadsEveryZooNetworkAndNamesItsBatch) {
+  for (const ZooNetwork& network : zoo_networks()) {
+    absl::StatusOr<std::string> bytes = zoo_model(network.name, {.batch_name = "batch"});
+    ASSERT_TRUE(bytes.ok());
+    absl::StatusOr<graph::Graph> graph = import_model_bytes(*bytes, "", {{{"batch", 3}}});
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_THAT(graph::to_string(graph->type(graph->outputs[0].node)), HasSubstr("f32[batch, 10"))
+        << network.name;
+  }
+  EXPECT_THAT(std::string(zoo_model("nothing", {}).status().message()),
+              HasSubstr("it has mlp, mobilenet_v2"));
+}
+
+TEST(Zoo, SameSeedGivesTheSameBytes) {
+  EXPECT_EQ(*zoo_model("mlp", {.seed = 5}), *zoo_model("mlp", {.seed = 5}));
+  EXPECT_NE(*zoo_model("mlp", {.seed = 5}), *zoo_model("mlp", {.seed = 6}));
+}
+
+}  // namespace
+}  // namespace tf::onnx
