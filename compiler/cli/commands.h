@@ -1,0 +1,22 @@
+#pragma once
+// Owns: the list of the compiler's commands, one file each. Does not know: what they do.
+
+#include <functional>
+
+#include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tf::compiler_cli {
+
+// What the command line asks for: set by the chosen command while it is parsed, run after. Returns the exit
+// code.
+struct Invocation {
+  std::function<int()> run;
+};
+
+void add_zoo_command(CLI::App& app, Invocation& invocation);
+
+}  // namespace tf::compiler_cli

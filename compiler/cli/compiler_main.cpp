@@ -1,0 +1,21 @@
+// The `compiler` program: parses the command line and runs one command.
+#include <CLI/CLI.hpp>
+
+#include "base/exit_code.h"
+#include "compiler/cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Compiles ONNX networks into shared libraries, from tuned schedules where a database has them.",
+      "compiler");
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 4 untuned under --strict, 130 interrupted.");
+  tf::compiler_cli::Invocation invocation;
+  tf::compiler_cli::add_zoo_command(app, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tf::kExitOk : tf::kExitUsage;
+  }
+  return invocation.run();
+}

@@ -1,0 +1,65 @@
+// compiler zoo: well-known networks as ONNX files.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "compiler/cli/commands.h"
+#include "compiler/onnx/zoo.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+struct ZooArguments {
+  std::string name, output;
+  onnx::ZooOptions options;
+  bool json = false;
+};
+
+int list(bool json) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const onnx::ZooNetwork& network : onnx::zoo_networks()) {
+    all.push_back({{"name", network.name}, {"description", network.description}});
+    if (!json) std::printf("%-14s %s\n", network.name.c_str(), network.description.c_str());
+  }
+  if (json) std::printf("%s\n", all.dump(1).c_str());
+  return kExitOk;
+}
+
+int run(const ZooArguments& arguments) {
+  if (arguments.name == "list") return list(arguments.json);
+  if (arguments.output.empty())
+    return report_error("compiler zoo", absl::InvalidArgumentError("where to? give -o FILE.onnx"));
+  absl::StatusOr<std::string> model = onnx::zoo_model(arguments.name, arguments.options);
+  if (!model.ok()) return report_error("compiler zoo", absl::InvalidArgumentError(model.status().message()));
+  if (absl::Status written = write_file(arguments.output, *model); !written.ok())
+    return report_error("compiler zoo", written);
+  if (arguments.json) {
+    std::printf("%s\n", nlohmann::json{{"file", arguments.output}, {"bytes", model->size()}}.dump().c_str());
+  } else {
+    std::fprintf(stderr, "wrote %s (%.1f MB)\n", arguments.output.c_str(),
+                 static_cast<double>(model->size()) / 1e6);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_zoo_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<ZooArguments>();
+  CLI::App* command =
+      app.add_subcommand("zoo", "Write a well-known network with random weights as an ONNX file");
+  command->add_option("name", arguments->name, "The network's name, or 'list'")->required();
+  command->add_option("-o,--output", arguments->output, "The file to write");
+  command->add_option("--batch", arguments->options.batch, "Size of the batch axis")->capture_default_str();
+  command->add_option("--batch-name", arguments->options.batch_name,
+                      "Leave the batch axis open under this name; a build then says --dim NAME=N");
+  command->add_option("--seed", arguments->options.seed, "Seed of the weights")->capture_default_str();
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->footer("Example: compiler zoo squeezenet -o squeezenet.onnx");
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace tf::compiler_cli
