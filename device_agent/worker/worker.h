@@ -1,6 +1,6 @@
 #pragma once
-// Owns: running one candidate kernel at a time on this machine's CPUs, in a sandboxed process, and saying how it
-// ended: timings, a wrong answer, a crash. Does not know: the farm, leases, or how candidates are made.
+// Owns: running one candidate kernel at a time on this machine's CPUs, in a sandboxed process, and saying how
+// it ended: timings, a wrong answer, a crash. Does not know: the farm, leases, or how candidates are made.
 
 #include <cstdint>
 #include <memory>
@@ -19,14 +19,16 @@ class DeviceState;
 namespace tf::worker {
 
 struct WorkerOptions {
-  std::string program;                            // trial_worker's path; empty: beside the running executable
-  std::vector<int> cpus;                          // CPUs that candidates are pinned to; empty: not pinned
-  int64_t reference_timeout_ns = 120'000'000'000;  // the reference is unoptimised: it gets its own wall-time limit
-  uint64_t reference_cache_bytes = 512ull << 20;  // expected answers kept in memory, least recently used go first
+  std::string program;    // trial_worker's path; empty: beside the running executable
+  std::vector<int> cpus;  // CPUs that candidates are pinned to; empty: not pinned
+  int64_t reference_timeout_ns =
+      120'000'000'000;  // the reference is unoptimised: it gets its own wall-time limit
+  uint64_t reference_cache_bytes = 512ull
+                                   << 20;  // expected answers kept in memory, least recently used go first
 };
 
-// One slot: a helper process (the zygote) that forks a child for each trial. Thread-safe; trials of one Worker run one
-// after another, because two at a time would disturb each other's timings.
+// One slot: a helper process (the zygote) that forks a child for each trial. Thread-safe; trials of one
+// Worker run one after another, because two at a time would disturb each other's timings.
 class Worker {
  public:
   // Starts the helper. NOT_FOUND if the program is not there.
@@ -35,17 +37,21 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Runs one trial to its end, at most trial.limits.run_timeout_ns (and once a reference and seed, the reference's
-  // own limit). `candidate` and `reference` are serialized kernel.v1.Artifact messages; `reference` may be empty if
-  // trial.reference_digest is, and also if its answers for trial.input_seed are cached (has_reference). Whatever the
-  // candidate does is a TrialResult. A status means "not measured": INVALID_ARGUMENT (malformed trial, artifact or
-  // digest), FAILED_PRECONDITION (reference unknown or failing, other ABI), UNAVAILABLE (the helper died; it is
-  // restarted, try again), RESOURCE_EXHAUSTED (this machine's memory or descriptors).
+  // Runs one trial to its end, at most trial.limits.run_timeout_ns (and once a reference and seed, the
+  // reference's own limit). `candidate` and `reference` are serialized kernel.v1.Artifact messages;
+  // `reference` may be empty if trial.reference_digest is, and also if its answers for trial.input_seed are
+  // cached (has_reference). Whatever the candidate does is a TrialResult. A status means "not measured":
+  // INVALID_ARGUMENT (malformed trial, artifact or digest), FAILED_PRECONDITION (reference unknown or
+  // failing, other ABI), UNAVAILABLE (the helper died; it is restarted, try again), RESOURCE_EXHAUSTED (this
+  // machine's memory or descriptors).
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate, std::string_view reference);
 
   // True if the answers of this reference for this seed are cached, so that run() does without its bytes.
   bool has_reference(std::string_view reference_digest, uint64_t input_seed) const;
+
+  // Ends a running run() soon, and every later one at once, with CANCELLED. Thread-safe, not undone.
+  void cancel();
 
   // What the machine is like now.
   tunefarm::farm::v1::DeviceState device_state() const;

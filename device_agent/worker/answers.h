@@ -1,0 +1,70 @@
+#pragma once
+// Owns: what the right answer is, kept in memory, and whether a candidate gave it. Works on plain bytes that
+// a child wrote. Does not know: processes, timing.
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "device_agent/worker/sandbox/job.h"
+
+namespace tf::worker {
+
+// One tensor in row-major order.
+struct Tensor {
+  int32_t element = 0;  // TF_ELEMENT_*
+  std::vector<int64_t> extents;
+  std::string bytes;
+};
+
+struct Expected {
+  sandbox::Job job;  // of the reference: a candidate must have its ports
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> magnitudes;  // sum |a||b| of each output
+  uint64_t size_bytes() const;
+};
+
+// The outputs that a child left in `memory`, unpacked: of its checked run, or (`last`) of its last timed run.
+std::vector<Tensor> read_outputs(const sandbox::Job& job, const uint8_t* memory, bool last);
+
+// True if an element still has the pattern that floating-point outputs are poisoned with (sandbox/inputs.h).
+bool is_poisoned(const Tensor& tensor);
+
+struct Verdict {
+  bool right = true;
+  double max_error = 0;  // max |y - ref| / magnitude over elements with a magnitude
+  std::string detail;    // the first wrong element and how many there are
+};
+
+// Floating point: |y - ref| <= tolerance * magnitude, plus 1e-10 for answers that are all but zero; NaN and
+// infinities must be the reference's. Integers: equal. `names` are the outputs', for the detail.
+Verdict compare(const std::vector<Tensor>& outputs, const Expected& expected, double tolerance,
+                const std::vector<std::string>& names);
+
+// Expected answers by (reference digest, seed); the least recently used go when there are too many bytes. Not
+// thread-safe.
+class AnswerCache {
+ public:
+  explicit AnswerCache(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  // Null if it is not there.
+  std::shared_ptr<const Expected> find(std::string_view digest, uint64_t seed);
+  bool contains(std::string_view digest, uint64_t seed) const;
+  // Always keeps the newest, even if it alone is above the limit.
+  void insert(std::string_view digest, uint64_t seed, std::shared_ptr<const Expected> expected);
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_ptr<const Expected> expected;
+  };
+  uint64_t limit_bytes_;
+  uint64_t used_bytes_ = 0;
+  std::list<Entry> entries_;  // most recently used first
+  std::unordered_map<std::string, std::list<Entry>::iterator> index_;
+};
+
+}  // namespace tf::worker

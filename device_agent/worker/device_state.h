@@ -1,0 +1,34 @@
+#pragma once
+// Owns: reading from the OS what this machine is (model, features, caches) and what it is like now (clock,
+// temperature, governor, load). Does not know: trials.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tunefarm::farm::v1 {
+class DeviceState;
+}
+
+namespace tf::worker {
+
+// Thread-safe. What does not change is read once.
+class DeviceProbe {
+ public:
+  // `cpus` are those that candidates run on; empty: all.
+  explicit DeviceProbe(std::vector<int> cpus);
+  ~DeviceProbe();
+
+  // What the OS does not tell stays 0 or empty.
+  tunefarm::farm::v1::DeviceState read() const;
+
+  // Size of one core's L2 cache; 1 MiB where the OS does not tell.
+  uint64_t l2_bytes() const { return l2_bytes_; }
+
+ private:
+  std::vector<int> cpus_;
+  uint64_t l2_bytes_ = 0;
+  std::unique_ptr<const tunefarm::farm::v1::DeviceState> fixed_;
+};
+
+}  // namespace tf::worker

@@ -1,0 +1,158 @@
+#include <dirent.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "device_agent/worker/device_state.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::worker {
+namespace {
+
+using tunefarm::farm::v1::DeviceState;
+
+// First line of a file of /proc or /sys; empty if it is not there.
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  line.erase(std::remove(line.begin(), line.end(), '\0'),
+             line.end());  // the device tree ends its texts with one
+  return std::string(absl::StripAsciiWhitespace(line));
+}
+
+double number(const std::string& text) {
+  double value = 0;
+  return absl::SimpleAtod(text, &value) ? value : 0;
+}
+
+std::string cpu_folder(int cpu) {
+  return absl::StrCat("/sys/devices/system/cpu/cpu", cpu);
+}
+
+// The first processor's entry of /proc/cpuinfo, which is all of it on the machines that have identical cores.
+std::map<std::string, std::string> first_processor() {
+  std::map<std::string, std::string> fields;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !(line.empty() && !fields.empty());) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    fields.emplace(absl::StripAsciiWhitespace(line.substr(0, colon)),
+                   absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  }
+  return fields;
+}
+
+std::string board_or_cpu(const std::map<std::string, std::string>& processor) {
+  for (const char* key : {"model name", "Model", "Hardware", "uarch", "cpu model"}) {
+    if (auto found = processor.find(key); found != processor.end()) return found->second;
+  }
+  if (std::string board = first_line("/proc/device-tree/model"); !board.empty()) return board;
+  utsname name;
+  return uname(&name) == 0 ? name.machine : "";
+}
+
+uint64_t memory_gib() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+  return ((static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes)) + (512u << 20)) >> 30;
+}
+
+std::string cache_sizes(int cpu) {
+  std::string sizes;
+  for (int i = 0; i < 6; ++i) {
+    const std::string folder = absl::StrCat(cpu_folder(cpu), "/cache/index", i);
+    const std::string size = first_line(folder + "/size");
+    if (!size.empty())
+      absl::StrAppend(&sizes, "L", first_line(folder + "/level"), first_line(folder + "/type"), "=", size,
+                      ";");
+  }
+  return sizes;
+}
+
+uint64_t read_l2_bytes(int cpu) {
+  for (int i = 0; i < 6; ++i) {
+    const std::string folder = absl::StrCat(cpu_folder(cpu), "/cache/index", i);
+    if (first_line(folder + "/level") != "2") continue;
+    const std::string size = first_line(folder + "/size");  // "1024K"
+    const uint64_t kib = std::strtoull(size.c_str(), nullptr, 10);
+    if (kib > 0) return kib << (size.find('M') != std::string::npos ? 20 : 10);
+  }
+  return 1 << 20;
+}
+
+double clock_mhz(int cpu) {
+  const double khz = number(first_line(cpu_folder(cpu) + "/cpufreq/scaling_cur_freq"));
+  if (khz > 0) return khz / 1000;
+  const auto processor = first_processor();
+  const auto found = processor.find("cpu MHz");
+  return found == processor.end() ? 0 : number(found->second);
+}
+
+// The hottest zone: which one is the CPU's differs from board to board.
+double temperature_c() {
+  double hottest = 0;
+  for (int zone = 0; zone < 16; ++zone) {
+    const std::string text = first_line(absl::StrCat("/sys/class/thermal/thermal_zone", zone, "/temp"));
+    if (text.empty()) break;
+    hottest = std::max(hottest, number(text) / 1000);
+  }
+  return hottest;
+}
+
+// Running below the clock that the governor asks for, or told so by the Raspberry Pi's firmware.
+bool is_throttled(int cpu) {
+  const std::string firmware = first_line("/sys/devices/platform/soc/soc:firmware/get_throttled");
+  if (!firmware.empty() && (std::strtoul(firmware.c_str(), nullptr, 16) & 0xf) != 0) return true;
+  const double limit_khz = number(first_line(cpu_folder(cpu) + "/cpufreq/scaling_max_freq"));
+  const double hardware_khz = number(first_line(cpu_folder(cpu) + "/cpufreq/cpuinfo_max_freq"));
+  return limit_khz > 0 && hardware_khz > 0 && limit_khz < 0.95 * hardware_khz;
+}
+
+double load_1min() {
+  double loads[1];
+  return getloadavg(loads, 1) == 1 ? loads[0] : 0;
+}
+
+}  // namespace
+
+DeviceProbe::DeviceProbe(std::vector<int> cpus) : cpus_(std::move(cpus)) {
+  const int cpu = cpus_.empty() ? 0 : cpus_.front();
+  l2_bytes_ = read_l2_bytes(cpu);
+  const auto processor = first_processor();
+  auto field = [&](const char* key) {
+    const auto found = processor.find(key);
+    return found == processor.end() ? std::string() : found->second;
+  };
+  auto fixed = std::make_unique<DeviceState>();
+  fixed->set_model(board_or_cpu(processor));
+  fixed->set_fingerprint(
+      sha256(absl::StrCat(fixed->model(), "\n", field("flags"), field("Features"), field("isa"), "\n",
+                          sysconf(_SC_NPROCESSORS_CONF), "\n", cache_sizes(cpu), "\n", memory_gib()))
+          .hex());
+  fixed_ = std::move(fixed);
+}
+
+DeviceProbe::~DeviceProbe() = default;
+
+DeviceState DeviceProbe::read() const {
+  const int cpu = cpus_.empty() ? 0 : cpus_.front();
+  DeviceState state = *fixed_;
+  state.set_clock_mhz(clock_mhz(cpu));
+  state.set_temperature_c(temperature_c());
+  state.set_throttled(is_throttled(cpu));
+  state.set_governor(first_line(cpu_folder(cpu) + "/cpufreq/scaling_governor"));
+  state.set_load_1min(load_1min());
+  return state;
+}
+
+}  // namespace tf::worker

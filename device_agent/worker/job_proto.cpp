@@ -1,0 +1,281 @@
+#include "device_agent/worker/job_proto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::worker {
+namespace {
+
+namespace kernel = tunefarm::kernel::v1;
+namespace farm = tunefarm::farm::v1;
+using sandbox::Job;
+using sandbox::PortJob;
+using sandbox::Role;
+
+constexpr uint64_t kMaxPortBytes = uint64_t{1} << 36;
+constexpr double kDefaultTolerance = 1e-5;
+
+int32_t element_bytes(kernel::ElementType element) {
+  switch (element) {
+    case kernel::ELEMENT_TYPE_BOOL:
+    case kernel::ELEMENT_TYPE_INT8:
+    case kernel::ELEMENT_TYPE_UINT8:
+      return 1;
+    case kernel::ELEMENT_TYPE_FLOAT16:
+    case kernel::ELEMENT_TYPE_BFLOAT16:
+      return 2;
+    case kernel::ELEMENT_TYPE_INT32:
+    case kernel::ELEMENT_TYPE_FLOAT32:
+      return 4;
+    case kernel::ELEMENT_TYPE_INT64:
+    case kernel::ELEMENT_TYPE_FLOAT64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+bool is_real(kernel::ElementType element) {
+  return element == kernel::ELEMENT_TYPE_FLOAT16 || element == kernel::ELEMENT_TYPE_BFLOAT16 ||
+         element == kernel::ELEMENT_TYPE_FLOAT32 || element == kernel::ELEMENT_TYPE_FLOAT64;
+}
+
+absl::Status bad_port(const kernel::Port& port, std::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("port '", port.name(), "' ", absl::string_view(why.data(), why.size())));
+}
+
+absl::Status set_domain(const kernel::Port& port, PortJob* job) {
+  if (port.has_domain()) {
+    job->low = port.domain().low();
+    job->high = port.domain().high();
+  } else if (is_real(port.element())) {
+    job->low = -1;
+    job->high = 1;
+  } else if (port.element() == kernel::ELEMENT_TYPE_BOOL) {
+    job->high = 1;
+  } else {
+    job->low = port.element() == kernel::ELEMENT_TYPE_UINT8 ? 0 : -16;
+    job->high = 15;
+  }
+  if (!std::isfinite(job->low) || !std::isfinite(job->high) || job->low > job->high) {
+    return bad_port(
+        port, absl::StrCat("has the domain ", job->low, " to ", job->high, ", which is empty or not finite"));
+  }
+  if (!is_real(port.element()) && (std::abs(job->low) > 0x1p31 || std::abs(job->high) > 0x1p31)) {
+    return bad_port(port, "has an integer domain beyond 32 bits");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status set_shape(const kernel::Port& port, PortJob* job) {
+  if (port.extents_size() > TF_LAYOUT_MAX_RANK) {
+    return bad_port(port, absl::StrCat("has ", port.extents_size(), " axes, at most 8 are supported"));
+  }
+  job->rank = port.extents_size();
+  std::copy(port.extents().begin(), port.extents().end(), job->extents);
+  if (std::any_of(job->extents, job->extents + job->rank, [](int64_t e) { return e < 1; })) {
+    return bad_port(port, "has an extent below 1");
+  }
+  if (tf_layout_parse(port.layout().c_str(), job->rank, &job->layout) != 0) {
+    return bad_port(port,
+                    absl::StrCat("has the layout '", port.layout(), "', which is none of rank ", job->rank));
+  }
+  tf_layout row_major;
+  tf_layout_parse("", job->rank, &row_major);
+  job->row_major = job->layout.axis_count == row_major.axis_count;
+  for (int32_t i = 0; job->row_major && i < job->rank; ++i) {
+    job->row_major = job->layout.axes[i].axis == i && job->layout.axes[i].block == 0;
+  }
+  const int64_t logical = tf_layout_elements(&row_major, job->extents, job->rank);
+  const int64_t physical = tf_layout_elements(&job->layout, job->extents, job->rank);
+  const auto width = static_cast<uint64_t>(job->element_bytes);
+  if (logical < 0 || physical < 0 || static_cast<uint64_t>(physical) > kMaxPortBytes / width) {
+    return bad_port(port, "is larger than 64 GiB");
+  }
+  job->logical_bytes = static_cast<uint64_t>(logical) * width;
+  if (port.size_bytes() != static_cast<uint64_t>(physical) * width) {
+    return bad_port(port, absl::StrCat("states ", port.size_bytes(), " bytes, its extents and layout give ",
+                                       static_cast<uint64_t>(physical) * width));
+  }
+  job->size_bytes = port.size_bytes();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PortJob> make_port(const kernel::Port& port) {
+  PortJob job = {};
+  switch (port.role()) {
+    case kernel::PORT_ROLE_INPUT:
+      job.role = Role::kInput;
+      break;
+    case kernel::PORT_ROLE_CONSTANT:
+      job.role = Role::kConstant;
+      break;
+    case kernel::PORT_ROLE_OUTPUT:
+      job.role = Role::kOutput;
+      break;
+    default:
+      return bad_port(port, "has no role");
+  }
+  job.element = static_cast<int32_t>(port.element());
+  job.element_bytes = element_bytes(port.element());
+  if (job.element_bytes == 0) return bad_port(port, "has an unknown element type");
+  TF_RETURN_IF_ERROR(set_shape(port, &job));
+  TF_RETURN_IF_ERROR(set_domain(port, &job));
+  return job;
+}
+
+absl::Status add_ports(const kernel::Manifest& manifest, LoadedArtifact* loaded) {
+  if (manifest.ports_size() > static_cast<int>(sandbox::kMaxPorts)) {
+    return absl::InvalidArgumentError(absl::StrCat("an artifact with ", manifest.ports_size(),
+                                                   " ports; at most ", sandbox::kMaxPorts, " are supported"));
+  }
+  uint64_t offset = (sizeof(sandbox::Result) + 4095) / 4096 * 4096;
+  bool has_output = false;
+  for (const kernel::Port& port : manifest.ports()) {
+    TF_ASSIGN_OR_RETURN(PortJob job, make_port(port));
+    if (job.role == Role::kOutput) {
+      has_output = true;
+      job.result_offset = offset;
+      offset += 2 * job.size_bytes + 63;
+      offset -= offset % 64;
+    }
+    loaded->job.ports[loaded->job.port_count++] = job;
+    loaded->port_names.push_back(port.name());
+  }
+  if (!has_output) return absl::InvalidArgumentError("an artifact without an output port");
+  loaded->result_bytes = offset;
+  return absl::OkStatus();
+}
+
+absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) {
+  const kernel::Manifest& manifest = artifact.manifest();
+  Job& job = loaded->job;
+  if (artifact.blobs_size() < 1 || artifact.blobs_size() > static_cast<int>(sandbox::kMaxBlobs)) {
+    return absl::InvalidArgumentError(absl::StrCat("an artifact with ", artifact.blobs_size(),
+                                                   " blobs; 1 to ", sandbox::kMaxBlobs, " are supported"));
+  }
+  if (manifest.launches_size() < 1 || manifest.launches_size() > static_cast<int>(sandbox::kMaxLaunches)) {
+    return absl::InvalidArgumentError(absl::StrCat("an artifact with ", manifest.launches_size(),
+                                                   " launches; 1 to ", sandbox::kMaxLaunches,
+                                                   " are supported"));
+  }
+  for (const kernel::Blob& blob : artifact.blobs()) {
+    if (blob.kind() != kernel::BLOB_KIND_ELF_SHARED) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a CPU runs shared ELF objects, not ", kernel::BlobKind_Name(blob.kind())));
+    }
+    TF_ASSIGN_OR_RETURN(OwnedFd file, sealed_file("tf_kernel", blob.content()));
+    loaded->blobs.push_back(std::move(file));
+  }
+  job.blob_count = static_cast<uint32_t>(loaded->blobs.size());
+  for (const kernel::Launch& launch : manifest.launches()) {
+    if (launch.entry().empty() || launch.entry().size() >= sandbox::kMaxEntryChars ||
+        launch.blob() >= job.blob_count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a launch of '", launch.entry(), "' in blob ", launch.blob(), " of ", job.blob_count));
+    }
+    sandbox::LaunchJob& target = job.launches[job.launch_count++];
+    std::memcpy(target.entry, launch.entry().c_str(), launch.entry().size() + 1);
+    target.blob = launch.blob();
+  }
+  return absl::OkStatus();
+}
+
+bool same_tensor(const PortJob& a, const PortJob& b) {
+  return a.rank == b.rank && std::equal(a.extents, a.extents + a.rank, b.extents);
+}
+
+std::vector<const PortJob*> ports_with(const Job& job, bool outputs) {
+  std::vector<const PortJob*> found;
+  for (uint32_t p = 0; p < job.port_count; ++p) {
+    if ((job.ports[p].role == Role::kOutput) == outputs) found.push_back(&job.ports[p]);
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::string_view digest) {
+  if (const std::string actual = sha256(serialized).hex(); actual != digest) {
+    return absl::InvalidArgumentError(absl::StrCat("artifact ",
+                                                   absl::string_view(digest.data(), digest.size()),
+                                                   " arrived with other content: its digest is ", actual));
+  }
+  kernel::Artifact artifact;
+  if (!artifact.ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
+    return absl::InvalidArgumentError("the bytes are no serialized kernel.v1.Artifact");
+  }
+  const kernel::Manifest& manifest = artifact.manifest();
+  if (manifest.abi_version() != TF_ABI_VERSION) {
+    return absl::FailedPreconditionError(absl::StrCat("the artifact is for kernel ABI ",
+                                                      manifest.abi_version(), ", this worker runs ABI ",
+                                                      TF_ABI_VERSION, ": build both from one version"));
+  }
+  LoadedArtifact loaded;
+  TF_RETURN_IF_ERROR(add_ports(manifest, &loaded));
+  TF_RETURN_IF_ERROR(add_code(artifact, &loaded));
+  if (manifest.dim_values_size() > static_cast<int>(sandbox::kMaxDims)) {
+    return absl::InvalidArgumentError(absl::StrCat("an artifact with ", manifest.dim_values_size(),
+                                                   " named dimensions; at most ", sandbox::kMaxDims,
+                                                   " are supported"));
+  }
+  std::copy(manifest.dim_values().begin(), manifest.dim_values().end(), loaded.job.dims);
+  loaded.job.dim_count = static_cast<uint32_t>(manifest.dim_values_size());
+  loaded.job.abi_version = manifest.abi_version();
+  loaded.job.workspace_bytes = manifest.workspace_bytes();
+  loaded.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
+  loaded.tolerance = manifest.tolerance() > 0 ? manifest.tolerance() : kDefaultTolerance;
+  loaded.flops = manifest.flops();
+  loaded.reduced_numerics = manifest.numerics_size() > 0;
+  for (uint32_t p = 0; p < loaded.job.port_count; ++p) {
+    if (loaded.job.ports[p].element_bytes < 4) loaded.reduced_numerics = true;
+  }
+  return loaded;
+}
+
+absl::Status check_trial(const farm::Trial& trial) {
+  auto wrong = [](std::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a trial needs ", absl::string_view(what.data(), what.size())));
+  };
+  const farm::MeasureOptions& options = trial.options();
+  if (trial.threads() < 1 || trial.threads() > 1024) return wrong("1 to 1024 threads");
+  if (options.samples() < 1 || options.samples() > sandbox::kMaxSamples) return wrong("1 to 1000 samples");
+  if (options.min_sample_ns() < 0 || options.warmup_ns() < 0) return wrong("times of at least 0 ns");
+  if (options.cache_mode() != farm::CACHE_MODE_ROTATE && options.cache_mode() != farm::CACHE_MODE_WARM) {
+    return wrong("a cache mode, rotate or warm");
+  }
+  if (trial.limits().run_timeout_ns() <= 0) return wrong("a run timeout above 0");
+  if (trial.limits().memory_bytes() == 0) return wrong("a memory limit above 0");
+  return absl::OkStatus();
+}
+
+absl::Status check_same_computation(const Job& candidate, const Job& reference) {
+  const auto inputs = ports_with(candidate, false), reference_inputs = ports_with(reference, false);
+  const auto outputs = ports_with(candidate, true), reference_outputs = ports_with(reference, true);
+  bool same = inputs.size() == reference_inputs.size() && reference_outputs.size() == 2 * outputs.size();
+  for (size_t i = 0; same && i < inputs.size(); ++i) {
+    const PortJob &a = *inputs[i], &b = *reference_inputs[i];
+    same = same_tensor(a, b) && a.element == b.element && a.low == b.low && a.high == b.high;
+  }
+  for (size_t i = 0; same && i < outputs.size(); ++i) {
+    same = same_tensor(*outputs[i], *reference_outputs[i]) &&
+           same_tensor(*outputs[i], *reference_outputs[outputs.size() + i]);
+  }
+  if (same) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "candidate and reference are not the same computation: inputs, constants and outputs must agree, and "
+      "the "
+      "reference gives each output's magnitude after its outputs");
+}
+
+}  // namespace tf::worker

@@ -1,0 +1,32 @@
+#pragma once
+// Owns: what a child may do: resource limits, pinning, system calls, and a note about memory when it dies of
+// a signal. Does not know: kernels.
+
+#include "device_agent/worker/sandbox/job.h"
+
+namespace tf::worker::sandbox {
+
+// Own process group, death with the zygote, no new privileges, limits on address space, CPU time, files and
+// core, and the pinning. The address-space limit is noted in `result`. Called once, right after the fork,
+// single-threaded.
+void confine_resources(const Job& job, Result* result);
+
+// Notes the size of the address space in `result` when a fatal signal comes, then dies of that signal. The
+// parent tells running out of memory from an ordinary crash by it.
+bool note_fatal_signals(Result* result);
+
+enum class SystemCalls {
+  kLoading,  // besides: opening files to read, which the dynamic loader needs; a candidate's constructors run
+             // here
+  kComputing,  // memory, clocks, futexes, writing to open descriptors, ending
+};
+
+// From here on, in all threads, other system calls fail with EPERM: no new process or thread, file, socket,
+// or signal to others. Filters add up: a later call can only take away. False if the system has no seccomp
+// (then the limits and the process group are the sandbox).
+bool confine_system_calls(SystemCalls allowed);
+
+// Bytes of address space in use; 0 if /proc is not there.
+uint64_t address_space_bytes();
+
+}  // namespace tf::worker::sandbox

@@ -1,0 +1,298 @@
+#include "device_agent/worker/sandbox/harness.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/peak.h"
+#include "compiler/runtime/thread_pool.h"
+#include "device_agent/worker/sandbox/buffers.h"
+#include "device_agent/worker/sandbox/confine.h"
+#include "device_agent/worker/sandbox/inputs.h"
+
+namespace tf::worker::sandbox {
+namespace {
+
+constexpr int64_t kPeakBudgetNs = 25'000'000;
+
+int64_t now_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+[[noreturn]] void finish(Result* result, ChildEnd end) {
+  std::fflush(nullptr);
+  __atomic_store_n(&result->end, end, __ATOMIC_RELEASE);
+  _exit(0);
+}
+
+[[noreturn]] __attribute__((format(printf, 3, 4))) void finish(Result* result, ChildEnd end,
+                                                               const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(result->detail, sizeof result->detail, format, arguments);
+  va_end(arguments);
+  finish(result, end);
+}
+
+class Harness {
+ public:
+  Harness(const Job& job, Result* result, const int* fds)
+      : job_(job), result_(result), fds_(fds), started_ns_(now_ns()) {}
+
+  [[noreturn]] void run() {
+    make_threads();
+    make_guarded_set();
+    if (job_.kind == JobKind::kTrial) make_timed_sets();
+    confine_system_calls(SystemCalls::kLoading);
+    load();
+    if (!note_fatal_signals(result_)) finish(result_, ChildEnd::kCannotMeasure, "no signal stack");
+    result_->start_address_bytes = address_space_bytes();
+    confine_system_calls(SystemCalls::kComputing);
+    const int64_t first_run_ns = checked_run();
+    if (job_.kind == JobKind::kReference) finish(result_, ChildEnd::kDone);
+    const bool stopped_early = timed_runs(first_run_ns);
+    keep_answers_of_last_run();
+    finish(result_, stopped_early ? ChildEnd::kStoppedEarly : ChildEnd::kDone);
+  }
+
+ private:
+  void make_threads() {
+    runtime_ = tf_runtime_create(static_cast<int32_t>(job_.threads));
+    if (runtime_ == nullptr) {
+      finish(result_, ChildEnd::kCannotMeasure, "cannot start %u threads", job_.threads);
+    }
+    // A round of nothing: when it returns, every thread has made the system calls of its start, which are
+    // forbidden later.
+    runtime_->parallel_for(
+        runtime_, runtime_->threads, [](void*, int64_t, int32_t) { return 0; }, nullptr);
+  }
+
+  [[noreturn]] void out_of_memory() {
+    uint64_t bytes = job_.workspace_bytes;
+    for (uint32_t p = 0; p < job_.port_count; ++p) bytes += 2 * job_.ports[p].size_bytes;
+    finish(result_, ChildEnd::kBuffersDoNotFit, "its buffers need %llu MiB, the limit is %llu MiB",
+           static_cast<unsigned long long>(bytes >> 20),
+           static_cast<unsigned long long>(job_.memory_bytes >> 20));
+  }
+
+  // Inputs are made in logical order, so that all layouts hold the same tensor, then packed.
+  void make_input(const PortJob& port, uint32_t index, uint8_t* physical) {
+    if (port.row_major) return fill_input(port, job_.seed, index, physical);
+    uint8_t* logical = map_memory(port.logical_bytes);
+    if (logical == nullptr) out_of_memory();
+    fill_input(port, job_.seed, index, logical);
+    tf_layout_pack(&port.layout, port.extents, port.rank, port.element_bytes, logical, physical);
+    unmap_memory(logical, port.logical_bytes);
+  }
+
+  void make_guarded_set() {
+    for (uint32_t p = 0; p < job_.port_count; ++p) {
+      const PortJob& port = job_.ports[p];
+      if (!guarded_[p].allocate(port.size_bytes)) out_of_memory();
+      guarded_pointers_[p] = guarded_[p].data();
+      sizes_bytes_[p] = port.size_bytes;
+      if (port.role == Role::kOutput) {
+        poison_output(port, guarded_[p].data());
+      } else {
+        make_input(port, p, guarded_[p].data());
+      }
+    }
+    if (!workspace_.allocate(job_.workspace_bytes)) out_of_memory();
+  }
+
+  void make_timed_sets() {
+    if (!sets_.allocate(job_)) out_of_memory();
+    pointers_ = reinterpret_cast<void**>(map_memory(sizeof(void*) * sets_.count() * job_.port_count));
+    if (pointers_ == nullptr) out_of_memory();
+    for (uint32_t s = 0; s < sets_.count(); ++s) {
+      for (uint32_t p = 0; p < job_.port_count; ++p) {
+        uint8_t* data = sets_.data(s, p);
+        pointers_[s * job_.port_count + p] = data;
+        if (job_.ports[p].role == Role::kOutput) {
+          poison_output(job_.ports[p], data);
+        } else {
+          std::memcpy(data, guarded_[p].data(), job_.ports[p].size_bytes);
+        }
+      }
+    }
+  }
+
+  void load() {
+    void* blobs[kMaxBlobs] = {};
+    for (uint32_t b = 0; b < job_.blob_count; ++b) {
+      char path[32];
+      std::snprintf(path, sizeof path, "/proc/self/fd/%d", fds_[kFirstBlobFd + b]);
+      blobs[b] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+      if (blobs[b] == nullptr) finish(result_, ChildEnd::kCannotLoad, "%s", dlerror());
+    }
+    for (uint32_t l = 0; l < job_.launch_count; ++l) {
+      const LaunchJob& launch = job_.launches[l];
+      kernels_[l] = reinterpret_cast<tf_kernel>(dlsym(blobs[launch.blob], launch.entry));
+      if (kernels_[l] == nullptr) finish(result_, ChildEnd::kCannotLoad, "it has no symbol %s", launch.entry);
+    }
+  }
+
+  tf_call make_call(void* const* buffers) const {
+    return {.abi_version = job_.abi_version,
+            .buffer_count = job_.port_count,
+            .buffers = buffers,
+            .sizes_bytes = sizes_bytes_,
+            .dims = job_.dims,
+            .workspace = job_.workspace_bytes == 0 ? nullptr : workspace_.data(),
+            .runtime = runtime_};
+  }
+
+  void call_once(const tf_call& call) {
+    for (uint32_t l = 0; l < job_.launch_count; ++l) {
+      if (int32_t error = kernels_[l](&call); error != 0) {
+        result_->kernel_error = error;
+        finish(result_, ChildEnd::kKernelError, "%s returned error %d", job_.launches[l].entry, error);
+      }
+    }
+  }
+
+  void keep_answer(uint32_t port, const void* data, bool last) {
+    const uint64_t offset = job_.ports[port].result_offset + (last ? job_.ports[port].size_bytes : 0);
+    std::memcpy(reinterpret_cast<uint8_t*>(result_) + offset, data, job_.ports[port].size_bytes);
+  }
+
+  int64_t checked_run() {
+    const tf_call call = make_call(guarded_pointers_);
+    const int64_t start_ns = now_ns();
+    call_once(call);
+    const int64_t elapsed_ns = now_ns() - start_ns;
+    for (uint32_t p = 0; p < job_.port_count; ++p) {
+      if (!guarded_[p].intact()) finish(result_, ChildEnd::kWroteOutside, "it wrote outside of buffer %u", p);
+      if (job_.ports[p].role == Role::kOutput) {
+        keep_answer(p, guarded_[p].data(), false);
+      } else if (sets_.count() > 0 &&
+                 std::memcmp(guarded_[p].data(), sets_.data(0, p), job_.ports[p].size_bytes) != 0) {
+        finish(result_, ChildEnd::kWroteOutside, "it changed its input, buffer %u", p);
+      }
+    }
+    if (!workspace_.intact()) finish(result_, ChildEnd::kWroteOutside, "it wrote outside of its workspace");
+    return elapsed_ns;
+  }
+
+  // Runs on the next sets in turn and returns the time of all runs together.
+  int64_t run_batch(uint32_t iterations) {
+    const int64_t start_ns = now_ns();
+    for (uint32_t i = 0; i < iterations; ++i) {
+      call_once(make_call(pointers_ + static_cast<size_t>(next_set_) * job_.port_count));
+      last_set_ = next_set_;
+      if (++next_set_ == sets_.count()) next_set_ = 0;
+    }
+    return now_ns() - start_ns;
+  }
+
+  // Time of one run, in ns. A first run that was long has warmed things up already.
+  double warm_up(int64_t first_run_ns) {
+    if (first_run_ns >= std::max(job_.warmup_ns, job_.min_sample_ns))
+      return static_cast<double>(first_run_ns);
+    int64_t elapsed_ns = 0;
+    uint32_t runs = 0;
+    uint32_t batch = 1;
+    int64_t batch_ns = 0;
+    do {
+      batch_ns = run_batch(batch);
+      elapsed_ns += batch_ns;
+      runs = batch;
+      if (batch_ns < 100'000 && batch < (1u << 20)) batch *= 2;  // clock reads must not count
+    } while (elapsed_ns < job_.warmup_ns);
+    return std::max(1.0, static_cast<double>(batch_ns) / runs);
+  }
+
+  SampleResult take_sample(double run_ns) {
+    SampleResult sample = {};
+    do {
+      const double missing_ns = static_cast<double>(job_.min_sample_ns - sample.total_ns);
+      const auto iterations = static_cast<uint32_t>(std::clamp(missing_ns / run_ns + 0.999, 1.0, 1e8));
+      sample.total_ns += run_batch(iterations);
+      sample.iterations += iterations;
+    } while (sample.total_ns < job_.min_sample_ns);
+    return sample;
+  }
+
+  // Clearly slower: by a fifth after one sample, by a twentieth once there are two.
+  bool clearly_slower(double best_ns, uint32_t samples) const {
+    if (job_.stop_if_slower_than_ns <= 0) return false;
+    return best_ns > static_cast<double>(job_.stop_if_slower_than_ns) * (samples == 1 ? 1.2 : 1.05);
+  }
+
+  void tell_parent(char what) {
+    if (write(fds_[kStatusFd], &what, 1) != 1)
+      finish(result_, ChildEnd::kCannotMeasure, "the parent is gone");
+  }
+
+  // Samples until there are enough, it is clearly too slow, or the time limit comes near. True if stopped
+  // early.
+  bool timed_runs(int64_t first_run_ns) {
+    double run_ns = warm_up(first_run_ns);
+    double best_ns = 0;
+    bool slower = false;
+    uint32_t count = 0;
+    result_->timed = 1;
+    tell_parent(kTimingStarts);
+    while (count < job_.samples && !slower) {
+      const SampleResult sample = take_sample(run_ns);
+      result_->samples[count++] = sample;
+      result_->sample_count = count;
+      run_ns = std::max(1.0, static_cast<double>(sample.total_ns) / sample.iterations);
+      best_ns = count == 1 ? run_ns : std::min(best_ns, run_ns);
+      slower = count < job_.samples && clearly_slower(best_ns, count);
+      const int64_t left_ns = job_.timeout_ns - (now_ns() - started_ns_);
+      if (static_cast<double>(left_ns) < 1.5 * static_cast<double>(sample.total_ns)) break;
+    }
+    tell_parent(kTimingEnds);
+    return slower;
+  }
+
+  // The sets' outputs were poisoned before the warm-up: an answer there is the timed runs' own. The input
+  // check finds a kernel that computes from what it left behind.
+  void keep_answers_of_last_run() {
+    for (uint32_t p = 0; p < job_.port_count; ++p) {
+      if (job_.ports[p].role == Role::kOutput) keep_answer(p, sets_.data(last_set_, p), true);
+    }
+  }
+
+  const Job& job_;
+  Result* const result_;
+  const int* const fds_;
+  const int64_t started_ns_;
+  tf_runtime* runtime_ = nullptr;
+  tf_kernel kernels_[kMaxLaunches] = {};
+  GuardedBuffer guarded_[kMaxPorts];
+  GuardedBuffer workspace_;
+  void* guarded_pointers_[kMaxPorts] = {};
+  uint64_t sizes_bytes_[kMaxPorts] = {};
+  RotatingSets sets_;
+  void** pointers_ = nullptr;
+  uint32_t next_set_ = 0;
+  uint32_t last_set_ = 0;
+};
+
+}  // namespace
+
+void run_job(const Job& job, Result* result, const int* fds) {
+  confine_resources(job, result);
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (job.kind == JobKind::kPeak) {
+    result->peak_gflops = tf_peak_gflops(kPeakBudgetNs);
+    finish(result, ChildEnd::kDone);
+  }
+  static Harness* harness = nullptr;
+  alignas(Harness) static uint8_t storage[sizeof(Harness)];
+  harness = new (storage) Harness(job, result, fds);
+  harness->run();
+}
+
+}  // namespace tf::worker::sandbox

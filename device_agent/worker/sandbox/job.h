@@ -1,0 +1,122 @@
+#pragma once
+// Owns: what passes between a Worker, its zygote and a sandboxed child: plain structs in sealed or shared
+// memory and one datagram each way. No protobuf: the zygote stays small, so that a fork costs little. Both
+// sides are the same build, so there is no versioning; the child's half (Result) is never trusted.
+
+#include <cstdint>
+
+#include "compiler/runtime/layout.h"
+
+namespace tf::worker::sandbox {
+
+constexpr uint32_t kMaxPorts = 64;
+constexpr uint32_t kMaxDims = 32;
+constexpr uint32_t kMaxLaunches = 16;
+constexpr uint32_t kMaxBlobs = 4;
+constexpr uint32_t kMaxEntryChars = 192;
+constexpr uint32_t kMaxSamples = 1000;
+constexpr uint32_t kCpuWords = 16;  // 1024 CPUs
+
+enum class JobKind : uint32_t {
+  kTrial,      // run, warm up, time
+  kReference,  // run once
+  kPeak,       // measure the FMA rate; no candidate
+};
+
+enum class Role : uint32_t { kInput = 1, kConstant = 2, kOutput = 3 };  // as in kernel.proto
+
+struct PortJob {
+  Role role;
+  int32_t element;        // TF_ELEMENT_*
+  int32_t element_bytes;  // 1, 2, 4 or 8
+  int32_t rank;
+  int64_t extents[TF_LAYOUT_MAX_RANK];
+  tf_layout layout;
+  uint32_t row_major;  // 1: the layout is the identity
+  uint64_t size_bytes;
+  uint64_t logical_bytes;
+  double low, high;  // inputs and constants
+  uint64_t
+      result_offset;  // outputs: where the first answer goes in the result memory; the last one follows it
+};
+
+struct LaunchJob {
+  char entry[kMaxEntryChars];
+  uint32_t blob;
+};
+
+// Lies at the start of a sealed memory file.
+struct Job {
+  JobKind kind;
+  uint32_t threads;
+  uint64_t seed;
+  uint32_t samples;
+  uint32_t rotate;  // 1: buffers rotate beyond L2
+  int64_t min_sample_ns;
+  int64_t warmup_ns;
+  int64_t stop_if_slower_than_ns;  // 0: never
+  int64_t timeout_ns;
+  uint64_t memory_bytes;
+  uint64_t rotate_bytes;  // total footprint that rotation aims at
+  uint64_t workspace_bytes;
+  uint32_t abi_version;
+  uint32_t pinned;  // 1: to `cpus`
+  uint64_t cpus[kCpuWords];
+  uint32_t port_count, dim_count, launch_count, blob_count;
+  int64_t dims[kMaxDims];
+  LaunchJob launches[kMaxLaunches];
+  PortJob ports[kMaxPorts];
+};
+
+enum class ChildEnd : uint32_t {
+  kRunning = 0,  // died before it could say how it ended
+  kDone = 1,
+  kStoppedEarly = 2,
+  kBuffersDoNotFit = 3,
+  kCannotLoad = 4,
+  kKernelError = 5,    // a launch returned `kernel_error`
+  kWroteOutside = 6,   // a canary or an input changed
+  kCannotMeasure = 7,  // no thread, no signal stack: our trouble, not the candidate's
+};
+
+struct SampleResult {
+  int64_t total_ns;
+  uint32_t iterations;
+};
+
+// Lies at the start of the shared result memory; answers follow at PortJob.result_offset.
+struct Result {
+  ChildEnd end;
+  int32_t kernel_error;
+  uint32_t sample_count;
+  uint32_t timed;                // 1: the answers of the timed runs are there too
+  uint64_t limit_address_bytes;  // the address-space limit, and the size before the first run and at the
+                                 // fatal signal
+  uint64_t start_address_bytes;
+  uint64_t fault_address_bytes;
+  double peak_gflops;
+  char detail[256];
+  SampleResult samples[kMaxSamples];
+};
+
+// Descriptors that travel with a request, in this order; the blobs follow.
+enum : uint32_t { kJobFd, kResultFd, kPrintFd, kStatusFd, kFirstBlobFd, kMaxFds = kFirstBlobFd + kMaxBlobs };
+
+// Written to the status pipe around the timed samples: the parent reads its own clock when they arrive.
+constexpr char kTimingStarts = 'B', kTimingEnds = 'E';
+
+struct Request {
+  uint64_t id;
+  int64_t timeout_ns;
+};
+
+struct Reply {
+  uint64_t id;
+  int32_t wait_status;  // as from waitpid; meaningless if fork_error
+  int32_t fork_error;   // errno
+  uint32_t timed_out;
+  int64_t wall_ns;
+  int64_t max_resident_bytes;
+};
+
+}  // namespace tf::worker::sandbox

@@ -1,0 +1,190 @@
+#include "device_agent/worker/sandbox/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "device_agent/worker/sandbox/harness.h"
+#include "device_agent/worker/sandbox/job.h"
+
+namespace tf::worker::sandbox {
+namespace {
+
+int64_t now_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+struct Received {
+  Request request;
+  int fds[kMaxFds];
+  uint32_t fd_count = 0;
+};
+
+// False at the end of the stream.
+bool receive(int socket, Received* received) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)];
+  iovec data = {&received->request, sizeof received->request};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t length;
+  do length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (length < 0 && errno == EINTR);
+  if (length != static_cast<ssize_t>(sizeof received->request)) return false;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return false;
+  received->fd_count = static_cast<uint32_t>((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+  std::memcpy(received->fds, CMSG_DATA(header), received->fd_count * sizeof(int));
+  return received->fd_count >= kFirstBlobFd;
+}
+
+void close_all(const Received& received) {
+  for (uint32_t i = 0; i < received.fd_count; ++i) close(received.fds[i]);
+}
+
+void* map_whole(int fd, int protection) {
+  struct stat file;
+  if (fstat(fd, &file) != 0) return nullptr;
+  void* memory = mmap(nullptr, static_cast<size_t>(file.st_size), protection, MAP_SHARED, fd, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+[[noreturn]] void be_child(int socket, int signals, const Received& received) {
+  close(socket);
+  close(signals);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  dup2(received.fds[kPrintFd], STDOUT_FILENO);
+  dup2(received.fds[kPrintFd], STDERR_FILENO);
+  const auto* job = static_cast<const Job*>(map_whole(received.fds[kJobFd], PROT_READ));
+  auto* result = static_cast<Result*>(map_whole(received.fds[kResultFd], PROT_READ | PROT_WRITE));
+  if (job == nullptr || result == nullptr) _exit(1);
+  close(received.fds[kJobFd]);
+  close(received.fds[kResultFd]);
+  close(received.fds[kPrintFd]);
+  run_job(*job, result, received.fds);
+}
+
+// Kills every process whose parent is now the zygote. Returns false if the system does not list them.
+bool kill_adopted() {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+  std::FILE* children = std::fopen(path, "re");
+  if (children == nullptr) return false;
+  int pid;
+  while (std::fscanf(children, "%d", &pid) == 1) kill(pid, SIGKILL);
+  std::fclose(children);
+  return true;
+}
+
+// The child is dead. Its descendants are killed level by level: as a subreaper the zygote inherits the
+// orphans.
+void reap_descendants(pid_t group) {
+  kill(-group, SIGKILL);
+  for (;;) {
+    const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0) return;  // none left
+    if (pid > 0) continue;
+    if (!kill_adopted()) return;
+    poll(nullptr, 0, 1);
+  }
+}
+
+struct Watched {
+  int socket;
+  int signals;
+  pid_t pid;
+  int64_t deadline_ns;
+};
+
+enum class Woken { kChildEnded, kDeadline, kParentGone };
+
+Woken watch(const Watched& watched) {
+  for (;;) {
+    siginfo_t info = {};
+    if (waitid(P_PID, static_cast<id_t>(watched.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid != 0) {
+      return Woken::kChildEnded;
+    }
+    const int64_t left_ns = watched.deadline_ns - now_ns();
+    if (left_ns <= 0) return Woken::kDeadline;
+    // Nobody sends a second request while one runs: readable means that the other end has closed.
+    pollfd polled[] = {{watched.signals, POLLIN, 0}, {watched.socket, POLLIN, 0}};
+    const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
+    poll(polled, 2, timeout_ms);
+    if (polled[0].revents & POLLIN) {
+      signalfd_siginfo ignored;
+      if (read(watched.signals, &ignored, sizeof ignored) < 0) continue;
+    }
+    if (polled[1].revents != 0) return Woken::kParentGone;
+  }
+}
+
+// Runs one request to its end. False if the parent has gone meanwhile.
+bool run_request(int socket, int signals, const Received& received, Reply* reply) {
+  const int64_t start_ns = now_ns();
+  *reply = {};
+  reply->id = received.request.id;
+  const pid_t pid = fork();
+  if (pid == 0) be_child(socket, signals, received);
+  close_all(received);
+  if (pid < 0) {
+    reply->fork_error = errno;
+    return true;
+  }
+  setpgid(pid, pid);  // also done by the child: whoever comes first
+  const Woken woken = watch({socket, signals, pid, start_ns + received.request.timeout_ns});
+  if (woken != Woken::kChildEnded) {
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+  }
+  rusage usage = {};
+  while (wait4(pid, &reply->wait_status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  reap_descendants(pid);
+  reply->timed_out = woken == Woken::kDeadline;
+  reply->wall_ns = now_ns() - start_ns;
+  reply->max_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  return woken != Woken::kParentGone;
+}
+
+}  // namespace
+
+int serve_zygote(int socket) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child, nullptr);
+  const int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) return 1;
+  Received received;
+  while (receive(socket, &received)) {
+    Reply reply;
+    if (!run_request(socket, signals, received, &reply)) return 0;
+    if (send(socket, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 0;
+  }
+  return 0;
+}
+
+}  // namespace tf::worker::sandbox

@@ -1,0 +1,135 @@
+#include "device_agent/worker/verdict_proto.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::worker {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+using sandbox::ChildEnd;
+
+// What the parent sees between the marks around the samples may exceed what the samples add up to: by the
+// work between samples, and by how late a loaded machine wakes us. Beyond this the child's clock is not
+// believed.
+constexpr double kUnaccountedFactor = 2;
+constexpr int64_t kUnaccountedNs = 200'000'000;
+
+void set(farm::TrialResult* result, farm::Outcome outcome, std::string detail) {
+  result->set_outcome(outcome);
+  result->set_detail(std::move(detail));
+}
+
+std::string detail_of(const sandbox::Result& result) {
+  return std::string(result.detail, strnlen(result.detail, sizeof result.detail));
+}
+
+// The candidate took most of what it may have before it died: a failed allocation is what killed it.
+bool ran_out_of_memory(const ChildRun& run, const sandbox::Job& job) {
+  const sandbox::Result& result = run.result;
+  if (result.fault_address_bytes > result.start_address_bytes && result.start_address_bytes > 0 &&
+      result.limit_address_bytes > result.start_address_bytes) {
+    const uint64_t room = result.limit_address_bytes - result.start_address_bytes;
+    if (result.fault_address_bytes - result.start_address_bytes > room / 2) return true;
+  }
+  return static_cast<uint64_t>(run.reply.max_resident_bytes) > job.memory_bytes / 4 * 3;
+}
+
+std::string memory_detail(const sandbox::Job& job) {
+  return absl::StrCat("it ran out of memory; the limit is ", job.memory_bytes >> 20, " MiB");
+}
+
+void judge_signal(const ChildRun& run, const sandbox::Job& job, farm::TrialResult* result) {
+  const int signal_number = WTERMSIG(run.reply.wait_status);
+  if (signal_number == SIGXCPU) {
+    return set(result, farm::OUTCOME_TIMED_OUT, "it used up its CPU time");
+  }
+  if (ran_out_of_memory(run, job)) return set(result, farm::OUTCOME_OUT_OF_MEMORY, memory_detail(job));
+  result->set_signal(signal_number);
+  set(result, farm::OUTCOME_CRASHED,
+      absl::StrCat("killed by signal ", signal_number, " (", strsignal(signal_number), ")"));
+}
+
+}  // namespace
+
+absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::TrialResult* result) {
+  if (run.reply.timed_out) {
+    set(result, farm::OUTCOME_TIMED_OUT,
+        absl::StrCat("it did not end within ", job.timeout_ns / 1'000'000, " ms"));
+    return absl::OkStatus();
+  }
+  if (WIFSIGNALED(run.reply.wait_status)) {
+    judge_signal(run, job, result);
+    return absl::OkStatus();
+  }
+  switch (run.result.end) {
+    case ChildEnd::kDone:
+    case ChildEnd::kStoppedEarly:
+      break;
+    case ChildEnd::kBuffersDoNotFit:
+      set(result, farm::OUTCOME_OUT_OF_MEMORY, detail_of(run.result));
+      break;
+    case ChildEnd::kCannotLoad:
+      set(result, farm::OUTCOME_COMPILE_ERROR, absl::StrCat("it cannot be loaded: ", detail_of(run.result)));
+      break;
+    case ChildEnd::kKernelError:
+    case ChildEnd::kWroteOutside:
+      set(result, farm::OUTCOME_WRONG_OUTPUT, detail_of(run.result));
+      break;
+    case ChildEnd::kCannotMeasure:
+      return absl::ResourceExhaustedError(detail_of(run.result));
+    default:
+      if (ran_out_of_memory(run, job)) {
+        set(result, farm::OUTCOME_OUT_OF_MEMORY, memory_detail(job));
+      } else {
+        set(result, farm::OUTCOME_CRASHED,
+            absl::StrCat("it ended its process with status ", WEXITSTATUS(run.reply.wait_status)));
+      }
+  }
+  return absl::OkStatus();
+}
+
+void judge_samples(const ChildRun& run, farm::TrialResult* result) {
+  const uint32_t count = std::min(run.result.sample_count, sandbox::kMaxSamples);
+  int64_t total_ns = 0;
+  bool valid = count > 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const sandbox::SampleResult& sample = run.result.samples[i];
+    farm::Sample* copy = result->add_samples();
+    copy->set_total_ns(sample.total_ns);
+    copy->set_iterations(sample.iterations);
+    valid = valid && sample.total_ns > 0 && sample.iterations > 0 &&
+            !__builtin_add_overflow(total_ns, sample.total_ns, &total_ns);
+  }
+  if (!valid || run.timing_started_ns == 0 || run.timing_ended_ns == 0) {
+    return set(result, farm::OUTCOME_IMPLAUSIBLE, "its samples are missing or not times");
+  }
+  if (total_ns > run.timing_ended_ns - run.sent_ns) {
+    return set(result, farm::OUTCOME_IMPLAUSIBLE,
+               absl::StrCat("its samples add up to ", total_ns, " ns, but it ran for ",
+                            run.timing_ended_ns - run.sent_ns, " ns"));
+  }
+  const int64_t seen_ns = run.timing_ended_ns - run.timing_started_ns;
+  if (static_cast<double>(seen_ns) > kUnaccountedFactor * static_cast<double>(total_ns) + kUnaccountedNs) {
+    set(result, farm::OUTCOME_IMPLAUSIBLE,
+        absl::StrCat("its samples add up to ", total_ns, " ns, but taking them took ", seen_ns, " ns"));
+  }
+}
+
+double best_run_ns(const farm::TrialResult& result) {
+  double best = 0;
+  for (const farm::Sample& sample : result.samples()) {
+    const double run_ns = static_cast<double>(sample.total_ns()) / sample.iterations();
+    best = best == 0 ? run_ns : std::min(best, run_ns);
+  }
+  return best;
+}
+
+}  // namespace tf::worker

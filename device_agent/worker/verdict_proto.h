@@ -1,0 +1,28 @@
+#pragma once
+// Owns: from how a child ended to a TrialResult's outcome: the policy of what counts as a crash, as running
+// out of memory, as implausible. Pure: no processes, no clocks. Does not check answers (answers.h).
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "device_agent/worker/sandbox/job.h"
+#include "device_agent/worker/zygote_client.h"
+
+namespace tunefarm::farm::v1 {
+class TrialResult;
+}
+
+namespace tf::worker {
+
+// Sets outcome, signal and detail if the child did not get to its end; leaves the outcome OUTCOME_UNSPECIFIED
+// if it did, and there are answers and samples to look at. RESOURCE_EXHAUSTED if the machine could not run
+// it.
+absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
+
+// Copies the samples and compares the child's clock with ours. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
+void judge_samples(const ChildRun& run, tunefarm::farm::v1::TrialResult* result);
+
+// Time of the fastest run in ns; 0 without samples.
+double best_run_ns(const tunefarm::farm::v1::TrialResult& result);
+
+}  // namespace tf::worker

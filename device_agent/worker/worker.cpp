@@ -1,0 +1,312 @@
+#include "device_agent/worker/worker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "device_agent/worker/answers.h"
+#include "device_agent/worker/device_state.h"
+#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/verdict_proto.h"
+#include "device_agent/worker/zygote_client.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::worker {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+using sandbox::Job;
+using sandbox::JobKind;
+
+constexpr uint64_t kReferenceMemoryBytes = uint64_t{4} << 30;
+constexpr uint64_t kReferenceOutputBytes = 4096;
+constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
+// A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
+// perfect.
+constexpr double kPeakMargin = 1.15;
+// Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
+constexpr double kReducedNumericsFactor = 16;
+
+std::string program_beside_this_one() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / "trial_worker").string();
+}
+
+absl::Status check_cpus(const std::vector<int>& cpus) {
+  for (int cpu : cpus) {
+    if (cpu < 0 || cpu >= static_cast<int>(sandbox::kCpuWords * 64)) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no CPU ", cpu, ": CPUs are 0 to 1023"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+class Worker::Impl {
+ public:
+  explicit Impl(WorkerOptions options)
+      : options_(std::move(options)), probe_(options_.cpus), answers_(options_.reference_cache_bytes) {}
+
+  absl::Status start_zygote() {
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<ZygoteClient> fresh, ZygoteClient::start(options_.program));
+    std::lock_guard lock(zygote_mutex_);
+    zygote_ = std::move(fresh);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
+                                        std::string_view reference) {
+    TF_RETURN_IF_ERROR(check_trial(trial));
+    TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(candidate, trial.artifact_digest()));
+    std::lock_guard lock(run_mutex_);
+    std::shared_ptr<const Expected> right;
+    if (!trial.reference_digest().empty()) {
+      TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference));
+      TF_RETURN_IF_ERROR(check_same_computation(loaded.job, right->job));
+    }
+    set_up(trial, &loaded);
+    farm::TrialResult result;
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, trial.limits().output_bytes()));
+    TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
+    if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
+      if (right) check_answers(loaded, run, *right, &result);
+      if (result.outcome() == farm::OUTCOME_UNSPECIFIED) judge_samples(run, &result);
+      if (result.outcome() == farm::OUTCOME_UNSPECIFIED) TF_RETURN_IF_ERROR(check_roofline(loaded, &result));
+    }
+    if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
+      const bool stopped = run.result.end == sandbox::ChildEnd::kStoppedEarly;
+      result.set_outcome(stopped ? farm::OUTCOME_STOPPED_EARLY : farm::OUTCOME_OK);
+    }
+    result.set_printed(printable(std::move(run.printed)));
+    result.set_cache_mode(trial.options().cache_mode());
+    result.set_artifact_digest(trial.artifact_digest());
+    *result.mutable_device() = probe_.read();
+    result.set_finished_unix_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                    std::chrono::system_clock::now().time_since_epoch())
+                                    .count());
+    return result;
+  }
+
+  bool has_reference(std::string_view digest, uint64_t seed) const {
+    std::lock_guard lock(answers_mutex_);
+    return answers_.contains(digest, seed);
+  }
+
+  absl::StatusOr<double> peak_gflops() {
+    std::lock_guard lock(run_mutex_);
+    if (peak_gflops_ == 0) TF_RETURN_IF_ERROR(measure_peak());
+    return peak_gflops_;
+  }
+
+  void cancel() {
+    cancelled_ = true;
+    std::lock_guard lock(zygote_mutex_);
+    if (zygote_) zygote_->kill();
+  }
+
+  farm::DeviceState device_state() const { return probe_.read(); }
+
+ private:
+  // A protobuf string must be UTF-8; what a candidate prints may be anything.
+  static std::string printable(std::string text) {
+    for (char& c : text) {
+      if (static_cast<unsigned char>(c) >= 0x7f || (c < ' ' && c != '\n' && c != '\t')) c = '?';
+    }
+    return text;
+  }
+
+  void pin(Job* job) const {
+    job->pinned = !options_.cpus.empty();
+    for (int cpu : options_.cpus) job->cpus[cpu / 64] |= uint64_t{1} << (cpu % 64);
+  }
+
+  void set_up(const farm::Trial& trial, LoadedArtifact* loaded) const {
+    Job& job = loaded->job;
+    const farm::MeasureOptions& options = trial.options();
+    job.kind = JobKind::kTrial;
+    job.threads = trial.threads();
+    job.seed = trial.input_seed();
+    job.samples = options.samples();
+    job.rotate = options.cache_mode() == farm::CACHE_MODE_ROTATE;
+    job.min_sample_ns = options.min_sample_ns();
+    job.warmup_ns = options.warmup_ns();
+    job.stop_if_slower_than_ns = options.stop_if_slower_than_ns();
+    job.timeout_ns = trial.limits().run_timeout_ns();
+    job.memory_bytes = trial.limits().memory_bytes();
+    job.rotate_bytes = 2 * probe_.l2_bytes() * std::min<uint64_t>(trial.threads(), 16);
+    job.workspace_bytes += trial.threads() * loaded->workspace_per_thread_bytes;
+    pin(&job);
+  }
+
+  absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes) {
+    if (cancelled_) return absl::CancelledError("the worker was cancelled");
+    absl::StatusOr<ChildRun> run = zygote_->run(loaded.job, loaded.blobs, loaded.result_bytes, output_bytes);
+    if (run.ok()) return run;
+    if (cancelled_) return absl::CancelledError("the worker was cancelled");
+    if (absl::IsUnavailable(run.status())) TF_RETURN_IF_ERROR(start_zygote());
+    return run;
+  }
+
+  // The reference's answers, from memory or by running it once.
+  absl::StatusOr<std::shared_ptr<const Expected>> answers_for(const farm::Trial& trial,
+                                                             std::string_view reference) {
+    {
+      std::lock_guard lock(answers_mutex_);
+      std::shared_ptr<const Expected> found = answers_.find(trial.reference_digest(), trial.input_seed());
+      if (found) return found;
+    }
+    if (reference.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat("the answers of reference ", trial.reference_digest(),
+                                                        " are not known here: send the artifact"));
+    }
+    TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(reference, trial.reference_digest()));
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_reference(trial, &loaded));
+    std::vector<Tensor> outputs = read_outputs(loaded.job, run.memory.data(), false);
+    if (outputs.size() % 2 != 0) {
+      return absl::InvalidArgumentError("a reference gives each output's magnitude after its outputs");
+    }
+    for (const Tensor& tensor : outputs) {
+      if (!is_poisoned(tensor)) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("the reference ", trial.reference_digest(), " left part of an output unwritten"));
+    }
+    auto answers = std::make_shared<Expected>();
+    const auto half = outputs.begin() + static_cast<std::ptrdiff_t>(outputs.size() / 2);
+    answers->outputs.assign(std::make_move_iterator(outputs.begin()), std::make_move_iterator(half));
+    answers->magnitudes.assign(std::make_move_iterator(half), std::make_move_iterator(outputs.end()));
+    answers->job = loaded.job;
+    std::lock_guard lock(answers_mutex_);
+    answers_.insert(trial.reference_digest(), trial.input_seed(), answers);
+    return std::shared_ptr<const Expected>(answers);
+  }
+
+  absl::StatusOr<ChildRun> run_reference(const farm::Trial& trial, LoadedArtifact* loaded) {
+    Job& job = loaded->job;
+    job.kind = JobKind::kReference;
+    job.threads = 1;
+    job.seed = trial.input_seed();
+    job.timeout_ns = options_.reference_timeout_ns;
+    job.memory_bytes = std::max<uint64_t>(trial.limits().memory_bytes(), kReferenceMemoryBytes);
+    job.workspace_bytes += loaded->workspace_per_thread_bytes;
+    pin(&job);
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(*loaded, kReferenceOutputBytes));
+    farm::TrialResult result;
+    TF_RETURN_IF_ERROR(judge_end(run, job, &result));
+    if (result.outcome() == farm::OUTCOME_UNSPECIFIED) return run;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the reference ", trial.reference_digest(),
+                     " gave no answer: ", farm::Outcome_Name(result.outcome()), ", ", result.detail()));
+  }
+
+  static void check_answers(const LoadedArtifact& loaded, const ChildRun& run, const Expected& expected,
+                            farm::TrialResult* result) {
+    std::vector<std::string> names;
+    for (uint32_t p = 0; p < loaded.job.port_count; ++p) {
+      if (loaded.job.ports[p].role == sandbox::Role::kOutput) names.push_back(loaded.port_names[p]);
+    }
+    const std::vector<Tensor> first = read_outputs(loaded.job, run.memory.data(), false);
+    Verdict verdict = compare(first, expected, loaded.tolerance, names);
+    const char* when = "";
+    if (verdict.right) {
+      const std::vector<Tensor> last = read_outputs(loaded.job, run.memory.data(), true);
+      const bool same = std::equal(first.begin(), first.end(), last.begin(),
+                                   [](const Tensor& a, const Tensor& b) { return a.bytes == b.bytes; });
+      if (!same) {
+        const double first_error = verdict.max_error;
+        verdict = compare(last, expected, loaded.tolerance, names);
+        verdict.max_error = std::max(verdict.max_error, first_error);
+        when = "after the timed runs: ";
+      }
+    }
+    result->set_max_error(verdict.max_error);
+    if (verdict.right) return;
+    result->set_outcome(farm::OUTCOME_WRONG_OUTPUT);
+    result->set_detail(absl::StrCat(when, verdict.detail));
+  }
+
+  absl::Status measure_peak() {
+    LoadedArtifact none;
+    none.job.kind = JobKind::kPeak;
+    none.job.threads = 1;
+    none.job.timeout_ns = kPeakTimeoutNs;
+    none.job.memory_bytes = 64 << 20;
+    none.result_bytes = sizeof(sandbox::Result);
+    pin(&none.job);
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0));
+    if (run.result.end != sandbox::ChildEnd::kDone || run.result.peak_gflops <= 0) {
+      return absl::UnavailableError("the FMA rate could not be measured: try again");
+    }
+    peak_gflops_ = std::max(peak_gflops_, run.result.peak_gflops);
+    return absl::OkStatus();
+  }
+
+  // No program does its FLOPs faster than the FMA units run. A peak that was measured while the machine was
+  // busy is too low: before we call anyone a liar we measure again.
+  absl::Status check_roofline(const LoadedArtifact& loaded, farm::TrialResult* result) {
+    const double best_ns = best_run_ns(*result);
+    if (loaded.flops <= 0 || best_ns <= 0) return absl::OkStatus();
+    const double gflops = loaded.flops / best_ns;
+    const double factor =
+        kPeakMargin * loaded.job.threads * (loaded.reduced_numerics ? kReducedNumericsFactor : 1);
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      if (peak_gflops_ > 0 && gflops <= factor * peak_gflops_) return absl::OkStatus();
+      TF_RETURN_IF_ERROR(measure_peak());
+    }
+    if (gflops <= factor * peak_gflops_) return absl::OkStatus();
+    result->set_outcome(farm::OUTCOME_IMPLAUSIBLE);
+    result->set_detail(absl::StrCat("it claims ", gflops, " GFLOP/s; ", loaded.job.threads,
+                                    " threads reach at most ", factor * peak_gflops_));
+    return absl::OkStatus();
+  }
+
+  const WorkerOptions options_;
+  const DeviceProbe probe_;
+  std::atomic<bool> cancelled_ = false;
+  std::mutex run_mutex_;     // one trial at a time; taken before the other two
+  std::mutex zygote_mutex_;  // replacing zygote_ against cancel()
+  std::unique_ptr<ZygoteClient> zygote_;
+  mutable std::mutex answers_mutex_;
+  AnswerCache answers_;
+  double peak_gflops_ = 0;
+};
+
+Worker::Worker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Worker::~Worker() = default;
+
+absl::StatusOr<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
+  TF_RETURN_IF_ERROR(check_cpus(options.cpus));
+  if (options.program.empty()) options.program = program_beside_this_one();
+  auto impl = std::make_unique<Impl>(std::move(options));
+  TF_RETURN_IF_ERROR(impl->start_zygote());
+  return std::unique_ptr<Worker>(new Worker(std::move(impl)));
+}
+
+absl::StatusOr<farm::TrialResult> Worker::run(const farm::Trial& trial, std::string_view candidate,
+                                              std::string_view reference) {
+  return impl_->run(trial, candidate, reference);
+}
+
+bool Worker::has_reference(std::string_view reference_digest, uint64_t input_seed) const {
+  return impl_->has_reference(reference_digest, input_seed);
+}
+
+void Worker::cancel() {
+  impl_->cancel();
+}
+
+farm::DeviceState Worker::device_state() const {
+  return impl_->device_state();
+}
+
+absl::StatusOr<double> Worker::peak_gflops() {
+  return impl_->peak_gflops();
+}
+
+}  // namespace tf::worker

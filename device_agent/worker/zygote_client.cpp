@@ -1,0 +1,190 @@
+#include "device_agent/worker/zygote_client.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::worker {
+namespace {
+
+// The zygote keeps the deadline; this long after it we take the zygote for dead.
+constexpr int64_t kGraceNs = 5'000'000'000;
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+struct Pipe {
+  OwnedFd read, write;
+};
+
+absl::StatusOr<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot make a pipe: ", absl::ErrnoToStatus(errno, "").message()));
+  }
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Pipe{OwnedFd(ends[0]), OwnedFd(ends[1])};
+}
+
+// posix_spawn and not fork: the process that starts us may have threads and fork handlers (gRPC's) of its
+// own.
+absl::StatusOr<pid_t> spawn(const std::string& program, int socket) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  // Its own group: Ctrl-C at a terminal is for us, and we decide what it means for a running trial.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
+  char* const environment[] = {nullptr};
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return absl::ErrnoToStatus(error, absl::StrCat("cannot start ", program));
+  return pid;
+}
+
+// Takes what is there. Beyond `limit` it is read and dropped, so that the child never blocks on a full pipe.
+void drain(int fd, uint64_t limit, std::string* kept) {
+  char chunk[4096];
+  for (int rounds = 0; rounds < 64;
+       ++rounds) {  // a flood must not keep us from looking at the other descriptors
+    const ssize_t n = ::read(fd, chunk, sizeof chunk);
+    if (n <= 0) return;
+    const uint64_t room = limit > kept->size() ? limit - kept->size() : 0;
+    kept->append(chunk, std::min<uint64_t>(static_cast<uint64_t>(n), room));
+  }
+}
+
+void read_marks(int fd, ChildRun* run) {
+  char marks[16];
+  const ssize_t n = ::read(fd, marks, sizeof marks);
+  for (ssize_t i = 0; i < n; ++i) {
+    if (marks[i] == sandbox::kTimingStarts && run->timing_started_ns == 0) run->timing_started_ns = now_ns();
+    if (marks[i] == sandbox::kTimingEnds) run->timing_ended_ns = now_ns();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::string& program) {
+  if (::access(program.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no program ", program, ": build the target trial_worker"));
+  }
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot make a socket pair: ", absl::ErrnoToStatus(errno, "").message()));
+  }
+  OwnedFd ours(ends[0]), theirs(ends[1]);
+  TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get()));
+  return std::unique_ptr<ZygoteClient>(new ZygoteClient(std::move(ours), pid));
+}
+
+ZygoteClient::~ZygoteClient() {
+  kill();
+  std::lock_guard lock(pid_mutex_);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+}
+
+void ZygoteClient::kill() {
+  std::lock_guard lock(pid_mutex_);
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+}
+
+absl::Status ZygoteClient::gone() {
+  return absl::UnavailableError("the process that runs candidates has died: try again");
+}
+
+absl::Status ZygoteClient::send(const sandbox::Request& request, std::span<const int> fds) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * sandbox::kMaxFds)] = {};
+  iovec data = {const_cast<sandbox::Request*>(&request), sizeof request};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+  std::memcpy(CMSG_DATA(header), fds.data(), sizeof(int) * fds.size());
+  if (::sendmsg(socket_.get(), &message, MSG_NOSIGNAL) < 0) return gone();
+  return absl::OkStatus();
+}
+
+absl::Status ZygoteClient::collect(OwnedFd print, OwnedFd status, int64_t timeout_ns, uint64_t output_bytes,
+                                   ChildRun* run) {
+  const int64_t give_up_ns = run->sent_ns + timeout_ns + kGraceNs;
+  for (;;) {
+    pollfd polled[] = {{socket_.get(), POLLIN, 0}, {print.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
+    const int64_t left_ns = give_up_ns - now_ns();
+    if (left_ns <= 0) return gone();
+    if (::poll(polled, 3, static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000))) < 0)
+      continue;
+    if (polled[2].revents & POLLIN) read_marks(status.get(), run);
+    if (polled[1].revents & POLLIN) drain(print.get(), output_bytes, &run->printed);
+    if (polled[0].revents != 0) {
+      if (::recv(socket_.get(), &run->reply, sizeof run->reply, 0) != sizeof run->reply) return gone();
+      drain(print.get(), output_bytes, &run->printed);  // nobody writes any more
+      read_marks(status.get(), run);
+      return absl::OkStatus();
+    }
+    // A closed pipe is readable for ever: stop looking.
+    if ((polled[1].revents & (POLLIN | POLLHUP)) == POLLHUP) print.reset();
+    if ((polled[2].revents & (POLLIN | POLLHUP)) == POLLHUP) status.reset();
+  }
+}
+
+absl::StatusOr<ChildRun> ZygoteClient::run(const sandbox::Job& job, std::span<const OwnedFd> blobs,
+                                           uint64_t result_bytes, uint64_t output_bytes) {
+  ChildRun run;
+  TF_ASSIGN_OR_RETURN(run.memory, SharedMemory::create(result_bytes));
+  TF_ASSIGN_OR_RETURN(OwnedFd job_file,
+                      sealed_file("tf_job", {reinterpret_cast<const char*>(&job), sizeof job}));
+  TF_ASSIGN_OR_RETURN(Pipe print, make_pipe());
+  TF_ASSIGN_OR_RETURN(Pipe status, make_pipe());
+  std::vector<int> fds = {job_file.get(), run.memory.fd(), print.write.get(), status.write.get()};
+  for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
+  const sandbox::Request request = {next_id_++, job.timeout_ns};
+  run.sent_ns = now_ns();
+  TF_RETURN_IF_ERROR(send(request, fds));
+  print.write.reset();
+  status.write.reset();
+  TF_RETURN_IF_ERROR(
+      collect(std::move(print.read), std::move(status.read), job.timeout_ns, output_bytes, &run));
+  if (run.reply.id != request.id) return gone();
+  if (run.reply.fork_error != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot start a process: ", absl::ErrnoToStatus(run.reply.fork_error, "").message()));
+  }
+  std::memcpy(&run.result, run.memory.data(), sizeof run.result);
+  return run;
+}
+
+}  // namespace tf::worker
