@@ -137,6 +137,11 @@ class MemoryStore final : public Store {
     return std::ranges::count(attempts_, job_id, &Attempt::job_id);
   }
 
+  absl::StatusOr<int64_t> count_measurements(int64_t job_id) override {
+    std::lock_guard lock(mutex_);
+    return std::ranges::count(measurements_, job_id, &Measurement::job_id);
+  }
+
   absl::StatusOr<int64_t> add_job(const Job& job) override {
     std::lock_guard lock(mutex_);
     jobs_.push_back(job);
@@ -151,6 +156,7 @@ class MemoryStore final : public Store {
     if (is_final(found->state)) return final_job(*found);
     found->state = job.state;
     found->detail = job.detail;
+    found->status_code = job.status_code;
     found->started_unix_ns = job.started_unix_ns;
     found->finished_unix_ns = job.finished_unix_ns;
     return absl::OkStatus();

@@ -152,6 +152,7 @@ struct Job {
   std::string options;  // whatever the submitter needs to start it again, as JSON
   JobState state = JobState::kQueued;
   std::string detail;  // why it failed, or how far it came; one line
+  int32_t status_code = 0;  // of a failed job: its absl::StatusCode
   int64_t created_unix_ns = 0;
   int64_t started_unix_ns = 0;
   int64_t finished_unix_ns = 0;

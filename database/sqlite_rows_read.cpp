@@ -253,11 +253,19 @@ absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id) {
   return count.integer(0);
 }
 
+absl::StatusOr<int64_t> count_measurements(Connection& db, int64_t job_id) {
+  TF_ASSIGN_OR_RETURN(Statement count,
+                      db.prepare("SELECT count(*) FROM measurements WHERE job_id != 0 AND job_id = ?"));
+  count.bind(job_id);
+  TF_RETURN_IF_ERROR(count.step().status());
+  return count.integer(0);
+}
+
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id) {
   TF_ASSIGN_OR_RETURN(
       Statement find,
       db.prepare(absl::StrCat("SELECT id, model_name, model_digest, model_path, target, device, options, "
-                              "state, detail, created_unix_ns, started_unix_ns, finished_unix_ns "
+                              "state, detail, status_code, created_unix_ns, started_unix_ns, finished_unix_ns "
                               "FROM jobs ",
                               id ? "WHERE id = ?" : "ORDER BY id")));
   if (id) find.bind(*id);
@@ -274,9 +282,10 @@ absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id)
                    .options = find.text(6),
                    .state = static_cast<JobState>(find.integer(7)),
                    .detail = find.text(8),
-                   .created_unix_ns = find.integer(9),
-                   .started_unix_ns = find.integer(10),
-                   .finished_unix_ns = find.integer(11)});
+                   .status_code = static_cast<int32_t>(find.integer(9)),
+                   .created_unix_ns = find.integer(10),
+                   .started_unix_ns = find.integer(11),
+                   .finished_unix_ns = find.integer(12)});
   }
 }
 

@@ -158,13 +158,13 @@ absl::StatusOr<int64_t> add_job(Connection& db, const Job& job) {
       Statement add,
       db.prepare(
           "INSERT INTO jobs (model_name, model_digest, model_path, target, device, options, state, detail, "
-          "created_unix_ns, started_unix_ns, finished_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   add.bind_text(job.model_name).bind_text(job.model_digest).bind_text(job.model_path).bind_text(job.target);
   add.bind_text(job.device)
       .bind_text(job.options)
       .bind(static_cast<int64_t>(job.state))
       .bind_text(job.detail);
-  add.bind(job.created_unix_ns).bind(job.started_unix_ns).bind(job.finished_unix_ns);
+  add.bind(int64_t{job.status_code}).bind(job.created_unix_ns).bind(job.started_unix_ns).bind(job.finished_unix_ns);
   TF_RETURN_IF_ERROR(add.run());
   return db.last_insert_id();
 }
@@ -174,9 +174,10 @@ absl::Status update_job(Connection& db, const Job& job) {
   if (found.empty()) return unknown_job(job.id);
   if (is_final(found.front().state)) return final_job(found.front());
   TF_ASSIGN_OR_RETURN(Statement update,
-                      db.prepare("UPDATE jobs SET state = ?, detail = ?, started_unix_ns = ?, "
+                      db.prepare("UPDATE jobs SET state = ?, detail = ?, status_code = ?, started_unix_ns = ?, "
                                  "finished_unix_ns = ? WHERE id = ?"));
-  update.bind(static_cast<int64_t>(job.state)).bind_text(job.detail).bind(job.started_unix_ns);
+  update.bind(static_cast<int64_t>(job.state)).bind_text(job.detail).bind(int64_t{job.status_code});
+  update.bind(job.started_unix_ns);
   update.bind(job.finished_unix_ns).bind(job.id);
   return update.run();
 }

@@ -344,4 +344,11 @@ Expr substitute(const Expr& expr, const Substitution& values) {
   return changed ? refold(expr, children) : expr;
 }
 
+Expr fold(const Expr& expr) {
+  std::vector<Expr> children = operands(expr);
+  if (children.empty()) return expr;
+  for (Expr& child : children) child = fold(child);
+  return refold(expr, children);
+}
+
 }  // namespace tf::tensor

@@ -127,7 +127,13 @@ struct Cast final : ExprNode {
 };
 
 // Pure scalar functions of floats, element-wise on vectors; kReduceAdd, kReduceMax and kReduceMin fold a
-// vector's lanes into a scalar; kFma(a, b, c) is the fused form that nothing may split.
+// vector's lanes into a scalar; kFma(a, b, c) is the fused form that nothing may split. The two that
+// polynomials for the others are made of (the math pass leaves no exp, log, tanh … behind):
+//  * kLdexp(x, n) is x * 2^n for a whole n of x's type, |n| <= 250 (f32) or 2000 (f64). A back end multiplies
+//    by 2^floor(n/2) and by 2^(n - floor(n/2)), each made by shifting the biased exponent into place; so it
+//    overflows to infinity and underflows to zero.
+//  * kLogb(x) is x's exponent field without its bias, as a float: floor(log2(|x|)) for normal x, -127 (f64:
+//    -1023) for zero and denormals, 128 (1024) for infinities and NaN.
 enum class Intrinsic : uint8_t {
   kExp,
   kLog,
@@ -143,6 +149,8 @@ enum class Intrinsic : uint8_t {
   kSin,
   kCos,
   kFma,
+  kLdexp,
+  kLogb,
   kReduceAdd,
   kReduceMax,
   kReduceMin
@@ -305,6 +313,9 @@ Expr rewrite(const Expr& expr, F&& f) {
 // Replaces variables; what changes is folded like in building.
 using Substitution = std::map<const VarNode*, Expr>;
 Expr substitute(const Expr& expr, const Substitution& values);
+
+// The expression with every constant part folded like in building.
+Expr fold(const Expr& expr);
 
 // Structural equality; floats by their bits (a NaN equals a NaN), variables and buffers are equal only if
 // they are the same node.

@@ -47,7 +47,9 @@ const InfixOperator* infix(const Token& token) {
 }
 
 size_t arity(Intrinsic function) {
-  return function == Intrinsic::kPow ? 2 : function == Intrinsic::kFma ? 3 : 1;
+  return function == Intrinsic::kFma                                    ? 3
+         : function == Intrinsic::kPow || function == Intrinsic::kLdexp ? 2
+                                                                        : 1;
 }
 
 bool takes(BinaryOp op, Element element) {

@@ -62,6 +62,13 @@ class Verifier {
     if (!extent || extent->type() != kIndex) return error("an extent is not an index");
     if (auto value = as_int(extent); value && (*value < 0 || *value > kMaxElements))
       return error(absl::StrCat("an extent is ", *value));
+    bool has_variable = false;
+    for_each(extent, [&](const Expr& e) {
+      has_variable = has_variable || e->kind() == ExprKind::kVarNode;
+      return true;
+    });
+    if (!has_variable && !as<IntImm>(extent))
+      return error(absl::StrCat("the extent ", to_string(extent), " has no value"));
     return walk(extent, /*may_load=*/false);
   }
 
@@ -110,6 +117,10 @@ class Verifier {
         return error(absl::StrCat("variable '", variable->name, "' is not bound"));
     } else if (const auto* call = as<Call>(expr)) {
       if (call->function >= Intrinsic::kReduceAdd) return error("folding lanes belongs to loop IR");
+    } else if (const auto* binary = as<Binary>(expr)) {
+      const bool divides = binary->op == BinaryOp::kFloorDiv || binary->op == BinaryOp::kFloorMod;
+      if (divides && as_int(binary->b) == 0)
+        return error(absl::StrCat("division by zero: ", to_string(expr)));
     } else if (const auto* read = as<Load>(expr)) {
       TF_RETURN_IF_ERROR(load(*read, may_load));
     }

@@ -175,6 +175,7 @@ absl::StatusOr<Workload> bind(const Workload& workload, const Binding& binding) 
     stage.body = binder.expr(stage.body);
   }
   for (Buffer& output : bound.outputs) output = binder.use(output);
+  TF_RETURN_IF_ERROR(verify(bound));  // an extent may have become negative or a divisor zero
   return bound;
 }
 

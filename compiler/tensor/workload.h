@@ -93,8 +93,9 @@ Digest workload_key(const Workload& workload);
 // row-major, dimensions have different names. INVALID_ARGUMENT names the stage.
 absl::Status verify(const Workload& workload);
 
-// The workload with dimensions replaced by their values. INVALID_ARGUMENT names a dimension that is unbound,
-// unknown or out of its range.
+// The workload with dimensions replaced by their values. Call it as tensor::bind: std::bind takes any
+// arguments and wins where a binding, a std::map, brings it into the lookup. INVALID_ARGUMENT names a
+// dimension that is unbound, unknown or out of its range.
 absl::StatusOr<Workload> bind(const Workload& workload, const Binding& binding);
 // The binding with the dimensions' names of the canonical text (d0, d1, …), so that it fits whoever knows the
 // workload by its key. Names that are no dimension of the workload are dropped.

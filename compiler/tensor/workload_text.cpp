@@ -178,7 +178,7 @@ class Parser {
     while (!reader_.accept("]")) {
       if (!extents.empty()) TF_RETURN_IF_ERROR(reader_.expect(","));
       TF_ASSIGN_OR_RETURN(Expr extent, reader_.expr(scope_));
-      extents.push_back(std::move(extent));
+      extents.push_back(fold(extent));
     }
     Input input{buffer(name, type, std::move(extents)), constant};
     if (reader_.accept("in")) {
@@ -203,7 +203,7 @@ class Parser {
       TF_ASSIGN_OR_RETURN(Expr extent, reader_.expr(scope_));
       const Var axis = var(name);
       if (!inner.vars.emplace(name, axis).second) return taken;
-      axes.push_back({axis, std::move(extent)});
+      axes.push_back({axis, fold(extent)});
     }
     return axes;
   }

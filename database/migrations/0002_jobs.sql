@@ -9,6 +9,7 @@ CREATE TABLE jobs (
   options          TEXT NOT NULL,
   state            INTEGER NOT NULL CHECK (state BETWEEN 1 AND 6),
   detail           TEXT NOT NULL,
+  status_code      INTEGER NOT NULL,        -- of state 5: an absl::StatusCode
   created_unix_ns  INTEGER NOT NULL,
   started_unix_ns  INTEGER NOT NULL,
   finished_unix_ns INTEGER NOT NULL

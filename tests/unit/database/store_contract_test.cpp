@@ -228,6 +228,7 @@ TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
   EXPECT_EQ(count({.workload = conv_problem().workload}), 2);
   EXPECT_EQ(count({.problem = other.problem}), 1);
   EXPECT_EQ(count({.job_id = 12}), 1);
+  EXPECT_EQ(*store_->count_measurements(12), 1);
   EXPECT_EQ(count({.workload = conv_problem().workload, .only_ok = true}), 1);
   std::vector<std::string> order;
   ASSERT_TRUE(
@@ -302,11 +303,12 @@ TEST_P(StoreContract, AttemptsAreCountedByJobAndAreNoMeasurements) {
   ASSERT_TRUE(store_->add_attempt(attempt).ok());
   EXPECT_EQ(*store_->count_attempts(3), 2);
   EXPECT_EQ(*store_->count_attempts(4), 0);
+  EXPECT_EQ(*store_->count_measurements(3), 0);
   EXPECT_EQ(count({}), 0);
   EXPECT_FALSE(*store_->is_measured(attempt.problem, attempt.schedule));
 }
 
-TEST_P(StoreContract, AJobGoesFromQueuedToDoneAndThenStays) {
+TEST_P(StoreContract, AJobGoesFromQueuedToFailedAndThenStays) {
   Job job{.model_name = "net.onnx",
           .model_digest = "d",
           .model_path = "p",
@@ -317,12 +319,14 @@ TEST_P(StoreContract, AJobGoesFromQueuedToDoneAndThenStays) {
   absl::StatusOr<int64_t> id = store_->add_job(job);
   ASSERT_TRUE(id.ok());
   job.id = *id;
-  job.state = JobState::kDone;
+  job.state = JobState::kFailed;
+  job.status_code = 5;
   job.finished_unix_ns = 9;
   ASSERT_TRUE(store_->update_job(job).ok());
   absl::StatusOr<Job> found = store_->find_job(*id);
   ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found->state, JobState::kDone);
+  EXPECT_EQ(found->state, JobState::kFailed);
+  EXPECT_EQ(found->status_code, 5);
   EXPECT_EQ(found->options, job.options);
   EXPECT_EQ(found->created_unix_ns, 5);
   job.state = JobState::kRunning;

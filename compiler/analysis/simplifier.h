@@ -1,0 +1,82 @@
+#pragma once
+// Owns: the engine behind simplify.h, for analyses that want linear forms themselves. Does not know:
+// statements.
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "compiler/analysis/linear.h"
+
+namespace tf::analysis {
+
+// Simplifies many expressions under ranges, values and facts that come and go with scopes. Not thread-safe;
+// the range map must outlive it.
+class Simplifier {
+ public:
+  explicit Simplifier(const RangeMap& ranges) : ranges_(ranges) {}
+
+  // Simplified; of the same type as `expr`; `expr` itself where nothing changed.
+  Expr simplify(const Expr& expr);
+  // Simplified; scalar where all lanes of `expr` are the same.
+  Expr narrow(const Expr& expr);
+  // The canonical form of an i64 expression.
+  Linear linear(const Expr& expr);
+
+  // What is known of a variable from here on.
+  void set_range(const VarNode* var, const Interval& range);
+  void set_value(const VarNode* var, const Expr& value);
+  // The condition holds (or, with `holds` false, does not) until pop_facts(mark); returns the mark.
+  struct Mark {
+    size_t facts = 0;
+    std::vector<std::pair<const VarNode*, Interval>> ranges;
+  };
+  Mark push_facts(const Expr& condition, bool holds);
+  void pop_facts(const Mark& mark);
+
+  Linear divide(const Linear& form, int64_t divisor);
+  Linear modulo(const Linear& form, int64_t divisor);
+
+ private:
+  Linear linear_uncached(const Expr& expr);
+  Linear linear_binary(const ir::Binary& node, const Expr& expr);
+  Linear linear_ramp(const ir::Ramp& node);
+  Linear product(const Linear& a, const Linear& b);
+  Linear divide_opaque(ir::BinaryOp op, const Linear& a, const Linear& b);
+  Linear minmax(ir::BinaryOp op, const Linear& a, const Linear& b);
+  Linear leaf(const Expr& atom);
+  // A new atom, remembered as its own form; and a form's expression, remembered as the form. Without this,
+  // taking a result apart again would start from nothing, over and over.
+  Linear atom(const Expr& atom, const Interval& range);
+  Expr expr_of(const Linear& form);
+  void remember(const Expr& expr, const Linear& form);
+  Linear recombine(Linear form);
+  bool recombine_once(Linear* form);
+  bool join_modulo(Linear* form, size_t term);
+  bool join_quotient(Linear* form, size_t term);
+
+  void forget();
+  Expr narrow_uncached(const Expr& expr);
+  Expr narrow_call(const ir::Call& node, const Expr& expr);
+  Expr narrow_unary(const ir::Unary& node);
+  Expr narrow_binary(const ir::Binary& node);
+  Expr narrow_load(const ir::Load& node, const Expr& expr);
+  Expr narrow_select(const ir::Select& node);
+  Expr less_than_zero(Linear form);
+  Expr equal_zero(const Linear& form, ir::BinaryOp op);
+  Expr both(const ir::Binary& node);
+  // form < 0 by intervals and facts: 1 yes, 0 no, -1 unknown.
+  int decide_negative(const Linear& form) const;
+  void add_fact(Linear form, Mark* mark);
+  Interval range_of(const VarNode* var) const;
+
+  const RangeMap& ranges_;
+  absl::flat_hash_map<const VarNode*, Interval> local_ranges_;
+  absl::flat_hash_map<const VarNode*, Expr> values_;
+  std::vector<Linear> facts_;  // each < 0
+  // Results so far, valid for the present ranges, values and facts; shared subtrees cost once.
+  absl::flat_hash_map<const tensor::ExprNode*, Linear> linear_memo_;
+  absl::flat_hash_map<const tensor::ExprNode*, Expr> narrow_memo_;
+  std::vector<Expr> keep_;  // holds what the memos point to
+};
+
+}  // namespace tf::analysis

@@ -1,0 +1,323 @@
+#include "compiler/tensor/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+
+namespace tf::tensor {
+namespace {
+
+struct Storage {
+  std::string name;
+  std::vector<int64_t> extents;
+  std::vector<double> values;
+};
+
+// A value of either kind; which one is known from the expression's type.
+struct Value {
+  double real = 0;
+  int64_t integer = 0;
+};
+
+// Walks expressions with the current values of a stage's variables.
+class Evaluator {
+ public:
+  std::map<const VarNode*, int64_t> variables;
+  std::map<const BufferNode*, Storage> buffers;
+  absl::Status status;  // the first read outside a buffer
+
+  Value operator()(const Expr& e) {
+    return visit(e, [&](const auto& node) { return eval(node); });
+  }
+
+ private:
+  static Value real(double v) { return {v, 0}; }
+  static Value integer(const Type& type, int64_t v) { return {0, wrap_to_element(type.element, v)}; }
+  static bool holds_real(const Expr& e) { return is_float(e->type().element); }
+
+  Value eval(const IntImm& node) { return {0, node.value}; }
+  Value eval(const FloatImm& node) { return real(node.value); }
+  Value eval(const VarNode& node) { return {0, variables.at(&node)}; }
+  Value eval(const Unary& node) {
+    const Value a = (*this)(node.a);
+    if (node.op == UnaryOp::kNot) return {0, a.integer == 0};
+    if (holds_real(node.a)) return real(node.op == UnaryOp::kNeg ? -a.real : std::fabs(a.real));
+    return integer(node.type(), node.op == UnaryOp::kNeg || a.integer < 0 ? -a.integer : a.integer);
+  }
+  Value eval(const Binary& node) {
+    const Value a = (*this)(node.a), b = (*this)(node.b);
+    return holds_real(node.a) ? of_reals(node.op, a.real, b.real)
+                              : of_integers(node.op, node.type(), a.integer, b.integer);
+  }
+  static Value of_reals(BinaryOp op, double a, double b) {
+    const bool nan = std::isnan(a) || std::isnan(b);
+    switch (op) {
+      case BinaryOp::kAdd:
+        return real(a + b);
+      case BinaryOp::kSub:
+        return real(a - b);
+      case BinaryOp::kMul:
+        return real(a * b);
+      case BinaryOp::kDiv:
+        return real(a / b);
+      case BinaryOp::kMin:
+        return real(nan ? std::nan("") : std::min(a, b));
+      case BinaryOp::kMax:
+        return real(nan ? std::nan("") : std::max(a, b));
+      case BinaryOp::kEq:
+        return {0, a == b};
+      case BinaryOp::kNe:
+        return {0, a != b};
+      case BinaryOp::kLt:
+        return {0, a < b};
+      case BinaryOp::kLe:
+        return {0, a <= b};
+      default:
+        TF_CHECK(false) << "no operation of floats";
+        return {};
+    }
+  }
+  static Value of_integers(BinaryOp op, const Type& type, int64_t a, int64_t b) {
+    switch (op) {
+      case BinaryOp::kAdd:
+        return integer(type, a + b);
+      case BinaryOp::kSub:
+        return integer(type, a - b);
+      case BinaryOp::kMul:
+        return integer(type, a * b);
+      case BinaryOp::kFloorDiv:
+      case BinaryOp::kFloorMod: {
+        TF_CHECK(b != 0) << "division by zero";
+        const int64_t remainder = a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
+        return integer(type, op == BinaryOp::kFloorMod ? remainder : (a - remainder) / b);
+      }
+      case BinaryOp::kMin:
+        return {0, std::min(a, b)};
+      case BinaryOp::kMax:
+        return {0, std::max(a, b)};
+      case BinaryOp::kEq:
+        return {0, a == b};
+      case BinaryOp::kNe:
+        return {0, a != b};
+      case BinaryOp::kLt:
+        return {0, a < b};
+      case BinaryOp::kLe:
+        return {0, a <= b};
+      case BinaryOp::kAnd:
+        return {0, a != 0 && b != 0};
+      case BinaryOp::kOr:
+        return {0, a != 0 || b != 0};
+      case BinaryOp::kDiv:
+        break;
+    }
+    TF_CHECK(false) << "no operation of integers";
+    return {};
+  }
+  Value eval(const Select& node) {
+    return (*this)(node.condition).integer != 0 ? (*this)(node.if_true) : (*this)(node.if_false);
+  }
+  Value eval(const Cast& node) {
+    const Value a = (*this)(node.a);
+    const bool from_real = holds_real(node.a);
+    if (is_float(node.type().element)) return real(from_real ? a.real : static_cast<double>(a.integer));
+    if (!from_real) return integer(node.type(), a.integer);
+    if (node.type().element == Element::kBool) return {0, a.real != 0};
+    return integer(node.type(), static_cast<int64_t>(a.real));
+  }
+  Value eval(const Call& node) {
+    std::vector<double> x;
+    for (const Expr& arg : node.args) x.push_back((*this)(arg).real);
+    switch (node.function) {
+      case Intrinsic::kExp:
+        return real(std::exp(x[0]));
+      case Intrinsic::kLog:
+        return real(std::log(x[0]));
+      case Intrinsic::kSqrt:
+        return real(std::sqrt(x[0]));
+      case Intrinsic::kRsqrt:
+        return real(1 / std::sqrt(x[0]));
+      case Intrinsic::kTanh:
+        return real(std::tanh(x[0]));
+      case Intrinsic::kErf:
+        return real(std::erf(x[0]));
+      case Intrinsic::kSigmoid:
+        return real(1 / (1 + std::exp(-x[0])));
+      case Intrinsic::kPow:
+        return real(std::pow(x[0], x[1]));
+      case Intrinsic::kFloor:
+        return real(std::floor(x[0]));
+      case Intrinsic::kCeil:
+        return real(std::ceil(x[0]));
+      case Intrinsic::kRound:
+        return real(std::nearbyint(x[0]));  // ties to even
+      case Intrinsic::kSin:
+        return real(std::sin(x[0]));
+      case Intrinsic::kCos:
+        return real(std::cos(x[0]));
+      case Intrinsic::kFma:
+        return real(std::fma(x[0], x[1], x[2]));
+      default:
+        TF_CHECK(false) << "vectors belong to loop IR";
+        return {};
+    }
+  }
+  Value eval(const Load& node) {
+    const Storage& storage = buffers.at(node.buffer.get());
+    int64_t offset = 0;
+    for (size_t d = 0; d < node.indices.size(); ++d) {
+      const int64_t index = (*this)(node.indices[d]).integer;
+      if (index < 0 || index >= storage.extents[d]) {
+        status.Update(absl::InternalError(absl::StrCat("'", storage.name, "' is read at ", index, " of axis ",
+                                                       d, ", whose extent is ", storage.extents[d])));
+        return {};
+      }
+      offset = offset * storage.extents[d] + index;
+    }
+    const double value = storage.values[static_cast<size_t>(offset)];
+    if (is_float(node.type().element)) return real(value);
+    return {0, static_cast<int64_t>(value)};
+  }
+  Value eval(const Ramp&) { return vectors(); }
+  Value eval(const Broadcast&) { return vectors(); }
+  static Value vectors() {
+    TF_CHECK(false) << "vectors belong to loop IR";
+    return {};
+  }
+};
+
+// Counts the points of a box in row-major order; false once all were seen.
+bool advance(std::vector<int64_t>& point, const std::vector<int64_t>& extents) {
+  for (size_t d = point.size(); d-- > 0;) {
+    if (++point[d] < extents[d]) return true;
+    point[d] = 0;
+  }
+  return false;
+}
+
+std::vector<int64_t> constant_extents(const std::vector<Expr>& extents) {
+  std::vector<int64_t> values;
+  for (const Expr& extent : extents) {
+    const auto value = as_int(extent);
+    TF_CHECK(value.has_value()) << "the extent is not a constant";
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::vector<int64_t> extents_of(const std::vector<Axis>& axes) {
+  std::vector<Expr> extents;
+  for (const Axis& axis : axes) extents.push_back(axis.extent);
+  return constant_extents(extents);
+}
+
+bool is_empty(const std::vector<int64_t>& extents) {
+  return std::find(extents.begin(), extents.end(), 0) != extents.end();
+}
+
+double combine_values(Combiner combiner, const Type& type, double a, double b) {
+  const bool integral = !is_float(type.element);
+  const bool nan = std::isnan(a) || std::isnan(b);
+  double r = 0;
+  switch (combiner) {
+    case Combiner::kSum:
+      r = a + b;
+      break;
+    case Combiner::kProd:
+      r = a * b;
+      break;
+    case Combiner::kMax:
+      return nan ? std::nan("") : std::max(a, b);
+    case Combiner::kMin:
+      return nan ? std::nan("") : std::min(a, b);
+  }
+  return integral ? static_cast<double>(wrap_to_element(type.element, static_cast<int64_t>(r))) : r;
+}
+
+class StageRunner {
+ public:
+  StageRunner(Evaluator& evaluator, const Stage& stage)
+      : evaluator_(evaluator),
+        stage_(stage),
+        integral_(!is_float(stage.output->element)),
+        reduce_extents_(extents_of(stage.reduce_axes)) {}
+
+  std::vector<double> run() {
+    const std::vector<int64_t> extents = extents_of(stage_.axes);
+    std::vector<double> values;
+    if (is_empty(extents)) return values;
+    std::vector<int64_t> point(extents.size(), 0);
+    do {
+      set(stage_.axes, point);
+      values.push_back(stage_.combiner ? reduced() : body());
+    } while (advance(point, extents) && evaluator_.status.ok());
+    return values;
+  }
+
+ private:
+  void set(const std::vector<Axis>& axes, const std::vector<int64_t>& point) {
+    for (size_t d = 0; d < axes.size(); ++d) evaluator_.variables[axes[d].var.get()] = point[d];
+  }
+  double body() {
+    const Value value = evaluator_(stage_.body);
+    return integral_ ? static_cast<double>(value.integer) : value.real;
+  }
+  double reduced() {
+    const Value start = evaluator_(identity(*stage_.combiner, stage_.output->element));
+    double total = integral_ ? static_cast<double>(start.integer) : start.real;
+    if (is_empty(reduce_extents_)) return total;
+    std::vector<int64_t> point(reduce_extents_.size(), 0);
+    do {
+      set(stage_.reduce_axes, point);
+      total = combine_values(*stage_.combiner, stage_.body->type(), total, body());
+    } while (advance(point, reduce_extents_));
+    return total;
+  }
+
+  Evaluator& evaluator_;
+  const Stage& stage_;
+  const bool integral_;
+  const std::vector<int64_t> reduce_extents_;
+};
+
+}  // namespace
+
+int64_t element_count(const Buffer& buffer) {
+  int64_t count = 1;
+  for (int64_t extent : constant_extents(buffer->extents)) count *= extent;
+  return count;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> evaluate(const Workload& workload,
+                                                          const std::vector<std::vector<double>>& inputs) {
+  TF_RETURN_IF_ERROR(verify(workload));
+  if (!workload.dims.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("dimension '", workload.dims[0].var->name, "' is unbound; bind the workload first"));
+  if (inputs.size() != workload.inputs.size())
+    return absl::InvalidArgumentError(
+        absl::StrCat("the workload has ", workload.inputs.size(), " inputs, not ", inputs.size()));
+  Evaluator evaluator;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Buffer& buffer = workload.inputs[i].buffer;
+    if (static_cast<int64_t>(inputs[i].size()) != element_count(buffer))
+      return absl::InvalidArgumentError(absl::StrCat("input '", buffer->name, "' has ", element_count(buffer),
+                                                     " elements, not ", inputs[i].size()));
+    evaluator.buffers[buffer.get()] = {buffer->name, constant_extents(buffer->extents), inputs[i]};
+  }
+  for (const Stage& stage : workload.stages) {
+    std::vector<double> values = StageRunner(evaluator, stage).run();
+    if (!evaluator.status.ok())
+      return absl::InternalError(
+          absl::StrCat("stage '", stage.output->name, "': ", evaluator.status.message()));
+    evaluator.buffers[stage.output.get()] = {stage.output->name, extents_of(stage.axes), std::move(values)};
+  }
+  std::vector<std::vector<double>> outputs;
+  for (const Buffer& output : workload.outputs) outputs.push_back(evaluator.buffers.at(output.get()).values);
+  return outputs;
+}
+
+}  // namespace tf::tensor

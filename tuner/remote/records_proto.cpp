@@ -1,0 +1,95 @@
+#include "tuner/remote/records_proto.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "database/record_json.h"
+
+namespace tf::remote {
+
+namespace pb = tunefarm::tune::v1;
+
+pb::Problem to_proto(const database::Problem& problem) {
+  pb::Problem out;
+  out.set_workload(problem.workload.hex());
+  out.set_binding(problem.binding);
+  for (const std::string& layout : problem.in_layouts) out.add_in_layouts(layout);
+  for (const std::string& layout : problem.out_layouts) out.add_out_layouts(layout);
+  out.set_target(problem.target);
+  out.set_threads(problem.threads);
+  return out;
+}
+
+pb::BestRequest to_proto(const database::BestQuery& query, size_t limit) {
+  pb::BestRequest out;
+  *out.mutable_problem() = to_proto(query.problem);
+  if (query.device_class) out.set_device_class(*query.device_class);
+  for (const std::string& name : query.allowed_numerics) out.add_allowed_numerics(name);
+  if (query.semantics_version) out.set_semantics_version(*query.semantics_version);
+  out.set_limit(static_cast<uint32_t>(limit));
+  return out;
+}
+
+pb::ScanRequest to_proto(const database::Filter& filter) {
+  pb::ScanRequest out;
+  if (filter.workload) out.set_workload(filter.workload->hex());
+  if (filter.problem) *out.mutable_problem() = to_proto(*filter.problem);
+  if (filter.job_id) out.set_job_id(*filter.job_id);
+  out.set_only_ok(filter.only_ok);
+  return out;
+}
+
+absl::StatusOr<database::Problem> from_proto(const pb::Problem& problem) {
+  TF_ASSIGN_OR_RETURN(Digest workload, Digest::from_hex(problem.workload()));
+  return database::Problem{.workload = {workload},
+                           .binding = problem.binding(),
+                           .in_layouts = {problem.in_layouts().begin(), problem.in_layouts().end()},
+                           .out_layouts = {problem.out_layouts().begin(), problem.out_layouts().end()},
+                           .target = problem.target(),
+                           .threads = problem.threads()};
+}
+
+absl::StatusOr<database::BestQuery> from_proto(const pb::BestRequest& request) {
+  database::BestQuery query;
+  TF_ASSIGN_OR_RETURN(query.problem, from_proto(request.problem()));
+  if (request.has_device_class()) query.device_class = request.device_class();
+  query.allowed_numerics.assign(request.allowed_numerics().begin(), request.allowed_numerics().end());
+  if (request.has_semantics_version()) query.semantics_version = request.semantics_version();
+  if (request.limit() == 0) return absl::InvalidArgumentError("a best request needs a limit of at least 1");
+  return query;
+}
+
+absl::StatusOr<database::Filter> from_proto(const pb::ScanRequest& request) {
+  database::Filter filter;
+  if (request.has_workload()) {
+    TF_ASSIGN_OR_RETURN(Digest key, Digest::from_hex(request.workload()));
+    filter.workload = database::WorkloadKey{key};
+  }
+  if (request.has_problem()) {
+    TF_ASSIGN_OR_RETURN(filter.problem, from_proto(request.problem()));
+  }
+  if (request.has_job_id()) filter.job_id = request.job_id();
+  filter.only_ok = request.only_ok();
+  return filter;
+}
+
+absl::Status read_measurements(const pb::RecordLines& lines, const database::Visitor& visit) {
+  for (const std::string& line : lines.lines()) {
+    TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
+    const auto* measurement = std::get_if<database::Measurement>(&record);
+    if (measurement == nullptr) return absl::DataLossError("the tuner sent a record that is no measurement");
+    TF_RETURN_IF_ERROR(visit(*measurement));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_workloads(const pb::RecordLines& lines, std::vector<database::Workload>& out) {
+  for (const std::string& line : lines.lines()) {
+    TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
+    auto* workload = std::get_if<database::Workload>(&record);
+    if (workload == nullptr) return absl::DataLossError("the tuner sent a record that is no workload");
+    out.push_back(std::move(*workload));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tf::remote

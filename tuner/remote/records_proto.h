@@ -1,0 +1,26 @@
+#pragma once
+// Owns: the passage between the database's questions and tune.v1's messages, for both ends. Does not know:
+// connections.
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "database/store.h"
+#include "proto/tune/v1/tune.pb.h"
+
+namespace tf::remote {
+
+tunefarm::tune::v1::Problem to_proto(const database::Problem& problem);
+tunefarm::tune::v1::BestRequest to_proto(const database::BestQuery& query, size_t limit);
+tunefarm::tune::v1::ScanRequest to_proto(const database::Filter& filter);
+
+// INVALID_ARGUMENT for a key that is not 64 hexadecimal digits or a missing problem.
+absl::StatusOr<database::Problem> from_proto(const tunefarm::tune::v1::Problem& problem);
+absl::StatusOr<database::BestQuery> from_proto(const tunefarm::tune::v1::BestRequest& request);
+absl::StatusOr<database::Filter> from_proto(const tunefarm::tune::v1::ScanRequest& request);
+
+// Lines of one message. DATA_LOSS if a line is not what the caller expects.
+absl::Status read_measurements(const tunefarm::tune::v1::RecordLines& lines, const database::Visitor& visit);
+absl::Status read_workloads(const tunefarm::tune::v1::RecordLines& lines,
+                            std::vector<database::Workload>& out);
+
+}  // namespace tf::remote

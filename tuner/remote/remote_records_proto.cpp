@@ -1,0 +1,144 @@
+#include <grpcpp/grpcpp.h>
+
+#include "base/status.h"
+#include "proto/tune/v1/tune.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/endpoint.h"
+#include "rpc/grpc_status.h"
+#include "tuner/remote/records_proto.h"
+#include "tuner/remote/remote_records.h"
+
+namespace tf::remote {
+namespace {
+
+namespace pb = tunefarm::tune::v1;
+
+// A best record is one row by an index; what takes longer than this is not coming.
+constexpr absl::Duration kCallTimeout = absl::Seconds(20);
+
+class RemoteRecords final : public database::Records {
+ public:
+  explicit RemoteRecords(const rpc::Endpoint& endpoint)
+      : endpoint_(endpoint.text()), stub_(pb::Records::NewStub(rpc::make_channel(endpoint))) {}
+
+  absl::StatusOr<std::vector<database::Measurement>> top(const database::BestQuery& query,
+                                                         size_t limit) override {
+    std::vector<database::Measurement> out;
+    if (limit == 0) return out;
+    TF_ASSIGN_OR_RETURN(pb::RecordLines reply,
+                        call<pb::RecordLines>(&pb::Records::Stub::Best, to_proto(query, limit)));
+    TF_RETURN_IF_ERROR(read_measurements(reply, [&](const database::Measurement& measurement) {
+      out.push_back(measurement);
+      return absl::OkStatus();
+    }));
+    return out;
+  }
+
+  absl::StatusOr<database::Workload> find_workload(const std::string& key_or_prefix) override {
+    pb::FindWorkloadRequest request;
+    request.set_key_or_prefix(key_or_prefix);
+    TF_ASSIGN_OR_RETURN(pb::RecordLines reply,
+                        call<pb::RecordLines>(&pb::Records::Stub::FindWorkload, request));
+    std::vector<database::Workload> out;
+    TF_RETURN_IF_ERROR(read_workloads(reply, out));
+    if (out.size() != 1) return absl::DataLossError("the tuner answered with no workload");
+    return std::move(out.front());
+  }
+
+  absl::StatusOr<std::vector<database::Workload>> workloads() override {
+    std::vector<database::Workload> out;
+    TF_RETURN_IF_ERROR(read_stream<pb::RecordLines>(
+        &pb::Records::Stub::ListWorkloads, pb::ListWorkloadsRequest(),
+        [&](const pb::RecordLines& lines) { return read_workloads(lines, out); }));
+    return out;
+  }
+
+  absl::StatusOr<std::vector<database::Problem>> problems() override {
+    std::vector<database::Problem> out;
+    auto take = [&](const pb::ProblemList& list) -> absl::Status {
+      for (const pb::Problem& problem : list.problems()) {
+        TF_ASSIGN_OR_RETURN(database::Problem parsed, from_proto(problem));
+        out.push_back(std::move(parsed));
+      }
+      return absl::OkStatus();
+    };
+    TF_RETURN_IF_ERROR(
+        read_stream<pb::ProblemList>(&pb::Records::Stub::ListProblems, pb::ListProblemsRequest(), take));
+    return out;
+  }
+
+  absl::Status scan(const database::Filter& filter, const database::Visitor& visit) override {
+    return read_stream<pb::RecordLines>(
+        &pb::Records::Stub::Scan, to_proto(filter),
+        [&](const pb::RecordLines& lines) { return read_measurements(lines, visit); });
+  }
+
+  absl::StatusOr<database::Measurement> find_record(const Digest& digest) override {
+    pb::FindRecordRequest request;
+    request.set_digest(digest.hex());
+    TF_ASSIGN_OR_RETURN(pb::RecordLines reply,
+                        call<pb::RecordLines>(&pb::Records::Stub::FindRecord, request));
+    std::optional<database::Measurement> out;
+    TF_RETURN_IF_ERROR(read_measurements(reply, [&](const database::Measurement& measurement) {
+      out = measurement;
+      return absl::OkStatus();
+    }));
+    if (!out || record_digest(*out) != digest) {
+      return absl::DataLossError("the tuner answered with another record than was asked for");
+    }
+    return *std::move(out);
+  }
+
+  absl::StatusOr<bool> is_measured(const database::Problem& problem, const std::string& schedule) override {
+    pb::IsMeasuredRequest request;
+    *request.mutable_problem() = to_proto(problem);
+    request.set_schedule(schedule);
+    TF_ASSIGN_OR_RETURN(pb::IsMeasuredReply reply,
+                        call<pb::IsMeasuredReply>(&pb::Records::Stub::IsMeasured, request));
+    return reply.measured();
+  }
+
+ private:
+  absl::Status status_of(const grpc::Status& status) const {
+    return rpc::from_grpc(status, "tuner", endpoint_);
+  }
+
+  template <typename Reply, typename Method, typename Request>
+  absl::StatusOr<Reply> call(Method method, const Request& request) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kCallTimeout);
+    Reply reply;
+    TF_RETURN_IF_ERROR(status_of((stub_.get()->*method)(&context, request, &reply)));
+    return reply;
+  }
+
+  // No deadline: an export may be long, and a dead peer is found by keepalive.
+  template <typename Message, typename Method, typename Request, typename Take>
+  absl::Status read_stream(Method method, const Request& request, const Take& take) {
+    grpc::ClientContext context;
+    auto reader = (stub_.get()->*method)(&context, request);
+    Message message;
+    absl::Status taken;
+    while (taken.ok() && reader->Read(&message)) taken = take(message);
+    if (!taken.ok()) context.TryCancel();
+    const grpc::Status finished = reader->Finish();
+    return taken.ok() ? status_of(finished) : taken;
+  }
+
+  const std::string endpoint_;
+  const std::unique_ptr<pb::Records::Stub> stub_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std::string& host_port) {
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint endpoint, rpc::parse_endpoint(host_port));
+  TF_RETURN_IF_ERROR(rpc::require_loopback(endpoint, "--db tuner://"));
+  auto records = std::make_unique<RemoteRecords>(endpoint);
+  // An unknown program is never measured: the answer does not matter, that there is one does.
+  database::Problem nothing;
+  TF_RETURN_IF_ERROR(records->is_measured(nothing, "").status());
+  return records;
+}
+
+}  // namespace tf::remote
