@@ -1,0 +1,23 @@
+#pragma once
+// Owns: the version of the farm's protocol, and how another one is refused.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace tf::rpc {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+// FAILED_PRECONDITION unless the peer speaks our version; `peer` names it, as in "the tracker".
+inline absl::Status check_protocol(std::string_view peer, uint32_t theirs, std::string_view us) {
+  if (theirs == kProtocolVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(std::string(peer), " speaks version ", theirs,
+                                                    " of the farm's protocol, ", std::string(us), " version ",
+                                                    kProtocolVersion, ": upgrade the older of the two"));
+}
+
+}  // namespace tf::rpc

@@ -1,0 +1,167 @@
+#include <deque>
+
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/artifact_store.h"
+#include "rpc/protocol.h"
+#include "rpc/transfer.h"
+#include "tracker/duplex_stream.h"
+#include "tracker/services.h"
+
+namespace tf::tracker {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+void to_proto(const DesiredSlot& desired, pb::DesiredSlot& message) {
+  message.set_slot(desired.slot);
+  if (!desired.lease) return;
+  message.mutable_lease()->set_lease_id(desired.lease->id.text);
+  message.mutable_lease()->set_epoch(desired.lease->epoch);
+  message.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(desired.remaining)));
+  for (const QueuedTrial& trial : desired.window) {
+    pb::Assignment& assignment = *message.add_window();
+    assignment.set_sequence(trial.sequence);
+    assignment.mutable_trial()->ParseFromString(trial.trial);
+  }
+  message.mutable_acknowledged()->Add(desired.acknowledged.begin(), desired.acknowledged.end());
+}
+
+class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {
+ public:
+  explicit SynchronizeStream(Farm& farm) : farm_(farm) {}
+
+ private:
+  absl::Status received(const pb::AgentMessage& message) override {
+    if (message.has_hello() != (session_ == 0)) {
+      return absl::InvalidArgumentError("a Synchronize stream begins with one hello and has no other");
+    }
+    return message.has_hello() ? greet(message.hello()) : report(message.report());
+  }
+
+  absl::Status greet(const pb::AgentHello& hello) {
+    const absl::Status version = rpc::check_protocol("the agent", hello.protocol_version(), "this tracker");
+    if (!version.ok()) return version;
+    absl::StatusOr<DeviceInfo> device = device_from_proto(hello);
+    if (!device.ok()) return device.status();
+    absl::StatusOr<Farm::SessionId> session = farm_.attach(*device, hello.agent_run(), shared_from_this());
+    if (!session.ok()) return session.status();
+    device_id_ = device->id;
+    session_ = *session;
+    return absl::OkStatus();
+  }
+
+  absl::Status report(const pb::AgentReport& report) {
+    std::vector<AgentReply> replies;
+    for (const pb::SlotReply& reply : report.replies()) {
+      replies.push_back({.slot = {device_id_, reply.slot()},
+                         .lease = {reply.lease().lease_id()},
+                         .epoch = reply.lease().epoch(),
+                         .sequence = reply.reply().sequence(),
+                         .reply = reply.reply().SerializeAsString()});
+    }
+    farm_.report(session_, replies, report.stopping());
+    return absl::OkStatus();
+  }
+
+  bool next(pb::TrackerMessage& message) override {
+    if (session_ == 0) return false;
+    if (!greeted_) {
+      greeted_ = true;
+      message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+      return true;
+    }
+    const std::vector<DesiredSlot> desired = farm_.take_desired(session_);
+    for (const DesiredSlot& slot : desired) to_proto(slot, *message.mutable_desired()->add_slots());
+    return !desired.empty();
+  }
+
+  void ended() override { farm_.detach(session_); }
+
+  Farm& farm_;
+  std::string device_id_;
+  // Written by received(), read by next(): two threads when the farm wakes the stream right after attach.
+  std::atomic<Farm::SessionId> session_ = 0;
+  bool greeted_ = false;
+};
+
+// Sends one stored artifact in chunks.
+class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
+ public:
+  explicit FetchStream(absl::StatusOr<rpc::Received> artifact) : artifact_(std::move(artifact)) {
+    if (!artifact_.ok()) {
+      Finish(rpc::to_grpc(artifact_.status()));
+      return;
+    }
+    rpc::send_chunks(artifact_->digest, artifact_->bytes, [this](const rpc::Chunk& chunk) {
+      chunks_.push_back(chunk);
+      return true;
+    });
+    name_ = artifact_->digest.hex();
+    write_next();
+  }
+
+ private:
+  void write_next() {
+    if (chunks_.empty()) {
+      Finish(grpc::Status::OK);
+      return;
+    }
+    const rpc::Chunk chunk = chunks_.front();
+    chunks_.pop_front();
+    message_.Clear();
+    if (chunk.size_bytes != 0 || !chunk.digest.empty()) message_.set_digest(name_);
+    message_.set_size_bytes(chunk.size_bytes);
+    message_.set_content(chunk.content.data(), chunk.content.size());
+    StartWrite(&message_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (ok) {
+      write_next();
+    } else {
+      Finish(grpc::Status::CANCELLED);
+    }
+  }
+
+  void OnDone() override { delete this; }
+
+  absl::StatusOr<rpc::Received> artifact_;
+  std::string name_;
+  std::deque<rpc::Chunk> chunks_;
+  pb::ArtifactChunk message_;
+};
+
+class AgentService final : public pb::Agents::CallbackService {
+ public:
+  AgentService(Farm& farm, rpc::ArtifactStore& artifacts) : farm_(farm), artifacts_(artifacts) {}
+
+  grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
+      grpc::CallbackServerContext*) override {
+    return std::make_shared<SynchronizeStream>(farm_)->begin();
+  }
+
+  grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(
+      grpc::CallbackServerContext*, const pb::FetchArtifactRequest* request) override {
+    return new FetchStream(load(request->digest()));
+  }
+
+ private:
+  absl::StatusOr<rpc::Received> load(const std::string& name) {
+    const absl::StatusOr<Digest> digest = Digest::from_hex(name);
+    if (!digest.ok()) return digest.status();
+    absl::StatusOr<std::string> bytes = artifacts_.get(*digest);
+    if (!bytes.ok()) return bytes.status();
+    return rpc::Received{*digest, *std::move(bytes)};
+  }
+
+  Farm& farm_;
+  rpc::ArtifactStore& artifacts_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts) {
+  return std::make_unique<AgentService>(farm, artifacts);
+}
+
+}  // namespace tf::tracker

@@ -1,0 +1,39 @@
+#pragma once
+// Owns: a whole tracker in this process: state, artifacts, timer, services, server. `tracker serve` and tests
+// run it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "rpc/endpoint.h"
+#include "tracker/farm.h"
+
+namespace tf::tracker {
+
+struct DaemonOptions {
+  rpc::Endpoint listen;
+  std::string state_path;  // artifacts are kept in the folder state_path + ".artifacts"
+  uint64_t artifact_bytes = 2ull << 30;
+  FarmOptions farm;
+};
+
+class Daemon {
+ public:
+  // Serves from here on. INVALID_ARGUMENT: not loopback. ALREADY_EXISTS: port in use. StateStore::open's
+  // errors.
+  static absl::StatusOr<std::unique_ptr<Daemon>> start(DaemonOptions options);
+  ~Daemon();
+  // With the real port.
+  const rpc::Endpoint& endpoint() const;
+  // Ends all streams; leases stay and go on after a restart.
+  void stop();
+
+ private:
+  struct Parts;
+  explicit Daemon(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tf::tracker

@@ -1,0 +1,109 @@
+#include "tracker/lease.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+
+namespace tf::tracker {
+
+Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, std::string holder, std::string holder_run,
+                          absl::Duration term) const {
+  TF_CHECK(!by_slot_.contains(slot)) << slot.device_id << "/" << slot.slot << " is leased already";
+  return {.id = std::move(id),
+          .slot = slot,
+          .epoch = epoch(slot) + 1,
+          .holder = std::move(holder),
+          .holder_run = std::move(holder_run),
+          .term = term,
+          .expires_at = clock_.now() + term};
+}
+
+void LeaseTable::commit(const Lease& lease) {
+  TF_CHECK(!by_slot_.contains(lease.slot))
+      << lease.slot.device_id << "/" << lease.slot.slot << " is leased already";
+  TF_CHECK(lease.epoch > epoch(lease.slot))
+      << "epoch " << lease.epoch << " is not above " << epoch(lease.slot);
+  epochs_[lease.slot] = lease.epoch;
+  by_slot_[lease.slot] = lease.id;
+  leases_[lease.id] = lease;
+}
+
+void LeaseTable::restore(Lease lease) {
+  lease.expires_at = clock_.now() + lease.term;
+  raise_epoch(lease.slot, lease.epoch);
+  by_slot_[lease.slot] = lease.id;
+  leases_[lease.id] = std::move(lease);
+}
+
+void LeaseTable::raise_epoch(const SlotKey& slot, uint64_t epoch) {
+  uint64_t& highest = epochs_[slot];
+  highest = std::max(highest, epoch);
+}
+
+uint64_t LeaseTable::epoch(const SlotKey& slot) const {
+  const auto found = epochs_.find(slot);
+  return found == epochs_.end() ? 0 : found->second;
+}
+
+absl::StatusOr<Lease> LeaseTable::find(const LeaseId& id, uint64_t epoch) const {
+  const auto found = leases_.find(id);
+  if (found == leases_.end())
+    return absl::NotFoundError(absl::StrCat("lease ", id.text, " has ended: acquire a new one"));
+  const Lease& lease = found->second;
+  if (lease.epoch != epoch) {
+    return absl::NotFoundError(
+        absl::StrCat("lease ", id.text, " has epoch ", lease.epoch, ", not ", epoch, ": acquire a new one"));
+  }
+  if (clock_.now() >= lease.expires_at) {
+    return absl::NotFoundError(absl::StrCat("lease ", id.text, " has expired: acquire a new one"));
+  }
+  return lease;
+}
+
+absl::StatusOr<Lease> LeaseTable::renew(const LeaseId& id, uint64_t epoch) {
+  TF_RETURN_IF_ERROR(find(id, epoch).status());
+  Lease& lease = leases_.at(id);
+  lease.expires_at = clock_.now() + lease.term;
+  return lease;
+}
+
+std::optional<Lease> LeaseTable::end(const LeaseId& id) {
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return std::nullopt;
+  Lease lease = std::move(found->second);
+  leases_.erase(found);
+  by_slot_.erase(lease.slot);
+  return lease;
+}
+
+const Lease* LeaseTable::on(const SlotKey& slot) const {
+  const auto found = by_slot_.find(slot);
+  return found == by_slot_.end() ? nullptr : &leases_.at(found->second);
+}
+
+std::vector<Lease> LeaseTable::expired() const {
+  std::vector<Lease> result;
+  for (const auto& [id, lease] : leases_) {
+    if (clock_.now() >= lease.expires_at) result.push_back(lease);
+  }
+  return result;
+}
+
+std::optional<rpc::Instant> LeaseTable::next_expiry() const {
+  std::optional<rpc::Instant> next;
+  for (const auto& [id, lease] : leases_) next = std::min(next.value_or(lease.expires_at), lease.expires_at);
+  return next;
+}
+
+std::vector<Lease> LeaseTable::superseded(const std::string& holder, const std::string& holder_run) const {
+  std::vector<Lease> result;
+  if (holder.empty()) return result;
+  for (const auto& [id, lease] : leases_) {
+    if (lease.holder == holder && lease.holder_run != holder_run) result.push_back(lease);
+  }
+  return result;
+}
+
+}  // namespace tf::tracker

@@ -1,0 +1,62 @@
+#pragma once
+// Owns: the trials of one lease on their way: unanswered, answered but not acknowledged, acknowledged. A pure
+// state machine; trials and replies are opaque bytes. Does not know: who carries them.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tf::tracker {
+
+// A set of sequence numbers that stays small while they come roughly in order from 1.
+class SequenceSet {
+ public:
+  bool contains(uint64_t sequence) const { return sequence <= below_ || sparse_.contains(sequence); }
+  void insert(uint64_t sequence);
+
+ private:
+  uint64_t below_ = 0;  // 1 … below_ are in
+  std::set<uint64_t> sparse_;
+};
+
+struct QueuedTrial {
+  uint64_t sequence = 0;
+  std::string trial;  // serialized farm.v1.Trial
+};
+
+// Not thread-safe. Every operation may be repeated and may come late: only the first counts.
+class Relay {
+ public:
+  // From the holder. False if the sequence is known already.
+  bool submit(uint64_t sequence, std::string trial);
+  // From the agent: a serialized farm.v1.MeasureReply. False if it was answered before; then it is
+  // acknowledged again if it was acknowledged.
+  bool answer(uint64_t sequence, std::string reply);
+  // From the holder: durable there.
+  void acknowledge(uint64_t sequence);
+
+  // The holder has a new stream: all that is unacknowledged is to be sent on it.
+  void rewind_replies();
+  // Replies not yet sent on the holder's stream, in order of sequence.
+  std::vector<std::string> take_replies();
+  // The first unanswered trials.
+  std::vector<QueuedTrial> window(size_t count) const;
+  // Acknowledgements to be passed on to the agent.
+  std::vector<uint64_t> take_acknowledged();
+
+  size_t unanswered() const { return queue_.size(); }
+  size_t unacknowledged() const { return replies_.size(); }
+  uint64_t answered() const { return answered_; }
+
+ private:
+  std::map<uint64_t, std::string> queue_;
+  std::map<uint64_t, std::string> replies_;
+  std::set<uint64_t> unsent_;  // subset of replies_
+  SequenceSet done_;           // acknowledged
+  std::vector<uint64_t> to_agent_;
+  uint64_t answered_ = 0;
+};
+
+}  // namespace tf::tracker

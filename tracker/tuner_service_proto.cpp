@@ -1,0 +1,223 @@
+#include <deque>
+
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/artifact_store.h"
+#include "rpc/protocol.h"
+#include "rpc/transfer.h"
+#include "tracker/duplex_stream.h"
+#include "tracker/services.h"
+
+namespace tf::tracker {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+void to_proto(const Grant& grant, pb::LeaseGrant& message) {
+  message.set_lease_id(grant.lease.id.text);
+  message.set_epoch(grant.lease.epoch);
+  message.set_term_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(grant.lease.term)));
+  message.set_device_id(grant.device.id);
+  message.set_slot(grant.lease.slot.slot);
+  message.set_threads(grant.threads);
+  pb::AgentHello hello;
+  if (hello.ParseFromString(grant.device.hello)) message.mutable_facts()->Swap(hello.mutable_facts());
+}
+
+AcquireRequest from_proto(const pb::AcquireLeaseRequest& message) {
+  const pb::Requirements& needs = message.requirements();
+  return {.key = message.device_key(),
+          .requirements = {.arch = needs.arch(),
+                           .cpu_features = {needs.cpu_features().begin(), needs.cpu_features().end()},
+                           .min_threads = needs.min_threads(),
+                           .min_memory_bytes = needs.min_memory_bytes()},
+          .wait = absl::Milliseconds(message.wait_ms()),
+          .term = absl::Milliseconds(message.term_ms()),
+          .holder = message.holder(),
+          .holder_run = message.holder_run()};
+}
+
+// An AcquireLease call that waits for its turn.
+class AcquireCall final : public grpc::ServerUnaryReactor,
+                          public Waiter,
+                          public std::enable_shared_from_this<AcquireCall> {
+ public:
+  AcquireCall(Farm& farm, pb::LeaseGrant* reply) : farm_(farm), reply_(reply) {}
+
+  grpc::ServerUnaryReactor* begin(const pb::AcquireLeaseRequest& request) {
+    self_ = shared_from_this();
+    const absl::Status version = rpc::check_protocol("the tuner", request.protocol_version(), "this tracker");
+    if (version.ok()) {
+      farm_.acquire(from_proto(request), self_);
+    } else {
+      Finish(rpc::to_grpc(version));
+    }
+    return this;
+  }
+
+  void answer(absl::StatusOr<Grant> grant) override {
+    if (grant.ok()) to_proto(*grant, *reply_);
+    Finish(rpc::to_grpc(grant.status()));
+  }
+
+ private:
+  void OnCancel() override {
+    if (farm_.cancel(this)) Finish(grpc::Status::CANCELLED);
+  }
+  void OnDone() override { self_.reset(); }
+
+  Farm& farm_;
+  pb::LeaseGrant* reply_;
+  std::shared_ptr<AcquireCall> self_;
+};
+
+class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
+ public:
+  explicit UploadStream(rpc::ArtifactStore& artifacts) : artifacts_(artifacts) { StartRead(&chunk_); }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      Finish(rpc::to_grpc(store()));
+      return;
+    }
+    const absl::Status added = assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
+    if (added.ok()) {
+      StartRead(&chunk_);
+    } else {
+      Finish(rpc::to_grpc(added));
+    }
+  }
+
+  absl::Status store() {
+    absl::StatusOr<rpc::Received> artifact = std::move(assembler_).finish();
+    if (!artifact.ok()) return artifact.status();
+    return artifacts_.put(artifact->digest, artifact->bytes);
+  }
+
+  void OnDone() override { delete this; }
+
+  rpc::ArtifactStore& artifacts_;
+  rpc::Assembler assembler_;
+  pb::ArtifactChunk chunk_;
+};
+
+class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureReply> {
+ public:
+  explicit MeasureStream(Farm& farm) : farm_(farm) {}
+
+ private:
+  absl::Status received(const pb::MeasureRequest& message) override {
+    if (message.has_hello() != (stream_ == 0)) {
+      return absl::InvalidArgumentError("a Measure stream begins with one hello and has no other");
+    }
+    switch (message.kind_case()) {
+      case pb::MeasureRequest::kHello:
+        return greet(message.hello());
+      case pb::MeasureRequest::kAssignment:
+        if (message.assignment().sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
+        farm_.submit(stream_, message.assignment().sequence(),
+                     message.assignment().trial().SerializeAsString());
+        return absl::OkStatus();
+      case pb::MeasureRequest::kAcknowledgement: {
+        const auto& sequences = message.acknowledgement().sequences();
+        farm_.acknowledge(stream_, {sequences.begin(), sequences.end()});
+        return absl::OkStatus();
+      }
+      case pb::MeasureRequest::KIND_NOT_SET:
+        break;
+    }
+    return absl::InvalidArgumentError("a MeasureRequest of no known kind");
+  }
+
+  absl::Status greet(const pb::MeasureHello& hello) {
+    const absl::Status version = rpc::check_protocol("the tuner", hello.protocol_version(), "this tracker");
+    if (!version.ok()) return version;
+    const absl::StatusOr<Farm::SessionId> stream =
+        farm_.open_stream({hello.lease().lease_id()}, hello.lease().epoch(), shared_from_this());
+    if (!stream.ok()) return stream.status();
+    stream_ = *stream;
+    return absl::OkStatus();
+  }
+
+  bool next(pb::MeasureReply& message) override {
+    if (stream_ == 0) return false;
+    if (replies_.empty()) {
+      for (std::string& reply : farm_.take_replies(stream_)) replies_.push_back(std::move(reply));
+    }
+    if (replies_.empty()) return false;
+    const bool parsed = message.ParseFromString(replies_.front());
+    replies_.pop_front();
+    return parsed;
+  }
+
+  bool has_room() override { return stream_ == 0 || farm_.has_room(stream_); }
+
+  void ended() override { farm_.close_stream(stream_); }
+
+  Farm& farm_;
+  std::atomic<Farm::SessionId> stream_ = 0;  // written by received(), read by next()
+  std::deque<std::string> replies_;          // taken, to be written one by one
+};
+
+class TunerService final : public pb::Tuners::CallbackService {
+ public:
+  TunerService(Farm& farm, rpc::ArtifactStore& artifacts) : farm_(farm), artifacts_(artifacts) {}
+
+  grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext*, const pb::AcquireLeaseRequest* request,
+                                         pb::LeaseGrant* reply) override {
+    return std::make_shared<AcquireCall>(farm_, reply)->begin(*request);
+  }
+
+  grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
+                                       pb::LeaseGrant* reply) override {
+    const absl::StatusOr<Grant> grant = farm_.renew({request->lease_id()}, request->epoch());
+    if (grant.ok()) to_proto(*grant, *reply);
+    return finished(context, grant.status());
+  }
+
+  grpc::ServerUnaryReactor* ReleaseLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
+                                         pb::ReleaseLeaseReply*) override {
+    farm_.release({request->lease_id()}, request->epoch());
+    return finished(context, absl::OkStatus());
+  }
+
+  grpc::ServerUnaryReactor* FindMissingArtifacts(grpc::CallbackServerContext* context,
+                                                 const pb::FindMissingArtifactsRequest* request,
+                                                 pb::FindMissingArtifactsReply* reply) override {
+    for (const std::string& name : request->digests()) {
+      const absl::StatusOr<Digest> digest = Digest::from_hex(name);
+      if (!digest.ok()) return finished(context, digest.status());
+      if (!artifacts_.contains(*digest)) reply->add_missing(name);
+    }
+    return finished(context, absl::OkStatus());
+  }
+
+  grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext*,
+                                                             pb::UploadArtifactReply*) override {
+    return new UploadStream(artifacts_);
+  }
+
+  grpc::ServerBidiReactor<pb::MeasureRequest, pb::MeasureReply>* Measure(
+      grpc::CallbackServerContext*) override {
+    return std::make_shared<MeasureStream>(farm_)->begin();
+  }
+
+ private:
+  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
+                                            const absl::Status& status) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(rpc::to_grpc(status));
+    return reactor;
+  }
+
+  Farm& farm_;
+  rpc::ArtifactStore& artifacts_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts) {
+  return std::make_unique<TunerService>(farm, artifacts);
+}
+
+}  // namespace tf::tracker
