@@ -1,0 +1,62 @@
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "device_agent/agent/artifact_fetcher.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/transfer.h"
+
+namespace tf::agent {
+namespace {
+
+constexpr absl::Duration kDownloadTimeout = absl::Seconds(60);
+
+}  // namespace
+
+ArtifactFetcher::ArtifactFetcher(std::shared_ptr<grpc::Channel> channel,
+                                 std::unique_ptr<rpc::ArtifactStore> cache)
+    : channel_(std::move(channel)), cache_(std::move(cache)) {}
+
+absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name) {
+  TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name));
+  if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
+  const std::scoped_lock lock(downloading_);
+  if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
+  TF_ASSIGN_OR_RETURN(std::string bytes, download(digest));
+  // A full disk costs the cache, not the measurement.
+  cache_->put(digest, bytes).IgnoreError();
+  return bytes;
+}
+
+void ArtifactFetcher::prefetch(const std::string& name) {
+  const absl::StatusOr<Digest> digest = Digest::from_hex(name);
+  // Whatever goes wrong here goes wrong again in get(), where it counts.
+  if (digest.ok() && !cache_->contains(*digest)) get(name).status().IgnoreError();
+}
+
+absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest) {
+  namespace pb = tunefarm::farm::v1;
+  const auto stub = pb::Agents::NewStub(channel_);
+  grpc::ClientContext context;
+  rpc::set_deadline(context, kDownloadTimeout);
+  pb::FetchArtifactRequest request;
+  request.set_digest(digest.hex());
+  const auto reader = stub->FetchArtifact(&context, request);
+  rpc::Assembler assembler;
+  absl::Status added;
+  pb::ArtifactChunk chunk;
+  while (added.ok() && reader->Read(&chunk))
+    added = assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()});
+  if (!added.ok()) context.TryCancel();
+  const absl::Status status = rpc::from_grpc(reader->Finish());
+  TF_RETURN_IF_ERROR(added);
+  TF_RETURN_IF_ERROR(status);
+  TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
+  if (received.digest == digest) return std::move(received.bytes);
+  return absl::UnavailableError(
+      absl::StrCat("the tracker sent ", received.digest.hex(), " for ", digest.hex()));
+}
+
+}  // namespace tf::agent

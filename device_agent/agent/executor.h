@@ -1,0 +1,30 @@
+#pragma once
+// Owns: what the sync loop needs from something that runs a trial on this machine. Implementation: the
+// sandboxed worker (worker_executor.h). Does not know: leases, the tracker.
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace tunefarm::farm::v1 {
+class Trial;
+class TrialResult;
+}  // namespace tunefarm::farm::v1
+
+namespace tf::agent {
+
+// One slot; the sync loop calls run() from one thread at a time.
+class TrialExecutor {
+ public:
+  virtual ~TrialExecutor() = default;
+  // Serialized kernel.v1.Artifact messages, verified against the trial's digests. `reference` is empty if the
+  // trial names none or has_reference said that it is not needed. A status means "not measured":
+  // INVALID_ARGUMENT and FAILED_PRECONDITION will not get better, any other may.
+  virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
+                                                              std::string_view candidate,
+                                                              std::string_view reference) = 0;
+  virtual bool has_reference(std::string_view reference_digest, uint64_t input_seed) const = 0;
+};
+
+}  // namespace tf::agent

@@ -1,0 +1,24 @@
+#pragma once
+// Owns: one trial from its bytes to its reply's bytes: fetch the artifacts, run, say what happened. Does not
+// know: streams, queues.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "device_agent/agent/slot_state.h"
+
+namespace tf::agent {
+
+class ArtifactFetcher;
+class TrialExecutor;
+
+// The serialized farm.v1.MeasureReply; nothing if the artifacts cannot be fetched now, because the tracker is
+// away.
+std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher& fetcher,
+                                   TrialExecutor& executor);
+
+// Fetches what the trial will need.
+void prefetch(const QueuedTrial& trial, ArtifactFetcher& fetcher);
+
+}  // namespace tf::agent

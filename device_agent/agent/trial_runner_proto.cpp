@@ -1,0 +1,82 @@
+#include "absl/strings/str_cat.h"
+#include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/executor.h"
+#include "device_agent/agent/trial_runner.h"
+#include "proto/farm/v1/farm.pb.h"
+
+namespace tf::agent {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+// A reply must fit into a message together with others; what the candidate printed is the only part that can
+// be big.
+constexpr size_t kMaxPrintedBytes = 64 << 10;
+
+std::string failure(uint64_t sequence, pb::FailureKind kind, const absl::Status& why) {
+  pb::MeasureReply reply;
+  reply.set_sequence(sequence);
+  reply.mutable_failure()->set_kind(kind);
+  reply.mutable_failure()->set_message(std::string(why.message()));
+  return reply.SerializeAsString();
+}
+
+bool is_transient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+}
+
+pb::FailureKind kind_of_fetch(const absl::Status& status) {
+  return absl::IsNotFound(status)          ? pb::FAILURE_KIND_ARTIFACT_MISSING
+         : absl::IsInvalidArgument(status) ? pb::FAILURE_KIND_REFUSED
+                                           : pb::FAILURE_KIND_DEVICE;
+}
+
+pb::FailureKind kind_of_run(const absl::Status& status) {
+  const bool hopeless = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status);
+  return hopeless ? pb::FAILURE_KIND_REFUSED : pb::FAILURE_KIND_DEVICE;
+}
+
+std::string success(const StartedTrial& started, pb::TrialResult result) {
+  if (result.printed().size() > kMaxPrintedBytes) result.mutable_printed()->resize(kMaxPrintedBytes);
+  result.set_lease_id(started.lease.id);
+  result.set_epoch(started.lease.epoch);
+  result.set_sequence(started.trial.sequence);
+  pb::MeasureReply reply;
+  reply.set_sequence(started.trial.sequence);
+  reply.mutable_result()->Swap(&result);
+  return reply.SerializeAsString();
+}
+
+}  // namespace
+
+std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher& fetcher,
+                                   TrialExecutor& executor) {
+  const uint64_t sequence = started.trial.sequence;
+  pb::Trial trial;
+  if (!trial.ParseFromString(started.trial.trial)) {
+    return failure(sequence, pb::FAILURE_KIND_REFUSED,
+                   absl::InvalidArgumentError("the trial cannot be parsed"));
+  }
+  const absl::StatusOr<std::string> candidate = fetcher.get(trial.artifact_digest());
+  absl::StatusOr<std::string> reference = "";
+  if (!trial.reference_digest().empty() &&
+      !executor.has_reference(trial.reference_digest(), trial.input_seed())) {
+    reference = fetcher.get(trial.reference_digest());
+  }
+  for (const absl::Status& fetched : {candidate.status(), reference.status()}) {
+    if (is_transient(fetched)) return std::nullopt;
+    if (!fetched.ok()) return failure(sequence, kind_of_fetch(fetched), fetched);
+  }
+  absl::StatusOr<pb::TrialResult> result = executor.run(trial, *candidate, *reference);
+  if (!result.ok()) return failure(sequence, kind_of_run(result.status()), result.status());
+  return success(started, *std::move(result));
+}
+
+void prefetch(const QueuedTrial& queued, ArtifactFetcher& fetcher) {
+  pb::Trial trial;
+  if (!trial.ParseFromString(queued.trial)) return;
+  fetcher.prefetch(trial.artifact_digest());
+  if (!trial.reference_digest().empty()) fetcher.prefetch(trial.reference_digest());
+}
+
+}  // namespace tf::agent
