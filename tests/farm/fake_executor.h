@@ -1,0 +1,63 @@
+#pragma once
+// Owns: a TrialExecutor for tests of the farm: it runs nothing, answers from the candidate's bytes, and
+// appends every run to a log file, so that a test can count what was run across processes.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "base/digest.h"
+#include "device_agent/agent/executor.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::farm_test {
+
+class FakeExecutor final : public agent::TrialExecutor {
+ public:
+  // Each trial takes so long; log_path empty: no log.
+  FakeExecutor(std::chrono::milliseconds duration, std::string log_path)
+      : duration_(duration), log_path_(std::move(log_path)) {}
+
+  // Candidates that start with "bad:" cannot be measured, "refused:" are malformed.
+  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
+                                                      std::string_view candidate,
+                                                      std::string_view reference) override {
+    std::this_thread::sleep_for(duration_);
+    if (sha256(candidate).hex() != trial.artifact_digest())
+      return absl::InternalError("wrong candidate bytes");
+    if (!trial.reference_digest().empty() && sha256(reference).hex() != trial.reference_digest()) {
+      return absl::InternalError("wrong reference bytes");
+    }
+    log(trial.artifact_digest());
+    if (candidate.starts_with("bad:")) return absl::ResourceExhaustedError("no memory for the worker");
+    if (candidate.starts_with("refused:")) return absl::InvalidArgumentError("malformed");
+    tunefarm::farm::v1::TrialResult result;
+    result.set_outcome(tunefarm::farm::v1::OUTCOME_OK);
+    result.set_artifact_digest(trial.artifact_digest());
+    result.set_detail(std::string(candidate.substr(0, 64)));
+    auto& sample = *result.add_samples();
+    sample.set_total_ns(static_cast<int64_t>(candidate.size()) * 1000);
+    sample.set_iterations(1);
+    return result;
+  }
+
+  bool has_reference(std::string_view, uint64_t) const override { return false; }
+
+ private:
+  // One write of a short line with O_APPEND is atomic.
+  void log(const std::string& line) const {
+    if (log_path_.empty()) return;
+    const int fd = open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const std::string text = line + "\n";
+    if (write(fd, text.data(), text.size()) < 0) _exit(1);
+    close(fd);
+  }
+
+  const std::chrono::milliseconds duration_;
+  const std::string log_path_;
+};
+
+}  // namespace tf::farm_test

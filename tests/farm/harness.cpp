@@ -1,0 +1,108 @@
+#include "tests/farm/harness.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/check.h"
+#include "base/digest.h"
+
+extern char** environ;
+
+namespace tf::farm_test {
+
+TempDir::TempDir() : path_((std::filesystem::temp_directory_path() / "tf_farm_XXXXXX").string()) {
+  TF_CHECK(mkdtemp(path_.data()) != nullptr) << path_;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Process::Process(std::vector<std::string> arguments, const std::string& output_path) {
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  TF_CHECK(posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) == 0)
+      << "cannot start " << argv[0];
+  posix_spawn_file_actions_destroy(&actions);
+}
+
+Process::~Process() {
+  if (pid_ > 0) kill_9();
+}
+
+void Process::signal(int number) const {
+  kill(pid_, number);
+}
+
+void Process::kill_9() {
+  signal(SIGKILL);
+  wait();
+}
+
+int Process::wait() {
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool Process::exited_within(int milliseconds) {
+  for (int waited = 0; waited < milliseconds; waited += 10) {
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid == pid_) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+std::string program(const std::string& name) {
+  return std::string(TF_BINARY_DIR) + "/bin/" + name;
+}
+
+rpc::Endpoint free_endpoint() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  TF_CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  close(fd);
+  return {.host = "127.0.0.1", .port = ntohs(address.sin_port)};
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+measure::MeasureRequest request(const tunefarm::farm::v1::Trial& trial, const std::string& candidate,
+                                const std::string& reference) {
+  const auto artifact = [](const std::string& bytes) {
+    if (bytes.empty()) return measure::ArtifactBytes{};
+    return measure::ArtifactBytes{sha256(bytes).hex(), std::make_shared<const std::string>(bytes)};
+  };
+  return {.candidate = artifact(candidate), .reference = artifact(reference), .trial = &trial};
+}
+
+}  // namespace tf::farm_test

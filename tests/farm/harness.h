@@ -1,0 +1,55 @@
+#pragma once
+// Owns: what the farm's tests share: temporary folders, real processes, trials.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rpc/endpoint.h"
+#include "tuner/measure/farm_runner.h"
+
+namespace tunefarm::farm::v1 {
+class Trial;
+}
+
+namespace tf::farm_test {
+
+// A folder that goes with the object.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A child process of the test; killed with the object. Its output goes to a file that failed tests print.
+class Process {
+ public:
+  Process(std::vector<std::string> arguments, const std::string& output_path);
+  ~Process();
+  void signal(int number) const;
+  void kill_9();
+  // The exit code; -1 if a signal ended it.
+  int wait();
+  bool exited_within(int milliseconds);
+
+ private:
+  int pid_ = -1;
+};
+
+// A program of this build.
+std::string program(const std::string& name);
+
+// A port on which nobody listens now.
+rpc::Endpoint free_endpoint();
+
+// What stands in a file, line by line.
+std::vector<std::string> lines_of(const std::string& path);
+
+measure::MeasureRequest request(const tunefarm::farm::v1::Trial& trial, const std::string& candidate,
+                                const std::string& reference = "");
+
+}  // namespace tf::farm_test

@@ -1,0 +1,218 @@
+// Tracker, agent and tuner's side in one process, over real connections.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "device_agent/agent/agent.h"
+#include "device_agent/agent/facts.h"
+#include "proto/farm/v1/farm.pb.h"
+#include "tests/farm/fake_executor.h"
+#include "tests/farm/harness.h"
+#include "tracker/daemon.h"
+
+namespace tf::farm_test {
+namespace {
+
+using measure::FarmRunner;
+using tunefarm::farm::v1::DeviceFacts;
+using tunefarm::farm::v1::Trial;
+using tunefarm::farm::v1::TrialResult;
+
+// An agent that runs in a thread.
+class AgentThread {
+ public:
+  AgentThread(const rpc::Endpoint& tracker, const std::string& state_dir, const std::string& key = "box")
+      : executor_(std::chrono::milliseconds(1), "") {
+    DeviceFacts facts = agent::read_facts();
+    facts.set_fingerprint("f1");
+    facts.set_peak_gflops(42);
+    agent_ = *agent::Agent::create(
+        {.tracker = tracker, .key = key, .id = "a1", .state_dir = state_dir, .cpus = {0, 1}}, facts,
+        executor_);
+    thread_ = std::thread([this] { ended_ = agent_->run(); });
+  }
+  ~AgentThread() { stop(); }
+  void stop() {
+    if (!thread_.joinable()) return;
+    agent_->stop();
+    thread_.join();
+  }
+  absl::Status join() {
+    thread_.join();
+    return ended_;
+  }
+
+ private:
+  FakeExecutor executor_;
+  std::unique_ptr<agent::Agent> agent_;
+  absl::Status ended_;
+  std::thread thread_;
+};
+
+class InProcessFarm : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto daemon =
+        tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir_.path() + "/tracker.db"});
+    ASSERT_TRUE(daemon.ok()) << daemon.status();
+    daemon_ = *std::move(daemon);
+  }
+
+  // Agents register asynchronously: asks until the key is known.
+  absl::StatusOr<std::unique_ptr<FarmRunner>> connect(const std::string& key = "box") {
+    for (int i = 0; i < 100; ++i) {
+      auto runner = FarmRunner::connect(
+          {.tracker = daemon_->endpoint(), .device_key = key, .first_wait = absl::Seconds(5)});
+      if (!absl::IsNotFound(runner.status())) return runner;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return absl::NotFoundError("the agent never registered");
+  }
+
+  TempDir dir_;
+  std::unique_ptr<tracker::Daemon> daemon_;
+};
+
+TEST_F(InProcessFarm, MeasuresATrialOnTheLeasedDevice) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  EXPECT_EQ((*runner)->leased_device().device_id, "a1");
+  EXPECT_EQ((*runner)->leased_device().threads, 2u);
+  EXPECT_EQ((*runner)->peak_gflops(), 42);
+  EXPECT_EQ((*runner)->device()->fingerprint(), "f1");
+  const Trial trial;
+  const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, "candidate", "reference"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->detail(), "candidate");
+  EXPECT_EQ(result->sequence(), 1u);
+  EXPECT_EQ(result->epoch(), 1u);
+  EXPECT_EQ(result->lease_id(), (*runner)->leased_device().lease_id);
+  (*runner)->acknowledge(*result);
+}
+
+TEST_F(InProcessFarm, AnswersManyTrialsOfManyThreadsOnceEach) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  std::mutex mutex;
+  std::set<uint64_t> sequences;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const std::string candidate = "c" + std::to_string(t) + "." + std::to_string(i);
+        const Trial trial;
+        const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, candidate, "reference"));
+        ASSERT_TRUE(result.ok()) << result.status();
+        EXPECT_EQ(result->detail(), candidate);
+        (*runner)->acknowledge(*result);
+        const std::scoped_lock lock(mutex);
+        EXPECT_TRUE(sequences.insert(result->sequence()).second);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sequences.size(), 200u);
+}
+
+TEST_F(InProcessFarm, CarriesAnArtifactOfManyChunks) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, std::string(5'000'001, 'x')));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->samples(0).total_ns(), 5'000'001'000);
+}
+
+TEST_F(InProcessFarm, TellsFailuresOfTheDeviceFromMalformedTrials) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  EXPECT_TRUE(absl::IsUnavailable((*runner)->run(request(trial, "bad:1")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument((*runner)->run(request(trial, "refused:1")).status()));
+}
+
+TEST_F(InProcessFarm, NamesTheKnownKeysWhenAskedForAnUnknownOne) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  ASSERT_TRUE(connect().ok());
+  const auto runner = FarmRunner::connect({.tracker = daemon_->endpoint(), .device_key = "toaster"});
+  EXPECT_TRUE(absl::IsNotFound(runner.status()));
+  EXPECT_NE(runner.status().message().find("toaster"), std::string::npos) << runner.status();
+  EXPECT_NE(runner.status().message().find("known keys: box"), std::string::npos) << runner.status();
+}
+
+TEST_F(InProcessFarm, NamesTheRequirementThatNoDeviceMeets) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  ASSERT_TRUE(connect().ok());
+  const auto runner =
+      FarmRunner::connect({.tracker = daemon_->endpoint(), .device_key = "box", .min_threads = 64});
+  EXPECT_TRUE(absl::IsNotFound(runner.status()));
+  EXPECT_NE(runner.status().message().find("64 threads"), std::string::npos) << runner.status();
+}
+
+TEST_F(InProcessFarm, SecondHolderWaitsUntilTheFirstReleases) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto first = connect();
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto busy = FarmRunner::connect(
+      {.tracker = daemon_->endpoint(), .device_key = "box", .first_wait = absl::Milliseconds(50)});
+  EXPECT_TRUE(absl::IsUnavailable(busy.status())) << busy.status();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    first->reset();
+  });
+  const auto second = FarmRunner::connect(
+      {.tracker = daemon_->endpoint(), .device_key = "box", .first_wait = absl::Seconds(10)});
+  later.join();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ((*second)->leased_device().epoch, 2u);
+}
+
+TEST_F(InProcessFarm, StoppedAgentHandsItsLeaseBackAndTheNextOneGoesOn) {
+  auto agent = std::make_unique<AgentThread>(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  const absl::StatusOr<TrialResult> before = (*runner)->run(request(trial, "before"));
+  ASSERT_TRUE(before.ok()) << before.status();
+  (*runner)->acknowledge(*before);
+  agent = nullptr;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    agent = std::make_unique<AgentThread>(daemon_->endpoint(), dir_.path() + "/a");
+  });
+  const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, "after"));
+  later.join();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->epoch(), 1u);
+}
+
+TEST_F(InProcessFarm, AgentWhoseIdIsTakenOverEnds) {
+  AgentThread first(daemon_->endpoint(), dir_.path() + "/a");
+  ASSERT_TRUE(connect().ok());
+  AgentThread second(daemon_->endpoint(), dir_.path() + "/b");
+  EXPECT_TRUE(absl::IsAlreadyExists(first.join()));
+}
+
+TEST_F(InProcessFarm, CancelEndsARunThatWaits) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  agent.stop();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    (*runner)->cancel();
+  });
+  const Trial trial;
+  EXPECT_TRUE(absl::IsCancelled((*runner)->run(request(trial, "never")).status()));
+  later.join();
+}
+
+}  // namespace
+}  // namespace tf::farm_test

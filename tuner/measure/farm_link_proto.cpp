@@ -1,0 +1,161 @@
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/backoff.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/protocol.h"
+#include "rpc/transfer.h"
+#include "tuner/measure/farm_link.h"
+
+namespace tf::measure {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kUploadTimeout = absl::Seconds(60);
+
+// The same for all runners of this process, so that they do not end each other's leases.
+const std::string& process_run() {
+  static const std::string run = absl::StrFormat("%016x", rpc::backoff_seed());
+  return run;
+}
+
+std::string holder_or_default(const std::string& given) {
+  if (!given.empty()) return given;
+  char host[256] = "tuner";
+  gethostname(host, sizeof host - 1);
+  return absl::StrCat(host, ":", getpid());
+}
+
+LeasedDevice from_proto(const pb::LeaseGrant& grant) {
+  const pb::DeviceFacts& facts = grant.facts();
+  return {.lease_id = grant.lease_id(),
+          .epoch = grant.epoch(),
+          .device_id = grant.device_id(),
+          .slot = grant.slot(),
+          .threads = grant.threads(),
+          .fingerprint = facts.fingerprint(),
+          .arch = facts.arch(),
+          .cpu_model = facts.cpu_model(),
+          .cpu_vendor = facts.cpu_vendor(),
+          .cpu_family = facts.cpu_family(),
+          .cpu_model_number = facts.cpu_model_number(),
+          .cpu_features = {facts.cpu_features().begin(), facts.cpu_features().end()},
+          .cores = facts.cores(),
+          .memory_bytes = facts.memory_bytes(),
+          .l1d_bytes = facts.l1d_bytes(),
+          .l2_bytes = facts.l2_bytes(),
+          .l3_bytes = facts.l3_bytes(),
+          .peak_gflops = facts.peak_gflops()};
+}
+
+pb::LeaseName name_of(const LeasedDevice& lease) {
+  pb::LeaseName name;
+  name.set_lease_id(lease.lease_id);
+  name.set_epoch(lease.epoch);
+  return name;
+}
+
+}  // namespace
+
+FarmLink::FarmLink(FarmRunnerOptions options)
+    : options_(std::move(options)), channel_(rpc::make_channel(options_.tracker)) {}
+
+absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
+  pb::AcquireLeaseRequest request;
+  request.set_protocol_version(rpc::kProtocolVersion);
+  request.set_device_key(options_.device_key);
+  request.mutable_requirements()->set_arch(options_.arch);
+  for (const std::string& feature : options_.cpu_features)
+    request.mutable_requirements()->add_cpu_features(feature);
+  request.mutable_requirements()->set_min_threads(options_.min_threads);
+  request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));
+  request.set_term_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(options_.term)));
+  request.set_holder(holder_or_default(options_.holder));
+  request.set_holder_run(process_run());
+  grpc::ClientContext context;
+  rpc::set_deadline(context, wait + kCallTimeout);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (cancelled_) return absl::CancelledError("the farm runner is cancelled");
+    acquiring_ = &context;
+  }
+  pb::LeaseGrant grant;
+  const grpc::Status status = pb::Tuners::NewStub(channel_)->AcquireLease(&context, request, &grant);
+  const std::scoped_lock lock(mutex_);
+  acquiring_ = nullptr;
+  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", options_.tracker.text()));
+  return from_proto(grant);
+}
+
+absl::Status FarmLink::renew(const LeasedDevice& lease) {
+  grpc::ClientContext context;
+  rpc::set_deadline(context, kCallTimeout);
+  pb::LeaseGrant grant;
+  return rpc::from_grpc(pb::Tuners::NewStub(channel_)->RenewLease(&context, name_of(lease), &grant));
+}
+
+void FarmLink::release(const LeasedDevice& lease) {
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(2));
+  pb::ReleaseLeaseReply reply;
+  // If it does not arrive, the lease expires by itself.
+  pb::Tuners::NewStub(channel_)->ReleaseLease(&context, name_of(lease), &reply);
+}
+
+absl::Status FarmLink::upload(const ArtifactBytes& artifact) {
+  const std::scoped_lock one(uploading_);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (uploaded_.contains(artifact.digest)) return absl::OkStatus();
+  }
+  grpc::ClientContext context;
+  rpc::set_deadline(context, kCallTimeout);
+  pb::FindMissingArtifactsRequest request;
+  request.add_digests(artifact.digest);
+  pb::FindMissingArtifactsReply reply;
+  TF_RETURN_IF_ERROR(
+      rpc::from_grpc(pb::Tuners::NewStub(channel_)->FindMissingArtifacts(&context, request, &reply)));
+  if (!reply.missing().empty()) TF_RETURN_IF_ERROR(send(artifact));
+  const std::scoped_lock lock(mutex_);
+  uploaded_.insert(artifact.digest);
+  return absl::OkStatus();
+}
+
+absl::Status FarmLink::send(const ArtifactBytes& artifact) {
+  TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, kUploadTimeout);
+  pb::UploadArtifactReply reply;
+  const auto stub = pb::Tuners::NewStub(channel_);
+  const auto writer = stub->UploadArtifact(&context, &reply);
+  rpc::send_chunks(digest, *artifact.bytes, [&](const rpc::Chunk& chunk) {
+    pb::ArtifactChunk message;
+    message.set_digest(chunk.digest.data(), chunk.digest.size());
+    message.set_size_bytes(chunk.size_bytes);
+    message.set_content(chunk.content.data(), chunk.content.size());
+    return writer->Write(message);
+  });
+  writer->WritesDone();
+  return rpc::from_grpc(writer->Finish());
+}
+
+void FarmLink::forget(const std::string& digest) {
+  const std::scoped_lock lock(mutex_);
+  uploaded_.erase(digest);
+}
+
+void FarmLink::cancel() {
+  const std::scoped_lock lock(mutex_);
+  cancelled_ = true;
+  if (acquiring_) acquiring_->TryCancel();
+}
+
+}  // namespace tf::measure

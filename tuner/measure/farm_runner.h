@@ -1,0 +1,81 @@
+#pragma once
+// Owns: a Runner whose trials run on one leased slot of the farm: acquires, renews and re-acquires the lease,
+// uploads artifacts that the tracker lacks, sends trials and keeps every result until it is acknowledged.
+// Does not know: how the device runs a trial, or what is done with results.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "rpc/endpoint.h"
+#include "tuner/measure/runner.h"
+
+namespace tf::measure {
+
+struct FarmRunnerOptions {
+  rpc::Endpoint tracker;
+  std::string device_key;
+  // What the device must have; empty and 0: anything. Architecture as uname -m names it, features as LLVM
+  // does.
+  std::string arch;
+  std::vector<std::string> cpu_features;
+  uint32_t min_threads = 0;
+  // Who asks, the same after a restart of the tuner: its new run ends the leases of the dead one. Runners of
+  // one process may share it.
+  std::string holder;
+  absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
+  absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
+};
+
+// The slot that is leased, with the device's raw facts.
+struct LeasedDevice {
+  std::string lease_id;
+  uint64_t epoch = 0;
+  std::string device_id;
+  uint32_t slot = 0;
+  uint32_t threads = 0;  // CPUs of the slot
+  std::string fingerprint;
+  std::string arch;
+  std::string cpu_model;
+  std::string cpu_vendor;
+  uint32_t cpu_family = 0;
+  uint32_t cpu_model_number = 0;
+  std::vector<std::string> cpu_features;  // LLVM's names
+  uint32_t cores = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t l1d_bytes = 0;
+  uint64_t l2_bytes = 0;
+  uint64_t l3_bytes = 0;
+  double peak_gflops = 0;
+};
+
+// Thread-safe. run() survives the death and return of tracker and agent, the end of the lease and the
+// eviction of artifacts: it then measures again, under the next lease if need be, and returns one result.
+// Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait.
+class FarmRunner final : public Runner {
+ public:
+  // Acquires the first lease. INVALID_ARGUMENT: the tracker is not on loopback. NOT_FOUND: no device with
+  // this key, or none that meets the requirements (exit code 3). UNAVAILABLE: no tracker there, or no device
+  // free in time.
+  static absl::StatusOr<std::unique_ptr<FarmRunner>> connect(FarmRunnerOptions options);
+  ~FarmRunner() override;  // releases the lease
+
+  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) override;
+  void acknowledge(const tunefarm::farm::v1::TrialResult& result) override;
+  int slots() const override { return 1; }
+  absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;
+  double peak_gflops() override;
+  void cancel() override;
+
+  // As of the newest lease.
+  LeasedDevice leased_device() const;
+
+ private:
+  class Impl;
+  explicit FarmRunner(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tf::measure

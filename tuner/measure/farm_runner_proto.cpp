@@ -1,0 +1,380 @@
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/backoff.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/protocol.h"
+#include "tuner/measure/farm_link.h"
+#include "tuner/measure/farm_runner.h"
+
+namespace tf::measure {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+constexpr absl::Duration kAcquireWait = absl::Seconds(30);
+// An artifact that the tracker evicts this often between upload and use means that its store is far too
+// small.
+constexpr int kMaxUploads = 4;
+
+absl::Status cancelled() {
+  return absl::CancelledError("the farm runner is cancelled");
+}
+
+bool is_transient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
+         absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
+}
+
+// One Measure stream. Read by one thread, written by several.
+struct Stream {
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<pb::MeasureRequest, pb::MeasureReply>> stream;
+  std::mutex writing;
+  bool closed = false;  // guarded by `writing`: gRPC allows no write any more
+
+  void write(const pb::MeasureRequest& message) {
+    const std::scoped_lock lock(writing);
+    if (!closed) stream->Write(message);  // a failure shows in the reading thread
+  }
+
+  // After the last Read.
+  grpc::Status finish() {
+    const std::scoped_lock lock(writing);
+    closed = true;
+    return stream->Finish();
+  }
+};
+
+pb::MeasureRequest acknowledgement(const std::set<uint64_t>& sequences) {
+  pb::MeasureRequest message;
+  message.mutable_acknowledgement()->mutable_sequences()->Add(sequences.begin(), sequences.end());
+  return message;
+}
+
+}  // namespace
+
+class FarmRunner::Impl {
+ public:
+  Impl(FarmRunnerOptions options, std::unique_ptr<FarmLink> link, LeasedDevice first)
+      : options_(std::move(options)), link_(std::move(link)), device_(first), lease_(std::move(first)) {
+    keeping_ = std::thread([this] { keep_stream(); });
+    renewing_ = std::thread([this] { keep_renewing(); });
+  }
+
+  ~Impl() {
+    cancel();
+    keeping_.join();
+    renewing_.join();
+    if (lease_) link_->release(*lease_);
+  }
+
+  absl::StatusOr<pb::TrialResult> run(const MeasureRequest& request) {
+    pb::Trial trial = *request.trial;
+    trial.set_artifact_digest(request.candidate.digest);
+    trial.set_reference_digest(request.reference.digest);
+    for (int uploads = 0; uploads < kMaxUploads;) {
+      TF_RETURN_IF_ERROR(upload(request.candidate));
+      if (!request.reference.digest.empty()) TF_RETURN_IF_ERROR(upload(request.reference));
+      TF_ASSIGN_OR_RETURN(const std::optional<pb::MeasureReply> reply, measure_once(trial));
+      if (!reply) continue;  // the lease ended first
+      if (reply->has_result()) return reply->result();
+      const pb::Failure& failure = reply->failure();
+      switch (failure.kind()) {
+        case pb::FAILURE_KIND_ARTIFACT_MISSING:
+          link_->forget(request.candidate.digest);
+          link_->forget(request.reference.digest);
+          ++uploads;
+          continue;
+        case pb::FAILURE_KIND_STALE_EPOCH:
+          continue;  // received() has given the lease up
+        case pb::FAILURE_KIND_REFUSED:
+          return absl::InvalidArgumentError(
+              absl::StrCat(device_id(), " refused the trial: ", failure.message()));
+        default:
+          return absl::UnavailableError(absl::StrCat(device_id(), " could not measure: ", failure.message()));
+      }
+    }
+    return absl::ResourceExhaustedError(
+        "the tracker's artifact store is too small to keep an artifact until its trial");
+  }
+
+  void acknowledge(const pb::TrialResult& result) {
+    std::unique_lock lock(mutex_);
+    // Of an earlier lease: nobody keeps it any more.
+    if (!lease_ || lease_->lease_id != result.lease_id() || lease_->epoch != result.epoch()) return;
+    durable_.insert(result.sequence());
+    const std::shared_ptr<Stream> stream = stream_;
+    lock.unlock();
+    // Lost with the stream? Then the farm sends the result again, and received() acknowledges it again.
+    if (stream) stream->write(acknowledgement({result.sequence()}));
+  }
+
+  LeasedDevice leased_device() const {
+    const std::scoped_lock lock(mutex_);
+    return device_;
+  }
+
+  void cancel() {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+    if (stream_) stream_->context.TryCancel();
+    link_->cancel();
+    changed_.notify_all();
+  }
+
+ private:
+  struct Pending {
+    pb::Trial trial;
+    std::optional<pb::MeasureReply> reply;
+    bool lost = false;  // with its lease
+  };
+
+  std::string device_id() const {
+    const std::scoped_lock lock(mutex_);
+    return absl::StrCat("device ", device_.device_id);
+  }
+
+  // Waits out a tracker that is away.
+  absl::Status upload(const ArtifactBytes& artifact) {
+    rpc::Backoff backoff(rpc::backoff_seed());
+    while (true) {
+      const absl::Status status = link_->upload(artifact);
+      if (status.ok() || !is_transient(status)) return status;
+      TF_RETURN_IF_ERROR(pause(backoff.next()));
+    }
+  }
+
+  absl::Status pause(absl::Duration delay) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(delay), [this] { return cancelled_; });
+    return cancelled_ ? cancelled() : absl::OkStatus();
+  }
+
+  // The reply, or nothing if the lease ended before it came.
+  absl::StatusOr<std::optional<pb::MeasureReply>> measure_once(const pb::Trial& trial) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || lease_; });
+    if (cancelled_) return cancelled();
+    TF_RETURN_IF_ERROR(hopeless_);
+    const uint64_t sequence = ++last_sequence_;
+    const auto pending = std::make_shared<Pending>(Pending{.trial = trial, .reply = {}});
+    pending_[sequence] = pending;
+    const std::shared_ptr<Stream> stream = stream_;
+    lock.unlock();
+    if (stream) send(*stream, sequence, trial);  // else the next stream begins with it
+    lock.lock();
+    changed_.wait(lock, [&] { return cancelled_ || pending->lost || pending->reply; });
+    if (pending->reply) return pending->reply;
+    if (!pending->lost) pending_.erase(sequence);
+    if (cancelled_) return cancelled();
+    return std::nullopt;
+  }
+
+  static void send(Stream& stream, uint64_t sequence, const pb::Trial& trial) {
+    pb::MeasureRequest message;
+    message.mutable_assignment()->set_sequence(sequence);
+    *message.mutable_assignment()->mutable_trial() = trial;
+    stream.write(message);
+  }
+
+  void keep_stream() {
+    rpc::Backoff backoff(rpc::backoff_seed());
+    while (true) {
+      absl::Status status = ensure_lease();
+      bool worked = false;
+      if (status.ok()) status = run_stream(worked);
+      if (worked) backoff.reset();
+      std::unique_lock lock(mutex_);
+      if (cancelled_) return;
+      if (absl::IsNotFound(status)) {
+        if (lease_) {
+          spdlog::warn("{}", std::string(status.message()));
+          drop_lease();
+          continue;
+        }
+        hopeless_ = status;  // no such device
+      } else if (!is_transient(status) && !status.ok()) {
+        hopeless_ = status;
+      }
+      if (!hopeless_.ok()) {
+        changed_.notify_all();
+        return;
+      }
+      spdlog::debug("farm stream: {}", status.ToString());
+      changed_.wait_for(lock, absl::ToChronoMilliseconds(backoff.next()), [this] { return cancelled_; });
+    }
+  }
+
+  // Called with the lock held.
+  void drop_lease() {
+    lease_.reset();
+    for (auto& [sequence, pending] : pending_) pending->lost = true;
+    pending_.clear();
+    durable_.clear();
+    last_sequence_ = 0;
+    changed_.notify_all();
+  }
+
+  absl::Status ensure_lease() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (cancelled_) return cancelled();
+      if (lease_) return absl::OkStatus();
+    }
+    TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(kAcquireWait));
+    const std::scoped_lock lock(mutex_);
+    spdlog::info("lease {} on device {}", lease.lease_id, lease.device_id);
+    device_ = lease;
+    lease_ = std::move(lease);
+    changed_.notify_all();
+    return absl::OkStatus();
+  }
+
+  // One Measure stream from its beginning to its end. `worked`: a message came.
+  absl::Status run_stream(bool& worked) {
+    const auto stream = std::make_shared<Stream>();
+    const auto stub = pb::Tuners::NewStub(link_->channel());
+    stream->stream = stub->Measure(&stream->context);
+    pb::MeasureRequest hello;
+    hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+    std::map<uint64_t, std::shared_ptr<Pending>> unanswered;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (cancelled_ || !lease_) return cancelled();
+      hello.mutable_hello()->mutable_lease()->set_lease_id(lease_->lease_id);
+      hello.mutable_hello()->mutable_lease()->set_epoch(lease_->epoch);
+      // From here on run() writes its trial itself; those before are ours to send. The write lock is taken
+      // first, so that nobody writes before the hello.
+      stream->writing.lock();
+      stream_ = stream;
+      unanswered = pending_;
+    }
+    stream->stream->Write(hello);
+    stream->writing.unlock();
+    for (const auto& [sequence, pending] : unanswered) send(*stream, sequence, pending->trial);
+    pb::MeasureReply reply;
+    while (stream->stream->Read(&reply)) {
+      worked = true;
+      received(*stream, std::move(reply));
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      stream_ = nullptr;
+    }
+    return rpc::from_grpc(stream->finish(), "tracker", options_.tracker.text());
+  }
+
+  void received(Stream& stream, pb::MeasureReply reply) {
+    std::unique_lock lock(mutex_);
+    const uint64_t sequence = reply.sequence();
+    const auto found = pending_.find(sequence);
+    if (found == pending_.end()) {
+      // Sent again because our acknowledgement was lost, or because it is not durable here yet.
+      const bool again = durable_.contains(sequence);
+      lock.unlock();
+      if (again) stream.write(acknowledgement({sequence}));
+      return;
+    }
+    const bool is_failure = reply.has_failure();
+    const bool stale = reply.failure().kind() == pb::FAILURE_KIND_STALE_EPOCH;
+    found->second->reply = std::move(reply);
+    pending_.erase(found);
+    if (is_failure) durable_.insert(sequence);  // nothing to store
+    const std::optional<LeasedDevice> given_up = stale ? lease_ : std::nullopt;
+    if (stale) drop_lease();
+    changed_.notify_all();
+    lock.unlock();
+    if (is_failure && !stale) stream.write(acknowledgement({sequence}));
+    if (given_up) {
+      link_->release(*given_up);
+      stream.context.TryCancel();
+    }
+  }
+
+  void keep_renewing() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.term / 3), [this] { return cancelled_; });
+      if (cancelled_) return;
+      const std::optional<LeasedDevice> lease = lease_;
+      if (!lease) continue;
+      lock.unlock();
+      const absl::Status status = link_->renew(*lease);
+      lock.lock();
+      // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.
+      if (absl::IsNotFound(status) && lease_ && lease_->lease_id == lease->lease_id && stream_) {
+        stream_->context.TryCancel();
+      }
+    }
+  }
+
+  const FarmRunnerOptions options_;
+  const std::unique_ptr<FarmLink> link_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  LeasedDevice device_;
+  std::optional<LeasedDevice> lease_;
+  std::shared_ptr<Stream> stream_;
+  std::map<uint64_t, std::shared_ptr<Pending>> pending_;  // of the present lease, unanswered
+  std::set<uint64_t> durable_;                            // of the present lease
+  uint64_t last_sequence_ = 0;                            // of the present lease
+  absl::Status hopeless_;                                 // no attempt will get better
+  bool cancelled_ = false;
+  std::thread keeping_;
+  std::thread renewing_;
+};
+
+absl::StatusOr<std::unique_ptr<FarmRunner>> FarmRunner::connect(FarmRunnerOptions options) {
+  TF_RETURN_IF_ERROR(rpc::require_loopback(options.tracker, "--tracker"));
+  auto link = std::make_unique<FarmLink>(options);
+  TF_ASSIGN_OR_RETURN(LeasedDevice first, link->acquire(options.first_wait));
+  return std::unique_ptr<FarmRunner>(
+      new FarmRunner(std::make_unique<Impl>(std::move(options), std::move(link), std::move(first))));
+}
+
+FarmRunner::FarmRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+FarmRunner::~FarmRunner() = default;
+
+absl::StatusOr<pb::TrialResult> FarmRunner::run(const MeasureRequest& request) {
+  return impl_->run(request);
+}
+
+void FarmRunner::acknowledge(const pb::TrialResult& result) {
+  impl_->acknowledge(result);
+}
+
+absl::StatusOr<pb::DeviceState> FarmRunner::device() {
+  const LeasedDevice device = impl_->leased_device();
+  pb::DeviceState state;
+  state.set_fingerprint(device.fingerprint);
+  state.set_model(device.cpu_model);
+  return state;
+}
+
+double FarmRunner::peak_gflops() {
+  return impl_->leased_device().peak_gflops;
+}
+
+void FarmRunner::cancel() {
+  impl_->cancel();
+}
+
+LeasedDevice FarmRunner::leased_device() const {
+  return impl_->leased_device();
+}
+
+}  // namespace tf::measure
