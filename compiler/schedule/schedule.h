@@ -3,6 +3,7 @@
 // steps: stages with named loops and places, cheap to build by the hundred thousand and enough to judge
 // legality. Does not know: the tuner, loop IR beyond expressions, back ends.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,7 +52,11 @@ enum class Illegal : uint8_t {
   kShiftTail,
   kNotReduce,
   kNotConstant,
-  kTooManySteps
+  kTooManySteps,
+  kHoldsStages,     // other stages are computed inside the loops that the step would change
+  kNestedParallel,  // a parallel loop inside another, or inside a stage that is computed inside another
+  kCyclicConsumer,  // a stage cannot be computed inside itself or a stage that it reads
+  kNoFactors
 };
 struct StepError {
   Illegal reason;
@@ -71,15 +76,55 @@ struct StageState {
   std::string name;
   tensor::Stage stage;      // as rewritten so far (inlined bodies, cached reads)
   std::vector<Loop> loops;  // outermost first
-  // How the stage's axes (then reduce axes) follow from its loops, as index expressions over `loop_vars`, and
-  // the guards that must hold where factors do not divide.
+  // How the stage's axes (then reduce axes) follow from its loops, as index expressions over `loop_vars`
+  // (one a loop), and the guards that must hold where factors do not divide. An axis is origin + its value.
   std::vector<tensor::Var> loop_vars;
   std::vector<tensor::Expr> axis_values;
   std::vector<tensor::Expr> guards;
+  // The part of the output that one run of the loops computes, an entry an axis: where it starts (an
+  // expression over the loop variables of the stages around; 0 at root) and how far it goes.
+  std::vector<tensor::Expr> origin;
+  std::vector<int64_t> region;
   enum class Place : uint8_t { kRoot, kAt, kInlined } place = Place::kRoot;
   std::string consumer, consumer_loop;  // of kAt
   tensor::Scope scope = tensor::Scope::kGlobal;
   int64_t unroll_limit = 0;
+  bool reshaped = false;  // split, fused or reordered
+
+  bool is_reduction() const { return !stage.reduce_axes.empty(); }
+  // Position in `loops`, or -1.
+  int find_loop(std::string_view loop) const;
+  // The value of each axis (then reduce axis): origin + axis_values.
+  std::vector<tensor::Expr> absolute_values() const;
+};
+
+// The row pitch of a buffer: its last extent rounded up to a multiple of `factor`, plus `offset` elements.
+struct Pitch {
+  int64_t factor = 1, offset = 0;
+  bool operator==(const Pitch&) const = default;
+};
+
+// What the steps edit. Stages stand in topological order, inlined ones too.
+struct StateData {
+  tensor::Workload workload;
+  std::vector<StageState> stages;
+  std::map<std::string, tensor::Layout> layouts;  // by buffer name: p0 …, t0 …
+  std::map<std::string, Pitch> pitches;
+
+  // Null if there is none of that name.
+  StageState* find_stage(std::string_view name);
+  const StageState* find_stage(std::string_view name) const;
+  // Position among the workload's inputs (p0 is 0), or -1.
+  int find_input(std::string_view name) const;
+  // The buffer of a stage or an input; null if there is none of that name.
+  tensor::Buffer find_buffer(std::string_view name) const;
+  bool is_output(const StageState& stage) const;
+  // The stages, not inlined, whose bodies load the buffer.
+  std::vector<const StageState*> readers(const tensor::BufferNode* buffer) const;
+  // Whether `stage` is computed, directly or through others, inside `holder`'s loop number `loop` or deeper.
+  bool is_inside(const StageState& stage, const StageState& holder, int loop) const;
+  // The innermost loop of `holder` that others are computed in; -1 if none is.
+  int deepest_held_loop(const StageState& holder) const;
 };
 
 class State {
@@ -88,12 +133,13 @@ class State {
   explicit State(const tensor::Workload& workload);
   // Applies one step, or leaves the state as it is and says why not.
   std::optional<StepError> apply(const Step& step);
-  const std::vector<StageState>& stages() const { return stages_; }
-  const tensor::Workload& workload() const { return workload_; }
+  const std::vector<StageState>& stages() const { return data_.stages; }
+  const tensor::Workload& workload() const { return data_.workload; }
+  const StateData& data() const { return data_; }
 
  private:
-  tensor::Workload workload_;
-  std::vector<StageState> stages_;
+  StateData data_;
+  int steps_ = 0;
 };
 
 // The state after all steps; FAILED_PRECONDITION with explain()'s line otherwise.

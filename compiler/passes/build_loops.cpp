@@ -1,0 +1,292 @@
+#include "compiler/passes/build_loops.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "compiler/schedule/steps/layout_rewrite.h"
+
+namespace tf::passes {
+namespace {
+
+using ir::Buffer;
+using ir::BufferNode;
+using ir::Expr;
+using ir::ForKind;
+using ir::Stmt;
+using ir::Var;
+using schedule::Annotation;
+using schedule::Loop;
+using schedule::StageState;
+
+ForKind for_kind(Annotation annotation) {
+  switch (annotation) {
+    case Annotation::kSerial:
+      return ForKind::kSerial;
+    case Annotation::kParallel:
+      return ForKind::kParallel;
+    case Annotation::kVectorize:
+      return ForKind::kVectorized;
+    case Annotation::kUnroll:
+      return ForKind::kUnrolled;
+    case Annotation::kGridX:
+      return ForKind::kGridX;
+    case Annotation::kGridY:
+      return ForKind::kGridY;
+    case Annotation::kGridZ:
+      return ForKind::kGridZ;
+    case Annotation::kThreadX:
+      return ForKind::kThreadX;
+    case Annotation::kThreadY:
+      return ForKind::kThreadY;
+    case Annotation::kThreadZ:
+      return ForKind::kThreadZ;
+  }
+  __builtin_unreachable();
+}
+
+// Where a tensor of the workload is stored, and which part of it.
+struct Storage {
+  Buffer buffer;
+  std::vector<Expr> origin;
+};
+
+bool mentions(const Expr& expr, const Var& var) {
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& e) {
+    found = found || e.get() == var.get();
+    return !found;
+  });
+  return found;
+}
+
+class LoopBuilder {
+ public:
+  explicit LoopBuilder(const schedule::StateData& data) : data_(data) {}
+
+  void add_param(const Buffer& logical, const std::string& name, const ir::Layout& layout,
+                 ir::Function* out) {
+    Buffer param = tensor::buffer(name, logical->element, logical->extents, ir::Scope::kGlobal, layout);
+    storage_[logical.get()] = {param, std::vector<Expr>(logical->extents.size(), tensor::imm(0))};
+    out->params.push_back(param);
+  }
+
+  Stmt roots() {
+    std::vector<const StageState*> live;
+    for (const StageState& stage : data_.stages)
+      if (stage.place == StageState::Place::kRoot && is_needed(stage)) live.push_back(&stage);
+    for (const StageState& stage : data_.stages)
+      if (stage.place != StageState::Place::kInlined && !data_.is_output(stage)) place(stage);
+    Stmt body = ir::seq({});
+    for (auto it = live.rbegin(); it != live.rend(); ++it) body = with_stage(**it, body);
+    return body;
+  }
+
+ private:
+  bool is_needed(const StageState& stage) const {
+    return data_.is_output(stage) || !data_.readers(stage.stage.output.get()).empty();
+  }
+
+  // Gives a temporary its buffer.
+  void place(const StageState& stage) {
+    std::vector<int64_t> extents = stage.region;
+    if (auto pitch = data_.pitches.find(stage.name); pitch != data_.pitches.end()) {
+      const auto& [factor, offset] = pitch->second;
+      extents.back() = (extents.back() + factor - 1) / factor * factor + offset;
+    }
+    std::vector<Expr> sizes;
+    for (int64_t extent : extents) sizes.push_back(tensor::imm(extent));
+    ir::Layout layout;
+    if (auto found = data_.layouts.find(stage.name); found != data_.layouts.end()) layout = found->second;
+    Buffer buffer = tensor::buffer(stage.name, stage.stage.output->element, std::move(sizes), scope_of(stage),
+                                   std::move(layout));
+    storage_[stage.stage.output.get()] = {buffer, stage.origin};
+  }
+
+  // Registers are a worker's own: a region that a parallel loop inside reads lives in memory.
+  ir::Scope scope_of(const StageState& stage) const {
+    if (stage.place != StageState::Place::kAt) return stage.scope;
+    const StageState* consumer = data_.find_stage(stage.consumer);
+    const auto from = static_cast<size_t>(consumer->find_loop(stage.consumer_loop)) + 1;
+    for (size_t i = from; i < consumer->loops.size(); ++i)
+      if (consumer->loops[i].annotation == Annotation::kParallel) return ir::Scope::kGlobal;
+    return stage.scope;
+  }
+
+  // The stage's loops, then `rest`, within its buffer's life.
+  Stmt with_stage(const StageState& stage, const Stmt& rest) {
+    Stmt body = ir::seq({nest(stage), rest});
+    if (data_.is_output(stage)) return body;
+    return ir::make_stmt<ir::Allocate>(storage_.at(stage.stage.output.get()).buffer, body);
+  }
+
+  Stmt with_attached(const StageState& holder, const Loop& loop, Stmt body) {
+    for (auto it = data_.stages.rbegin(); it != data_.stages.rend(); ++it)
+      if (it->place == StageState::Place::kAt && it->consumer == holder.name &&
+          it->consumer_loop == loop.name && is_needed(*it))
+        body = with_stage(*it, body);
+    return body;
+  }
+
+  Stmt nest(const StageState& stage) {
+    const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
+    Stmt body = update(stage);
+    const int count = static_cast<int>(stage.loops.size());
+    int first_reduce = count;
+    for (int i = count - 1; i >= 0; --i)
+      if (stage.loops[static_cast<size_t>(i)].reduce) first_reduce = i;
+    for (int i = count - 1; i >= 0; --i) {
+      const auto n = static_cast<size_t>(i);
+      body = with_attached(stage, stage.loops[n], body);
+      for (const Expr& guard : stage.guards)
+        if (deepest_loop(stage, guard) == i) body = ir::make_stmt<ir::If>(guard, body);
+      body = ir::make_for(stage.loop_vars[n], tensor::imm(0), tensor::imm(stage.loops[n].extent),
+                          for_kind(annotations[n]), body);
+      if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
+    }
+    return body;
+  }
+
+  static int deepest_loop(const StageState& stage, const Expr& expr) {
+    int deepest = 0;
+    for (size_t i = 0; i < stage.loop_vars.size(); ++i)
+      if (mentions(expr, stage.loop_vars[i])) deepest = static_cast<int>(i);
+    return deepest;
+  }
+
+  // The pragma unroll_limit: serial loops from the innermost out, up to one that holds other stages.
+  std::vector<Annotation> with_automatic_unrolling(const StageState& stage) const {
+    std::vector<Annotation> annotations;
+    for (const Loop& loop : stage.loops) annotations.push_back(loop.annotation);
+    int64_t copies = 1;
+    const int held = data_.deepest_held_loop(stage);
+    for (int i = static_cast<int>(stage.loops.size()) - 1; i > held; --i) {
+      const Loop& loop = stage.loops[static_cast<size_t>(i)];
+      if (loop.annotation == Annotation::kVectorize) continue;
+      copies *= loop.extent;
+      if (copies > stage.unroll_limit ||
+          (loop.annotation != Annotation::kSerial && loop.annotation != Annotation::kUnroll))
+        break;
+      annotations[static_cast<size_t>(i)] = Annotation::kUnroll;
+    }
+    return annotations;
+  }
+
+  std::vector<Expr> local_indices(const StageState& stage) const {
+    return {stage.axis_values.begin(),
+            stage.axis_values.begin() + static_cast<std::ptrdiff_t>(stage.origin.size())};
+  }
+
+  Stmt update(const StageState& stage) const {
+    const tensor::Stage& s = stage.stage;
+    tensor::Substitution axes;
+    const std::vector<Expr> values = stage.absolute_values();
+    for (size_t d = 0; d < s.axes.size(); ++d) axes[s.axes[d].var.get()] = values[d];
+    for (size_t r = 0; r < s.reduce_axes.size(); ++r)
+      axes[s.reduce_axes[r].var.get()] = values[s.axes.size() + r];
+    Expr value = with_storage(tensor::substitute(s.body, axes));
+    const Buffer& target = storage_.at(s.output.get()).buffer;
+    std::vector<Expr> indices = local_indices(stage);
+    if (stage.is_reduction()) value = tensor::combine(*s.combiner, tensor::load(target, indices), value);
+    return ir::store(target, std::move(indices), value);
+  }
+
+  // Loads of the workload's tensors become loads of their storage.
+  Expr with_storage(const Expr& body) const {
+    return tensor::rewrite(body, [&](const Expr& e) -> Expr {
+      const auto* load = ir::as<ir::Load>(e);
+      if (!load) return e;
+      auto found = storage_.find(load->buffer.get());
+      TF_CHECK(found != storage_.end()) << load->buffer->name << " is stored nowhere";
+      std::vector<Expr> indices;
+      for (size_t d = 0; d < load->indices.size(); ++d)
+        indices.push_back(load->indices[d] - found->second.origin[d]);
+      return tensor::load(found->second.buffer, std::move(indices), load->predicate);
+    });
+  }
+
+  Stmt initial(const StageState& stage, int first_reduce, const std::vector<Annotation>& annotations) const {
+    tensor::Substitution fresh;
+    std::vector<Var> vars(stage.loops.size());
+    for (size_t i = static_cast<size_t>(first_reduce); i < stage.loops.size(); ++i) {
+      if (stage.loops[i].reduce) continue;
+      vars[i] = tensor::var(stage.loops[i].name);
+      fresh[stage.loop_vars[i].get()] = vars[i];
+    }
+    std::vector<Expr> indices = local_indices(stage);
+    for (Expr& index : indices) index = tensor::substitute(index, fresh);
+    const Buffer& target = storage_.at(stage.stage.output.get()).buffer;
+    Stmt body =
+        ir::store(target, std::move(indices), tensor::identity(*stage.stage.combiner, target->element));
+    for (size_t i = stage.loops.size(); i-- > static_cast<size_t>(first_reduce);) {
+      if (!vars[i]) continue;
+      for (const Expr& guard : stage.guards)
+        if (deepest_loop(stage, guard) == static_cast<int>(i))
+          body = ir::make_stmt<ir::If>(tensor::substitute(guard, fresh), body);
+      body = ir::make_for(vars[i], tensor::imm(0), tensor::imm(stage.loops[i].extent),
+                          for_kind(annotations[i]), body);
+    }
+    return body;
+  }
+
+  const schedule::StateData& data_;
+  std::map<const BufferNode*, Storage> storage_;
+};
+
+absl::Status check_ports(const tensor::Workload& workload, const PortLayouts& ports) {
+  auto check = [](const std::vector<ir::Layout>& layouts, const std::vector<Buffer>& buffers,
+                  const char* what) -> absl::Status {
+    if (layouts.empty()) return absl::OkStatus();
+    if (layouts.size() != buffers.size())
+      return absl::InvalidArgumentError(absl::StrCat("the workload has ", buffers.size(), " ", what,
+                                                     "s, but ", layouts.size(),
+                                                     " layouts are given: give one each or none"));
+    for (size_t i = 0; i < layouts.size(); ++i)
+      if (!schedule::is_layout_of(layouts[i], buffers[i]->rank()))
+        return absl::InvalidArgumentError(absl::StrCat("'", layouts[i].text(), "' is no layout of ", what,
+                                                       " ", i, " of rank ", buffers[i]->rank()));
+    return absl::OkStatus();
+  };
+  std::vector<Buffer> activations;
+  for (const tensor::Input& input : workload.inputs)
+    if (!input.constant) activations.push_back(input.buffer);
+  if (absl::Status status = check(ports.inputs, activations, "input"); !status.ok()) return status;
+  return check(ports.outputs, workload.outputs, "output");
+}
+
+}  // namespace
+
+absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const PortLayouts& ports,
+                                         const std::string& name) {
+  const tensor::Workload& workload = state.workload();
+  if (absl::Status status = check_ports(workload, ports); !status.ok()) return status;
+  ir::Function function;
+  function.name = name;
+  LoopBuilder builder(state.data());
+  size_t activation = 0;
+  for (size_t i = 0; i < workload.inputs.size(); ++i) {
+    const tensor::Input& input = workload.inputs[i];
+    const std::string param = absl::StrCat("p", i);
+    ir::Layout layout;
+    if (input.constant) {
+      auto found = state.data().layouts.find(param);
+      if (found != state.data().layouts.end()) layout = found->second;
+    } else if (!ports.inputs.empty()) {
+      layout = ports.inputs[activation];
+    }
+    activation += input.constant ? 0 : 1;
+    builder.add_param(input.buffer, param, layout, &function);
+  }
+  for (size_t i = 0; i < workload.outputs.size(); ++i) {
+    std::string param = "out";
+    for (const StageState& stage : state.stages())
+      if (stage.stage.output.same_as(workload.outputs[i])) param = stage.name;
+    builder.add_param(workload.outputs[i], param, ports.outputs.empty() ? ir::Layout{} : ports.outputs[i],
+                      &function);
+  }
+  function.body = builder.roots();
+  return function;
+}
+
+}  // namespace tf::passes

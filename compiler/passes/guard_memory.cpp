@@ -1,0 +1,130 @@
+#include "compiler/passes/guard_memory.h"
+
+#include <cmath>
+
+#include "compiler/analysis/simplifier.h"
+#include "compiler/ir/physical.h"
+
+namespace tf::passes {
+namespace {
+
+using analysis::Interval;
+using ir::as;
+using ir::Expr;
+using ir::Stmt;
+
+// Extents that the storage covers, an entry a logical axis: rounded up to whole blocks.
+std::vector<int64_t> covered_extents(const ir::Buffer& buffer) {
+  std::vector<int64_t> covered(buffer->extents.size());
+  for (const ir::PhysicalAxis& axis : ir::physical_axes(*buffer)) {
+    if (axis.modulus != 0) continue;
+    const auto d = static_cast<size_t>(axis.axis);
+    const int64_t extent = tensor::as_int(buffer->extents[d]).value_or(0);
+    covered[d] = (extent + axis.divisor - 1) / axis.divisor * axis.divisor;
+  }
+  return covered;
+}
+
+bool contains_load(const Expr& expr) {
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& e) {
+    found = found || e->kind() == ir::ExprKind::kLoad;
+    return !found;
+  });
+  return found;
+}
+
+// Positive zero: what a load whose predicate is false gives.
+bool is_zero(const Expr& expr) {
+  if (const auto* imm = as<ir::FloatImm>(expr)) return imm->value == 0 && !std::signbit(imm->value);
+  return tensor::as_int(expr) == 0;
+}
+
+// Either may be null: always true.
+Expr both(const Expr& a, const Expr& b) {
+  return a && b ? tensor::logical_and(a, b) : a ? a : b;
+}
+
+class MemoryGuard final : public ir::Rewriter {
+ public:
+  MemoryGuard() : simplifier_(ranges_) {}
+
+ protected:
+  Stmt rewrite(const Stmt& stmt) override {
+    if (const auto* loop = as<ir::For>(stmt)) {
+      const Interval low = analysis::interval_of(simplifier_.linear(loop->min));
+      const Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
+      if (low.is_bounded() && extent.has_max() && extent.max > 0)
+        simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
+    }
+    return recurse(stmt);
+  }
+
+  Expr rewrite(const Expr& expr) override {
+    if (const auto* node = as<ir::Select>(expr)) return select(*node);
+    Expr out = recurse(expr);
+    if (const auto* load = as<ir::Load>(out)) return guarded(*load, out);
+    return out;
+  }
+
+ private:
+  Expr select(const ir::Select& node) {
+    Expr condition = rewrite(node.condition);
+    path_.push_back(condition);
+    Expr if_true = rewrite(node.if_true);
+    path_.back() = tensor::logical_not(condition);
+    Expr if_false = rewrite(node.if_false);
+    path_.pop_back();
+    if (const auto* load = as<ir::Load>(if_true); load && load->predicate && is_zero(if_false))
+      if (tensor::structurally_equal(load->predicate, condition)) return if_true;
+    return tensor::select(condition, if_true, if_false);
+  }
+
+  // What must hold for the index to lie in [0, extent), as far as it is not known; null if it is known.
+  Expr needed(const Expr& index, int64_t extent) {
+    const Interval range = analysis::interval_of(simplifier_.linear(index));
+    Expr test;
+    if (range.min < 0) test = tensor::imm(0) <= index;
+    if (range.max >= extent) {
+      Expr above = index < tensor::imm(extent);
+      test = both(test, above);
+    }
+    return test;
+  }
+
+  Expr needed(const ir::Load& load) {
+    const std::vector<int64_t> extents = covered_extents(load.buffer);
+    Expr all;
+    for (size_t d = 0; d < extents.size(); ++d)
+      if (Expr test = needed(load.indices[d], extents[d])) all = both(all, test);
+    return all;
+  }
+
+  Expr guarded(const ir::Load& load, const Expr& expr) {
+    Expr test = needed(load);
+    if (!test) return expr;
+    Expr path;
+    for (const Expr& condition : path_) path = both(path, condition);
+    if (path && !contains_load(path)) {
+      const auto mark = simplifier_.push_facts(path, true);
+      const bool suffices = !needed(load);
+      simplifier_.pop_facts(mark);
+      if (suffices) test = path;
+    }
+    return tensor::load(load.buffer, load.indices, both(load.predicate, test));
+  }
+
+  analysis::RangeMap ranges_;
+  analysis::Simplifier simplifier_;
+  std::vector<Expr> path_;
+};
+
+}  // namespace
+
+ir::Function guard_memory(const ir::Function& function) {
+  ir::Function out = function;
+  out.body = MemoryGuard()(function.body);
+  return out;
+}
+
+}  // namespace tf::passes

@@ -1,0 +1,30 @@
+#include "compiler/passes/lower.h"
+
+#include "compiler/ir/physical.h"
+#include "compiler/passes/build_loops.h"
+#include "compiler/passes/pipeline.h"
+
+namespace tf::passes {
+
+absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                              const PortLayouts& ports, const LowerOptions& options) {
+  absl::StatusOr<schedule::State> state = schedule::apply(workload, schedule);
+  if (!state.ok()) return state.status();
+  absl::StatusOr<ir::Function> built = build_loops(*state, ports, options.name);
+  if (!built.ok()) return built.status();
+
+  Lowered lowered;
+  lowered.function = *std::move(built);
+  for (const ir::Buffer& param : lowered.function.params) {
+    lowered.param_layouts.push_back(param->layout);
+    lowered.param_elements.push_back(tensor::as_int(ir::physical_elements(*param)).value_or(0));
+  }
+  if (options.after) options.after("build_loops", lowered.function);
+  for (const Pass& pass : cpu_pipeline()) {
+    lowered.function = pass.run(lowered.function);
+    if (options.after) options.after(pass.name, lowered.function);
+  }
+  return lowered;
+}
+
+}  // namespace tf::passes

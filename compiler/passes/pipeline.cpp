@@ -1,0 +1,34 @@
+#include "compiler/passes/pipeline.h"
+
+#include "compiler/analysis/simplify.h"
+#include "compiler/passes/flatten.h"
+#include "compiler/passes/guard_memory.h"
+#include "compiler/passes/unroll.h"
+#include "compiler/passes/vectorize.h"
+
+namespace tf::passes {
+namespace {
+
+ir::Function simplify(const ir::Function& function) {
+  return analysis::simplify(function);
+}
+
+}  // namespace
+
+std::span<const Pass> cpu_pipeline() {
+  static constexpr Pass kPasses[] = {
+      {"simplify", simplify},
+      // While indices are logical: whether one is inside is a question of single axes.
+      {"guard_memory", guard_memory},
+      {"simplify_guards", simplify},
+      // Before vectors, so that blocks of a layout cancel against split loops as scalars.
+      {"flatten", flatten},
+      {"simplify_offsets", simplify},
+      {"vectorize", vectorize},
+      {"unroll", unroll},
+      {"simplify_vectors", simplify},
+  };
+  return kPasses;
+}
+
+}  // namespace tf::passes

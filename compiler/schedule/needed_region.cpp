@@ -1,0 +1,90 @@
+#include "compiler/schedule/needed_region.h"
+
+#include <optional>
+
+#include "base/check.h"
+#include "compiler/analysis/region.h"
+#include "compiler/analysis/simplify.h"
+#include "compiler/schedule/stage_loops.h"
+
+namespace tf::schedule {
+namespace {
+
+using analysis::Interval;
+using tensor::as;
+using tensor::Expr;
+
+// All loops of the stage range, from number `from` on; the others and those of the stages around are fixed.
+void add_ranges(const StageState& stage, int from, analysis::RangeMap* ranges) {
+  for (size_t i = static_cast<size_t>(from); i < stage.loops.size(); ++i)
+    (*ranges)[stage.loop_vars[i].get()] = Interval::from_extent(0, stage.loops[i].extent);
+}
+
+// The values of the axes of `stage` for fixed loops of `consumer` up to `loop` and those around it.
+class NeedFinder {
+ public:
+  NeedFinder(const StateData& data, const StageState& consumer, int loop)
+      : data_(data), consumer_(consumer), loop_(loop) {
+    for (const StageState& stage : data.stages) add_ranges(stage, 0, &all_);
+  }
+
+  Region find(const StageState& stage) const {
+    const std::vector<Expr>& extents = stage.stage.output->extents;
+    std::optional<analysis::Region> all;
+    for (const StageState* reader : data_.readers(stage.stage.output.get())) add_reader(stage, *reader, &all);
+    TF_CHECK(all) << stage.name << " is read and its extents are constant";
+    Region region;
+    for (size_t d = 0; d < extents.size(); ++d) {
+      const int64_t extent = constant_extent(stage.stage.axes[d]);
+      const bool narrow = (*all)[d].extent < extent;
+      region.origin.push_back(narrow ? analysis::simplify((*all)[d].min, all_) : tensor::imm(0));
+      region.extents.push_back(narrow ? (*all)[d].extent : extent);
+    }
+    return region;
+  }
+
+ private:
+  analysis::RangeMap inner_ranges(const StageState& reader) const {
+    analysis::RangeMap inner;
+    add_ranges(consumer_, loop_ + 1, &inner);
+    // The reader, and the stages between it and the consumer, range in full.
+    for (const StageState* at = &reader; at != &consumer_; at = data_.find_stage(at->consumer))
+      add_ranges(*at, 0, &inner);
+    return inner;
+  }
+
+  void add_reader(const StageState& stage, const StageState& reader,
+                  std::optional<analysis::Region>* all) const {
+    const analysis::RangeMap inner = inner_ranges(reader);
+    const std::vector<Expr>& extents = stage.stage.output->extents;
+    tensor::Substitution axes;
+    const std::vector<Expr> values = reader.absolute_values();
+    const tensor::Stage& s = reader.stage;
+    for (size_t d = 0; d < s.axes.size(); ++d) axes[s.axes[d].var.get()] = values[d];
+    for (size_t r = 0; r < s.reduce_axes.size(); ++r)
+      axes[s.reduce_axes[r].var.get()] = values[s.axes.size() + r];
+    tensor::for_each(s.body, [&](const Expr& e) {
+      const auto* load = as<tensor::Load>(e);
+      if (!load || !load->buffer.same_as(stage.stage.output)) return true;
+      std::vector<Expr> indices;
+      for (const Expr& index : load->indices) indices.push_back(tensor::substitute(index, axes));
+      const std::optional<analysis::Region> touched = analysis::touched(indices, extents, inner, all_);
+      TF_CHECK(touched) << stage.name << " has constant extents";
+      *all = *all ? analysis::unite(**all, *touched, extents, all_) : touched;
+      return true;
+    });
+  }
+
+  const StateData& data_;
+  const StageState& consumer_;
+  const int loop_;
+  analysis::RangeMap all_;
+};
+
+}  // namespace
+
+Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop) {
+  return NeedFinder(data, consumer, loop).find(stage);
+}
+
+}  // namespace tf::schedule

@@ -1,0 +1,39 @@
+#pragma once
+// Owns: what the steps share: a stage's first loops, and replacing loops by others with their values. Does
+// not know: single steps.
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/schedule.h"
+
+namespace tf::schedule {
+
+// One loop an axis (i0, i1 … over `region`, then r0, r1 … over the reduce axes). With an empty `region` the
+// whole output from 0.
+void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::vector<int64_t> region = {});
+
+// Puts `loops` in place of the `count` loops from `first`; `values` gives the old loops' variables in terms
+// of `vars`, the new loops'.
+void replace_loops(StageState& stage, int first, int count, const std::vector<Loop>& loops,
+                   const std::vector<tensor::Var>& vars, const std::vector<tensor::Expr>& values);
+
+// The extent of a bound axis.
+int64_t constant_extent(const tensor::Axis& axis);
+
+// A copy of the stage with variables of its own for axes and reduce axes.
+tensor::Stage with_fresh_axes(const tensor::Stage& stage);
+
+// `body` with every load of `from` replaced by what `make` gives for its indices.
+template <typename F>
+tensor::Expr replace_loads(const tensor::Expr& body, const tensor::BufferNode* from, F&& make) {
+  return tensor::rewrite(body, [&](const tensor::Expr& e) -> tensor::Expr {
+    const auto* load = tensor::as<tensor::Load>(e);
+    return load && load->buffer.get() == from ? make(*load) : e;
+  });
+}
+
+// A name not yet taken by a stage: base, base.1, base.2 …
+std::string fresh_stage_name(const StateData& data, const std::string& base);
+
+}  // namespace tf::schedule

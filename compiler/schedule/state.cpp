@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/annotate.h"
+#include "compiler/schedule/steps/cache_read.h"
+#include "compiler/schedule/steps/cache_write.h"
+#include "compiler/schedule/steps/compute_at.h"
+#include "compiler/schedule/steps/fuse.h"
+#include "compiler/schedule/steps/inline.h"
+#include "compiler/schedule/steps/layout_rewrite.h"
+#include "compiler/schedule/steps/pragma.h"
+#include "compiler/schedule/steps/reorder.h"
+#include "compiler/schedule/steps/rfactor.h"
+#include "compiler/schedule/steps/root.h"
+#include "compiler/schedule/steps/split.h"
+#include "compiler/schedule/steps/storage_align.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::as;
+using tensor::Expr;
+
+// More steps than any sensible schedule has: stored text may be hostile.
+constexpr int kMaxSteps = 1000;
+
+std::optional<Illegal> dispatch(StateData& data, const Step& step) {
+  return std::visit([&](const auto& s) { return apply_step(data, s); }, step);
+}
+
+}  // namespace
+
+int StageState::find_loop(std::string_view loop) const {
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i].name == loop) return static_cast<int>(i);
+  return -1;
+}
+
+std::vector<Expr> StageState::absolute_values() const {
+  std::vector<Expr> values = axis_values;
+  for (size_t d = 0; d < origin.size(); ++d) values[d] = origin[d] + values[d];
+  return values;
+}
+
+StageState* StateData::find_stage(std::string_view name) {
+  for (StageState& stage : stages)
+    if (stage.name == name) return &stage;
+  return nullptr;
+}
+
+const StageState* StateData::find_stage(std::string_view name) const {
+  return const_cast<StateData*>(this)->find_stage(name);
+}
+
+int StateData::find_input(std::string_view name) const {
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (absl::StrCat("p", i) == absl::string_view(name.data(), name.size())) return static_cast<int>(i);
+  return -1;
+}
+
+tensor::Buffer StateData::find_buffer(std::string_view name) const {
+  if (const StageState* stage = find_stage(name)) return stage->stage.output;
+  const int input = find_input(name);
+  return input < 0 ? tensor::Buffer() : workload.inputs[static_cast<size_t>(input)].buffer;
+}
+
+bool StateData::is_output(const StageState& stage) const {
+  return std::ranges::any_of(workload.outputs,
+                             [&](const tensor::Buffer& b) { return b.same_as(stage.stage.output); });
+}
+
+std::vector<const StageState*> StateData::readers(const tensor::BufferNode* buffer) const {
+  std::vector<const StageState*> found;
+  for (const StageState& stage : stages) {
+    if (stage.place == StageState::Place::kInlined) continue;
+    bool reads = false;
+    tensor::for_each(stage.stage.body, [&](const Expr& e) {
+      if (const auto* load = as<tensor::Load>(e)) reads = reads || load->buffer.get() == buffer;
+      return !reads;
+    });
+    if (reads) found.push_back(&stage);
+  }
+  return found;
+}
+
+bool StateData::is_inside(const StageState& stage, const StageState& holder, int loop) const {
+  const StageState* at = &stage;
+  while (at->place == StageState::Place::kAt) {
+    const StageState* next = find_stage(at->consumer);
+    TF_CHECK(next) << at->name << " stands in " << at->consumer;
+    if (next == &holder) return next->find_loop(at->consumer_loop) >= loop;
+    at = next;
+  }
+  return false;
+}
+
+int StateData::deepest_held_loop(const StageState& holder) const {
+  int deepest = -1;
+  for (const StageState& stage : stages)
+    if (stage.place == StageState::Place::kAt && stage.consumer == holder.name)
+      deepest = std::max(deepest, holder.find_loop(stage.consumer_loop));
+  return deepest;
+}
+
+State::State(const tensor::Workload& workload) {
+  data_.workload = workload;
+  for (size_t i = 0; i < workload.stages.size(); ++i) {
+    StageState stage;
+    stage.name = absl::StrCat("t", i);
+    stage.stage = workload.stages[i];
+    reset_loops(stage);
+    data_.stages.push_back(std::move(stage));
+  }
+}
+
+std::optional<StepError> State::apply(const Step& step) {
+  if (steps_ >= kMaxSteps) return StepError{Illegal::kTooManySteps, steps_};
+  if (std::optional<Illegal> reason = dispatch(data_, step)) return StepError{*reason, steps_};
+  ++steps_;
+  return std::nullopt;
+}
+
+absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& schedule) {
+  if (!workload.dims.empty())
+    return absl::InvalidArgumentError(absl::StrCat("a schedule applies to a bound workload, but dimension ",
+                                                   workload.dims[0].var->name,
+                                                   " has no value: bind it first"));
+  State state(workload);
+  for (const Step& step : schedule.steps)
+    if (std::optional<StepError> error = state.apply(step))
+      return absl::FailedPreconditionError(explain(*error, schedule));
+  return state;
+}
+
+}  // namespace tf::schedule

@@ -1,0 +1,53 @@
+#include "compiler/schedule/steps/annotate.h"
+
+#include <algorithm>
+
+namespace tf::schedule {
+namespace {
+
+std::optional<Illegal> check_parallel(const StageState& stage, const Loop& loop) {
+  if (loop.reduce) return Illegal::kReductionParallel;
+  if (stage.place != StageState::Place::kRoot) return Illegal::kNestedParallel;
+  const bool taken = std::ranges::any_of(stage.loops, [&](const Loop& other) {
+    return &other != &loop && other.annotation == Annotation::kParallel;
+  });
+  return taken ? std::optional(Illegal::kNestedParallel) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
+  StageState* stage = data.find_stage(step.stage);
+  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  const int index = stage->find_loop(step.loop);
+  if (index < 0) return Illegal::kUnknownLoop;
+  Loop& loop = stage->loops[static_cast<size_t>(index)];
+  switch (step.annotation) {
+    case Annotation::kSerial:
+      break;
+    case Annotation::kParallel:
+      if (auto reason = check_parallel(*stage, loop)) return reason;
+      break;
+    case Annotation::kVectorize:
+      if (loop.reduce) return Illegal::kReductionParallel;
+      if (index + 1 != static_cast<int>(stage->loops.size())) return Illegal::kNotInnermost;
+      if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
+      if (loop.extent > kMaxVectorLanes) return Illegal::kVectorExtent;
+      break;
+    case Annotation::kUnroll:
+      if (loop.extent > kMaxUnrollExtent) return Illegal::kBadFactor;
+      break;
+    case Annotation::kGridX:
+    case Annotation::kGridY:
+    case Annotation::kGridZ:
+    case Annotation::kThreadX:
+    case Annotation::kThreadY:
+    case Annotation::kThreadZ:
+      if (loop.reduce) return Illegal::kReductionParallel;
+      break;
+  }
+  loop.annotation = step.annotation;
+  return std::nullopt;
+}
+
+}  // namespace tf::schedule

@@ -1,0 +1,26 @@
+#pragma once
+// Owns: the step `annotate`.
+//
+// Effect: says how the loop runs.
+//
+//   annotate t0 i1 vectorize
+//   for i0 in 4             →  for i0 in 4
+//     for i1 in 16               t0[i0, 0:16] = …   (one vector operation)
+//       t0[i0, i1] = …
+//
+// Legal: parallel, on a spatial loop of a stage at root, once a nest; vectorize, on the innermost loop, not
+// of the reduction, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
+// kMaxUnrollExtent; grid and thread loops on spatial loops.
+
+#include <optional>
+
+#include "compiler/schedule/schedule.h"
+
+namespace tf::schedule {
+
+inline constexpr int64_t kMaxVectorLanes = 64;
+inline constexpr int64_t kMaxUnrollExtent = 256;
+
+std::optional<Illegal> apply_step(StateData& data, const Annotate& step);
+
+}  // namespace tf::schedule

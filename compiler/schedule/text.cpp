@@ -1,0 +1,222 @@
+// The schedule's text form: one step a line, words separated by spaces, lists by commas.
+#include <array>
+#include <charconv>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "compiler/schedule/schedule.h"
+
+namespace tf::schedule {
+namespace {
+
+constexpr std::array<std::pair<Annotation, const char*>, 10> kAnnotations = {{
+    {Annotation::kSerial, "serial"},
+    {Annotation::kParallel, "parallel"},
+    {Annotation::kVectorize, "vectorize"},
+    {Annotation::kUnroll, "unroll"},
+    {Annotation::kGridX, "grid_x"},
+    {Annotation::kGridY, "grid_y"},
+    {Annotation::kGridZ, "grid_z"},
+    {Annotation::kThreadX, "thread_x"},
+    {Annotation::kThreadY, "thread_y"},
+    {Annotation::kThreadZ, "thread_z"},
+}};
+constexpr std::array<std::pair<tensor::Scope, const char*>, 4> kScopes = {{
+    {tensor::Scope::kGlobal, "global"},
+    {tensor::Scope::kShared, "shared"},
+    {tensor::Scope::kRegister, "register"},
+    {tensor::Scope::kFragment, "fragment"},
+}};
+constexpr std::array<std::pair<Tail, const char*>, 2> kTails = {
+    {{Tail::kGuard, "guard"}, {Tail::kShift, "shift"}}};
+constexpr std::array<std::pair<PragmaKind, const char*>, 1> kPragmas = {
+    {{PragmaKind::kUnrollLimit, "unroll_limit"}}};
+
+template <typename Table, typename T>
+const char* word_of(const Table& table, T value) {
+  for (const auto& [v, word] : table)
+    if (v == value) return word;
+  return "?";
+}
+
+std::string text(const Size& size) {
+  return size.is_open() ? absl::StrCat("$", size.slot, ".", size.part) : absl::StrCat(size.value);
+}
+std::string text(const std::vector<Size>& sizes) {
+  return absl::StrJoin(sizes, ",", [](std::string* out, const Size& s) { *out += text(s); });
+}
+std::string text(const tensor::Layout& layout) {
+  return layout.is_row_major() ? "row_major" : layout.text();
+}
+
+struct Printer {
+  std::string operator()(const Split& s) const {
+    return absl::StrCat("split ", s.stage, " ", s.loop, " ", text(s.factors), " ", word_of(kTails, s.tail));
+  }
+  std::string operator()(const Fuse& s) const {
+    return absl::StrCat("fuse ", s.stage, " ", absl::StrJoin(s.loops, ","));
+  }
+  std::string operator()(const Reorder& s) const {
+    return absl::StrCat("reorder ", s.stage, " ", absl::StrJoin(s.loops, ","));
+  }
+  std::string operator()(const Annotate& s) const {
+    return absl::StrCat("annotate ", s.stage, " ", s.loop, " ", word_of(kAnnotations, s.annotation));
+  }
+  std::string operator()(const ComputeAt& s) const {
+    return absl::StrCat("compute_at ", s.stage, " ", s.consumer, " ", s.loop, " ", word_of(kScopes, s.scope));
+  }
+  std::string operator()(const Inline& s) const { return absl::StrCat("inline ", s.stage); }
+  std::string operator()(const Root& s) const { return absl::StrCat("root ", s.stage); }
+  std::string operator()(const CacheRead& s) const {
+    return absl::StrCat("cache_read ", s.source, " ", s.reader, " ", text(s.layout), " ",
+                        word_of(kScopes, s.scope));
+  }
+  std::string operator()(const CacheWrite& s) const { return absl::StrCat("cache_write ", s.stage); }
+  std::string operator()(const RFactor& s) const { return absl::StrCat("rfactor ", s.stage, " ", s.loop); }
+  std::string operator()(const LayoutRewrite& s) const {
+    return absl::StrCat("layout_rewrite ", s.buffer, " ", text(s.layout));
+  }
+  std::string operator()(const StorageAlign& s) const {
+    return absl::StrCat("storage_align ", s.buffer, " ", s.axis, " ", text(s.factor), " ", text(s.offset));
+  }
+  std::string operator()(const Pragma& s) const {
+    return absl::StrCat("pragma ", s.stage, " ", word_of(kPragmas, s.kind), " ", text(s.value));
+  }
+};
+
+// Reads one line's words; the first mistake is kept.
+class LineReader {
+ public:
+  LineReader(absl::string_view line, int number)
+      : words_(absl::StrSplit(line, ' ', absl::SkipEmpty())), number_(number) {}
+
+  std::string word(const char* what) {
+    if (next_ < words_.size()) return std::string(words_[next_++]);
+    fail(absl::StrCat("here ", what, " is missing"));
+    return "";
+  }
+  std::vector<std::string> names() { return absl::StrSplit(word("a list of loops"), ','); }
+  Size size() { return size_of(word("a number")); }
+  std::vector<Size> sizes() {
+    std::vector<Size> all;
+    const std::vector<std::string> parts = absl::StrSplit(word("a list of factors"), ',');
+    for (const std::string& part : parts) all.push_back(size_of(part));
+    return all;
+  }
+  int axis() {
+    int value = 0;
+    const std::string w = word("an axis");
+    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not an axis number"));
+    return value;
+  }
+  tensor::Layout layout() {
+    const std::string w = word("a layout");
+    if (w == "row_major") return {};
+    // The rank is not known here: it is one more than the largest axis.
+    int rank = 1;
+    for (absl::string_view part : absl::StrSplit(w, ',')) {
+      int axis = 0;
+      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), axis);
+      if (error == std::errc() && axis < 16) rank = std::max(rank, axis + 1);
+    }
+    absl::StatusOr<tensor::Layout> parsed = tensor::Layout::parse(w, rank);
+    if (parsed.ok()) return *std::move(parsed);
+    fail(parsed.status().message());
+    return {};
+  }
+  template <typename Table>
+  auto one_of(const Table& table, const char* what) {
+    const std::string w = word(what);
+    for (const auto& [value, name] : table)
+      if (w == name) return value;
+    fail(absl::StrCat("'", w, "' is not ", what));
+    return table[0].first;
+  }
+  void fail(absl::string_view message) {
+    if (status_.ok())
+      status_ = absl::InvalidArgumentError(absl::StrCat("schedule, line ", number_, ": ", message));
+  }
+  absl::Status finish() {
+    if (next_ < words_.size()) fail(absl::StrCat("'", words_[next_], "' is too much"));
+    return status_;
+  }
+
+ private:
+  Size size_of(const std::string& w) {
+    if (w.starts_with('$')) {
+      const std::vector<std::string> parts = absl::StrSplit(absl::string_view(w).substr(1), '.');
+      int slot = 0, part = 0;
+      if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &slot) && absl::SimpleAtoi(parts[1], &part) &&
+          slot >= 0 && part >= 0)
+        return Size::open(slot, part);
+    }
+    int64_t value = 0;
+    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not a number or $slot.part"));
+    return Size(value);
+  }
+
+  std::vector<absl::string_view> words_;
+  int number_;
+  size_t next_ = 0;
+  absl::Status status_;
+};
+
+// Members are read in their order: braces evaluate from left to right.
+Step parse_step(LineReader& in) {
+  const std::string kind = in.word("a step");
+  if (kind == "split")
+    return Split{in.word("a stage"), in.word("a loop"), in.sizes(), in.one_of(kTails, "a tail")};
+  if (kind == "fuse") return Fuse{in.word("a stage"), in.names()};
+  if (kind == "reorder") return Reorder{in.word("a stage"), in.names()};
+  if (kind == "annotate")
+    return Annotate{in.word("a stage"), in.word("a loop"), in.one_of(kAnnotations, "an annotation")};
+  if (kind == "compute_at")
+    return ComputeAt{in.word("a stage"), in.word("a consumer"), in.word("a loop"),
+                     in.one_of(kScopes, "a scope")};
+  if (kind == "inline") return Inline{in.word("a stage")};
+  if (kind == "root") return Root{in.word("a stage")};
+  if (kind == "cache_read")
+    return CacheRead{in.word("a source"), in.word("a reader"), in.layout(), in.one_of(kScopes, "a scope")};
+  if (kind == "cache_write") return CacheWrite{in.word("a stage")};
+  if (kind == "rfactor") return RFactor{in.word("a stage"), in.word("a loop")};
+  if (kind == "layout_rewrite") return LayoutRewrite{in.word("a buffer"), in.layout()};
+  if (kind == "storage_align") return StorageAlign{in.word("a buffer"), in.axis(), in.size(), in.size()};
+  if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
+  in.fail(absl::StrCat("'", kind, "' is not a step"));
+  return Inline{};
+}
+
+}  // namespace
+
+std::string to_string(const Step& step) {
+  return std::visit(Printer{}, step);
+}
+
+std::string to_string(const Schedule& schedule) {
+  std::string out = absl::StrCat("schedule v", kSemanticsVersion, "\n");
+  for (const Step& step : schedule.steps) absl::StrAppend(&out, to_string(step), "\n");
+  return out;
+}
+
+absl::StatusOr<Schedule> parse_schedule(std::string_view given) {
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(absl::string_view(given.data(), given.size()), '\n');
+  const std::string first = absl::StrCat("schedule v", kSemanticsVersion);
+  if (absl::StripAsciiWhitespace(lines[0]) != first)
+    return absl::InvalidArgumentError(absl::StrCat("a schedule starts with the line '", first, "', not '",
+                                                   lines[0].substr(0, 40),
+                                                   "': schedules of another version cannot be used"));
+  Schedule schedule;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (absl::StripAsciiWhitespace(lines[i]).empty()) continue;
+    LineReader reader(lines[i], static_cast<int>(i + 1));
+    Step step = parse_step(reader);
+    if (absl::Status status = reader.finish(); !status.ok()) return status;
+    schedule.steps.push_back(std::move(step));
+  }
+  return schedule;
+}
+
+}  // namespace tf::schedule
