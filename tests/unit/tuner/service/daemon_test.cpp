@@ -1,0 +1,172 @@
+// A served tuner over real gRPC on loopback; only the tuning itself is scripted.
+
+#include "tuner/service/daemon.h"
+
+#include "base/file.h"
+#include "database/open_records.h"
+#include "tests/unit/database/sample_records.h"
+#include "tests/unit/tuner/service/scripted_executor.h"
+#include "tuner/remote/remote_records.h"
+#include "tuner/service/job_client.h"
+
+namespace tf::service {
+namespace {
+
+using database::JobState;
+using testing::HasSubstr;
+
+class DaemonTest : public testing::Test {
+ protected:
+  absl::Status start(uint16_t port = 0) {
+    auto made = [this](database::Store& store) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
+      store_ = &store;
+      auto executor = std::make_unique<ScriptedExecutor>();
+      executor_ = executor.get();
+      return executor;
+    };
+    auto daemon = Daemon::start({.listen = {.host = "127.0.0.1", .port = port},
+                                 .database_path = folder_.file("t.db"),
+                                 .queue = {.retry_after = absl::Milliseconds(20)}},
+                                made);
+    if (!daemon.ok()) return daemon.status();
+    daemon_ = *std::move(daemon);
+    return absl::OkStatus();
+  }
+
+  std::string address() const { return daemon_->endpoint().text(); }
+  std::unique_ptr<JobClient> client() { return *make_job_client(address()); }
+
+  database::TemporaryFolder folder_;
+  ScriptedExecutor* executor_ = nullptr;
+  database::Store* store_ = nullptr;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST_F(DaemonTest, ASubmittedModelIsKeptAndItsJobWatchedToItsEnd) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  const std::string model(700'000, 'm');  // three chunks
+  absl::StatusOr<int64_t> id = client->submit(spec_for("desk"), model);
+  ASSERT_TRUE(id.ok()) << id.status();
+  executor_->wait_for_starts(1);
+  int seen = 0;
+  absl::StatusOr<JobView> last = client->watch(*id, absl::Seconds(5), [&](const JobView& view) {
+    if (view.progress && view.progress->trials >= 3) executor_->end(*id, absl::OkStatus());
+    return ++seen < 10'000;
+  });
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->job.state, JobState::kDone);
+  EXPECT_GE(last->progress->trials, 3);
+  EXPECT_GT(seen, 1);
+  EXPECT_EQ(*read_file(store_->find_job(*id)->model_path), model);
+  EXPECT_EQ(client->list()->at(0).job.model_digest, sha256(model).hex());
+}
+
+TEST_F(DaemonTest, AWatchGoesOnAfterARestartOfTheTunerAndSoDoesTheJob) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  const int64_t id = *client->submit(spec_for("desk"), "model");
+  executor_->wait_for_starts(1);
+  const uint16_t port = daemon_->endpoint().port;
+  std::thread restart([&] {
+    daemon_.reset();
+    ASSERT_TRUE(start(port).ok());
+    executor_->wait_for_starts(1);
+    executor_->end(id, absl::OkStatus());
+  });
+  absl::StatusOr<JobView> last = client->watch(id, absl::Seconds(20), [](const JobView&) { return true; });
+  restart.join();
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->job.state, JobState::kDone);
+}
+
+TEST_F(DaemonTest, CancelPauseAndResumeReachTheJob) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  const int64_t id = *client->submit(spec_for("desk"), "model");
+  executor_->wait_for_starts(1);
+  ASSERT_TRUE(client->pause(id).ok());
+  ASSERT_TRUE(client->resume(id).ok());
+  executor_->wait_for_starts(2);
+  ASSERT_TRUE(client->cancel(id).ok());
+  EXPECT_EQ(client->watch(id, absl::Seconds(5), [](const JobView&) { return true; })->job.state,
+            JobState::kCancelled);
+  EXPECT_EQ(client->resume(id).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(client->cancel(99).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(
+      std::string(
+          client->watch(99, absl::Seconds(5), [](const JobView&) { return true; }).status().message()),
+      HasSubstr("no job 99"));
+}
+
+TEST_F(DaemonTest, ARefusedSubmissionSaysWhy) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  JobSpec spec = spec_for("nowhere");
+  EXPECT_EQ(client->submit(spec, "model").status().code(), absl::StatusCode::kNotFound);
+  spec = spec_for("");
+  EXPECT_THAT(std::string(client->submit(spec, "model").status().message()), HasSubstr("--device KEY"));
+  spec = spec_for("desk");
+  spec.trials = 0;
+  EXPECT_THAT(std::string(client->submit(spec, std::string(5'000'000, 'x')).status().message()),
+              HasSubstr("--trials"));
+  EXPECT_TRUE(client->list()->empty());
+}
+
+TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {
+  using namespace database;
+  ASSERT_TRUE(start().ok());
+  ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
+  for (int64_t ns : {300, 100, 200}) ASSERT_TRUE(store_->insert(measured(ns)).ok());
+  auto remote = open_records("tuner://" + address(), remote::open_remote_records);
+  ASSERT_TRUE(remote.ok()) << remote.status();
+  const BestQuery query{.problem = conv_problem(), .device_class = "desk", .semantics_version = 3};
+  EXPECT_EQ(record_digest(**(*remote)->best(query)), record_digest(**store_->best(query)));
+  EXPECT_EQ((*remote)->top({conv_problem()}, 2)->size(), 2u);
+  EXPECT_FALSE((*remote)->best({.problem = conv_problem(), .device_class = "phone"})->has_value());
+  EXPECT_EQ((*remote)->find_workload(conv_workload().key().hex().substr(0, 8))->text, conv_workload().text);
+  EXPECT_EQ((*remote)->workloads()->size(), 1u);
+  EXPECT_EQ((*remote)->problems()->at(0), conv_problem());
+  EXPECT_EQ((*remote)->find_record(record_digest(measured(200)))->median_ns(), 200);
+  EXPECT_EQ((*remote)->find_record(sha256("no")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(*(*remote)->is_measured(conv_problem(), measured(100).schedule));
+  std::vector<double> order;
+  ASSERT_TRUE(
+      (*remote)
+          ->scan({.only_ok = true},
+                 [&](const Measurement& m) { return order.push_back(*m.median_ns()), absl::OkStatus(); })
+          .ok());
+  EXPECT_THAT(order, testing::ElementsAre(300, 100, 200));
+  EXPECT_EQ((*remote)->scan({}, [](const Measurement&) { return absl::AbortedError("enough"); }).message(),
+            "enough");
+}
+
+TEST_F(DaemonTest, ATunerThatIsNotThereIsNamed) {
+  ASSERT_TRUE(start().ok());
+  const std::string gone = address();
+  daemon_.reset();
+  absl::Status status = remote::open_remote_records(gone).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no tuner answers at " + gone));
+  EXPECT_EQ((*make_job_client(gone))->list().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(make_job_client("nonsense").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(remote::open_remote_records("example.org:99").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(DaemonTest, APortInUseALockedDatabaseAndAForeignAddressAreRefused) {
+  ASSERT_TRUE(start().ok());
+  auto none = [](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
+    return std::make_unique<ScriptedExecutor>();
+  };
+  auto refused =
+      Daemon::start({.listen = daemon_->endpoint(), .database_path = folder_.file("other.db")}, none);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kAlreadyExists);
+  refused = Daemon::start({.listen = {.host = "127.0.0.1"}, .database_path = folder_.file("t.db")}, none);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("is writing it"));
+  refused = Daemon::start({.listen = {.host = "192.0.2.1", .port = 9}, .database_path = folder_.file("o.db")},
+                          none);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tf::service

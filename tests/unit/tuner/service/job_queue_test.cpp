@@ -1,0 +1,194 @@
+#include "tuner/service/job_queue.h"
+
+#include "database/memory_store.h"
+#include "tests/unit/tuner/service/scripted_executor.h"
+
+namespace tf::service {
+namespace {
+
+using database::JobState;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class JobQueueTest : public testing::Test {
+ protected:
+  void start() {
+    auto queue = JobQueue::start(*store_, executor_, {.retry_after = absl::Milliseconds(20)});
+    ASSERT_TRUE(queue.ok()) << queue.status();
+    queue_ = *std::move(queue);
+  }
+
+  int64_t submit(const std::string& device) {
+    absl::StatusOr<int64_t> id = queue_->submit(job_for(device), spec_for(device));
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or(0);
+  }
+
+  JobView wait_for(int64_t id, JobState state) {
+    JobView view = *queue_->find(id);
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (view.job.state != state && absl::Now() < deadline) {
+      view = *queue_->wait_for_change(id, view.version, absl::Seconds(1));
+    }
+    EXPECT_EQ(view.job.state, state);
+    return view;
+  }
+
+  std::unique_ptr<database::Store> store_ = database::make_memory_store();
+  ScriptedExecutor executor_;
+  std::unique_ptr<JobQueue> queue_;
+};
+
+TEST_F(JobQueueTest, JobsOfOneDeviceRunInOrderAndOfTwoAtTheSameTime) {
+  start();
+  const int64_t first = submit("desk"), second = submit("desk"), other = submit("phone");
+  EXPECT_THAT(executor_.wait_for_starts(2), UnorderedElementsAre(first, other));
+  EXPECT_EQ(queue_->find(second)->job.state, JobState::kQueued);
+  executor_.end(first, absl::OkStatus());
+  EXPECT_EQ(executor_.wait_for_starts(3).back(), second);
+  EXPECT_EQ(wait_for(first, JobState::kDone).job.finished_unix_ns > 0, true);
+}
+
+TEST_F(JobQueueTest, ProgressIsSeenWhileAJobRuns) {
+  start();
+  const int64_t id = submit("desk");
+  JobView view = wait_for(id, JobState::kRunning);
+  while (!view.progress || view.progress->trials < 3)
+    view = *queue_->wait_for_change(id, view.version, absl::Seconds(1));
+  EXPECT_EQ(view.progress->tasks.at(0).label, "conv2d");
+}
+
+TEST_F(JobQueueTest, ACancelledJobDrainsAndNeverRunsAgain) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  ASSERT_TRUE(queue_->cancel(id).ok());
+  wait_for(id, JobState::kCancelled);
+  EXPECT_TRUE(queue_->cancel(id).ok());
+  EXPECT_EQ(queue_->resume(id).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_->find_job(id)->state, JobState::kCancelled);
+  const int64_t next = submit("desk");
+  EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, next));
+}
+
+TEST_F(JobQueueTest, APausedJobGoesOnWhenItIsResumed) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  ASSERT_TRUE(queue_->pause(id).ok());
+  wait_for(id, JobState::kPaused);
+  const int64_t next = submit("desk");  // a paused job frees its device
+  wait_for(next, JobState::kRunning);
+  executor_.end(next, absl::OkStatus());
+  ASSERT_TRUE(queue_->resume(id).ok());
+  EXPECT_THAT(executor_.wait_for_starts(3), ElementsAre(id, next, id));
+}
+
+TEST_F(JobQueueTest, APausedJobStaysPausedInTheNextProcess) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  ASSERT_TRUE(queue_->pause(id).ok());
+  wait_for(id, JobState::kPaused);
+  queue_.reset();
+  start();
+  EXPECT_EQ(queue_->find(id)->job.state, JobState::kPaused);
+  ASSERT_TRUE(queue_->resume(id).ok());
+  wait_for(id, JobState::kRunning);
+}
+
+TEST_F(JobQueueTest, AJobThatRanWhenItsProcessDiedRunsAgain) {
+  database::Job job = job_for("desk");
+  job.options = to_json(spec_for("desk"));
+  job.state = JobState::kRunning;
+  const int64_t id = *store_->add_job(job);
+  start();
+  EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(id));
+}
+
+TEST_F(JobQueueTest, AnEmbeddedRunThatDiedIsLeftToItsOwnCommand) {
+  database::Job job = job_for("");
+  job.options = to_json(spec_for(""));
+  job.state = JobState::kRunning;
+  const int64_t embedded = *store_->add_job(job);
+  start();
+  const int64_t id = submit("desk");
+  EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(id));
+  EXPECT_EQ(queue_->find(embedded)->job.state, JobState::kRunning);
+}
+
+TEST_F(JobQueueTest, DrainLeavesJobsQueuedForTheNextProcess) {
+  start();
+  const int64_t id = submit("desk"), waiting = submit("desk");
+  wait_for(id, JobState::kRunning);
+  queue_->drain();
+  EXPECT_EQ(store_->find_job(id)->state, JobState::kQueued);
+  EXPECT_EQ(store_->find_job(waiting)->state, JobState::kQueued);
+  start();
+  EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, id));
+}
+
+TEST_F(JobQueueTest, AJobWhoseFarmIsAwayWaitsAndTriesAgain) {
+  start();
+  const int64_t id = submit("desk");
+  executor_.end(id, absl::UnavailableError("no tracker answers"));
+  EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, id));
+  executor_.end(id, absl::OkStatus());
+  wait_for(id, JobState::kDone);
+}
+
+TEST_F(JobQueueTest, AFailedJobKeepsWhyItFailed) {
+  start();
+  const int64_t id = submit("desk");
+  executor_.end(id, absl::NotFoundError("no device has the key \"desk\""));
+  const JobView view = wait_for(id, JobState::kFailed);
+  EXPECT_EQ(view.job.status_code, static_cast<int>(absl::StatusCode::kNotFound));
+  EXPECT_THAT(store_->find_job(id)->detail, HasSubstr("no device has the key"));
+  EXPECT_EQ(queue_->cancel(id).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(JobQueueTest, ARefusedJobLeavesNothingBehind) {
+  start();
+  JobSpec nonsense = spec_for("desk"), endless = spec_for("desk");
+  nonsense.target = "nonsense";
+  endless.trials = 0;
+  EXPECT_THAT(std::string(queue_->submit(job_for("desk"), nonsense).status().message()),
+              HasSubstr("no target"));
+  EXPECT_THAT(std::string(queue_->submit(job_for("desk"), endless).status().message()),
+              HasSubstr("--minutes"));
+  EXPECT_TRUE(store_->jobs()->empty());
+  EXPECT_EQ(queue_->find(1).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(JobSpec, SurvivesItsTextForm) {
+  const JobSpec spec{.model_name = "a \"name\"",
+                     .target = "x86_64:cpu=znver4",
+                     .device_key = "desk",
+                     .threads = 4,
+                     .trials = 7,
+                     .minutes = 1.5,
+                     .allowed_numerics = {"bf16"},
+                     .dims = {{"batch", 4}},
+                     .seed = 9,
+                     .strategy = "random"};
+  EXPECT_EQ(*job_spec_from_json(to_json(spec)), spec);
+  EXPECT_FALSE(job_spec_from_json("{").ok());
+  EXPECT_FALSE(job_spec_from_json(R"({"threads": "many"})").ok());
+}
+
+TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
+  EXPECT_THAT(std::string(parse_numerics("bf16,magic").status().message()), HasSubstr("knows no \"magic\""));
+  EXPECT_THAT(*parse_numerics("winograd,bf16,winograd"), ElementsAre("bf16", "winograd"));
+  std::map<std::string, int64_t> dims;
+  EXPECT_TRUE(parse_dim("batch=4,seq=128", dims).ok());
+  EXPECT_EQ(dims["seq"], 128);
+  for (const char* bad : {"batch", "batch=", "batch=0", "=3", "batch=x"})
+    EXPECT_FALSE(parse_dim(bad, dims).ok()) << bad;
+  JobSpec spec = spec_for("desk");
+  spec.threads = 0;
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--threads"));
+}
+
+}  // namespace
+}  // namespace tf::service

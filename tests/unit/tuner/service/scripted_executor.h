@@ -1,0 +1,78 @@
+#pragma once
+// Owns: a JobExecutor whose jobs do what the test says. A job runs until it is stopped or told to end.
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tuner/service/job_executor.h"
+
+namespace tf::service {
+
+class ScriptedExecutor final : public JobExecutor {
+ public:
+  absl::Status check(const database::Job&, const JobSpec& spec) override {
+    if (spec.target == "nonsense") return absl::InvalidArgumentError("there is no target \"nonsense\"");
+    if (spec.device_key == "nowhere") return absl::NotFoundError("no device has the key \"nowhere\"");
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<session::Progress> run(
+      const database::Job& job, const JobSpec&, const std::atomic<bool>& stop,
+      const std::function<void(const session::Progress&)>& report) override {
+    session::Progress progress;
+    progress.tasks.push_back({.label = "conv2d", .flops = 1e9});
+    std::unique_lock lock(mutex_);
+    started_.push_back(job.id);
+    changed_.notify_all();
+    for (;;) {
+      if (!ends_[job.id].empty()) {
+        absl::Status end = ends_[job.id].front();
+        ends_[job.id].erase(ends_[job.id].begin());
+        if (!end.ok()) return end;
+        return progress;
+      }
+      if (stop) return progress;
+      ++progress.trials;
+      lock.unlock();
+      report(progress);
+      lock.lock();
+      changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+  }
+
+  // The job's run, now or when it comes, ends so.
+  void end(int64_t job, absl::Status status) {
+    std::lock_guard lock(mutex_);
+    ends_[job].push_back(std::move(status));
+    changed_.notify_all();
+  }
+
+  // Job ids in order of their runs, once there are that many.
+  std::vector<int64_t> wait_for_starts(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return started_.size() >= count; });
+    return started_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int64_t, std::vector<absl::Status>> ends_;
+  std::vector<int64_t> started_;
+};
+
+inline JobSpec spec_for(const std::string& device) {
+  return {.model_name = "net.onnx", .device_key = device, .trials = 100};
+}
+
+inline database::Job job_for(const std::string& device) {
+  return {
+      .model_name = "net.onnx", .model_digest = "d", .model_path = "p", .target = "host", .device = device};
+}
+
+}  // namespace tf::service

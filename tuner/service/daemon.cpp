@@ -1,0 +1,55 @@
+#include "tuner/service/daemon.h"
+
+#include <grpcpp/impl/service_type.h>
+
+#include "base/status.h"
+#include "database/sqlite_store.h"
+#include "rpc/server.h"
+#include "tuner/service/model_files.h"
+#include "tuner/service/services.h"
+
+namespace tf::service {
+
+// In order of construction; destroyed the other way round, so that nothing outlives what it uses.
+struct Daemon::Parts {
+  std::unique_ptr<database::Store> store;
+  std::unique_ptr<JobExecutor> executor;
+  std::unique_ptr<JobQueue> queue;
+  std::unique_ptr<ModelFiles> models;
+  std::unique_ptr<grpc::Service> tuner_service;
+  std::unique_ptr<grpc::Service> records_service;
+  std::unique_ptr<rpc::Server> server;
+};
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& options,
+                                                      const MakeExecutor& make_executor) {
+  TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));
+  auto parts = std::make_unique<Parts>();
+  TF_ASSIGN_OR_RETURN(parts->store, database::open_sqlite_store(options.database_path));
+  TF_ASSIGN_OR_RETURN(parts->executor, make_executor(*parts->store));
+  TF_ASSIGN_OR_RETURN(parts->queue, JobQueue::start(*parts->store, *parts->executor, options.queue));
+  parts->models = std::make_unique<ModelFiles>(options.database_path);
+  parts->tuner_service = make_tuner_service(*parts->queue, *parts->models);
+  parts->records_service = make_records_service(*parts->store);
+  TF_ASSIGN_OR_RETURN(parts->server, rpc::Server::start(options.listen, {parts->tuner_service.get(),
+                                                                         parts->records_service.get()}));
+  return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
+}
+
+Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Daemon::~Daemon() {
+  stop();
+}
+
+const rpc::Endpoint& Daemon::endpoint() const {
+  return parts_->server->endpoint();
+}
+
+void Daemon::stop() {
+  parts_->queue->drain();
+  // Watchers have seen the last state by now or will ask again.
+  parts_->server->stop(absl::Seconds(1));
+}
+
+}  // namespace tf::service

@@ -1,0 +1,43 @@
+#pragma once
+// Owns: a whole served tuner in this process: store, job queue, services, server. `tuner serve` and tests run
+// it. Does not know: how jobs are executed; main brings the executor.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "rpc/endpoint.h"
+#include "tuner/service/job_queue.h"
+
+namespace tf::service {
+
+struct DaemonOptions {
+  rpc::Endpoint listen;
+  std::string database_path;  // models are kept in the folder database_path + ".models"
+  JobQueueOptions queue;
+};
+
+// Makes the executor, given the store that the daemon has opened.
+using MakeExecutor = std::function<absl::StatusOr<std::unique_ptr<JobExecutor>>(database::Store& store)>;
+
+class Daemon {
+ public:
+  // Opens the database, takes the port, and goes on with the jobs of an earlier process. INVALID_ARGUMENT:
+  // not loopback. ALREADY_EXISTS: port in use. open_sqlite_store's errors.
+  static absl::StatusOr<std::unique_ptr<Daemon>> start(const DaemonOptions& options,
+                                                       const MakeExecutor& make_executor);
+  ~Daemon();
+  // With the real port.
+  const rpc::Endpoint& endpoint() const;
+  // What is being measured is finished and recorded, the jobs are left queued for the next process, all calls
+  // end.
+  void stop();
+
+ private:
+  struct Parts;
+  explicit Daemon(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tf::service

@@ -1,0 +1,34 @@
+#pragma once
+// Owns: the caller's side of a running tuner's jobs. Does not know: what is printed.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tuner/service/job_queue.h"
+
+namespace tf::service {
+
+// Thread-safe.
+class JobClient {
+ public:
+  virtual ~JobClient() = default;
+  // Sends the model's bytes; the job's id once both are durable at the tuner.
+  virtual absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) = 0;
+  virtual absl::StatusOr<std::vector<JobView>> list() = 0;
+  // Calls `see` with the job as it is and with each change until it is final; the last view. Goes on after a
+  // restart of the tuner: UNAVAILABLE only when none has answered for `patience`. CANCELLED when `see`
+  // returns false.
+  virtual absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
+                                        const std::function<bool(const JobView&)>& see) = 0;
+  virtual absl::StatusOr<JobView> cancel(int64_t id) = 0;
+  virtual absl::StatusOr<JobView> pause(int64_t id) = 0;
+  virtual absl::StatusOr<JobView> resume(int64_t id) = 0;
+};
+
+// Connects at the first call. INVALID_ARGUMENT: no endpoint, or not loopback.
+absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(const std::string& host_port);
+
+}  // namespace tf::service

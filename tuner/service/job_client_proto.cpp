@@ -1,0 +1,130 @@
+#include <grpcpp/grpcpp.h>
+
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "proto/tune/v1/tune.grpc.pb.h"
+#include "rpc/backoff.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/transfer.h"
+#include "tuner/service/job_client.h"
+#include "tuner/service/job_messages_proto.h"
+
+namespace tf::service {
+namespace {
+
+namespace pb = tunefarm::tune::v1;
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(20);
+constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);  // a model of some hundred MB, and its import
+
+class GrpcJobClient final : public JobClient {
+ public:
+  explicit GrpcJobClient(const rpc::Endpoint& endpoint)
+      : endpoint_(endpoint.text()), stub_(pb::Tuner::NewStub(rpc::make_channel(endpoint))) {}
+
+  absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) override {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kSubmitTimeout);
+    pb::SubmitReply reply;
+    auto writer = stub_->Submit(&context, &reply);
+    pb::SubmitRequest request;
+    *request.mutable_spec() = to_proto(spec);
+    bool open = writer->Write(request);
+    open = open && rpc::send_chunks(sha256(model), model, [&](const rpc::Chunk& chunk) {
+             pb::ModelChunk* out = request.mutable_chunk();
+             out->set_digest(std::string(chunk.digest));
+             out->set_size_bytes(chunk.size_bytes);
+             out->set_content(chunk.content.data(), chunk.content.size());
+             return writer->Write(request);
+           });
+    if (open) writer->WritesDone();
+    // A refusal in the middle of the upload is in the final status.
+    TF_RETURN_IF_ERROR(status_of(writer->Finish()));
+    return reply.job_id();
+  }
+
+  absl::StatusOr<std::vector<JobView>> list() override {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kCallTimeout);
+    pb::ListJobsReply reply;
+    TF_RETURN_IF_ERROR(status_of(stub_->ListJobs(&context, {}, &reply)));
+    std::vector<JobView> out;
+    for (const pb::JobUpdate& update : reply.jobs()) {
+      TF_ASSIGN_OR_RETURN(JobView view, from_proto(update));
+      out.push_back(std::move(view));
+    }
+    return out;
+  }
+
+  absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
+                                const std::function<bool(const JobView&)>& see) override {
+    rpc::Backoff backoff(rpc::backoff_seed());
+    absl::Time heard = absl::Now();
+    for (;;) {
+      absl::StatusOr<JobView> last = watch_once(id, see, heard);
+      // A tuner that was killed comes back with the same jobs.
+      if (!absl::IsUnavailable(last.status()) || absl::Now() - heard > patience) return last;
+      absl::SleepFor(backoff.next());
+    }
+  }
+
+  absl::StatusOr<JobView> cancel(int64_t id) override { return change(&pb::Tuner::Stub::CancelJob, id); }
+  absl::StatusOr<JobView> pause(int64_t id) override { return change(&pb::Tuner::Stub::PauseJob, id); }
+  absl::StatusOr<JobView> resume(int64_t id) override { return change(&pb::Tuner::Stub::ResumeJob, id); }
+
+ private:
+  absl::Status status_of(const grpc::Status& status) const {
+    return rpc::from_grpc(status, "tuner", endpoint_);
+  }
+
+  absl::StatusOr<JobView> watch_once(int64_t id, const std::function<bool(const JobView&)>& see,
+                                     absl::Time& heard) {
+    grpc::ClientContext context;
+    pb::JobName name;
+    name.set_job_id(id);
+    auto reader = stub_->WatchJob(&context, name);
+    pb::JobUpdate update;
+    while (reader->Read(&update)) {
+      heard = absl::Now();
+      absl::StatusOr<JobView> view = from_proto(update);
+      const bool stop = !view.ok() || !see(*view);
+      if (stop || database::is_final(view->job.state)) {
+        context.TryCancel();
+        reader->Finish();  // our own cancellation, or the end: the view says all
+        if (view.ok() && stop) return absl::CancelledError("no longer watched");
+        return view;
+      }
+    }
+    const grpc::Status finished = reader->Finish();
+    // A tuner that is stopping ends its streams without a final state.
+    if (finished.ok() || finished.error_code() == grpc::StatusCode::CANCELLED) {
+      return absl::UnavailableError("the tuner is stopping; watch the job again when it is back");
+    }
+    return status_of(finished);
+  }
+
+  template <typename Method>
+  absl::StatusOr<JobView> change(Method method, int64_t id) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kCallTimeout);
+    pb::JobName name;
+    name.set_job_id(id);
+    pb::JobUpdate reply;
+    TF_RETURN_IF_ERROR(status_of((stub_.get()->*method)(&context, name, &reply)));
+    return from_proto(reply);
+  }
+
+  const std::string endpoint_;
+  const std::unique_ptr<pb::Tuner::Stub> stub_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(const std::string& host_port) {
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint endpoint, rpc::parse_endpoint(host_port));
+  TF_RETURN_IF_ERROR(rpc::require_loopback(endpoint, "--server"));
+  return std::make_unique<GrpcJobClient>(endpoint);
+}
+
+}  // namespace tf::service

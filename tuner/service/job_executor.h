@@ -1,0 +1,33 @@
+#pragma once
+// Owns: what the job queue needs from something that tunes one job. Implementation: FarmExecutor. Does not
+// know: queues, connections.
+
+#include <atomic>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "database/record.h"
+#include "tuner/service/job_spec.h"
+#include "tuner/session/session.h"
+
+namespace tf::service {
+
+// Thread-safe: jobs of different devices run at the same time.
+class JobExecutor {
+ public:
+  virtual ~JobExecutor() = default;
+
+  // Whether the job can run at all, before it is accepted: the model is read, the target and the device key
+  // are known. NOT_FOUND: no device with this key.
+  virtual absl::Status check(const database::Job& job, const JobSpec& spec) = 0;
+
+  // Tunes until the budget is spent, nothing is left to try, or `stop` is set: then it finishes what is being
+  // measured and returns. Goes on from what the store holds of the same job. UNAVAILABLE: the farm is away,
+  // to be tried again later; any other error ends the job.
+  virtual absl::StatusOr<session::Progress> run(
+      const database::Job& job, const JobSpec& spec, const std::atomic<bool>& stop,
+      const std::function<void(const session::Progress&)>& report) = 0;
+};
+
+}  // namespace tf::service

@@ -1,0 +1,124 @@
+#include "tuner/service/job_messages_proto.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tf::service {
+
+namespace pb = tunefarm::tune::v1;
+
+pb::JobSpec to_proto(const JobSpec& spec) {
+  pb::JobSpec out;
+  out.set_model_name(spec.model_name);
+  out.set_target(spec.target);
+  out.set_device_key(spec.device_key);
+  out.set_threads(static_cast<uint32_t>(spec.threads));
+  out.set_trials(spec.trials);
+  out.set_minutes(spec.minutes);
+  for (const std::string& name : spec.allowed_numerics) out.add_allowed_numerics(name);
+  out.mutable_dims()->insert(spec.dims.begin(), spec.dims.end());
+  out.set_seed(spec.seed);
+  out.set_strategy(spec.strategy);
+  return out;
+}
+
+JobSpec from_proto(const pb::JobSpec& spec) {
+  JobSpec out;
+  out.model_name = spec.model_name();
+  out.target = spec.target();
+  out.device_key = spec.device_key();
+  out.threads = static_cast<int>(spec.threads());
+  out.trials = spec.trials();
+  out.minutes = spec.minutes();
+  out.allowed_numerics.assign(spec.allowed_numerics().begin(), spec.allowed_numerics().end());
+  out.dims.insert(spec.dims().begin(), spec.dims().end());
+  out.seed = spec.seed();
+  if (!spec.strategy().empty()) out.strategy = spec.strategy();
+  return out;
+}
+
+pb::Progress to_proto(const session::Progress& progress) {
+  pb::Progress out;
+  out.set_trials(progress.trials);
+  out.set_failures(progress.failures);
+  out.set_not_measured(progress.not_measured);
+  out.set_trials_per_second(progress.trials_per_second);
+  out.set_elapsed_s(progress.elapsed_s);
+  if (progress.remaining_s) out.set_remaining_s(*progress.remaining_s);
+  out.set_device_busy_share(progress.device_busy_share);
+  out.set_current_task(progress.current_task);
+  for (const session::TaskProgress& task : progress.tasks) {
+    pb::TaskProgress* added = out.add_tasks();
+    added->set_label(task.label);
+    added->set_weight(task.weight);
+    added->set_flops(task.flops);
+    added->set_trials(task.trials);
+    added->set_best_ns(task.best_ns);
+    added->set_exhausted(task.exhausted);
+  }
+  return out;
+}
+
+session::Progress from_proto(const pb::Progress& progress) {
+  session::Progress out;
+  out.trials = progress.trials();
+  out.failures = progress.failures();
+  out.not_measured = progress.not_measured();
+  out.trials_per_second = progress.trials_per_second();
+  out.elapsed_s = progress.elapsed_s();
+  if (progress.has_remaining_s()) out.remaining_s = progress.remaining_s();
+  out.device_busy_share = progress.device_busy_share();
+  out.current_task = progress.current_task();
+  for (const pb::TaskProgress& task : progress.tasks()) {
+    out.tasks.push_back({.label = task.label(),
+                         .weight = task.weight(),
+                         .flops = task.flops(),
+                         .trials = task.trials(),
+                         .best_ns = task.best_ns(),
+                         .exhausted = task.exhausted()});
+  }
+  return out;
+}
+
+pb::JobUpdate to_proto(const JobView& view) {
+  pb::JobUpdate out;
+  out.set_job_id(view.job.id);
+  out.set_state(static_cast<pb::JobState>(view.job.state));  // the numbers are the same
+  out.set_detail(view.job.detail);
+  out.set_status_code(view.job.status_code);
+  if (absl::StatusOr<JobSpec> spec = job_spec_from_json(view.job.options); spec.ok()) {
+    *out.mutable_spec() = to_proto(*spec);
+  }
+  out.mutable_spec()->set_model_name(view.job.model_name);
+  out.set_model_digest(view.job.model_digest);
+  out.set_created_unix_ns(view.job.created_unix_ns);
+  out.set_started_unix_ns(view.job.started_unix_ns);
+  out.set_finished_unix_ns(view.job.finished_unix_ns);
+  out.set_trials(view.trials);
+  if (view.progress) *out.mutable_progress() = to_proto(*view.progress);
+  return out;
+}
+
+absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
+  if (update.state() < pb::JOB_STATE_QUEUED || update.state() > pb::JOB_STATE_CANCELLED) {
+    return absl::InvalidArgumentError(absl::StrCat("the tuner sent the job state ", update.state(),
+                                                   ", which this program does not know; update it"));
+  }
+  JobView view;
+  view.job.id = update.job_id();
+  view.job.model_name = update.spec().model_name();
+  view.job.model_digest = update.model_digest();
+  view.job.target = update.spec().target();
+  view.job.device = update.spec().device_key();
+  view.job.options = to_json(from_proto(update.spec()));
+  view.job.state = static_cast<database::JobState>(update.state());
+  view.job.detail = update.detail();
+  view.job.status_code = update.status_code();
+  view.job.created_unix_ns = update.created_unix_ns();
+  view.job.started_unix_ns = update.started_unix_ns();
+  view.job.finished_unix_ns = update.finished_unix_ns();
+  view.trials = update.trials();
+  if (update.has_progress()) view.progress = from_proto(update.progress());
+  return view;
+}
+
+}  // namespace tf::service

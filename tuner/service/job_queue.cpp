@@ -1,0 +1,270 @@
+#include "tuner/service/job_queue.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+
+namespace tf::service {
+namespace {
+
+using database::JobState;
+
+absl::Status wrong_state(const database::Job& job, const char* verb) {
+  return absl::FailedPreconditionError(absl::StrCat("cannot ", verb, " job ", job.id, ": it is ",
+                                                    std::string(database::job_state_name(job.state)),
+                                                    "; `tuner jobs` shows the states"));
+}
+
+std::string summary(const session::Progress& progress) {
+  return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobQueue>> JobQueue::start(database::Store& store, JobExecutor& executor,
+                                                          JobQueueOptions options) {
+  std::unique_ptr<JobQueue> queue(new JobQueue(store, executor, options));
+  TF_RETURN_IF_ERROR(queue->take_over());
+  queue->scheduler_ = std::thread([q = queue.get()] { q->schedule(); });
+  return queue;
+}
+
+JobQueue::~JobQueue() {
+  drain();
+}
+
+absl::Status JobQueue::take_over() {
+  std::lock_guard lock(mutex_);
+  TF_ASSIGN_OR_RETURN(std::vector<database::Job> jobs, store_.jobs());
+  for (database::Job& job : jobs) {
+    auto entry = std::make_unique<Entry>();
+    absl::StatusOr<JobSpec> spec = job_spec_from_json(job.options);
+    if (spec.ok()) entry->spec = *std::move(spec);
+    entry->job = std::move(job);
+    Entry& kept = *(entries_[entry->job.id] = std::move(entry));
+    // An embedded run that died belongs to `tuner tune`, not to the queue.
+    if (kept.job.device.empty()) continue;
+    if (kept.job.state == JobState::kRunning) {
+      TF_RETURN_IF_ERROR(set_state(kept, JobState::kQueued, "goes on after a restart of the tuner"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> JobQueue::submit(database::Job job, const JobSpec& spec) {
+  TF_RETURN_IF_ERROR(service::check(spec));
+  job.options = to_json(spec);
+  job.state = JobState::kQueued;
+  job.created_unix_ns = absl::GetCurrentTimeNanos();
+  TF_RETURN_IF_ERROR(executor_.check(job, spec));
+  TF_ASSIGN_OR_RETURN(job.id, store_.add_job(job));
+  std::lock_guard lock(mutex_);
+  auto entry = std::make_unique<Entry>();
+  entry->job = job;
+  entry->spec = spec;
+  Entry& kept = *(entries_[job.id] = std::move(entry));
+  changed(kept);
+  return job.id;
+}
+
+absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
+  std::lock_guard lock(mutex_);
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  if (entry->job.state == JobState::kCancelled) return view(*entry);
+  if (database::is_final(entry->job.state)) return wrong_state(entry->job, "cancel");
+  if (entry->running) {
+    entry->intent = Intent::kCancel;
+    entry->stop = true;
+  } else {
+    TF_RETURN_IF_ERROR(set_state(*entry, JobState::kCancelled, "cancelled before it ran"));
+  }
+  return view(*entry);
+}
+
+absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
+  std::lock_guard lock(mutex_);
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  if (entry->job.state == JobState::kPaused) return view(*entry);
+  if (database::is_final(entry->job.state)) return wrong_state(entry->job, "pause");
+  if (entry->running) {
+    if (entry->intent == Intent::kFinish) entry->intent = Intent::kPause;
+    entry->stop = true;
+  } else {
+    TF_RETURN_IF_ERROR(set_state(*entry, JobState::kPaused, "paused"));
+  }
+  return view(*entry);
+}
+
+absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
+  std::lock_guard lock(mutex_);
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  // One that is still draining towards its pause goes straight back into the queue.
+  if (entry->running && entry->intent == Intent::kPause) {
+    entry->intent = Intent::kQueueAgain;
+    return view(*entry);
+  }
+  if (entry->job.state != JobState::kPaused) return wrong_state(entry->job, "resume");
+  entry->not_before = absl::InfinitePast();
+  TF_RETURN_IF_ERROR(set_state(*entry, JobState::kQueued, "resumed"));
+  return view(*entry);
+}
+
+absl::StatusOr<JobView> JobQueue::find(int64_t id) {
+  std::lock_guard lock(mutex_);
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  return view(*entry);
+}
+
+absl::StatusOr<std::vector<JobView>> JobQueue::list() {
+  std::lock_guard lock(mutex_);
+  std::vector<JobView> out;
+  for (const auto& [id, entry] : entries_) {
+    TF_ASSIGN_OR_RETURN(JobView one, view(*entry));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+absl::StatusOr<JobView> JobQueue::wait_for_change(int64_t id, uint64_t seen, absl::Duration timeout) {
+  std::unique_lock lock(mutex_);
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  changed_.wait_for(lock, absl::ToChronoMilliseconds(timeout),
+                    [&] { return draining_ || entry->version != seen; });
+  return view(*entry);
+}
+
+void JobQueue::drain() {
+  {
+    std::lock_guard lock(mutex_);
+    if (draining_) return;
+    draining_ = true;
+    for (auto& [id, entry] : entries_) {
+      if (entry->intent == Intent::kFinish) entry->intent = Intent::kQueueAgain;
+      entry->stop = true;
+    }
+  }
+  changed_.notify_all();
+  if (scheduler_.joinable()) scheduler_.join();
+  for (auto& [id, entry] : entries_) {
+    if (entry->thread.joinable()) entry->thread.join();
+  }
+}
+
+std::vector<JobQueue::Entry*> JobQueue::ready(absl::Time now) {
+  std::set<std::string> busy;
+  for (const auto& [id, entry] : entries_) {
+    if (entry->running) busy.insert(entry->job.device);
+  }
+  std::vector<Entry*> out;
+  for (const auto& [id, entry] : entries_) {  // in order of submission
+    const bool waits = entry->job.state == JobState::kQueued && !entry->running;
+    if (!waits || entry->not_before > now || busy.contains(entry->job.device)) continue;
+    busy.insert(entry->job.device);
+    out.push_back(entry.get());
+  }
+  return out;
+}
+
+absl::Time JobQueue::next_wake() {
+  absl::Time wake = absl::InfiniteFuture();
+  for (const auto& [id, entry] : entries_) {
+    if (entry->job.state == JobState::kQueued && !entry->running) wake = std::min(wake, entry->not_before);
+  }
+  return wake;
+}
+
+void JobQueue::schedule() {
+  std::unique_lock lock(mutex_);
+  while (!draining_) {
+    for (Entry* entry : ready(absl::Now())) {
+      if (entry->thread.joinable()) entry->thread.join();  // an earlier run's, which has ended
+      entry->running = true;
+      entry->intent = Intent::kFinish;
+      entry->stop = false;
+      entry->thread = std::thread([this, entry] { run(*entry); });
+    }
+    // A job that waits only for its device is woken by that device's job, so a second is soon enough for it.
+    const absl::Duration wait =
+        std::clamp(next_wake() - absl::Now(), absl::Milliseconds(10), absl::Seconds(1));
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(wait));
+  }
+}
+
+void JobQueue::run(Entry& entry) {
+  {
+    std::lock_guard lock(mutex_);
+    if (entry.job.started_unix_ns == 0) entry.job.started_unix_ns = absl::GetCurrentTimeNanos();
+    absl::Status status = set_state(entry, JobState::kRunning, "");
+    if (!status.ok()) {  // a store that does not take it: not the job's fault, try again
+      entry.running = false;
+      entry.not_before = absl::Now() + options_.retry_after;
+      return;
+    }
+  }
+  finish(entry, executor_.run(entry.job, entry.spec, entry.stop, [&](const session::Progress& progress) {
+    std::lock_guard lock(mutex_);
+    entry.progress = progress;
+    changed(entry);
+  }));
+}
+
+void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& result) {
+  std::lock_guard lock(mutex_);
+  entry.running = false;
+  if (result.ok()) entry.progress = *result;
+  const std::string done = entry.progress ? summary(*entry.progress) : "";
+  const bool away = absl::IsUnavailable(result.status());
+  absl::Status kept;
+  if (entry.intent == Intent::kCancel) {
+    kept = set_state(entry, JobState::kCancelled, absl::StrCat("cancelled after ", done));
+  } else if (entry.intent == Intent::kPause) {
+    kept = set_state(entry, JobState::kPaused, absl::StrCat("paused after ", done));
+  } else if (entry.intent == Intent::kQueueAgain) {
+    kept = set_state(entry, JobState::kQueued, absl::StrCat("stopped after ", done));
+  } else if (result.ok()) {
+    kept = set_state(entry, JobState::kDone, done);
+  } else if (away) {
+    entry.not_before = absl::Now() + options_.retry_after;
+    kept =
+        set_state(entry, JobState::kQueued, absl::StrCat("waits: ", std::string(result.status().message())));
+  } else {
+    entry.job.status_code = static_cast<int32_t>(result.status().code());
+    kept = set_state(entry, JobState::kFailed, std::string(result.status().message()));
+  }
+  // What the store did not take is still `running` in it, and so is taken up again by the next process.
+  kept.IgnoreError();
+  changed(entry);
+}
+
+absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detail) {
+  database::Job next = entry.job;
+  next.state = state;
+  next.detail = std::move(detail);
+  if (database::is_final(state)) next.finished_unix_ns = absl::GetCurrentTimeNanos();
+  TF_RETURN_IF_ERROR(store_.update_job(next));
+  entry.job = std::move(next);
+  changed(entry);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobQueue::Entry*> JobQueue::find_entry(int64_t id) {
+  auto found = entries_.find(id);
+  if (found != entries_.end()) return found->second.get();
+  return absl::NotFoundError(absl::StrCat("there is no job ", id, "; `tuner jobs` lists them"));
+}
+
+absl::StatusOr<JobView> JobQueue::view(const Entry& entry) {
+  TF_ASSIGN_OR_RETURN(int64_t trials, store_.count_measurements(entry.job.id));
+  return JobView{.job = entry.job, .trials = trials, .progress = entry.progress, .version = entry.version};
+}
+
+void JobQueue::changed(Entry& entry) {
+  ++entry.version;
+  changed_.notify_all();
+}
+
+}  // namespace tf::service

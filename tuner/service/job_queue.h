@@ -1,0 +1,99 @@
+#pragma once
+// Owns: the jobs of a running tuner: their states, which runs next, and who watches them. Jobs for one device
+// key run one after another, in order of submission; jobs for different keys at the same time. Every state is
+// in the store before anyone is told, so that a killed tuner goes on with the same jobs. Does not know: gRPC,
+// how a job is tuned.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "database/store.h"
+#include "tuner/service/job_executor.h"
+
+namespace tf::service {
+
+struct JobView {
+  database::Job job;
+  int64_t trials = 0;  // recorded, over all runs
+  std::optional<session::Progress> progress;
+  uint64_t version = 0;  // grows with each change
+};
+
+struct JobQueueOptions {
+  absl::Duration retry_after = absl::Seconds(5);  // when the farm was away
+};
+
+// Thread-safe.
+class JobQueue {
+ public:
+  // Takes over what an earlier process left (running jobs are queued again) and begins to work. The store and
+  // the executor must outlive the queue.
+  static absl::StatusOr<std::unique_ptr<JobQueue>> start(database::Store& store, JobExecutor& executor,
+                                                         JobQueueOptions options = {});
+  // As drain().
+  ~JobQueue();
+
+  // Checks the job, keeps it, and queues it; its id. The model's file must be there already.
+  absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
+
+  // Running trials are finished first: the view may still say running. FAILED_PRECONDITION if the job's state
+  // does not allow it, NOT_FOUND if there is none.
+  absl::StatusOr<JobView> cancel(int64_t id);
+  absl::StatusOr<JobView> pause(int64_t id);
+  absl::StatusOr<JobView> resume(int64_t id);
+
+  absl::StatusOr<JobView> find(int64_t id);
+  absl::StatusOr<std::vector<JobView>> list();
+  // The job once its version differs from `seen`; as it is after `timeout`.
+  absl::StatusOr<JobView> wait_for_change(int64_t id, uint64_t seen, absl::Duration timeout);
+
+  // Stops all running jobs; they are queued again, for the next process. Returns when none runs.
+  void drain();
+
+ private:
+  // What becomes of a running job when its executor returns.
+  enum class Intent { kFinish, kCancel, kPause, kQueueAgain };
+  struct Entry {
+    database::Job job;
+    JobSpec spec;
+    std::optional<session::Progress> progress;
+    uint64_t version = 1;
+    absl::Time not_before = absl::InfinitePast();
+    bool running = false;
+    Intent intent = Intent::kFinish;
+    std::atomic<bool> stop = false;
+    std::thread thread;
+  };
+
+  JobQueue(database::Store& store, JobExecutor& executor, JobQueueOptions options)
+      : store_(store), executor_(executor), options_(options) {}
+  absl::Status take_over();
+  void schedule();                            // the scheduler thread
+  std::vector<Entry*> ready(absl::Time now);  // mutex_ is held
+  absl::Time next_wake();                     // mutex_ is held
+  void run(Entry& entry);                     // a job's thread
+  void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
+  absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
+  absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
+  absl::StatusOr<JobView> view(const Entry& entry);                                    // mutex_ is held
+  void changed(Entry& entry);                                                          // mutex_ is held
+
+  database::Store& store_;
+  JobExecutor& executor_;
+  const JobQueueOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int64_t, std::unique_ptr<Entry>> entries_;
+  bool draining_ = false;
+  std::thread scheduler_;
+};
+
+}  // namespace tf::service

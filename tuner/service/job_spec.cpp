@@ -1,0 +1,99 @@
+#include "tuner/service/job_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+
+namespace tf::service {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNumerics = {"bf16", "fast-math", "fp16", "int8", "winograd"};
+
+absl::Status check_numerics(const std::string& name) {
+  if (std::ranges::find(kNumerics, name) != kNumerics.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--allow knows no \"", name, "\"; it takes bf16, fast-math, fp16, int8, winograd"));
+}
+
+}  // namespace
+
+std::string to_json(const JobSpec& spec) {
+  return nlohmann::json{{"model_name", spec.model_name},
+                        {"target", spec.target},
+                        {"device_key", spec.device_key},
+                        {"threads", spec.threads},
+                        {"trials", spec.trials},
+                        {"minutes", spec.minutes},
+                        {"allowed_numerics", spec.allowed_numerics},
+                        {"dims", spec.dims},
+                        {"seed", spec.seed},
+                        {"strategy", spec.strategy}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
+  try {
+    const nlohmann::json in = nlohmann::json::parse(text);
+    JobSpec spec;
+    spec.model_name = in.value("model_name", spec.model_name);
+    spec.target = in.value("target", spec.target);
+    spec.device_key = in.value("device_key", spec.device_key);
+    spec.threads = in.value("threads", spec.threads);
+    spec.trials = in.value("trials", spec.trials);
+    spec.minutes = in.value("minutes", spec.minutes);
+    spec.allowed_numerics = in.value("allowed_numerics", spec.allowed_numerics);
+    spec.dims = in.value("dims", spec.dims);
+    spec.seed = in.value("seed", spec.seed);
+    spec.strategy = in.value("strategy", spec.strategy);
+    return spec;
+  } catch (const nlohmann::json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("a job's options are not readable: ", error.what()));
+  }
+}
+
+absl::Status check(const JobSpec& spec) {
+  if (spec.threads < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--threads must be at least 1, not ", spec.threads));
+  }
+  if (spec.trials < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--trials must not be negative, as ", spec.trials, " is"));
+  }
+  if (!(spec.minutes >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--minutes must not be negative, as ", spec.minutes, " is"));
+  }
+  if (spec.trials == 0 && spec.minutes == 0) {
+    return absl::InvalidArgumentError("tuning without an end: give --trials N, --minutes M or both");
+  }
+  for (const std::string& name : spec.allowed_numerics) TF_RETURN_IF_ERROR(check_numerics(name));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> parse_numerics(const std::string& list) {
+  std::vector<std::string> names = absl::StrSplit(list, ',', absl::SkipEmpty());
+  for (const std::string& name : names) TF_RETURN_IF_ERROR(check_numerics(name));
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& dims) {
+  for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const std::vector<std::string> sides = absl::StrSplit(part, '=');
+    int64_t value = 0;
+    if (sides.size() != 2 || sides[0].empty() || !absl::SimpleAtoi(sides[1], &value) || value < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim takes NAME=N with N of at least 1, as in batch=4, not \"", part, "\""));
+    }
+    dims[sides[0]] = value;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tf::service

@@ -1,0 +1,41 @@
+#pragma once
+// Owns: what a tuning job was asked to do, and its JSON form, which the database keeps. Does not know: how a
+// job runs, or who asked.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tf::service {
+
+struct JobSpec {
+  std::string model_name;  // for people
+  std::string target = "host";
+  std::string device_key;  // of the farm; empty: this machine, without a farm
+  int threads = 1;         // of each measured kernel
+  int64_t trials = 0;      // 0: no limit
+  double minutes = 0;      // 0: no limit
+  std::vector<std::string> allowed_numerics;
+  std::map<std::string, int64_t> dims;  // values of the model's named dimensions
+  uint64_t seed = 1;
+  std::string strategy = "evolutionary";
+  bool operator==(const JobSpec&) const = default;
+};
+
+std::string to_json(const JobSpec& spec);
+// INVALID_ARGUMENT for what to_json cannot have written; absent fields keep their defaults.
+absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text);
+
+// INVALID_ARGUMENT, with the option's name, for a thread count below 1, a negative budget, no budget at all,
+// or a numerics name that does not exist.
+absl::Status check(const JobSpec& spec);
+
+// "winograd,bf16": the names that --allow knows. INVALID_ARGUMENT lists them.
+absl::StatusOr<std::vector<std::string>> parse_numerics(const std::string& list);
+// "batch=4,sequence=128" or repeated "NAME=N".
+absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& dims);
+
+}  // namespace tf::service

@@ -1,0 +1,21 @@
+#pragma once
+// Owns: the makers of the tuner's gRPC services. Thin: each call is one call of the job queue or the records.
+// Does not know: how either works.
+
+#include <memory>
+
+#include "database/store.h"
+#include "tuner/service/job_queue.h"
+#include "tuner/service/model_files.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace tf::service {
+
+// The arguments must outlive the services.
+std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models);
+std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
+
+}  // namespace tf::service

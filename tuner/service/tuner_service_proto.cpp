@@ -1,0 +1,106 @@
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "proto/tune/v1/tune.grpc.pb.h"
+#include "rpc/grpc_status.h"
+#include "rpc/transfer.h"
+#include "tuner/service/job_messages_proto.h"
+#include "tuner/service/services.h"
+
+namespace tf::service {
+namespace {
+
+namespace pb = tunefarm::tune::v1;
+
+// Reads the stream of one submission: what to do, then the model.
+absl::StatusOr<rpc::Received> receive(grpc::ServerReader<pb::SubmitRequest>& reader, JobSpec& spec) {
+  pb::SubmitRequest request;
+  if (!reader.Read(&request) || !request.has_spec()) {
+    return absl::InvalidArgumentError("a submission begins with what is to be done");
+  }
+  spec = from_proto(request.spec());
+  TF_RETURN_IF_ERROR(check(spec));
+  rpc::Assembler assembler;
+  while (reader.Read(&request)) {
+    if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
+    const pb::ModelChunk& chunk = request.chunk();
+    TF_RETURN_IF_ERROR(assembler.add(
+        {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
+  }
+  return std::move(assembler).finish();
+}
+
+class TunerService final : public pb::Tuner::Service {
+ public:
+  TunerService(JobQueue& queue, const ModelFiles& models) : queue_(queue), models_(models) {}
+
+  grpc::Status Submit(grpc::ServerContext*, grpc::ServerReader<pb::SubmitRequest>* reader,
+                      pb::SubmitReply* reply) override {
+    absl::StatusOr<int64_t> id = submit(*reader);
+    if (id.ok()) reply->set_job_id(*id);
+    return rpc::to_grpc(id.status());
+  }
+
+  grpc::Status ListJobs(grpc::ServerContext*, const pb::ListJobsRequest*, pb::ListJobsReply* reply) override {
+    absl::StatusOr<std::vector<JobView>> jobs = queue_.list();
+    if (!jobs.ok()) return rpc::to_grpc(jobs.status());
+    for (const JobView& job : *jobs) *reply->add_jobs() = to_proto(job);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status WatchJob(grpc::ServerContext* context, const pb::JobName* request,
+                        grpc::ServerWriter<pb::JobUpdate>* writer) override {
+    absl::StatusOr<JobView> view = queue_.find(request->job_id());
+    for (uint64_t sent = 0;;) {
+      if (!view.ok()) return rpc::to_grpc(view.status());
+      if (view->version != sent && !writer->Write(to_proto(*view))) return grpc::Status::CANCELLED;
+      sent = view->version;
+      if (database::is_final(view->job.state)) return grpc::Status::OK;
+      // Woken early only by news; the timeout is for noticing that the watcher has gone.
+      view = queue_.wait_for_change(request->job_id(), sent, absl::Seconds(1));
+      if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    }
+  }
+
+  grpc::Status CancelJob(grpc::ServerContext*, const pb::JobName* request, pb::JobUpdate* reply) override {
+    return answer(queue_.cancel(request->job_id()), reply);
+  }
+  grpc::Status PauseJob(grpc::ServerContext*, const pb::JobName* request, pb::JobUpdate* reply) override {
+    return answer(queue_.pause(request->job_id()), reply);
+  }
+  grpc::Status ResumeJob(grpc::ServerContext*, const pb::JobName* request, pb::JobUpdate* reply) override {
+    return answer(queue_.resume(request->job_id()), reply);
+  }
+
+ private:
+  absl::StatusOr<int64_t> submit(grpc::ServerReader<pb::SubmitRequest>& reader) {
+    JobSpec spec;
+    TF_ASSIGN_OR_RETURN(rpc::Received model, receive(reader, spec));
+    if (spec.device_key.empty())
+      return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
+    TF_ASSIGN_OR_RETURN(std::string path, models_.put(model.digest, model.bytes));
+    return queue_.submit({.model_name = spec.model_name,
+                          .model_digest = model.digest.hex(),
+                          .model_path = path,
+                          .target = spec.target,
+                          .device = spec.device_key},
+                         spec);
+  }
+
+  static grpc::Status answer(const absl::StatusOr<JobView>& view, pb::JobUpdate* reply) {
+    if (view.ok()) *reply = to_proto(*view);
+    return rpc::to_grpc(view.status());
+  }
+
+  JobQueue& queue_;
+  const ModelFiles& models_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models) {
+  return std::make_unique<TunerService>(queue, models);
+}
+
+}  // namespace tf::service
