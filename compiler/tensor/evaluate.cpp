@@ -23,6 +23,13 @@ struct Value {
   int64_t integer = 0;
 };
 
+// The exponent field without its bias: the format's end values for zero, denormals, infinities and NaN.
+double exponent_field(Element element, double x) {
+  const double bias = element == Element::kFloat64 ? 1023 : element == Element::kFloat16 ? 15 : 127;
+  if (!std::isfinite(x)) return bias + 1;
+  return x == 0 ? -bias : std::max(std::logb(x), -bias);
+}
+
 // Walks expressions with the current values of a stage's variables.
 class Evaluator {
  public:
@@ -160,6 +167,10 @@ class Evaluator {
         return real(std::cos(x[0]));
       case Intrinsic::kFma:
         return real(std::fma(x[0], x[1], x[2]));
+      case Intrinsic::kLdexp:
+        return real(std::ldexp(x[0], static_cast<int>(x[1])));
+      case Intrinsic::kLogb:
+        return real(exponent_field(node.type().element, x[0]));
       default:
         TF_CHECK(false) << "vectors belong to loop IR";
         return {};

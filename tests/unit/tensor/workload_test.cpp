@@ -227,6 +227,16 @@ TEST(Evaluate, GuardedLoadsAreNotPerformedAndIntegersWrap) {
   EXPECT_THAT((*outputs)[1], ElementsAre(200 * 144 * 6));
 }
 
+TEST(Evaluate, ExponentsAreTakenApartAndPutTogether) {
+  const auto w = parse_workload(
+      "workload v1 input p0: f32[5] stage t0: f32[i0 < 5] = logb(p0[i0]) "
+      "stage t1: f32[i0 < 5] = ldexp(p0[i0], 3f32) output t0, t1");
+  const auto outputs = evaluate(*w, {{1, -10, 0, 0.3, INFINITY}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0], ElementsAre(0, 3, -127, -2, 128));
+  EXPECT_THAT((*outputs)[1], ElementsAre(8, -80, 0, 2.4, INFINITY));
+}
+
 TEST(Evaluate, EmptyReductionsGiveTheIdentityAndEmptyTensorsNothing) {
   const auto w = parse_workload(
       "workload v1 input p0: f32[0, 2] stage t0: f32[i0 < 2] = reduce max[r0 < 0] p0[r0, i0] "
