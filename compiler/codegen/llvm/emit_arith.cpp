@@ -1,0 +1,180 @@
+// The parts of arithmetic that take more than one LLVM instruction.
+
+#include <bit>
+#include <numeric>
+
+#include "compiler/codegen/llvm/emitter.h"
+
+namespace tf::codegen {
+
+// Quotients and remainders that round towards minus infinity. Divisions by a constant whose dividend is known
+// not to be negative (nearly all indices) are unsigned, and 32 bits wide where the dividend fits: vectors of
+// 64-bit quotients have no fast instructions anywhere.
+llvm::Value* Emitter::floor_division(const ir::Binary& e) {
+  bool modulus = e.op == ir::BinaryOp::kFloorMod;
+  tensor::Element element = e.type().element;
+  llvm::Value* a = value(e.a);
+  llvm::Value* b = value(e.b);
+  if (element == tensor::Element::kUInt8 || element == tensor::Element::kBool) {
+    return modulus ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
+  }
+  Interval range = interval_of(e.a, facts_);
+  std::optional<int64_t> divisor = tensor::as_int(e.b);
+  if (divisor && *divisor > 0 && std::has_single_bit(static_cast<uint64_t>(*divisor))) {
+    int shift = std::countr_zero(static_cast<uint64_t>(*divisor));
+    return modulus ? b_.CreateAnd(a, integer(a, static_cast<uint64_t>(*divisor) - 1))
+                   : b_.CreateAShr(a, integer(a, static_cast<uint64_t>(shift)));
+  }
+  if (divisor && *divisor > 0 && range.low >= 0) {
+    if (range.high <= INT32_MAX && *divisor <= INT32_MAX) {
+      llvm::Type* narrow = with_lanes_of(b_.getInt32Ty(), a);
+      llvm::Value* x = b_.CreateTrunc(a, narrow);
+      llvm::Value* y = b_.CreateTrunc(b, narrow);
+      return b_.CreateZExt(modulus ? b_.CreateURem(x, y) : b_.CreateUDiv(x, y), a->getType());
+    }
+    return modulus ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
+  }
+  // The truncated result, corrected where there is a remainder and the signs differ.
+  llvm::Value* zero = integer(a, 0);
+  llvm::Value* remainder = b_.CreateSRem(a, b);
+  llvm::Value* signs_differ = b_.CreateICmpSLT(b_.CreateXor(remainder, b), zero);
+  llvm::Value* wrong = b_.CreateAnd(b_.CreateICmpNE(remainder, zero), signs_differ);
+  if (modulus) return b_.CreateAdd(remainder, b_.CreateSelect(wrong, b, zero));
+  return b_.CreateAdd(b_.CreateSDiv(a, b), b_.CreateSExt(wrong, a->getType()));
+}
+
+// NaN if an operand is NaN; which zero of two is not specified. x86's own min and max give the second operand
+// if either is NaN, so a constant goes first, and otherwise a NaN in the first one is put back.
+llvm::Value* Emitter::min_max(bool is_max, tensor::Element element, llvm::Value* a, llvm::Value* b) {
+  if (!tensor::is_float(element)) {
+    bool is_unsigned = element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
+    llvm::Intrinsic::ID id = is_max ? (is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax)
+                                    : (is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin);
+    return b_.CreateBinaryIntrinsic(id, a, b);
+  }
+  if (target_.arch == target::Arch::kAArch64 || target_.arch == target::Arch::kWasm32) {
+    return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
+  }
+  if (llvm::isa<llvm::Constant>(b)) std::swap(a, b);
+  llvm::Value* first = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
+  llvm::Value* result = b_.CreateSelect(first, a, b);
+  if (auto* constant = llvm::dyn_cast<llvm::Constant>(a); constant && !constant->isNaN()) return result;
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, result);
+}
+
+llvm::Value* Emitter::cast(const ir::Cast& e) {
+  tensor::Element from = e.a->type().element;
+  tensor::Element to = e.type().element;
+  llvm::Value* a = value(e.a);
+  llvm::Type* type = value_type(to, e.type().lanes);
+  if (from == to) return a;
+  auto is_unsigned = [](tensor::Element element) {
+    return element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
+  };
+  if (tensor::is_float(from) && tensor::is_float(to)) {
+    return rounded(to, b_.CreateFPCast(a, type));
+  }
+  if (tensor::is_float(to)) {
+    return rounded(to, is_unsigned(from) ? b_.CreateUIToFP(a, type) : b_.CreateSIToFP(a, type));
+  }
+  if (tensor::is_float(from)) {
+    if (to == tensor::Element::kBool) {
+      return b_.CreateFCmpUNE(a, llvm::Constant::getNullValue(a->getType()));
+    }
+    // Saturating, so that values out of range are at least the same everywhere.
+    llvm::Intrinsic::ID id = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    return b_.CreateIntrinsic(id, {type, a->getType()}, {a});
+  }
+  if (to == tensor::Element::kBool) return b_.CreateICmpNE(a, integer(a, 0));
+  return is_unsigned(from) ? b_.CreateZExtOrTrunc(a, type) : b_.CreateSExtOrTrunc(a, type);
+}
+
+// A tree of halves; what is left of an odd count is folded in at each level.
+llvm::Value* Emitter::reduce(tensor::Intrinsic function, const ir::Expr& vector) {
+  tensor::Element element = vector->type().element;
+  auto combine = [&](llvm::Value* a, llvm::Value* b) -> llvm::Value* {
+    if (function == tensor::Intrinsic::kReduceMax) return min_max(true, element, a, b);
+    if (function == tensor::Intrinsic::kReduceMin) return min_max(false, element, a, b);
+    return tensor::is_float(element) ? rounded(element, b_.CreateFAdd(a, b)) : b_.CreateAdd(a, b);
+  };
+  llvm::Value* v = value(vector);
+  int lanes = vector->type().lanes;
+  llvm::Value* odd = nullptr;
+  while (lanes > 1) {
+    if (lanes % 2 != 0) {
+      llvm::Value* last = b_.CreateExtractElement(v, static_cast<uint64_t>(lanes - 1));
+      odd = odd ? combine(odd, last) : last;
+      --lanes;
+    }
+    std::vector<int> low(static_cast<size_t>(lanes / 2));
+    std::iota(low.begin(), low.end(), 0);
+    std::vector<int> high(low.size());
+    std::iota(high.begin(), high.end(), lanes / 2);
+    v = combine(b_.CreateShuffleVector(v, low), b_.CreateShuffleVector(v, high));
+    lanes /= 2;
+  }
+  if (v->getType()->isVectorTy()) v = b_.CreateExtractElement(v, uint64_t{0});
+  return odd ? combine(v, odd) : v;
+}
+
+// Where the CPU has no FMA, an f32 one is a double product, which is exact, a sum rounded to odd and then to
+// float: rounding to odd keeps the second rounding from going wrong (Boldo and Melquiond, 2008).
+llvm::Value* Emitter::fma(llvm::Value* a, llvm::Value* b, llvm::Value* c, tensor::Element element) {
+  if (target_.vector.fma)
+    return rounded(element, b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c}));
+  if (element == tensor::Element::kFloat64) {
+    return fail(
+        absl::UnimplementedError("fma of f64 on " + target_.text() + ", which has no such instruction"),
+        a->getType());
+  }
+  llvm::FastMathFlags contract = b_.getFastMathFlags();
+  b_.clearFastMathFlags();
+  llvm::Type* wide = with_lanes_of(b_.getDoubleTy(), a);
+  llvm::Value* p = b_.CreateFMul(b_.CreateFPExt(a, wide), b_.CreateFPExt(b, wide));
+  llvm::Value* q = b_.CreateFPExt(c, wide);
+  llvm::Value* sum = b_.CreateFAdd(p, q);
+  llvm::Value* p_part = b_.CreateFSub(sum, q);  // 2Sum: what the addition lost
+  llvm::Value* error = b_.CreateFAdd(b_.CreateFSub(p, p_part), b_.CreateFSub(q, b_.CreateFSub(sum, p_part)));
+  llvm::Value* bits = b_.CreateBitCast(sum, with_lanes_of(b_.getInt64Ty(), a));
+  llvm::Value* zero = llvm::Constant::getNullValue(wide);
+  llvm::Value* even = b_.CreateICmpEQ(b_.CreateAnd(bits, integer(bits, 1)), integer(bits, 0));
+  llvm::Value* inexact = b_.CreateAnd(b_.CreateFCmpONE(error, zero), even);
+  llvm::Value* away = b_.CreateICmpEQ(b_.CreateFCmpOGT(error, zero), b_.CreateFCmpOGT(sum, zero));
+  llvm::Value* step =
+      b_.CreateSelect(away, integer(bits, 1), llvm::ConstantInt::getSigned(bits->getType(), -1));
+  llvm::Value* odd = b_.CreateSelect(inexact, b_.CreateAdd(bits, step), bits);
+  llvm::Value* result = b_.CreateFPTrunc(b_.CreateBitCast(odd, wide), a->getType());
+  b_.setFastMathFlags(contract);
+  return rounded(element, result);
+}
+
+// floor, ceil and round (half to even). Without an instruction: through the integers where the value has a
+// fraction.
+llvm::Value* Emitter::rounding(tensor::Intrinsic function, llvm::Value* a) {
+  bool native = target_.arch == target::Arch::kAArch64 || target_.arch == target::Arch::kWasm32 ||
+                (is_x86() && target_.has("sse4.2"));
+  llvm::Intrinsic::ID id = function == tensor::Intrinsic::kFloor  ? llvm::Intrinsic::floor
+                           : function == tensor::Intrinsic::kCeil ? llvm::Intrinsic::ceil
+                                                                  : llvm::Intrinsic::roundeven;
+  if (native) return b_.CreateUnaryIntrinsic(id, a);
+  bool is_double = a->getType()->getScalarType()->isDoubleTy();
+  llvm::Type* type = a->getType();
+  // 2^23 (2^52) and above have no fraction; adding and subtracting it rounds anything below to even.
+  llvm::Value* limit = llvm::ConstantFP::get(type, is_double ? 4503599627370496.0 : 8388608.0);
+  llvm::FastMathFlags contract = b_.getFastMathFlags();
+  b_.clearFastMathFlags();
+  llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  llvm::Value* nearest = b_.CreateFSub(b_.CreateFAdd(magnitude, limit), limit);
+  nearest = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, nearest, a);
+  llvm::Value* one = llvm::ConstantFP::get(type, 1.0);
+  llvm::Value* result = nearest;
+  if (function == tensor::Intrinsic::kFloor) {
+    result = b_.CreateSelect(b_.CreateFCmpOGT(nearest, a), b_.CreateFSub(nearest, one), nearest);
+  } else if (function == tensor::Intrinsic::kCeil) {
+    result = b_.CreateSelect(b_.CreateFCmpOLT(nearest, a), b_.CreateFAdd(nearest, one), nearest);
+  }
+  b_.setFastMathFlags(contract);
+  return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, limit), result, a);
+}
+
+}  // namespace tf::codegen

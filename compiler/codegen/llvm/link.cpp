@@ -1,0 +1,163 @@
+#include "compiler/codegen/llvm/link.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "compiler/codegen/llvm/machine.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "lld/Common/Driver.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace tf::codegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that is gone when the value is. In memory where the system has such a place.
+class TemporaryFolder {
+ public:
+  static absl::StatusOr<TemporaryFolder> make() {
+    for (const std::string& parent : {std::string("/dev/shm"), fs::temp_directory_path().string()}) {
+      std::string name = parent + "/tunefarm-link-XXXXXX";
+      if (mkdtemp(name.data())) return TemporaryFolder(name);
+    }
+    return absl::InternalError(
+        "no folder for linking: neither /dev/shm nor the temporary folder can be written");
+  }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  std::string file(std::string_view name) const { return absl::StrCat(path_, "/", std::string(name)); }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+absl::StatusOr<std::string> emulation(const target::Target& target) {
+  switch (target.arch) {
+    case target::Arch::kX86_64:
+      return "elf_x86_64";
+    case target::Arch::kAArch64:
+      return "aarch64linux";
+    case target::Arch::kArmV7:
+      return "armelf_linux_eabi";
+    case target::Arch::kRiscV64:
+      return "elf64lriscv";
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("target ", target.text(), " has no ELF shared objects; ask for an object file"));
+  }
+}
+
+absl::Status run_lld(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::string out, err;
+  llvm::raw_string_ostream out_stream(out), err_stream(err);
+  lld::Result result = lld::lldMain(argv, out_stream, err_stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("lld: ", absl::StrReplaceAll(err, {{"\n", "; "}})));
+}
+
+// The options of every link: one thread, and nothing in the output that differs from run to run.
+absl::StatusOr<std::vector<std::string>> common_options(const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(std::string format, emulation(target));
+  return std::vector<std::string>{"ld.lld",
+                                  "-m",
+                                  format,
+                                  "-shared",
+                                  "--threads=1",
+                                  "--build-id=none",
+                                  "--hash-style=gnu",
+                                  "-z",
+                                  "noexecstack",
+                                  "-z",
+                                  "now",
+                                  "--gc-sections",
+                                  "-z",
+                                  "relro"};
+}
+
+// Assembly that defines the model's tables.
+std::string tables_assembly(const ModelLink& link, const target::Target& target) {
+  auto quoted = [](const std::string& path) {
+    return absl::StrCat("\"", absl::StrReplaceAll(path, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+  };
+  auto begin = [](std::string_view section, std::string_view flags, std::string_view name, int align) {
+    std::string symbol(name);
+    return absl::StrCat(".section ", std::string(section), ",\"", std::string(flags),
+                        "\",%progbits\n.balign ", align, "\n.globl ", symbol, "\n.hidden ", symbol, "\n",
+                        symbol, ":\n");
+  };
+  std::string text = begin(".rodata.tf_model_weights", "a", "tf_model_weights", 4096);
+  absl::StrAppend(&text, link.weights_path.empty() ? ".byte 0" : ".incbin " + quoted(link.weights_path),
+                  "\n");
+  absl::StrAppend(&text, begin(".rodata.tf_model_blob", "a", "tf_model_blob", TF_ALIGNMENT), ".incbin ",
+                  quoted(link.blob_path), "\n",
+                  begin(".data.rel.ro.tf_model_kernels", "aw", "tf_model_kernels", 8));
+  const char* word = target.arch == target::Arch::kArmV7 ? ".4byte " : ".8byte ";
+  for (const std::string& kernel : link.kernels) absl::StrAppend(&text, word, kernel, "\n");
+  if (link.kernels.empty()) absl::StrAppend(&text, word, "0\n");
+  return text;
+}
+
+absl::StatusOr<std::string> tables_object(const ModelLink& link, const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target));
+  llvm::LLVMContext context;
+  llvm::Module module("tables", context);
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  module.setModuleInlineAsm(tables_assembly(link, target));
+  return to_machine_code(module, *machine, false);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> link_shared(std::string_view object, const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  std::string in = folder.file("kernel.o");
+  std::string out = folder.file("kernel.so");
+  TF_RETURN_IF_ERROR(write_file(in, object));
+  TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
+  arguments.insert(arguments.end(), {"-o", out, in});
+  TF_RETURN_IF_ERROR(run_lld(arguments));
+  return read_file(out);
+}
+
+absl::Status link_model(const ModelLink& link, const target::Target& target) {
+  std::vector<std::string> needed = link.object_paths;
+  needed.push_back(link.runtime_archive_path);
+  needed.push_back(link.blob_path);
+  if (!link.weights_path.empty()) needed.push_back(link.weights_path);
+  for (const std::string& path : needed) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored)) {
+      return absl::NotFoundError(
+          absl::StrCat("linking ", link.output_path, " needs ", path, ", which is not there"));
+    }
+  }
+  TF_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  TF_ASSIGN_OR_RETURN(std::string tables, tables_object(link, target));
+  TF_RETURN_IF_ERROR(write_file(folder.file("tables.o"), tables));
+  // Kernels are for the runtime alone; hidden symbols stay hidden whatever a version script says.
+  TF_RETURN_IF_ERROR(write_file(folder.file("exports"), "{ global: tf_model_*; local: *; };\n"));
+  TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
+  arguments.insert(arguments.end(), {"--version-script=" + folder.file("exports"), "-o", link.output_path,
+                                     folder.file("tables.o")});
+  arguments.insert(arguments.end(), link.object_paths.begin(), link.object_paths.end());
+  arguments.insert(arguments.end(), {"--whole-archive", link.runtime_archive_path, "--no-whole-archive"});
+  return run_lld(arguments);
+}
+
+}  // namespace tf::codegen
