@@ -1,0 +1,35 @@
+#include "tuner/measure/local_runner.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::measure {
+
+namespace farm = tunefarm::farm::v1;
+
+absl::StatusOr<std::unique_ptr<LocalRunner>> LocalRunner::start(worker::WorkerOptions options) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<worker::Worker> worker, worker::Worker::start(std::move(options)));
+  return std::unique_ptr<LocalRunner>(new LocalRunner(std::move(worker)));
+}
+
+absl::StatusOr<farm::TrialResult> LocalRunner::run(const MeasureRequest& request) {
+  TF_CHECK(request.trial != nullptr && request.candidate.bytes != nullptr);
+  farm::Trial trial = *request.trial;
+  trial.set_artifact_digest(request.candidate.digest);
+  trial.set_reference_digest(request.reference.digest);
+  return worker_->run(trial, *request.candidate.bytes,
+                      request.reference.bytes ? *request.reference.bytes : std::string());
+}
+
+absl::StatusOr<farm::DeviceState> LocalRunner::device() {
+  return worker_->device_state();
+}
+
+double LocalRunner::peak_gflops() {
+  return worker_->peak_gflops().value_or(0);
+}
+
+}  // namespace tf::measure

@@ -1,0 +1,14 @@
+#include "tuner/measure/runner.h"
+
+#include <utility>
+
+#include "base/digest.h"
+
+namespace tf::measure {
+
+ArtifactBytes make_artifact_bytes(std::string serialized) {
+  std::string digest = sha256(serialized).hex();
+  return {std::move(digest), std::make_shared<const std::string>(std::move(serialized))};
+}
+
+}  // namespace tf::measure
