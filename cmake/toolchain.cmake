@@ -17,6 +17,8 @@ if(TF_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+add_link_options(-Wl,--as-needed)  # a program that only starts build workers does not load LLVM
+
 set(TF_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=")
 if(TF_SANITIZE)
   add_compile_options(-fsanitize=${TF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

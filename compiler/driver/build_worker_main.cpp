@@ -1,0 +1,74 @@
+// A build worker: answers framed BuildRequests on its standard input, which is a socket, with framed
+// BuildReplies on the same socket, one at a time, until the other end closes it. It limits its own memory
+// and, for each request, its processor time; what LLVM or lld print goes to standard error.
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <new>
+
+#include "base/status.h"
+#include "compiler/driver/compile.h"
+#include "compiler/driver/frame.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+
+void limit_memory([[maybe_unused]] int64_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these reserve terabytes of addresses
+  rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+  setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+// From now on; SIGXCPU ends the process beyond it.
+void limit_cpu(int64_t seconds) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  rlim_t used = static_cast<rlim_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+  rlimit limit{used + static_cast<rlim_t>(seconds) + 1, RLIM_INFINITY};
+  setrlimit(RLIMIT_CPU, &limit);
+}
+
+proto::BuildReply answer(const std::string& bytes) {
+  proto::BuildRequest request;
+  proto::BuildReply reply;
+  try {
+    if (request.ParseFromString(bytes)) return tf::driver::build(request);
+    reply.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
+    reply.set_message("the build request is not a kernel.v1.BuildRequest");
+  } catch (const std::bad_alloc&) {
+    reply.set_code(static_cast<int>(absl::StatusCode::kResourceExhausted));
+    reply.set_message("the build needs more memory than a build worker may use");
+  } catch (const std::exception& error) {
+    reply.set_code(static_cast<int>(absl::StatusCode::kInternal));
+    reply.set_message(error.what());
+  }
+  return reply;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Builds kernels for a build pool, which starts it; not for use by hand.");
+  int64_t memory_bytes = int64_t{4} << 30;
+  int64_t cpu_seconds = 30;
+  app.add_option("--memory-bytes", memory_bytes, "Address space limit")->check(CLI::PositiveNumber);
+  app.add_option("--cpu-seconds", cpu_seconds, "Processor time limit of one request")
+      ->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  limit_memory(memory_bytes);
+  constexpr int kSocket = STDIN_FILENO;
+  while (true) {
+    absl::StatusOr<std::string> request = tf::driver::read_frame(kSocket, absl::InfiniteFuture());
+    if (!request.ok()) return 0;  // the pool has gone
+    limit_cpu(cpu_seconds);
+    proto::BuildReply reply = answer(*request);
+    if (!tf::driver::write_frame(kSocket, reply.SerializeAsString(), absl::InfiniteFuture()).ok()) return 0;
+    // After that LLVM's state is anybody's guess; the pool starts another.
+    if (reply.code() == static_cast<int>(absl::StatusCode::kResourceExhausted)) return 0;
+  }
+}

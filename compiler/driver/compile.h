@@ -1,0 +1,47 @@
+#pragma once
+// Owns: from the text of a workload and a schedule to an artifact (manifest, blobs, launch plan), in this
+// process. Does not know: child processes, devices, the tuner. LLVM keeps process-wide state: only build
+// workers, tests and `compiler show` call this, from one thread; everybody else goes through build_pool.h.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "compiler/tensor/workload.h"
+
+namespace tunefarm::kernel::v1 {
+class BuildKernelRequest;
+class BuildReply;
+class BuildRequest;
+class LinkModelRequest;
+}  // namespace tunefarm::kernel::v1
+
+namespace tf::driver {
+
+// The answer check's c of |y - ref| <= c * sum|a||b|, of a bound workload: u * (16 + 4 * sqrt(n)), where u is
+// the unit roundoff of the coarsest float that is stored or computed, and n is the number of terms that its
+// reductions fold into one element, in all. Both sides may sum in any order: each partial sum is off by at
+// most u times the magnitude so far, so n*u is a bound, and sqrt(n)*u with a wide factor is what independent
+// roundings give (Higham, Accuracy and Stability of Numerical Algorithms, 2.8); the 16 covers epilogues and
+// our exp, tanh and erf. 0 if there are no floats.
+double tolerance(const tensor::Workload& workload);
+
+// Parses, verifies, binds, schedules, lowers and compiles. Every text of the request is checked: errors are
+// INVALID_ARGUMENT or FAILED_PRECONDITION (an illegal schedule) with a line for people. The reply's phases
+// are "parse", "lower", "emit", "optimize", "machine", "link". With `reference` set the schedule must be
+// empty: the artifact computes the outputs and then their magnitudes, by plain loops over row-major buffers.
+tunefarm::kernel::v1::BuildReply compile_kernel(const tunefarm::kernel::v1::BuildKernelRequest& request);
+
+// Links a model; the reply has no artifact.
+tunefarm::kernel::v1::BuildReply link_model(const tunefarm::kernel::v1::LinkModelRequest& request);
+
+// Either, by the request's kind.
+tunefarm::kernel::v1::BuildReply build(const tunefarm::kernel::v1::BuildRequest& request);
+
+// One kernel for people: its loop IR after lowering, and its assembly. Errors as compile_kernel's codes.
+struct KernelText {
+  std::string ir;
+  std::string assembly;
+};
+absl::StatusOr<KernelText> show_kernel(const tunefarm::kernel::v1::BuildKernelRequest& request);
+
+}  // namespace tf::driver

@@ -1,0 +1,310 @@
+#include <chrono>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/llvm/link.h"
+#include "compiler/driver/compile.h"
+#include "compiler/ir/print.h"
+#include "compiler/passes/lower.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::driver {
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+
+// What a request means, after every text has been parsed and checked.
+struct Job {
+  tensor::Workload workload;  // as sent
+  tensor::Workload bound;
+  tensor::Binding binding;
+  schedule::Schedule schedule;
+  passes::PortLayouts ports;
+  target::Target target;
+  std::string entry;
+};
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(proto::BuildReply& reply) : reply_(reply) {}
+  void end(const std::string& phase) {
+    auto now = std::chrono::steady_clock::now();
+    add(phase, std::chrono::nanoseconds(now - start_).count());
+    start_ = now;
+  }
+  // Phases that another clock has measured since the last end().
+  void take(const std::vector<codegen::Phase>& phases) {
+    for (const codegen::Phase& phase : phases) add(phase.name, phase.duration_ns);
+    start_ = std::chrono::steady_clock::now();
+  }
+
+ private:
+  void add(const std::string& phase, int64_t duration_ns) {
+    proto::PhaseTime& time = *reply_.add_phases();
+    time.set_phase(phase);
+    time.set_duration_ns(duration_ns);
+  }
+  proto::BuildReply& reply_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+absl::Status parse_layouts(const google::protobuf::RepeatedPtrField<std::string>& texts,
+                           std::string_view what, const std::vector<int>& ranks,
+                           std::vector<tensor::Layout>& layouts) {
+  if (texts.empty()) return absl::OkStatus();
+  if (static_cast<size_t>(texts.size()) != ranks.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(texts.size(), " layouts for ", ranks.size(), " ",
+                                                   std::string(what),
+                                                   "; give one each, or none for row-major"));
+  }
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    TF_ASSIGN_OR_RETURN(tensor::Layout layout, tensor::Layout::parse(texts[static_cast<int>(i)], ranks[i]));
+    layouts.push_back(std::move(layout));
+  }
+  return absl::OkStatus();
+}
+
+bool is_symbol(const std::string& name) {
+  if (name.empty() || name.size() > 200 || absl::ascii_isdigit(static_cast<unsigned char>(name[0])))
+    return false;
+  for (char c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
+  }
+  return true;
+}
+
+absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
+  Job job;
+  TF_ASSIGN_OR_RETURN(job.workload, tensor::parse_workload(request.workload()));
+  TF_RETURN_IF_ERROR(tensor::verify(job.workload));
+  job.binding = tensor::Binding(request.binding().begin(), request.binding().end());
+  TF_ASSIGN_OR_RETURN(job.bound, tensor::bind(job.workload, job.binding));
+  if (!request.schedule().empty()) {
+    if (request.reference()) return absl::InvalidArgumentError("a reference artifact takes no schedule");
+    TF_ASSIGN_OR_RETURN(job.schedule, schedule::parse_schedule(request.schedule()));
+  }
+  TF_ASSIGN_OR_RETURN(job.target, target::parse_target(request.target()));
+  job.entry = request.entry();
+  if (!is_symbol(job.entry)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("entry '", job.entry, "' is not a C identifier; use letters, digits and '_'"));
+  }
+  std::vector<int> input_ranks, output_ranks;
+  for (const tensor::Input& input : job.bound.inputs) {
+    if (!input.constant) input_ranks.push_back(input.buffer->rank());
+  }
+  for (const tensor::Buffer& output : job.bound.outputs) output_ranks.push_back(output->rank());
+  TF_RETURN_IF_ERROR(parse_layouts(request.in_layouts(), "inputs", input_ranks, job.ports.inputs));
+  TF_RETURN_IF_ERROR(parse_layouts(request.out_layouts(), "outputs", output_ranks, job.ports.outputs));
+  if (request.reference()) {
+    if (!job.ports.inputs.empty() || !job.ports.outputs.empty()) {
+      return absl::InvalidArgumentError("a reference artifact is row-major; give no layouts");
+    }
+    job.bound = tensor::with_magnitudes(job.bound);
+  }
+  return job;
+}
+
+proto::ElementType element_type(tensor::Element element) {
+  switch (element) {
+    case tensor::Element::kBool:
+      return proto::ELEMENT_TYPE_BOOL;
+    case tensor::Element::kInt8:
+      return proto::ELEMENT_TYPE_INT8;
+    case tensor::Element::kUInt8:
+      return proto::ELEMENT_TYPE_UINT8;
+    case tensor::Element::kInt32:
+      return proto::ELEMENT_TYPE_INT32;
+    case tensor::Element::kInt64:
+      return proto::ELEMENT_TYPE_INT64;
+    case tensor::Element::kFloat16:
+      return proto::ELEMENT_TYPE_FLOAT16;
+    case tensor::Element::kBFloat16:
+      return proto::ELEMENT_TYPE_BFLOAT16;
+    case tensor::Element::kFloat32:
+      return proto::ELEMENT_TYPE_FLOAT32;
+    case tensor::Element::kFloat64:
+      return proto::ELEMENT_TYPE_FLOAT64;
+  }
+  __builtin_unreachable();
+}
+
+proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffer, proto::PortRole role,
+                      const passes::Lowered& lowered) {
+  size_t index = static_cast<size_t>(manifest.ports_size());
+  proto::Port& port = *manifest.add_ports();
+  port.set_name(buffer.name);
+  port.set_role(role);
+  port.set_element(element_type(buffer.element));
+  for (const tensor::Expr& extent : buffer.extents) port.add_extents(tensor::as_int(extent).value_or(0));
+  port.set_layout(lowered.param_layouts[index].text());
+  uint64_t elements = static_cast<uint64_t>(lowered.param_elements[index]);
+  port.set_size_bytes(elements * static_cast<uint64_t>(tensor::element_bytes(buffer.element)));
+  return port;
+}
+
+void fill_manifest(const Job& job, const passes::Lowered& lowered, const codegen::KernelCode& code,
+                   proto::Manifest& manifest) {
+  manifest.set_abi_version(TF_ABI_VERSION);
+  manifest.set_target(job.target.text());
+  manifest.set_computation(tensor::workload_key(job.workload).hex());
+  for (const tensor::Dimension& dim : job.workload.dims) {
+    manifest.add_dim_names(dim.var->name);
+    manifest.add_dim_values(job.binding.at(dim.var->name));
+  }
+  for (const tensor::Input& input : job.bound.inputs) {
+    proto::Port& port =
+        add_port(manifest, *input.buffer, input.constant ? proto::PORT_ROLE_CONSTANT : proto::PORT_ROLE_INPUT,
+                 lowered);
+    port.mutable_domain()->set_low(input.low);
+    port.mutable_domain()->set_high(input.high);
+  }
+  for (const tensor::Buffer& output : job.bound.outputs) {
+    add_port(manifest, *output, proto::PORT_ROLE_OUTPUT, lowered);
+  }
+  proto::Launch& launch = *manifest.add_launches();
+  launch.set_entry(job.entry);
+  launch.set_blob(0);
+  manifest.set_workspace_bytes(code.workspace_bytes);
+  manifest.set_workspace_per_thread_bytes(code.workspace_per_thread_bytes);
+  manifest.set_flops(tensor::count_flops(job.bound));
+  manifest.set_bytes(tensor::count_bytes(job.bound));
+  manifest.set_tolerance(tolerance(job.bound));
+}
+
+absl::StatusOr<passes::Lowered> lower(const Job& job) {
+  passes::LowerOptions options;
+  options.name = job.entry;
+#ifndef NDEBUG
+  options.verify_each = true;
+#endif
+  return passes::lower(job.bound, job.schedule, job.ports, options);
+}
+
+absl::Status compile_into(const proto::BuildKernelRequest& request, proto::BuildReply& reply) {
+  Stopwatch clock(reply);
+  TF_ASSIGN_OR_RETURN(Job job, parse(request));
+  if (request.output() != proto::BLOB_KIND_ELF_SHARED && request.output() != proto::BLOB_KIND_ELF_OBJECT) {
+    return absl::InvalidArgumentError(absl::StrCat("output ", proto::BlobKind_Name(request.output()),
+                                                   " cannot be built for ", job.target.text(),
+                                                   "; ask for BLOB_KIND_ELF_SHARED or BLOB_KIND_ELF_OBJECT"));
+  }
+  clock.end("parse");
+  TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
+  clock.end("lower");
+  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target));
+  clock.take(code.phases);
+  if (request.output() == proto::BLOB_KIND_ELF_SHARED) {
+    TF_ASSIGN_OR_RETURN(code.object, codegen::link_shared(code.object, job.target));
+    clock.end("link");
+  }
+  fill_manifest(job, lowered, code, *reply.mutable_artifact()->mutable_manifest());
+  proto::Blob& blob = *reply.mutable_artifact()->add_blobs();
+  blob.set_kind(request.output());
+  blob.set_content(std::move(code.object));
+  reply.set_code_digest(code.code_digest);
+  return absl::OkStatus();
+}
+
+absl::Status link_from(const proto::LinkModelRequest& request) {
+  TF_ASSIGN_OR_RETURN(target::Target target, target::parse_target(request.target()));
+  codegen::ModelLink link;
+  link.object_paths.assign(request.object_paths().begin(), request.object_paths().end());
+  link.kernels.assign(request.kernels().begin(), request.kernels().end());
+  for (const std::string& kernel : link.kernels) {
+    if (!is_symbol(kernel))
+      return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel, "' is not a C identifier"));
+  }
+  link.blob_path = request.blob_path();
+  link.weights_path = request.weights_path();
+  link.runtime_archive_path = request.runtime_archive_path();
+  link.output_path = request.output_path();
+  return codegen::link_model(link, target);
+}
+
+proto::BuildReply failed(const absl::Status& status) {
+  proto::BuildReply reply;
+  reply.set_code(static_cast<int>(status.code()));
+  reply.set_message(std::string(status.message()));
+  return reply;
+}
+
+double unit_roundoff(tensor::Element element) {
+  switch (element) {
+    case tensor::Element::kFloat16:
+      return 0x1p-11;
+    case tensor::Element::kBFloat16:
+      return 0x1p-8;
+    case tensor::Element::kFloat32:
+      return 0x1p-24;
+    case tensor::Element::kFloat64:
+      return 0x1p-53;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+double tolerance(const tensor::Workload& workload) {
+  double roundoff = 0;
+  double terms = 0;
+  for (const tensor::Stage& stage : workload.stages) {
+    tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+      roundoff = std::max(roundoff, unit_roundoff(e->type().element));
+      return true;
+    });
+    roundoff = std::max(roundoff, unit_roundoff(stage.output->element));
+    double length = 1;
+    for (const tensor::Axis& axis : stage.reduce_axes) {
+      length *= static_cast<double>(tensor::as_int(axis.extent).value_or(1));
+    }
+    terms += length;
+  }
+  return roundoff * (16 + 4 * std::sqrt(terms));
+}
+
+proto::BuildReply compile_kernel(const proto::BuildKernelRequest& request) {
+  proto::BuildReply reply;
+  absl::Status status = compile_into(request, reply);
+  return status.ok() ? reply : failed(status);
+}
+
+proto::BuildReply link_model(const proto::LinkModelRequest& request) {
+  proto::BuildReply reply;
+  Stopwatch clock(reply);
+  absl::Status status = link_from(request);
+  if (!status.ok()) return failed(status);
+  clock.end("link");
+  return reply;
+}
+
+proto::BuildReply build(const proto::BuildRequest& request) {
+  switch (request.kind_case()) {
+    case proto::BuildRequest::kKernel:
+      return compile_kernel(request.kernel());
+    case proto::BuildRequest::kLink:
+      return link_model(request.link());
+    case proto::BuildRequest::KIND_NOT_SET:
+      break;
+  }
+  return failed(absl::InvalidArgumentError(
+      "a build request of no known kind; is the requester newer than this worker?"));
+}
+
+absl::StatusOr<KernelText> show_kernel(const proto::BuildKernelRequest& request) {
+  TF_ASSIGN_OR_RETURN(Job job, parse(request));
+  TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
+  codegen::CodegenOptions options;
+  options.assembly = true;
+  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, options));
+  return KernelText{ir::to_string(lowered.function), std::move(code.assembly)};
+}
+
+}  // namespace tf::driver
