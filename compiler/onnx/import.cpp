@@ -22,7 +22,7 @@ using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::ValueInfoProto;
 
-constexpr int kOldestOpset = 7;  // before it, broadcasting was an attribute
+constexpr int kOldestOpset = 1;
 constexpr int kNewestOpset = 22;
 
 std::map<std::string, Rule> all_rules() {
@@ -44,7 +44,14 @@ class Importer {
     state_.graph.name = proto.name();
     TF_RETURN_IF_ERROR(initializers(proto));
     for (const ValueInfoProto& input : proto.input()) {
-      if (!state_.values.contains(input.name())) TF_RETURN_IF_ERROR(this->input(input));
+      if (state_.values.contains(input.name())) continue;
+      if (auto fixed = options_.fixed.find(input.name()); fixed != options_.fixed.end()) {
+        const graph::HostTensor& value = fixed->second;
+        state_.values[input.name()] = state_.graph.add_constant(
+            graph::tensor_type(value.element, value.shape), value.data, input.name());
+        continue;
+      }
+      TF_RETURN_IF_ERROR(this->input(input));
     }
     TF_RETURN_IF_ERROR(check_dims());
     for (const ::onnx::NodeProto& node : proto.node()) TF_RETURN_IF_ERROR(this->node(node));

@@ -1,12 +1,14 @@
 #pragma once
 // Owns: reading an ONNX model as a graph. Does not know: kernels, the tuner.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/host_tensor.h"
 
 namespace tf::onnx {
 
@@ -14,9 +16,11 @@ namespace tf::onnx {
 // size or name is called INPUT_dimAXIS.
 struct ImportOptions {
   tensor::Binding dims;
+  // Inputs that become constants of the model, by name.
+  std::map<std::string, graph::HostTensor> fixed;
 };
 
-// Reads a model of operator sets 7 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
+// Reads a model of operator sets 1 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
 // that is not a whole ONNX model, for a model that breaks ONNX's rules (with the node's name), and for an
 // unbound or unknown dimension (with the --dim that is wanted); UNIMPLEMENTED for an operator or a form of it
 // that we do not have (with the node's name and operator). External data is read only from inside the model's

@@ -26,6 +26,9 @@ template <BinaryKind kKind>
 Result binary(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  // Before operator set 7 the place of the smaller operand was an attribute.
+  if (node.has_attribute("axis"))
+    return node.unsupported("broadcasting along an attribute's axis is not supported");
   return node.emit(Binary{kKind}, {a, b});
 }
 

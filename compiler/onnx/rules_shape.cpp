@@ -46,7 +46,10 @@ absl::StatusOr<Expr> rest_of(NodeReader& node, const std::vector<Expr>& from, co
 
 Result reshape(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(const Ints want, node.constant_ints(1, "shape"));
+  TF_ASSIGN_OR_RETURN(Ints want, node.ints_attribute("shape", {}));  // an operand since operator set 5
+  if (node.opset() >= 5) {
+    TF_ASSIGN_OR_RETURN(want, node.constant_ints(1, "shape"));
+  }
   TF_ASSIGN_OR_RETURN(const int64_t allow_zero, node.int_attribute("allowzero", 0));
   const std::vector<Expr> from = node.type(x).extents;
   std::vector<Expr> extents(want.size());

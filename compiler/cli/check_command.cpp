@@ -1,0 +1,120 @@
+// compiler check: ONNX backend tests, one folder each: model.onnx and test_data_set_*/{input,output}_*.pb.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/optimize.h"
+#include "compiler/onnx/import.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+namespace fs = std::filesystem;
+using graph::HostTensor;
+
+struct CheckArguments {
+  std::vector<std::string> folders;
+  double tolerance = 1e-4;
+  bool json = false;
+};
+
+// input_0.pb, input_1.pb, … as far as they go.
+absl::StatusOr<std::vector<HostTensor>> read_all(const fs::path& folder, const char* prefix) {
+  std::vector<HostTensor> values;
+  for (int i = 0;; ++i) {
+    const fs::path file = folder / absl::StrCat(prefix, i, ".pb");
+    if (!fs::exists(file)) return values;
+    TF_ASSIGN_OR_RETURN(HostTensor value, onnx::read_tensor(file.string()));
+    values.push_back(std::move(value));
+  }
+}
+
+// max |a - b| <= tolerance * max |b|, and NaN and infinities in the same places.
+absl::Status compare(const HostTensor& got, const HostTensor& want, double tolerance) {
+  if (got.element != want.element || got.shape != want.shape)
+    return absl::InternalError(absl::StrCat("output '", got.name, "' has another type than its reference"));
+  const std::vector<double> a = graph::read_floats(got.element, got.data->bytes());
+  const std::vector<double> b = graph::read_floats(want.element, want.data->bytes());
+  double scale = 0, worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isfinite(b[i])) scale = std::max(scale, std::fabs(b[i]));
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!same) worst = std::max(worst, std::isfinite(a[i] - b[i]) ? std::fabs(a[i] - b[i]) : INFINITY);
+  }
+  if (worst <= tolerance * scale) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("output '", got.name, "' differs by ", worst, ", of ", scale, " at most"));
+}
+
+// Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, every operand
+// but the first becomes a constant of the model and leaves `inputs`.
+absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<HostTensor>& inputs) {
+  absl::StatusOr<graph::Graph> plain = onnx::import_model(path, {});
+  if (plain.status().code() != absl::StatusCode::kUnimplemented || inputs.size() < 2) return plain;
+  onnx::ImportOptions options;
+  for (size_t i = 1; i < inputs.size(); ++i) options.fixed[inputs[i].name] = inputs[i];
+  absl::StatusOr<graph::Graph> graph = onnx::import_model(path, options);
+  if (graph.ok()) inputs.resize(1);
+  return graph;
+}
+
+absl::Status check(const fs::path& folder, double tolerance) {
+  if (!fs::exists(folder / "model.onnx")) return absl::NotFoundError("there is no model.onnx in it");
+  int sets = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory() || !entry.path().filename().string().starts_with("test_data_set_")) continue;
+    ++sets;
+    TF_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, read_all(entry.path(), "input_"));
+    TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> wanted, read_all(entry.path(), "output_"));
+    TF_ASSIGN_OR_RETURN(graph::Graph graph, import_for((folder / "model.onnx").string(), inputs));
+    TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> got,
+                        graph::evaluate(graph::optimize(std::move(graph)), inputs));
+    if (got.size() != wanted.size()) return absl::InternalError("the model has another number of outputs");
+    for (size_t i = 0; i < got.size(); ++i) TF_RETURN_IF_ERROR(compare(got[i], wanted[i], tolerance));
+  }
+  return sets > 0 ? absl::OkStatus() : absl::NotFoundError("there is no test_data_set_* in it");
+}
+
+int run(const CheckArguments& arguments) {
+  int failed = 0;
+  nlohmann::json all = nlohmann::json::array();
+  for (const std::string& folder : arguments.folders) {
+    const absl::Status status = check(folder, arguments.tolerance);
+    failed += !status.ok();
+    const std::string message(status.message());
+    all.push_back({{"test", folder}, {"ok", status.ok()}, {"message", message}});
+    if (!arguments.json)
+      std::printf("%s %s%s%s\n", status.ok() ? "ok  " : "FAIL", folder.c_str(), status.ok() ? "" : ": ",
+                  message.c_str());
+  }
+  if (arguments.json) std::printf("%s\n", all.dump(1).c_str());
+  std::fprintf(stderr, "%zu of %zu passed\n", arguments.folders.size() - failed, arguments.folders.size());
+  return failed == 0 ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* command = app.add_subcommand("check", "Run ONNX backend tests; exit 0 if all pass");
+  command->add_option("folders", arguments->folders, "Folders with model.onnx and test_data_set_*")
+      ->required();
+  command->add_option("--tolerance", arguments->tolerance, "Of max|a - b| / max|b|")->capture_default_str();
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->footer(
+      "Example: compiler check /usr/share/libonnx-testdata/data/node/test_conv_with_strides_padding");
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace tf::compiler_cli

@@ -1,0 +1,91 @@
+#include "compiler/graph/group.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tf::graph {
+namespace {
+
+// More stages than this in one kernel cost registers and compile time and save nothing.
+constexpr size_t kMostNodes = 24;
+
+bool is_anchor(const Node& node) {
+  return as<Conv>(node) || as<MatMul>(node) || as<Pool>(node) || as<Reduce>(node);
+}
+
+class Grouper {
+ public:
+  explicit Grouper(const Graph& graph)
+      : graph_(graph), users_(users(graph)), outputs_(is_output(graph)), taken_(graph.nodes.size()) {}
+
+  std::vector<Group> run() {
+    // Anchors first, so that an element-wise node goes to the kernel that saves most by it.
+    for (bool anchors : {true, false}) {
+      for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+        const Node& node = graph_.nodes[i];
+        if (taken_[i] || as<Input>(node) || as<Constant>(node) || is_view(node)) continue;
+        if (is_anchor(node) != anchors) continue;
+        groups_.push_back(anchors || is_elementwise(node.op) ? grow(NodeId(i)) : Group{{NodeId(i)}});
+        for (NodeId id : groups_.back().nodes) taken_[index(id)] = true;
+      }
+    }
+    // All operands of a group are made before its last node, and nothing reads it before that.
+    std::sort(groups_.begin(), groups_.end(),
+              [](const Group& a, const Group& b) { return a.result() < b.result(); });
+    return std::move(groups_);
+  }
+
+ private:
+  // Whether some node outside the set reads this one.
+  bool is_open(NodeId id, const std::set<NodeId>& set) const {
+    if (outputs_[index(id)]) return true;
+    const auto& readers = users_[index(id)];
+    return readers.empty() ||
+           std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !set.contains(r); });
+  }
+
+  // Adds readers in order; what counts is the last moment at which only the last node was open.
+  Group grow(NodeId first) const {
+    std::set<NodeId> set = {first};
+    std::vector<NodeId> nodes = {first};
+    size_t closed = 1;
+    const std::vector<int64_t> shape = graph_.shape(first);
+    while (nodes.size() < kMostNodes) {
+      // An output must be stored, so nothing can be fused behind it.
+      if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return outputs_[index(id)]; })) break;
+      NodeId next = NodeId(graph_.nodes.size());
+      for (NodeId id : nodes) {
+        for (NodeId reader : users_[index(id)])
+          if (!set.contains(reader)) next = std::min(next, reader);
+      }
+      if (index(next) == static_cast<int>(graph_.nodes.size()) || taken_[index(next)]) break;
+      const Node& node = graph_.node(next);
+      if (!is_elementwise(node.op) || graph_.shape(next) != shape) break;
+      set.insert(next);
+      nodes.push_back(next);
+      const bool single =
+          std::none_of(nodes.begin(), nodes.end() - 1, [&](NodeId id) { return is_open(id, set); });
+      if (single) closed = nodes.size();
+    }
+    nodes.resize(closed);
+    return {std::move(nodes)};
+  }
+
+  const Graph& graph_;
+  const std::vector<std::vector<NodeId>> users_;
+  const std::vector<bool> outputs_;
+  std::vector<bool> taken_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+bool is_view(const Node& node) {
+  return as<Reshape>(node) != nullptr;
+}
+
+std::vector<Group> make_groups(const Graph& graph) {
+  return Grouper(graph).run();
+}
+
+}  // namespace tf::graph

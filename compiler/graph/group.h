@@ -1,0 +1,26 @@
+#pragma once
+// Owns: cutting a graph into groups, each of which becomes one kernel. Does not know: layouts, how a group is
+// computed.
+
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace tf::graph {
+
+// Nodes that are computed together, in order. Only the last one's result is seen from outside.
+struct Group {
+  std::vector<NodeId> nodes;
+  NodeId result() const { return nodes.back(); }
+};
+
+// Every node that is not an input, a constant or a view (see is_view) is in exactly one group; groups come in
+// an order in which they can run. A convolution, matrix product, pool or reduction takes the element-wise
+// nodes after it into its group (bias, activation, residual sum, gate), as far as no other kernel needs what
+// lies between; element-wise nodes that are left form chains; everything else stands alone.
+std::vector<Group> make_groups(const Graph& graph);
+
+// A reshape: the same bytes under another shape, so no kernel.
+bool is_view(const Node& node);
+
+}  // namespace tf::graph

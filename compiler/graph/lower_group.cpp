@@ -1,0 +1,256 @@
+#include "compiler/graph/lower_group.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/movement.h"
+#include "compiler/ops/pooling.h"
+#include "compiler/ops/reduction.h"
+
+namespace tf::graph {
+namespace {
+
+using ops::Buffer;
+
+ops::UnaryKind to_ops(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::kRelu:
+      return ops::UnaryKind::kRelu;
+    case UnaryKind::kSigmoid:
+      return ops::UnaryKind::kSigmoid;
+    case UnaryKind::kTanh:
+      return ops::UnaryKind::kTanh;
+    case UnaryKind::kErf:
+      return ops::UnaryKind::kErf;
+    case UnaryKind::kExp:
+      return ops::UnaryKind::kExp;
+    case UnaryKind::kLog:
+      return ops::UnaryKind::kLog;
+    case UnaryKind::kSqrt:
+      return ops::UnaryKind::kSqrt;
+    case UnaryKind::kNeg:
+      return ops::UnaryKind::kNeg;
+    case UnaryKind::kAbs:
+      return ops::UnaryKind::kAbs;
+    case UnaryKind::kFloor:
+      return ops::UnaryKind::kFloor;
+    case UnaryKind::kCeil:
+      return ops::UnaryKind::kCeil;
+    case UnaryKind::kRound:
+      return ops::UnaryKind::kRound;
+    case UnaryKind::kReciprocal:
+      return ops::UnaryKind::kReciprocal;
+    case UnaryKind::kSin:
+      return ops::UnaryKind::kSin;
+    case UnaryKind::kCos:
+      return ops::UnaryKind::kCos;
+    case UnaryKind::kNot:
+      return ops::UnaryKind::kNot;
+    case UnaryKind::kIdentity:
+      return ops::UnaryKind::kIdentity;
+  }
+  __builtin_unreachable();
+}
+
+ops::BinaryKind to_ops(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return ops::BinaryKind::kAdd;
+    case BinaryKind::kSub:
+      return ops::BinaryKind::kSub;
+    case BinaryKind::kMul:
+      return ops::BinaryKind::kMul;
+    case BinaryKind::kDiv:
+      return ops::BinaryKind::kDiv;
+    case BinaryKind::kPow:
+      return ops::BinaryKind::kPow;
+    case BinaryKind::kMin:
+      return ops::BinaryKind::kMin;
+    case BinaryKind::kMax:
+      return ops::BinaryKind::kMax;
+    case BinaryKind::kEqual:
+      return ops::BinaryKind::kEqual;
+    case BinaryKind::kLess:
+      return ops::BinaryKind::kLess;
+    case BinaryKind::kLessEqual:
+      return ops::BinaryKind::kLessEqual;
+    case BinaryKind::kAnd:
+      return ops::BinaryKind::kAnd;
+    case BinaryKind::kOr:
+      return ops::BinaryKind::kOr;
+  }
+  __builtin_unreachable();
+}
+
+ops::ReduceKind to_ops(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return ops::ReduceKind::kSum;
+    case ReduceKind::kMean:
+      return ops::ReduceKind::kMean;
+    case ReduceKind::kMax:
+      return ops::ReduceKind::kMax;
+    case ReduceKind::kMin:
+      return ops::ReduceKind::kMin;
+    case ReduceKind::kProd:
+      return ops::ReduceKind::kProd;
+  }
+  __builtin_unreachable();
+}
+
+class GroupLowering {
+ public:
+  GroupLowering(const Graph& graph, const Group& group) : graph_(graph) {
+    for (const tensor::Dimension& dim : graph.dims) builder_.dimension(dim);
+    for (NodeId id : group.nodes) inside_.insert(id);
+  }
+
+  absl::StatusOr<LoweredGroup> run(const Group& group) {
+    for (NodeId id : group.nodes) {
+      node_ = &graph_.node(id);
+      Buffer result = std::visit(*this, node_->op);
+      if (builder_.failed()) break;
+      buffers_[id] = std::move(result);
+    }
+    std::vector<Buffer> outputs;
+    if (!builder_.failed()) outputs.push_back(buffers_.at(group.result()));
+    absl::StatusOr<tensor::Workload> workload = builder_.finish(std::move(outputs));
+    if (!workload.ok())
+      return absl::Status(workload.status().code(),
+                          absl::StrCat("node '", node_->name, "': ", workload.status().message()));
+    LoweredGroup lowered{*std::move(workload), {}, std::move(inputs_)};
+    for (const tensor::Dimension& dim : lowered.workload.dims)
+      lowered.binding[dim.var->name] = graph_.binding.at(dim.var->name);
+    return lowered;
+  }
+
+  Buffer operator()(const Input&) { TF_UNREACHABLE() << "inputs are in no group"; }
+  Buffer operator()(const Constant&) { TF_UNREACHABLE() << "constants are in no group"; }
+  Buffer operator()(const Conv& op) {
+    const Buffer x = operand(0), w = operand(1);
+    const Buffer y =
+        ops::conv(builder_, x, w, {op.strides, op.dilations, op.pads_begin, op.pads_end, op.groups});
+    return node_->inputs.size() > 2 ? ops::bias_add(builder_, y, operand(2)) : y;
+  }
+  Buffer operator()(const MatMul& op) {
+    const Buffer a = operand(0), b = operand(1);
+    return ops::matmul(builder_, a, b, {op.transpose_a, op.transpose_b});
+  }
+  Buffer operator()(const Pool& op) {
+    const ops::Window window{op.kernel, op.strides, op.dilations, op.pads_begin, op.pads_end};
+    return op.kind == PoolKind::kMax ? ops::max_pool(builder_, operand(0), window)
+                                     : ops::avg_pool(builder_, operand(0), window, op.count_include_pad);
+  }
+  Buffer operator()(const Reduce& op) {
+    return ops::reduce(builder_, to_ops(op.kind), operand(0), op.axes, op.keep_dims);
+  }
+  Buffer operator()(const Lrn& op) {
+    return ops::lrn(builder_, operand(0), {op.size, op.alpha, op.beta, op.bias});
+  }
+  Buffer operator()(const Softmax& op) {
+    return ops::softmax(builder_, operand(0), static_cast<int>(op.axis), op.log);
+  }
+  Buffer operator()(const BatchNorm& op) {
+    const Buffer x = operand(0), scale = operand(1), bias = operand(2), mean = operand(3),
+                 variance = positive(4);
+    return ops::batch_norm(builder_, x, {scale, bias, mean, variance}, op.epsilon);
+  }
+  Buffer operator()(const Unary& op) {
+    const bool wants_positive =
+        op.kind == UnaryKind::kSqrt || op.kind == UnaryKind::kLog || op.kind == UnaryKind::kReciprocal;
+    return ops::unary(builder_, to_ops(op.kind), wants_positive ? positive(0) : operand(0));
+  }
+  Buffer operator()(const LeakyRelu& op) { return ops::leaky_relu(builder_, operand(0), op.alpha); }
+  Buffer operator()(const Clip& op) { return ops::clip(builder_, operand(0), op.low, op.high); }
+  Buffer operator()(const Binary& op) {
+    const Buffer a = op.kind == BinaryKind::kPow ? positive(0) : operand(0);
+    if (auto scalar = known_scalar(1); scalar && tensor::is_float(a->element))
+      return ops::binary(builder_, to_ops(op.kind), a, *scalar);
+    return ops::binary(builder_, to_ops(op.kind), a, op.kind == BinaryKind::kDiv ? positive(1) : operand(1));
+  }
+  Buffer operator()(const Where&) {
+    const Buffer condition = operand(0), a = operand(1), b = operand(2);
+    return ops::where(builder_, condition, a, b);
+  }
+  Buffer operator()(const Cast& op) { return ops::cast(builder_, operand(0), op.element); }
+  Buffer operator()(const Concat& op) {
+    std::vector<Buffer> operands;
+    for (size_t i = 0; i < node_->inputs.size(); ++i) operands.push_back(operand(i));
+    return ops::concat(builder_, operands, static_cast<int>(op.axis));
+  }
+  Buffer operator()(const Reshape& op) { return ops::reshape(builder_, operand(0), op.extents); }
+  Buffer operator()(const Expand& op) { return ops::expand(builder_, operand(0), op.extents); }
+  Buffer operator()(const Transpose& op) { return ops::transpose(builder_, operand(0), op.perm); }
+  Buffer operator()(const Slice& op) {
+    return ops::slice(builder_, operand(0), {op.axes, op.starts, op.sizes, op.steps});
+  }
+  Buffer operator()(const Pad& op) { return ops::pad(builder_, operand(0), op.begin, op.end, op.value); }
+  Buffer operator()(const Gather& op) {
+    const Buffer data = operand(0);
+    const auto extent = static_cast<double>(graph_.shape(node_->inputs[0])[op.axis]);
+    return ops::gather(builder_, data, operand(1, {0, extent - 1}), static_cast<int>(op.axis));
+  }
+
+ private:
+  // The buffer of an operand: a stage of this group, or an input of the workload, made when first asked for.
+  Buffer operand(size_t i, ops::Domain domain = {}) {
+    const NodeId id = node_->inputs[i];
+    if (auto known = buffers_.find(id); known != buffers_.end()) return known->second;
+    TF_CHECK(!inside_.contains(id)) << "a group's nodes are not in order";
+    const TensorType& type = graph_.type(id);
+    const bool constant = as<Constant>(graph_.node(id)) != nullptr;
+    const std::string name = absl::StrCat(constant ? "c" : "x", inputs_.size());
+    inputs_.push_back(id);
+    return buffers_[id] = constant ? builder_.constant(name, type.element, type.extents, domain)
+                                   : builder_.input(name, type.element, type.extents, domain);
+  }
+  // Drawn from [0.5, 2] when measured: what stands under a root, in a logarithm or below a fraction line.
+  Buffer positive(size_t i) { return operand(i, {0.5, 2}); }
+
+  std::optional<double> known_scalar(size_t i) const {
+    const NodeId id = node_->inputs[i];
+    auto* known = as<Constant>(graph_.node(id));
+    const TensorType& type = graph_.type(id);
+    // A scalar of higher rank than the other operand would change the result's rank.
+    if (!known || type.rank() > graph_.type(node_->inputs[1 - i]).rank()) return std::nullopt;
+    const std::vector<double> values = read_floats(type.element, known->data->bytes());
+    return values.size() == 1 ? std::optional(values[0]) : std::nullopt;
+  }
+
+  const Graph& graph_;
+  ops::Builder builder_;
+  const Node* node_ = nullptr;
+  std::set<NodeId> inside_;
+  std::map<NodeId, Buffer> buffers_;
+  std::vector<NodeId> inputs_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoweredGroup> lower_group(const Graph& graph, const Group& group) {
+  return GroupLowering(graph, group).run(group);
+}
+
+absl::StatusOr<LoweredGroup> lower_copy(const Graph& graph, NodeId source) {
+  ops::Builder builder;
+  for (const tensor::Dimension& dim : graph.dims) builder.dimension(dim);
+  const TensorType& type = graph.type(source);
+  const Buffer x = builder.input("x0", type.element, type.extents);
+  const Buffer y = ops::unary(builder, ops::UnaryKind::kIdentity, x);
+  TF_ASSIGN_OR_RETURN(tensor::Workload workload, builder.finish({y}));
+  workload.label = "copy";
+  LoweredGroup lowered{std::move(workload), {}, {source}};
+  for (const tensor::Dimension& dim : lowered.workload.dims)
+    lowered.binding[dim.var->name] = graph.binding.at(dim.var->name);
+  return lowered;
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,43 @@
+#include "compiler/graph/optimize.h"
+
+#include <array>
+
+#include "base/check.h"
+#include "compiler/graph/fold.h"
+#include "compiler/graph/fold_affine.h"
+#include "compiler/graph/rewrite.h"
+#include "compiler/graph/simplify.h"
+#include "compiler/graph/verify.h"
+
+namespace tf::graph {
+namespace {
+
+constexpr std::array kPasses = {
+    Pass{"remove_dead_code", remove_dead_code},
+    Pass{"fold_constants", fold_constants},
+    Pass{"remove_identities", remove_identities},
+    // Batch norms become scales and shifts whose factors fold, and these then fold into weights.
+    Pass{"expand_batch_norms", expand_batch_norms},
+    Pass{"fold_batch_norm_factors", fold_constants},
+    Pass{"fold_affine", fold_affine},
+};
+
+}  // namespace
+
+std::span<const Pass> passes() {
+  return kPasses;
+}
+
+Graph optimize(Graph graph, const OptimizeOptions& options) {
+  for (const Pass& pass : kPasses) {
+    graph = pass.run(graph);
+    if (options.verify_each) {
+      const absl::Status status = verify(graph);
+      TF_CHECK(status.ok()) << "after " << pass.name << ": " << status.message();
+    }
+    if (options.after) options.after(pass.name, graph);
+  }
+  return graph;
+}
+
+}  // namespace tf::graph
