@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "compiler/analysis/simplify.h"
 #include "compiler/schedule/steps/layout_rewrite.h"
 
 namespace tf::passes {
@@ -88,20 +89,61 @@ class LoopBuilder {
     return data_.is_output(stage) || !data_.readers(stage.stage.output.get()).empty();
   }
 
-  // Gives a temporary its buffer.
+  // Gives a temporary its buffer: as large as its region, or as far as its vectors reach, which then need no
+  // mask: what they compute beyond the region is never read for a result.
   void place(const StageState& stage) {
     std::vector<int64_t> extents = stage.region;
-    if (auto pitch = data_.pitches.find(stage.name); pitch != data_.pitches.end()) {
-      const auto& [factor, offset] = pitch->second;
-      extents.back() = (extents.back() + factor - 1) / factor * factor + offset;
+    if (stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0) {
+      analysis::RangeMap ranges;
+      for (size_t i = 0; i < stage.loops.size(); ++i)
+        ranges[stage.loop_vars[i].get()] = analysis::Interval::from_extent(0, stage.loops[i].extent);
+      const auto d = static_cast<size_t>(vectorized_axis(stage));
+      extents[d] = std::max(extents[d], analysis::tight_interval_of(stage.axis_values[d], ranges).max + 1);
     }
+    ir::Layout layout;
+    if (auto found = data_.layouts.find(stage.name); found != data_.layouts.end())
+      layout = found->second;
+    else if (data_.pitches.contains(stage.name))
+      extents.back() = padded(extents.back(), data_.pitches.at(stage.name));
+    else
+      layout = vectors_innermost(stage);
     std::vector<Expr> sizes;
     for (int64_t extent : extents) sizes.push_back(tensor::imm(extent));
-    ir::Layout layout;
-    if (auto found = data_.layouts.find(stage.name); found != data_.layouts.end()) layout = found->second;
     Buffer buffer = tensor::buffer(stage.name, stage.stage.output->element, std::move(sizes), scope_of(stage),
                                    std::move(layout));
     storage_[stage.stage.output.get()] = {buffer, stage.origin};
+  }
+
+  static int64_t padded(int64_t extent, const schedule::Pitch& pitch) {
+    return (extent + pitch.factor - 1) / pitch.factor * pitch.factor + pitch.offset;
+  }
+
+  // The axis that the stage's vectorized loop moves along by one; -1 if there is none.
+  static int vectorized_axis(const StageState& stage) {
+    if (stage.loops.empty() || stage.loops.back().annotation != Annotation::kVectorize) return -1;
+    for (size_t d = 0; d < stage.origin.size(); ++d)
+      if (mentions(stage.axis_values[d], stage.loop_vars.back())) return static_cast<int>(d);
+    return -1;
+  }
+
+  // Unless the schedule says otherwise, a temporary's vectors lie in a row.
+  static ir::Layout vectors_innermost(const StageState& stage) {
+    const int axis = vectorized_axis(stage), rank = static_cast<int>(stage.origin.size());
+    ir::Layout layout;
+    if (axis < 0 || axis == rank - 1) return layout;
+    for (int d = 0; d < rank; ++d)
+      if (d != axis) layout.axes.push_back({d, 0});
+    layout.axes.push_back({axis, 0});
+    return layout;
+  }
+
+  // The guards that lowering keeps.
+  static std::vector<Expr> guards_of(const StageState& stage) {
+    const bool reaches_over = stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0;
+    std::vector<Expr> guards;
+    for (const Expr& guard : stage.guards)
+      if (!reaches_over || !mentions(guard, stage.loop_vars.back())) guards.push_back(guard);
+    return guards;
   }
 
   // Registers are a worker's own: a region that a parallel loop inside reads lives in memory.
@@ -139,7 +181,7 @@ class LoopBuilder {
     for (int i = count - 1; i >= 0; --i) {
       const auto n = static_cast<size_t>(i);
       body = with_attached(stage, stage.loops[n], body);
-      for (const Expr& guard : stage.guards)
+      for (const Expr& guard : guards_of(stage))
         if (deepest_loop(stage, guard) == i) body = ir::make_stmt<ir::If>(guard, body);
       body = ir::make_for(stage.loop_vars[n], tensor::imm(0), tensor::imm(stage.loops[n].extent),
                           for_kind(annotations[n]), body);
@@ -221,7 +263,7 @@ class LoopBuilder {
         ir::store(target, std::move(indices), tensor::identity(*stage.stage.combiner, target->element));
     for (size_t i = stage.loops.size(); i-- > static_cast<size_t>(first_reduce);) {
       if (!vars[i]) continue;
-      for (const Expr& guard : stage.guards)
+      for (const Expr& guard : guards_of(stage))
         if (deepest_loop(stage, guard) == static_cast<int>(i))
           body = ir::make_stmt<ir::If>(tensor::substitute(guard, fresh), body);
       body = ir::make_for(vars[i], tensor::imm(0), tensor::imm(stage.loops[i].extent),

@@ -1,8 +1,11 @@
 #include "compiler/passes/flatten.h"
 
+#include <algorithm>
 #include <map>
 
+#include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
+#include "compiler/passes/guard_memory.h"
 
 namespace tf::passes {
 namespace {
@@ -12,14 +15,47 @@ using ir::Buffer;
 using ir::Expr;
 using ir::Stmt;
 
+// How far loads without a predicate reach into each buffer, in elements.
+class ReachFinder final : public ir::Visitor {
+ public:
+  ReachFinder() : simplifier_(ranges_) {}
+  int64_t of(const ir::BufferNode* buffer) const {
+    auto found = reach_.find(buffer);
+    return found == reach_.end() ? 0 : found->second;
+  }
+
+ protected:
+  bool enter(const Stmt& stmt) override {
+    if (const auto* loop = as<ir::For>(stmt)) {
+      const analysis::Interval low = analysis::interval_of(simplifier_.linear(loop->min));
+      const analysis::Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
+      if (low.is_bounded() && extent.has_max() && extent.max > 0)
+        simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
+    }
+    return true;
+  }
+  bool enter(const Expr& expr) override {
+    const auto* load = as<ir::Load>(expr);
+    if (!load || load->predicate) return true;
+    const analysis::Interval range =
+        analysis::interval_of(simplifier_.linear(ir::physical_offset(*load->buffer, load->indices)));
+    int64_t& reach = reach_[load->buffer.get()];
+    if (range.has_max()) reach = std::max(reach, range.max + 1);
+    return true;
+  }
+
+ private:
+  analysis::RangeMap ranges_;
+  analysis::Simplifier simplifier_;
+  std::map<const ir::BufferNode*, int64_t> reach_;
+};
+
 class Flattener final : public ir::Rewriter {
  public:
-  Buffer flat(const Buffer& buffer) {
-    auto [entry, inserted] = flat_.try_emplace(buffer.get());
-    if (inserted)
-      entry->second =
-          tensor::buffer(buffer->name, buffer->element, {ir::physical_elements(*buffer)}, buffer->scope);
-    return entry->second;
+  explicit Flattener(const ReachFinder& reach) : reach_(reach) {}
+
+  Buffer param(const Buffer& buffer) {
+    return flat_[buffer.get()] = one_dimensional(buffer, ir::physical_elements(*buffer));
   }
 
  protected:
@@ -47,15 +83,31 @@ class Flattener final : public ir::Rewriter {
   }
 
  private:
+  static Buffer one_dimensional(const Buffer& buffer, const Expr& elements) {
+    return tensor::buffer(buffer->name, buffer->element, {elements}, buffer->scope);
+  }
+
+  Buffer flat(const Buffer& buffer) {
+    auto [entry, inserted] = flat_.try_emplace(buffer.get());
+    if (!inserted) return entry->second;
+    const Expr elements = ir::physical_elements(*buffer);
+    const int64_t stored = tensor::as_int(elements).value_or(0);
+    const int64_t extra = std::clamp<int64_t>(reach_.of(buffer.get()) - stored, 0, kSlackElements);
+    return entry->second = one_dimensional(buffer, elements + extra);
+  }
+
+  const ReachFinder& reach_;
   std::map<const ir::BufferNode*, Buffer> flat_;
 };
 
 }  // namespace
 
 ir::Function flatten(const ir::Function& function) {
-  Flattener flattener;
+  ReachFinder reach;
+  reach(function.body);
+  Flattener flattener(reach);
   ir::Function out = function;
-  for (Buffer& param : out.params) param = flattener.flat(param);
+  for (Buffer& param : out.params) param = flattener.param(param);
   out.body = flattener(function.body);
   return out;
 }

@@ -1,6 +1,7 @@
 #include "compiler/passes/guard_memory.h"
 
 #include <cmath>
+#include <set>
 
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
@@ -57,6 +58,7 @@ class MemoryGuard final : public ir::Rewriter {
       if (low.is_bounded() && extent.has_max() && extent.max > 0)
         simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
     }
+    if (const auto* allocate = as<ir::Allocate>(stmt)) temporaries_.insert(allocate->buffer.get());
     return recurse(stmt);
   }
 
@@ -92,7 +94,18 @@ class MemoryGuard final : public ir::Rewriter {
     return test;
   }
 
+  // Whether the element lies in the storage, be it in another row: what is read outside of the tensor never
+  // reaches a result.
+  bool inside_storage(const ir::Load& load) {
+    const int64_t elements = tensor::as_int(ir::physical_elements(*load.buffer)).value_or(0) +
+                             (temporaries_.contains(load.buffer.get()) ? kSlackElements : 0);
+    const Interval range =
+        analysis::interval_of(simplifier_.linear(ir::physical_offset(*load.buffer, load.indices)));
+    return range.min >= 0 && range.max < elements;
+  }
+
   Expr needed(const ir::Load& load) {
+    if (inside_storage(load)) return nullptr;
     const std::vector<int64_t> extents = covered_extents(load.buffer);
     Expr all;
     for (size_t d = 0; d < extents.size(); ++d)
@@ -117,6 +130,7 @@ class MemoryGuard final : public ir::Rewriter {
   analysis::RangeMap ranges_;
   analysis::Simplifier simplifier_;
   std::vector<Expr> path_;
+  std::set<const ir::BufferNode*> temporaries_;
 };
 
 }  // namespace

@@ -17,6 +17,9 @@ namespace tf::passes {
 //           a[i.0*4 + i.1]                          a[i.0*4 + i.1] if i.0*4 + i.1 < 10
 //
 //   select(0 <= i - 1, a[i - 1], 0)    →    (a[i - 1] if 0 <= i - 1)
+//
+// A temporary may be read up to kSlackElements beyond its end: flattening makes it that much larger.
+inline constexpr int64_t kSlackElements = 256;
 ir::Function guard_memory(const ir::Function& function);
 
 }  // namespace tf::passes

@@ -3,6 +3,7 @@
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/flatten.h"
 #include "compiler/passes/guard_memory.h"
+#include "compiler/passes/partition_loops.h"
 #include "compiler/passes/unroll.h"
 #include "compiler/passes/vectorize.h"
 
@@ -21,6 +22,9 @@ std::span<const Pass> cpu_pipeline() {
       // While indices are logical: whether one is inside is a question of single axes.
       {"guard_memory", guard_memory},
       {"simplify_guards", simplify},
+      // After guards stand where they are needed and before they are vectors.
+      {"partition_loops", partition_loops},
+      {"simplify_parts", simplify},
       // Before vectors, so that blocks of a layout cancel against split loops as scalars.
       {"flatten", flatten},
       {"simplify_offsets", simplify},

@@ -1,0 +1,189 @@
+#include "compiler/passes/partition_loops.h"
+
+#include <optional>
+#include <vector>
+
+#include "compiler/analysis/simplifier.h"
+#include "compiler/analysis/simplify.h"
+
+namespace tf::passes {
+namespace {
+
+using analysis::Interval;
+using analysis::Linear;
+using ir::as;
+using ir::Binary;
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Stmt;
+using ir::Var;
+
+bool mentions(const Expr& expr, const Var& var) {
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& e) {
+    found = found || e.get() == var.get();
+    return !found;
+  });
+  return found;
+}
+
+std::optional<Interval> loop_range(const ir::For& loop, analysis::Simplifier& simplifier) {
+  const Interval low = analysis::interval_of(simplifier.linear(loop.min));
+  const Interval extent = analysis::interval_of(simplifier.linear(loop.extent));
+  if (!low.is_bounded() || !extent.has_max() || extent.max < 1) return std::nullopt;
+  return Interval{low.min, low.max + extent.max - 1};
+}
+
+// Finds the iterations of a loop for which the conditions in its body hold, whatever the other variables are.
+class HoldFinder final : public ir::Visitor {
+ public:
+  HoldFinder(const analysis::RangeMap& outer, const Var& var, const Interval& all)
+      : ranges_(outer), simplifier_(ranges_), var_(var), holds_(all), all_(all) {
+    simplifier_.set_range(var.get(), all);
+  }
+
+  // The found iterations, fewer than all of them and at least one; nothing otherwise.
+  std::optional<Interval> find(const Stmt& body) {
+    (*this)(body);
+    if (holds_ == all_) return std::nullopt;
+    return holds_;
+  }
+  int64_t nodes() const { return nodes_; }
+
+ protected:
+  bool enter(const Stmt& stmt) override {
+    ++nodes_;
+    if (const auto* loop = as<ir::For>(stmt)) {
+      if (auto range = loop_range(*loop, simplifier_)) simplifier_.set_range(loop->var.get(), *range);
+    } else if (const auto* branch = as<ir::If>(stmt)) {
+      condition(branch->condition);
+    } else if (const auto* store = as<ir::Store>(stmt)) {
+      if (store->predicate) condition(store->predicate);
+    }
+    return true;
+  }
+
+  bool enter(const Expr& expr) override {
+    ++nodes_;
+    if (const auto* select = as<ir::Select>(expr)) condition(select->condition);
+    if (const auto* load = as<ir::Load>(expr); load && load->predicate) condition(load->predicate);
+    return true;
+  }
+
+ private:
+  void condition(const Expr& expr) {
+    const auto* node = as<Binary>(expr);
+    if (!node || !mentions(expr, var_)) return;
+    if (node->op == BinaryOp::kAnd) {
+      condition(node->a);
+      condition(node->b);
+      return;
+    }
+    if (node->a->type() != tensor::kIndex || (node->op != BinaryOp::kLt && node->op != BinaryOp::kLe)) return;
+    Linear form = analysis::difference(simplifier_.linear(node->a), simplifier_.linear(node->b));
+    if (node->op == BinaryOp::kLe) form.constant -= 1;
+    narrow(form);
+  }
+
+  // form < 0 holds for all values of the other variables if coefficient * var + worst < 0.
+  void narrow(const Linear& form) {
+    Linear rest;
+    rest.constant = form.constant;
+    int64_t coefficient = 0;
+    for (const analysis::Term& term : form.terms) {
+      if (term.atom.get() == var_.get()) {
+        coefficient = term.coefficient;
+      } else if (mentions(term.atom, var_)) {
+        return;  // inside of a quotient, a minimum …
+      } else {
+        rest.add(term);
+      }
+    }
+    const Interval worst = analysis::interval_of(rest);
+    if (coefficient == 0 || !worst.has_max()) return;
+    Interval now = holds_;
+    if (coefficient > 0)
+      now.max = std::min(now.max, analysis::floor_quotient(-worst.max - 1, coefficient));
+    else
+      now.min = std::max(now.min, -analysis::floor_quotient(-worst.max - 1, -coefficient));
+    if (now.min <= now.max) holds_ = now;  // what never holds is not peeled for
+  }
+
+  const analysis::RangeMap& ranges_;
+  analysis::Simplifier simplifier_;
+  const Var& var_;
+  Interval holds_;
+  const Interval all_;
+  int64_t nodes_ = 0;
+};
+
+class Partitioner final : public ir::Rewriter {
+ protected:
+  Expr rewrite(const Expr& expr) override { return expr; }
+
+  Stmt rewrite(const Stmt& stmt) override {
+    const auto* loop = as<ir::For>(stmt);
+    if (!loop) return recurse(stmt);
+    analysis::Simplifier simplifier(ranges_);
+    const std::optional<Interval> all = loop_range(*loop, simplifier);
+    const bool known = all && tensor::as_int(loop->min) && tensor::as_int(loop->extent);
+    const bool peelable = loop->for_kind == ir::ForKind::kSerial || loop->for_kind == ir::ForKind::kParallel;
+    if (known && peelable && all->min < all->max && depth_ < 2) {
+      HoldFinder finder(ranges_, loop->var, *all);
+      const std::optional<Interval> holds = finder.find(loop->body);
+      if (holds && finder.nodes() <= kMaxPeeledNodes)
+        return loop->for_kind == ir::ForKind::kSerial ? pieces(*loop, *all, *holds)
+                                                      : branches(*loop, *all, *holds);
+    }
+    if (all) ranges_[loop->var.get()] = *all;
+    return recurse(stmt);
+  }
+
+ private:
+  // The body for a range of iterations, simplified for them.
+  Stmt body_for(const ir::For& loop, const Interval& range, bool peeled) {
+    depth_ += peeled ? 1 : 0;
+    ranges_[loop.var.get()] = range;
+    Stmt body = (*this)(analysis::simplify(loop.body, ranges_));
+    depth_ -= peeled ? 1 : 0;
+    return body;
+  }
+
+  Stmt piece(const ir::For& loop, const Interval& range, bool peeled) {
+    if (range.min > range.max) return nullptr;
+    return ir::make_for(loop.var, tensor::imm(range.min), tensor::imm(range.max - range.min + 1),
+                        loop.for_kind, body_for(loop, range, peeled));
+  }
+
+  Stmt pieces(const ir::For& loop, const Interval& all, const Interval& holds) {
+    Stmt before = piece(loop, {all.min, holds.min - 1}, true);
+    Stmt middle = piece(loop, holds, false);
+    return ir::seq({before, middle, piece(loop, {holds.max + 1, all.max}, true)});
+  }
+
+  Stmt branches(const ir::For& loop, const Interval& all, const Interval& holds) {
+    Expr inside = tensor::imm({ir::Element::kBool, 1}, 1);
+    if (holds.min > all.min) inside = tensor::logical_and(inside, tensor::imm(holds.min) <= loop.var);
+    if (holds.max < all.max) inside = tensor::logical_and(inside, loop.var < tensor::imm(holds.max + 1));
+    Interval outside = all;
+    if (holds.min == all.min) outside.min = holds.max + 1;
+    if (holds.max == all.max) outside.max = holds.min - 1;
+    Stmt then_body = body_for(loop, holds, false);
+    Stmt else_body = body_for(loop, outside, true);
+    return ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind,
+                        ir::make_stmt<ir::If>(inside, then_body, else_body));
+  }
+
+  analysis::RangeMap ranges_;
+  int depth_ = 0;  // how often what is looked at was peeled off
+};
+
+}  // namespace
+
+ir::Function partition_loops(const ir::Function& function) {
+  ir::Function out = function;
+  out.body = Partitioner()(function.body);
+  return out;
+}
+
+}  // namespace tf::passes

@@ -1,0 +1,23 @@
+#pragma once
+// Owns: the pass that peels the iterations in which conditions matter off the others.
+
+#include "compiler/ir/stmt.h"
+
+namespace tf::passes {
+
+// Where the conditions inside a serial or parallel loop (of branches, selects, predicates) are known to hold
+// for a range of its iterations, that range becomes a loop of its own, in which they are gone; a parallel
+// loop stays one and branches inside.
+//
+//   for i.0 in 3                            for i.0 in 2
+//     for i.1 in 4                            for i.1 in 4
+//       if i.0*4 + i.1 < 10        →            b[i.0*4 + i.1] = 1
+//         b[i.0*4 + i.1] = 1                for i.1 in 2
+//                                             b[8 + i.1] = 1
+//
+// What is peeled off is partitioned once more at most, and only bodies of up to kMaxPeeledNodes nodes are
+// copied: code grows linearly with the depth of the nest.
+inline constexpr int64_t kMaxPeeledNodes = 6000;
+ir::Function partition_loops(const ir::Function& function);
+
+}  // namespace tf::passes
