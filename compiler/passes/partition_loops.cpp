@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/simplifier.h"
 #include "compiler/analysis/simplify.h"
+#include "compiler/passes/fresh_variables.h"
 
 namespace tf::passes {
 namespace {
@@ -151,8 +152,9 @@ class Partitioner final : public ir::Rewriter {
 
   Stmt piece(const ir::For& loop, const Interval& range, bool peeled) {
     if (range.min > range.max) return nullptr;
-    return ir::make_for(loop.var, tensor::imm(range.min), tensor::imm(range.max - range.min + 1),
-                        loop.for_kind, body_for(loop, range, peeled));
+    Stmt out = ir::make_for(loop.var, tensor::imm(range.min), tensor::imm(range.max - range.min + 1),
+                            loop.for_kind, body_for(loop, range, peeled));
+    return peeled ? with_fresh_variables(out) : out;
   }
 
   Stmt pieces(const ir::For& loop, const Interval& all, const Interval& holds) {
@@ -169,7 +171,7 @@ class Partitioner final : public ir::Rewriter {
     if (holds.min == all.min) outside.min = holds.max + 1;
     if (holds.max == all.max) outside.max = holds.min - 1;
     Stmt then_body = body_for(loop, holds, false);
-    Stmt else_body = body_for(loop, outside, true);
+    Stmt else_body = with_fresh_variables(body_for(loop, outside, true));
     return ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind,
                         ir::make_stmt<ir::If>(inside, then_body, else_body));
   }

@@ -1,5 +1,7 @@
 #include "compiler/passes/unroll.h"
 
+#include "compiler/passes/fresh_variables.h"
+
 namespace tf::passes {
 namespace {
 
@@ -19,6 +21,19 @@ int64_t count_statements(const Stmt& stmt) {
   return counter.count;
 }
 
+bool has_loops(const Stmt& stmt) {
+  struct Finder final : ir::Visitor {
+    bool enter(const Stmt& s) override {
+      found = found || s->kind() == ir::StmtKind::kFor || s->kind() == ir::StmtKind::kLet;
+      return !found;
+    }
+    bool enter(const ir::Expr&) override { return false; }
+    bool found = false;
+  } finder;
+  finder(stmt);
+  return finder.found;
+}
+
 class Unroller final : public ir::Rewriter {
  protected:
   ir::Expr rewrite(const ir::Expr& expr) override { return expr; }
@@ -32,7 +47,9 @@ class Unroller final : public ir::Rewriter {
       return ir::make_for(loop->var, loop->min, loop->extent, ir::ForKind::kSerial, loop->body);
     std::vector<Stmt> copies;
     for (int64_t i = 0; i < *extent; ++i)
-      copies.push_back(ir::substitute(loop->body, {{loop->var.get(), loop->min + i}}));
+      copies.push_back(
+          ir::substitute(i == 0 || !has_loops(loop->body) ? loop->body : with_fresh_variables(loop->body),
+                         {{loop->var.get(), loop->min + i}}));
     return ir::seq(std::move(copies));
   }
 };
