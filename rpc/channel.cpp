@@ -18,7 +18,7 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const Link
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // in truth the time that one attempt is given
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(options.reconnect_longest));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Loopback and lab networks: a proxy from the environment would only be in the way.
@@ -26,6 +26,10 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const Link
   arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
   arguments.SetMaxSendMessageSize(options.max_message_bytes);
   return grpc::CreateCustomChannel(endpoint.text(), grpc::InsecureChannelCredentials(), arguments);
+}
+
+bool wait_until_connected(grpc::Channel& channel, absl::Duration at_most) {
+  return channel.WaitForConnected(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(at_most));
 }
 
 void apply(const LinkOptions& options, grpc::ServerBuilder& builder) {

@@ -29,6 +29,10 @@ struct LinkOptions {
 // call makes its own connection: streams of different clients never share one.
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const LinkOptions& options = {});
 
+// Waits until the channel is connected, at most so long; gRPC retries meanwhile with jittered backoff. Calls
+// on a channel that is known to be down fail at once without trying, so ask here before beginning a stream.
+bool wait_until_connected(grpc::Channel& channel, absl::Duration at_most);
+
 // The server's side of the same settings.
 void apply(const LinkOptions& options, grpc::ServerBuilder& builder);
 

@@ -30,6 +30,7 @@ namespace pb = tunefarm::farm::v1;
 constexpr uint32_t kSlot = 0;
 constexpr int kRepliesPerMessage = 32;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
+constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
 constexpr absl::Duration kRefetchDelay = absl::Milliseconds(500);
 
 Desired from_proto(const pb::DesiredSlot& message) {
@@ -154,24 +155,36 @@ class Agent::Impl {
  private:
   absl::Status stay_connected() {
     rpc::Backoff backoff(rpc::backoff_seed());
-    std::string told;  // the same trouble is told once, not at each attempt
     while (true) {
       bool greeted = false;
+      connect();
       const absl::Status status = run_session(greeted);
       std::unique_lock lock(mutex_);
       if (stop_) return absl::OkStatus();
       if (is_final(status)) return status;
       if (greeted) {
         backoff.reset();
-        told.clear();
+        told_.clear();
       }
-      const std::string trouble(status.ok() ? "the tracker has ended the stream"
-                                            : std::string(status.message()));
-      if (trouble != told) spdlog::warn("{}; trying again until it answers", trouble);
-      told = trouble;
+      tell(status.ok() ? "the tracker has ended the stream" : std::string(status.message()));
       changed_.wait_for(lock, absl::ToChronoMilliseconds(backoff.next()), [this] { return stop_; });
       if (stop_) return absl::OkStatus();
     }
+  }
+
+  // Returns once the channel is connected, or after stop().
+  void connect() {
+    while (!rpc::wait_until_connected(*channel_, kConnectTimeout)) {
+      tell(absl::StrCat("no tracker answers at ", options_.tracker.text()));
+      const std::scoped_lock lock(mutex_);
+      if (stop_) return;
+    }
+  }
+
+  // The same trouble is told once, not at each attempt.
+  void tell(const std::string& trouble) {
+    if (trouble != told_) spdlog::warn("{}; trying again until it answers", trouble);
+    told_ = trouble;
   }
 
   // One stream from its beginning to its end.
@@ -309,6 +322,7 @@ class Agent::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   ArtifactFetcher fetcher_;
   pb::AgentHello hello_;
+  std::string told_;  // of the thread of run()
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -19,6 +19,7 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
 constexpr absl::Duration kUploadTimeout = absl::Seconds(60);
 
 // The same for all runners of this process, so that they do not end each other's leases.
@@ -98,6 +99,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
 absl::Status FarmLink::renew(const LeasedDevice& lease) {
   grpc::ClientContext context;
   rpc::set_deadline(context, kCallTimeout);
+  context.set_wait_for_ready(true);
   pb::LeaseGrant grant;
   return rpc::from_grpc(pb::Tuners::NewStub(channel_)->RenewLease(&context, name_of(lease), &grant));
 }
@@ -117,7 +119,8 @@ absl::Status FarmLink::upload(const ArtifactBytes& artifact) {
     if (uploaded_.contains(artifact.digest)) return absl::OkStatus();
   }
   grpc::ClientContext context;
-  rpc::set_deadline(context, kCallTimeout);
+  rpc::set_deadline(context, kConnectTimeout);
+  context.set_wait_for_ready(true);
   pb::FindMissingArtifactsRequest request;
   request.add_digests(artifact.digest);
   pb::FindMissingArtifactsReply reply;

@@ -24,6 +24,7 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kAcquireWait = absl::Seconds(30);
+constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long cancel() may have to wait
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
 constexpr int kMaxUploads = 4;
@@ -192,6 +193,11 @@ class FarmRunner::Impl {
   void keep_stream() {
     rpc::Backoff backoff(rpc::backoff_seed());
     while (true) {
+      if (!rpc::wait_until_connected(*link_->channel(), kConnectTimeout)) {
+        const std::scoped_lock lock(mutex_);
+        if (cancelled_) return;
+        continue;
+      }
       absl::Status status = ensure_lease();
       bool worked = false;
       if (status.ok()) status = run_stream(worked);

@@ -1,0 +1,25 @@
+#pragma once
+// Owns: the TrialExecutor that is the sandboxed worker. Does not know: the sync loop.
+
+#include "device_agent/agent/executor.h"
+
+namespace tf::worker {
+class Worker;
+}
+
+namespace tf::agent {
+
+class WorkerExecutor final : public TrialExecutor {
+ public:
+  // The worker must outlive the executor.
+  explicit WorkerExecutor(worker::Worker& worker) : worker_(worker) {}
+  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
+                                                      std::string_view candidate,
+                                                      std::string_view reference) override;
+  bool has_reference(std::string_view reference_digest, uint64_t input_seed) const override;
+
+ private:
+  worker::Worker& worker_;
+};
+
+}  // namespace tf::agent

@@ -1,0 +1,17 @@
+#include "device_agent/agent/worker_executor.h"
+#include "device_agent/worker/worker.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::agent {
+
+absl::StatusOr<tunefarm::farm::v1::TrialResult> WorkerExecutor::run(const tunefarm::farm::v1::Trial& trial,
+                                                                    std::string_view candidate,
+                                                                    std::string_view reference) {
+  return worker_.run(trial, candidate, reference);
+}
+
+bool WorkerExecutor::has_reference(std::string_view reference_digest, uint64_t input_seed) const {
+  return worker_.has_reference(reference_digest, input_seed);
+}
+
+}  // namespace tf::agent
