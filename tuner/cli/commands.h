@@ -1,0 +1,25 @@
+#pragma once
+// Owns: the list of the tuner's commands, one function each. Does not know: what they do.
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace tf::tuner_cli {
+
+inline constexpr const char* kDefaultServer = "127.0.0.1:7191";
+inline constexpr const char* kDefaultTracker = "127.0.0.1:7190";
+
+// What the command line asks for: set by the chosen command while it is parsed, run after. Returns the exit
+// code.
+struct Invocation {
+  std::function<int()> run;
+};
+
+void add_records_commands(CLI::App& app, Invocation& invocation);  // best, export, import
+void add_submit_command(CLI::App& app, Invocation& invocation);
+void add_job_commands(CLI::App& app, Invocation& invocation);  // jobs, watch, cancel, pause, resume
+
+}  // namespace tf::tuner_cli

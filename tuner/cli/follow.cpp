@@ -1,0 +1,103 @@
+#include "tuner/cli/follow.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "rpc/stop_signals.h"
+#include "tuner/cli/progress_printer.h"
+#include "tuner/cli/progress_text.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+// A tuner that restarts is back well before that.
+constexpr absl::Duration kPatience = absl::Minutes(1);
+
+// Leaves at the first signal: nothing of a watch needs to be finished, the job is the tuner's.
+class LeaveOnSignal {
+ public:
+  explicit LeaveOnSignal(int64_t id)
+      : thread_([this, id] {
+          if (signals_.wait() == 0) return;
+          std::fprintf(stderr, "\njob %lld goes on; see it again with: tuner watch %lld\n",
+                       static_cast<long long>(id), static_cast<long long>(id));
+          ::_exit(kExitInterrupted);
+        }) {}
+  ~LeaveOnSignal() {
+    signals_.stop_waiting();
+    thread_.join();
+  }
+
+ private:
+  rpc::StopSignals signals_;
+  std::thread thread_;
+};
+
+// Tells state changes apart from progress.
+class JobReport {
+ public:
+  JobReport(int64_t id, bool json) : id_(id), json_(json) {}
+
+  void see(const service::JobView& view) {
+    if (!printer_) {
+      absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(view.job.options);
+      printer_.emplace(progress_style(json_), spec.ok() ? spec->trials : 0, id_);
+    }
+    const std::string state = absl::StrCat(std::string(database::job_state_name(view.job.state)),
+                                           view.job.detail.empty() ? "" : ": ", view.job.detail);
+    if (state != state_ && !json_) printer_->say(absl::StrCat("job ", id_, " ", state));
+    state_ = state;
+    if (view.progress && !database::is_final(view.job.state)) printer_->show(*view.progress);
+  }
+
+  void finish(const service::JobView& view) {
+    if (view.progress && printer_) printer_->finish(*view.progress);
+    if (json_) std::printf("%s\n", job_json(view).c_str());
+  }
+
+ private:
+  const int64_t id_;
+  const bool json_;
+  std::optional<ProgressPrinter> printer_;
+  std::string state_;
+};
+
+}  // namespace
+
+std::string job_json(const service::JobView& view) {
+  nlohmann::json out = {{"job", view.job.id},
+                        {"state", database::job_state_name(view.job.state)},
+                        {"detail", view.job.detail},
+                        {"model", view.job.model_name},
+                        {"model_digest", view.job.model_digest},
+                        {"target", view.job.target},
+                        {"device", view.job.device},
+                        {"trials", view.trials},
+                        {"created_unix_ns", view.job.created_unix_ns},
+                        {"started_unix_ns", view.job.started_unix_ns},
+                        {"finished_unix_ns", view.job.finished_unix_ns}};
+  if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int follow_job(service::JobClient& client, int64_t id, bool json) {
+  LeaveOnSignal leave(id);
+  JobReport report(id, json);
+  absl::StatusOr<service::JobView> last = client.watch(id, kPatience, [&](const service::JobView& view) {
+    report.see(view);
+    return true;
+  });
+  if (!last.ok()) return report_error("tuner watch", last.status());
+  report.finish(*last);
+  if (last->job.state == database::JobState::kDone) return kExitOk;
+  const bool no_device = last->job.status_code == static_cast<int32_t>(absl::StatusCode::kNotFound);
+  return no_device ? kExitNoDevice : kExitFailed;
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,163 @@
+// tuner submit | jobs | watch | cancel | pause | resume: the jobs of a running tuner.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/follow.h"
+#include "tuner/cli/progress_text.h"
+#include "tuner/cli/spec_options.h"
+#include "tuner/service/job_client.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+using service::JobClient;
+using service::JobView;
+
+struct SubmitArguments : SpecArguments {
+  std::string server = kDefaultServer;
+  bool follow = false;
+};
+
+struct JobArguments {
+  std::string server = kDefaultServer;
+  int64_t id = 0;
+  bool json = false;
+};
+
+int run_submit(const SubmitArguments& arguments) {
+  std::unique_ptr<JobClient> client;
+  int64_t id = 0;
+  const absl::Status status = [&]() -> absl::Status {
+    TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
+    TF_ASSIGN_OR_RETURN(client, service::make_job_client(arguments.server));
+    TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
+    TF_ASSIGN_OR_RETURN(id, client->submit(spec, model));
+    return absl::OkStatus();
+  }();
+  if (!status.ok()) {
+    const ExitCode code = report_error("tuner submit", status);
+    // Of the tuner's refusals only the unknown device key is NOT_FOUND; a missing file is ours.
+    return absl::IsNotFound(status) && client != nullptr &&
+                   status.message().find("device") != std::string::npos
+               ? kExitNoDevice
+               : code;
+  }
+  if (arguments.json) {
+    std::printf("{\"job\":%lld}\n", static_cast<long long>(id));
+    std::fflush(stdout);
+  } else {
+    std::printf("%lld\n", static_cast<long long>(id));
+    std::fflush(stdout);
+  }
+  return arguments.follow ? follow_job(*client, id, arguments.json) : kExitOk;
+}
+
+void print_job(const JobView& view) {
+  const double age_s = static_cast<double>(absl::GetCurrentTimeNanos() - view.job.created_unix_ns) / 1e9;
+  std::printf("%4lld %-9s %-24s %-12s %-24s %7lld %9s  %s\n", static_cast<long long>(view.job.id),
+              std::string(database::job_state_name(view.job.state)).c_str(), view.job.model_name.c_str(),
+              view.job.device.empty() ? "(embedded)" : view.job.device.c_str(), view.job.target.c_str(),
+              static_cast<long long>(view.trials), clock_text(age_s).c_str(), view.job.detail.c_str());
+}
+
+int run_jobs(const JobArguments& arguments) {
+  absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
+  if (!client.ok()) return report_error("tuner jobs", client.status());
+  absl::StatusOr<std::vector<JobView>> jobs = (*client)->list();
+  if (!jobs.ok()) return report_error("tuner jobs", jobs.status());
+  if (!arguments.json) {
+    std::printf("%4s %-9s %-24s %-12s %-24s %7s %9s  %s\n", "job", "state", "model", "device", "target",
+                "trials", "age", "detail");
+  }
+  for (const JobView& view : *jobs) {
+    arguments.json ? (void)std::printf("%s\n", job_json(view).c_str()) : print_job(view);
+  }
+  return kExitOk;
+}
+
+int run_watch(const JobArguments& arguments) {
+  absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
+  if (!client.ok()) return report_error("tuner watch", client.status());
+  return follow_job(**client, arguments.id, arguments.json);
+}
+
+using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);
+
+int run_change(const JobArguments& arguments, const char* program, Change change) {
+  absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
+  if (!client.ok()) return report_error(program, client.status());
+  absl::StatusOr<JobView> view = ((*client).get()->*change)(arguments.id);
+  if (!view.ok()) return report_error(program, view.status());
+  if (arguments.json) {
+    std::printf("%s\n", job_json(*view).c_str());
+  } else if (view->job.state == database::JobState::kRunning) {
+    std::fprintf(stderr, "job %lld finishes what it is measuring, then stops\n",
+                 static_cast<long long>(arguments.id));
+  }
+  return kExitOk;
+}
+
+void add_server_option(CLI::App& command, std::string& server) {
+  command.add_option("--server", server, "The running tuner's HOST:PORT")->capture_default_str();
+}
+
+void add_change(CLI::App& app, Invocation& invocation, const char* name, const char* help,
+                const char* program, Change change) {
+  auto arguments = std::make_shared<JobArguments>();
+  CLI::App* command = app.add_subcommand(name, help);
+  command->add_option("job", arguments->id, "The job's number")->required();
+  add_server_option(*command, arguments->server);
+  command->add_flag("--json", arguments->json, "Print the job as JSON");
+  command->footer(absl::StrCat("Example: ", program, " 3"));
+  command->callback([arguments, &invocation, program, change] {
+    invocation.run = [arguments, program, change] { return run_change(*arguments, program, change); };
+  });
+}
+
+}  // namespace
+
+void add_submit_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<SubmitArguments>();
+  CLI::App* command =
+      app.add_subcommand("submit", "Give a running tuner a network to tune; prints the job's number");
+  add_spec_options(*command, *arguments);
+  command->add_option("--device", arguments->spec.device_key, "Key of the devices to measure on")->required();
+  add_server_option(*command, arguments->server);
+  command->add_flag("--follow", arguments->follow, "Show progress until the job ends");
+  command->footer(
+      "Example: tuner submit squeezenet.onnx --target host --device desk --minutes 5 --follow\n"
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 no device with this key, 130 Ctrl-C (the job goes on).");
+  command->callback(
+      [arguments, &invocation] { invocation.run = [arguments] { return run_submit(*arguments); }; });
+}
+
+void add_job_commands(CLI::App& app, Invocation& invocation) {
+  auto jobs = std::make_shared<JobArguments>();
+  CLI::App* list = app.add_subcommand("jobs", "List the jobs of a running tuner");
+  add_server_option(*list, jobs->server);
+  list->add_flag("--json", jobs->json, "Print JSON lines");
+  list->footer("Example: tuner jobs --server 127.0.0.1:7191 --json");
+  list->callback([jobs, &invocation] { invocation.run = [jobs] { return run_jobs(*jobs); }; });
+
+  auto watched = std::make_shared<JobArguments>();
+  CLI::App* watch = app.add_subcommand("watch", "Show a job's progress until it ends");
+  watch->add_option("job", watched->id, "The job's number")->required();
+  add_server_option(*watch, watched->server);
+  watch->add_flag("--json", watched->json, "Print JSON lines");
+  watch->footer("Example: tuner watch 3");
+  watch->callback([watched, &invocation] { invocation.run = [watched] { return run_watch(*watched); }; });
+
+  add_change(app, invocation, "cancel", "End a job; what it measured stays", "tuner cancel",
+             &JobClient::cancel);
+  add_change(app, invocation, "pause", "Stop a job until it is resumed", "tuner pause", &JobClient::pause);
+  add_change(app, invocation, "resume", "Let a paused job go on", "tuner resume", &JobClient::resume);
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,87 @@
+#include "tuner/cli/progress_printer.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "absl/time/clock.h"
+#include "tuner/cli/progress_text.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+absl::Duration interval(ProgressStyle style) {
+  switch (style) {
+    case ProgressStyle::kTerminal:
+      return absl::Milliseconds(200);
+    case ProgressStyle::kPipe:
+      return absl::Seconds(5);
+    case ProgressStyle::kJson:
+      return absl::Seconds(1);
+  }
+  return absl::Seconds(1);
+}
+
+// A longer line would wrap, and the next update would leave its first half standing.
+size_t terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 100;
+}
+
+}  // namespace
+
+ProgressStyle progress_style(bool json) {
+  if (json) return ProgressStyle::kJson;
+  return ::isatty(STDERR_FILENO) ? ProgressStyle::kTerminal : ProgressStyle::kPipe;
+}
+
+ProgressPrinter::~ProgressPrinter() {
+  clear_line();
+}
+
+void ProgressPrinter::show(const session::Progress& progress) {
+  if (absl::Now() - last_ < interval(style_)) return;
+  last_ = absl::Now();
+  print(progress);
+}
+
+void ProgressPrinter::say(const std::string& line) {
+  clear_line();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void ProgressPrinter::finish(const session::Progress& progress) {
+  clear_line();
+  if (style_ == ProgressStyle::kJson) {
+    print(progress);
+  } else {
+    std::fprintf(stderr, "%s\n%s", progress_line(progress, trial_limit_).c_str(),
+                 task_table(progress).c_str());
+  }
+}
+
+void ProgressPrinter::print(const session::Progress& progress) {
+  if (style_ == ProgressStyle::kJson) {
+    std::printf("%s\n", progress_json(progress, job_id_).c_str());
+    std::fflush(stdout);
+    return;
+  }
+  const std::string line = progress_line(progress, trial_limit_);
+  if (style_ == ProgressStyle::kPipe) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+    return;
+  }
+  std::fprintf(stderr, "\r\x1b[K%s", line.substr(0, terminal_columns() - 1).c_str());
+  std::fflush(stderr);
+  line_open_ = true;
+}
+
+void ProgressPrinter::clear_line() {
+  if (!line_open_) return;
+  std::fprintf(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  line_open_ = false;
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,41 @@
+#pragma once
+// Owns: where progress goes and how often: on a terminal one line that is updated, into a pipe a line every
+// few seconds, both on stderr; as JSON a line every second on stdout. Does not know: how it reads.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "tuner/session/session.h"
+
+namespace tf::tuner_cli {
+
+enum class ProgressStyle { kTerminal, kPipe, kJson };
+// What fits this process: JSON if asked for, else by whether stderr is a terminal.
+ProgressStyle progress_style(bool json);
+
+// Not thread-safe.
+class ProgressPrinter {
+ public:
+  ProgressPrinter(ProgressStyle style, int64_t trial_limit, int64_t job_id)
+      : style_(style), trial_limit_(trial_limit), job_id_(job_id) {}
+  ~ProgressPrinter();
+
+  void show(const session::Progress& progress);
+  // One line for people, on stderr, above the line that is updated.
+  void say(const std::string& line);
+  // The last state, whenever the one before was shown, and the table of tasks unless JSON was asked for.
+  void finish(const session::Progress& progress);
+
+ private:
+  void print(const session::Progress& progress);
+  void clear_line();
+
+  const ProgressStyle style_;
+  const int64_t trial_limit_;
+  const int64_t job_id_;
+  absl::Time last_ = absl::InfinitePast();
+  bool line_open_ = false;
+};
+
+}  // namespace tf::tuner_cli

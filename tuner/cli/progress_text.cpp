@@ -1,0 +1,94 @@
+#include "tuner/cli/progress_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+double gflops(double flops, double ns) {
+  return ns > 0 ? flops / ns : 0;
+}
+
+std::string best_text(const session::TaskProgress& task) {
+  if (task.best_ns <= 0) return absl::StrCat(task.label, " -");
+  return absl::StrFormat("%s %s (%.0f GFLOP/s)", task.label, duration_text(task.best_ns),
+                         gflops(task.flops, task.best_ns));
+}
+
+}  // namespace
+
+std::string duration_text(double ns) {
+  if (ns < 1e3) return absl::StrFormat("%.0f ns", ns);
+  if (ns < 1e6) return absl::StrFormat("%.1f us", ns / 1e3);
+  if (ns < 1e9) return absl::StrFormat("%.3f ms", ns / 1e6);
+  return absl::StrFormat("%.3f s", ns / 1e9);
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::max(0.0, std::round(seconds)));
+  if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
+  return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string progress_line(const session::Progress& progress, int64_t trial_limit) {
+  std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
+                                    : absl::StrFormat("%d trials", progress.trials);
+  absl::StrAppendFormat(&out, "  %.1f/s", progress.trials_per_second);
+  const int current = progress.current_task;
+  if (current >= 0 && current < static_cast<int>(progress.tasks.size())) {
+    absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks.size()),
+                          best_text(progress.tasks[current]));
+  }
+  if (progress.remaining_s) absl::StrAppend(&out, "  ", clock_text(*progress.remaining_s), " left");
+  return out;
+}
+
+std::string progress_json(const session::Progress& progress, int64_t job_id) {
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const session::TaskProgress& task : progress.tasks) {
+    tasks.push_back({{"label", task.label},
+                     {"weight", task.weight},
+                     {"flops", task.flops},
+                     {"trials", task.trials},
+                     {"best_ns", task.best_ns},
+                     {"exhausted", task.exhausted}});
+  }
+  nlohmann::json out = {{"trials", progress.trials},
+                        {"failures", progress.failures},
+                        {"not_measured", progress.not_measured},
+                        {"trials_per_second", progress.trials_per_second},
+                        {"elapsed_s", progress.elapsed_s},
+                        {"device_busy_share", progress.device_busy_share},
+                        {"current_task", progress.current_task},
+                        {"tasks", std::move(tasks)}};
+  if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
+  if (job_id != 0) out["job"] = job_id;
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string task_table(const session::Progress& progress) {
+  size_t width = 4;
+  for (const session::TaskProgress& task : progress.tasks) width = std::max(width, task.label.size());
+  const int w = static_cast<int>(width);
+  std::string out =
+      absl::StrFormat("%-*s %12s %9s %7s %5s\n", w, "task", "best", "GFLOP/s", "trials", "times");
+  double total_ns = 0;
+  bool complete = true;
+  for (const session::TaskProgress& task : progress.tasks) {
+    complete = complete && task.best_ns > 0;
+    total_ns += task.best_ns * task.weight;
+    const std::string best = task.best_ns > 0 ? duration_text(task.best_ns) : "-";
+    absl::StrAppendFormat(&out, "%-*s %12s %9.1f %7d %5g\n", w, task.label, best,
+                          gflops(task.flops, task.best_ns), task.trials, task.weight);
+  }
+  absl::StrAppendFormat(&out, "%-*s %12s%s\n", w, "all", duration_text(total_ns),
+                        complete ? "" : "  (without the tasks that have no best yet)");
+  return out;
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,27 @@
+#pragma once
+// Owns: how progress reads: one line for people, one JSON object for programs, a table at the end. Pure. Does
+// not know: terminals.
+
+#include <cstdint>
+#include <string>
+
+#include "tuner/session/session.h"
+
+namespace tf::tuner_cli {
+
+// "412/1000 trials  12.3/s  conv2d+relu 64x56x56 0.412 ms (561 GFLOP/s)  2:31 left": trials, trials a second,
+// the best of the task served last, time left. `trial_limit` 0: no limit is shown.
+std::string progress_line(const session::Progress& progress, int64_t trial_limit);
+
+// One line of JSON with every field of Progress; job_id 0 is left out.
+std::string progress_json(const session::Progress& progress, int64_t job_id);
+
+// A row a task: best time, GFLOP/s, trials, occurrences; then the total of one pass over the network.
+std::string task_table(const session::Progress& progress);
+
+// "1.234 ms", "56.7 us", "890 ns", with three or more digits.
+std::string duration_text(double ns);
+// "2:31", "1:02:03".
+std::string clock_text(double seconds);
+
+}  // namespace tf::tuner_cli

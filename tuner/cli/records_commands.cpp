@@ -1,0 +1,229 @@
+// tuner best | export | import: what was learned, and carrying it elsewhere.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
+#include "database/jsonl.h"
+#include "database/open_records.h"
+#include "database/sqlite_store.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/progress_text.h"
+#include "tuner/remote/remote_records.h"
+#include "tuner/service/job_spec.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+using nlohmann::json;
+
+struct BestArguments {
+  std::string db, key, target, device, allow;
+  uint32_t threads = 0;
+  size_t top = 1;
+  bool json = false;
+  bool schedule = false;
+};
+
+struct TransferArguments {
+  std::string db, file = "-";
+  bool only_ok = false;
+  int64_t job = 0;
+  bool json = false;
+};
+
+// One answer of `best`.
+struct Answer {
+  database::Workload workload;
+  database::Measurement measurement;
+  double gflops() const { return workload.flops / *measurement.median_ns(); }
+};
+
+json to_json(const Answer& answer) {
+  const database::Measurement& m = answer.measurement;
+  return {{"key", m.problem.workload.hex()},
+          {"op", answer.workload.op},
+          {"binding", m.problem.binding},
+          {"in_layouts", m.problem.in_layouts},
+          {"out_layouts", m.problem.out_layouts},
+          {"target", m.problem.target},
+          {"threads", m.problem.threads},
+          {"device_class", m.device.device_class},
+          {"device_model", m.device.model},
+          {"median_ns", *m.median_ns()},
+          {"gflops", answer.gflops()},
+          {"numerics", m.numerics},
+          {"max_error", m.max_error},
+          {"schedule", m.schedule},
+          {"record", record_digest(m).hex()},
+          {"measured_unix_ns", m.finished_unix_ns}};
+}
+
+void print_row(const Answer& answer, bool schedule) {
+  const database::Measurement& m = answer.measurement;
+  const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
+                                           database::join_layouts(m.problem.out_layouts));
+  std::printf("%-12s %-24s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
+              m.problem.workload.hex().substr(0, 12).c_str(), answer.workload.op.c_str(),
+              duration_text(*m.median_ns()).c_str(), answer.gflops(), m.problem.threads,
+              m.device.device_class.c_str(), m.problem.target.c_str(), m.problem.binding.c_str(),
+              layouts == "->" ? "" : " ", layouts == "->" ? "" : layouts.c_str());
+  if (schedule) std::printf("%s\n", m.schedule.c_str());
+}
+
+bool wanted(const BestArguments& arguments, const std::string& target, const database::Problem& problem) {
+  return (arguments.key.empty() || problem.workload.hex().starts_with(arguments.key)) &&
+         (target.empty() || problem.target == target) &&
+         (arguments.threads == 0 || problem.threads == arguments.threads);
+}
+
+absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
+  std::string target;
+  if (!arguments.target.empty()) {
+    TF_ASSIGN_OR_RETURN(target::Target parsed, target::parse_target(arguments.target));
+    target = parsed.text();
+  }
+  TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, service::parse_numerics(arguments.allow));
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, remote::open_remote_records));
+  if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
+  TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
+  std::vector<Answer> answers;
+  for (const database::Problem& problem : problems) {
+    if (!wanted(arguments, target, problem)) continue;
+    database::BestQuery query{
+        .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
+    if (!arguments.device.empty()) query.device_class = arguments.device;
+    TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top, records->top(query, arguments.top));
+    if (top.empty()) continue;
+    TF_ASSIGN_OR_RETURN(database::Workload workload, records->find_workload(problem.workload.hex()));
+    for (database::Measurement& measurement : top) answers.push_back({workload, std::move(measurement)});
+  }
+  return answers;
+}
+
+int run_best(const BestArguments& arguments) {
+  absl::StatusOr<std::vector<Answer>> answers = find_best(arguments);
+  if (!answers.ok()) return report_error("tuner best", answers.status());
+  if (answers->empty()) {
+    return report_error("tuner best", absl::NotFoundError(absl::StrCat(
+                                          arguments.db,
+                                          " has no measured schedule for that; tune it first, or ask "
+                                          "for less (--target, --device, --threads, --allow)")));
+  }
+  if (arguments.json) {
+    json all = json::array();
+    for (const Answer& answer : *answers) all.push_back(to_json(answer));
+    std::printf("%s\n", all.dump(1, ' ', false, json::error_handler_t::replace).c_str());
+    return kExitOk;
+  }
+  std::printf("%-12s %-24s %12s %9s %3s %-10s %-20s %s\n", "key", "op", "time", "GFLOP/s", "thr", "device",
+              "target", "binding layouts");
+  for (const Answer& answer : *answers) print_row(answer, arguments.schedule);
+  return kExitOk;
+}
+
+void report_counts(const char* verb, const database::TransferCounts& counts, bool as_json) {
+  if (as_json) {
+    std::printf("%s\n", json{{"workloads", counts.workloads},
+                             {"measurements", counts.measurements},
+                             {"duplicates", counts.duplicates}}
+                            .dump()
+                            .c_str());
+    return;
+  }
+  std::string line =
+      absl::StrFormat("%s %d workloads, %d measurements", verb, counts.workloads, counts.measurements);
+  if (counts.duplicates > 0) absl::StrAppend(&line, " (", counts.duplicates, " were there already)");
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+absl::Status export_records(const TransferArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, remote::open_remote_records));
+  database::Filter filter{.only_ok = arguments.only_ok};
+  if (arguments.job != 0) filter.job_id = arguments.job;
+  if (arguments.file == "-") return database::export_jsonl(*records, filter, std::cout).status();
+  TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
+                      database::export_jsonl_file(*records, filter, arguments.file));
+  report_counts("wrote", counts, arguments.json);
+  return absl::OkStatus();
+}
+
+absl::Status import_records(const TransferArguments& arguments) {
+  if (arguments.db.starts_with("tuner://") || arguments.db.ends_with(".jsonl")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot import into ", arguments.db, ": give a database file that no tuner has open"));
+  }
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
+  TF_ASSIGN_OR_RETURN(database::TransferCounts counts, database::import_jsonl(arguments.file, *store));
+  report_counts("imported", counts, arguments.json);
+  return absl::OkStatus();
+}
+
+int finish(const char* program, const absl::Status& status) {
+  return status.ok() ? kExitOk : report_error(program, status);
+}
+
+constexpr char kDbHelp[] = "A database FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT";
+
+void add_best(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<BestArguments>();
+  CLI::App* command = app.add_subcommand("best", "Print the fastest schedule of each problem");
+  command->add_option("--db", arguments->db, kDbHelp)->required();
+  command->add_option("key", arguments->key, "Only this workload: its key, or the first 6 or more digits");
+  command->add_option("--target", arguments->target, "Only this target, as in host or x86_64:cpu=znver4");
+  command->add_option("--device", arguments->device, "Only measured on devices with this key");
+  command->add_option("--threads", arguments->threads, "Only with so many threads");
+  command->add_option("--allow", arguments->allow,
+                      "Numerics that a schedule may use: winograd,bf16,fp16,int8,fast-math");
+  command->add_option("--top", arguments->top, "So many schedules a problem")->capture_default_str();
+  command->add_flag("--schedule", arguments->schedule, "Print the schedules too");
+  command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");
+  command->footer("Example: tuner best --db tune.db --target host --json");
+  command->callback(
+      [arguments, &invocation] { invocation.run = [arguments] { return run_best(*arguments); }; });
+}
+
+void add_export(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<TransferArguments>();
+  CLI::App* command = app.add_subcommand("export", "Write records as JSON lines");
+  command->add_option("--db", arguments->db, kDbHelp)->required();
+  command->add_option("-o,--output", arguments->file, "The file to write; - is stdout")
+      ->capture_default_str();
+  command->add_flag("--only-ok", arguments->only_ok, "Leave out what failed or was stopped early");
+  command->add_option("--job", arguments->job, "Only measurements of this job");
+  command->add_flag("--json", arguments->json, "Print the counts as JSON");
+  command->footer("Example: tuner export --db tune.db -o tune.jsonl");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] { return finish("tuner export", export_records(*arguments)); };
+  });
+}
+
+void add_import(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<TransferArguments>();
+  CLI::App* command = app.add_subcommand(
+      "import", "Add the records of a JSON-lines file to a database; repeating it changes nothing");
+  command->add_option("file", arguments->file, "The file that `tuner export` wrote")->required();
+  command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
+  command->add_flag("--json", arguments->json, "Print the counts as JSON");
+  command->footer("Example: tuner import tune.jsonl --db other.db");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] { return finish("tuner import", import_records(*arguments)); };
+  });
+}
+
+}  // namespace
+
+void add_records_commands(CLI::App& app, Invocation& invocation) {
+  add_best(app, invocation);
+  add_export(app, invocation);
+  add_import(app, invocation);
+}
+
+}  // namespace tf::tuner_cli

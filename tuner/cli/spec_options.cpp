@@ -1,0 +1,37 @@
+#include "tuner/cli/spec_options.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "base/status.h"
+
+namespace tf::tuner_cli {
+
+void add_spec_options(CLI::App& command, SpecArguments& arguments) {
+  service::JobSpec& spec = arguments.spec;
+  command.add_option("model", arguments.model, "The network, an ONNX file")->required();
+  command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")->required();
+  command.add_option("--trials", spec.trials,
+                     "Stop after so many measured candidates [1000 if --minutes is not given]");
+  command.add_option("--minutes", spec.minutes, "Stop after so long");
+  command.add_option("--threads", spec.threads, "Threads of each kernel")->capture_default_str();
+  command.add_option("--allow", arguments.allow,
+                     "Numerics beyond reassociation: winograd,bf16,fp16,int8,fast-math");
+  command.add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the model; repeatable");
+  command.add_option("--strategy", spec.strategy, "random, grid, annealing or evolutionary")
+      ->capture_default_str();
+  command.add_option("--seed", spec.seed, "Seed of the search")->capture_default_str();
+  command.add_flag("--json", arguments.json, "Print progress and result as JSON lines on stdout");
+}
+
+absl::StatusOr<service::JobSpec> finish_spec(const SpecArguments& arguments) {
+  service::JobSpec spec = arguments.spec;
+  spec.model_name = std::filesystem::path(arguments.model).filename().string();
+  TF_ASSIGN_OR_RETURN(spec.allowed_numerics, service::parse_numerics(arguments.allow));
+  for (const std::string& dim : arguments.dims) TF_RETURN_IF_ERROR(service::parse_dim(dim, spec.dims));
+  if (spec.trials == 0 && spec.minutes == 0) spec.trials = 1000;
+  TF_RETURN_IF_ERROR(service::check(spec));
+  return spec;
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,30 @@
+#pragma once
+// Owns: the options that `tune` and `submit` share. Does not know: what is done with them.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tuner/service/job_spec.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tf::tuner_cli {
+
+struct SpecArguments {
+  std::string model;  // the ONNX file
+  service::JobSpec spec;
+  std::string allow;
+  std::vector<std::string> dims;
+  bool json = false;
+};
+
+void add_spec_options(CLI::App& command, SpecArguments& arguments);
+
+// The specification that the options make. Without a budget, 1000 trials. INVALID_ARGUMENT as job_spec's
+// checks.
+absl::StatusOr<service::JobSpec> finish_spec(const SpecArguments& arguments);
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,23 @@
+// The `tuner` program: parses the command line and runs one command.
+#include <CLI/CLI.hpp>
+
+#include "base/exit_code.h"
+#include "tuner/cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Finds the fastest schedules of a network's kernels by measuring candidates.", "tuner");
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 no matching device, 130 Ctrl-C (the first drains, the second "
+      "stops at once).");
+  tf::tuner_cli::Invocation invocation;
+  tf::tuner_cli::add_submit_command(app, invocation);
+  tf::tuner_cli::add_job_commands(app, invocation);
+  tf::tuner_cli::add_records_commands(app, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tf::kExitOk : tf::kExitUsage;
+  }
+  return invocation.run();
+}
