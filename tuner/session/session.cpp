@@ -31,7 +31,8 @@ std::shared_ptr<const kernel::BuildRequest> build_request(const Task& task, cons
   auto request = std::make_shared<kernel::BuildRequest>();
   kernel::BuildKernelRequest& build = *request->mutable_kernel();
   build.set_workload(tensor::canonical_text(task.workload));
-  for (const auto& [name, value] : task.binding) (*build.mutable_binding())[name] = value;
+  for (const auto& [name, value] : tensor::canonical_binding(task.workload, task.binding))
+    (*build.mutable_binding())[name] = value;
   build.set_schedule(schedule);
   build.set_target(target);
   if (!reference) {  // the reference is row-major: the worker packs and unpacks around it

@@ -23,7 +23,7 @@ std::vector<std::string> output_layout_texts(const Task& task) {
 database::Problem problem_of(const Task& task, const std::string& target, int threads) {
   database::Problem problem;
   problem.workload = database::WorkloadKey{tensor::workload_key(task.workload)};
-  problem.binding = tensor::binding_text(task.binding);
+  problem.binding = tensor::binding_text(tensor::canonical_binding(task.workload, task.binding));
   problem.in_layouts = input_layout_texts(task);
   problem.out_layouts = output_layout_texts(task);
   problem.target = target;

@@ -73,7 +73,8 @@ std::optional<space::Candidate> TaskState::candidate_of(const database::Measurem
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
   const bool measured = time && !time->lower_bound;
-  const search::Observation observation{candidate, measured ? std::optional<double>(time->seconds) : std::nullopt};
+  const search::Observation observation{candidate,
+                                        measured ? std::optional<double>(time->seconds) : std::nullopt};
   search_->update({&observation, 1});
   if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
     known_.push_back({judgement->features, time ? time->seconds : 0});
@@ -83,7 +84,8 @@ void TaskState::observe(const space::Candidate& candidate, std::optional<Time> t
 
 void TaskState::append_examples(std::vector<model::Example>& examples) const {
   for (const Known& known : known_) {
-    examples.push_back({known.features, known.seconds > 0 ? std::min(1.0, best_seconds_ / known.seconds) : 0.0});
+    examples.push_back(
+        {known.features, known.seconds > 0 ? std::min(1.0, best_seconds_ / known.seconds) : 0.0});
   }
 }
 

@@ -1,0 +1,175 @@
+// A contract that every strategy keeps, and the one comparison that justifies the elaborate one.
+
+#include "tuner/search/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "test_problems.h"
+#include "tuner/model/xgboost_model.h"
+#include "tuner/space/sampling.h"
+
+namespace tf::search {
+namespace {
+
+struct Setting {
+  target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  space::DesignSpace space;
+  model::Evaluator evaluator;
+
+  explicit Setting(int64_t size = 64)
+      : space(space::generate_space(test::matmul_problem(size, size, size), target, 1)),
+        evaluator(space, target, 1) {}
+
+  // A stand-in for measuring: distorts the draft model, so that nothing knows it exactly.
+  double seconds(const space::Candidate& candidate) const {
+    double distortion = 1;
+    for (size_t i = 0; i < candidate.point.size(); ++i) {
+      distortion += 0.3 * std::fabs(std::sin(static_cast<double>(candidate.point[i] * (i + 3) + 1)));
+    }
+    return evaluator.judge(candidate)->draft_seconds * distortion;
+  }
+
+  // The best time found within so many trials; the model, if there is one, learns after each batch.
+  double best_after(Search& search, int trials, model::CostModel* model = nullptr) const {
+    double best = 1e9;
+    std::vector<Observation> all;
+    while (static_cast<int>(all.size()) < trials) {
+      const std::vector<space::Candidate> batch =
+          search.propose(std::min(8, trials - static_cast<int>(all.size())));
+      if (batch.empty()) break;
+      std::vector<Observation> observations;
+      for (const space::Candidate& candidate : batch) {
+        observations.push_back({candidate, seconds(candidate)});
+        best = std::min(best, *observations.back().seconds);
+      }
+      search.update(observations);
+      all.insert(all.end(), observations.begin(), observations.end());
+      if (model != nullptr) {
+        std::vector<model::Example> examples;
+        for (const Observation& o : all)
+          examples.push_back({evaluator.judge(o.candidate)->features, best / *o.seconds});
+        EXPECT_TRUE(model->train(examples).ok());
+      }
+    }
+    return best;
+  }
+};
+
+class EveryStrategy : public testing::TestWithParam<Kind> {};
+
+TEST_P(EveryStrategy, ProposesLegalCandidatesAndNoneTwice) {
+  const Setting setting;
+  auto search = make_search(setting.space, setting.evaluator, {.kind = GetParam(), .seed = 5});
+  std::set<space::Candidate> seen;
+  for (int round = 0; round < 6; ++round) {
+    for (const space::Candidate& candidate : search->propose(16)) {
+      EXPECT_TRUE(setting.evaluator.judge(candidate).has_value());
+      EXPECT_TRUE(seen.insert(candidate).second) << "proposed twice";
+      const Observation observation{candidate, setting.seconds(candidate)};
+      search->update({&observation, 1});
+    }
+  }
+  EXPECT_GT(seen.size(), 50u);
+}
+
+TEST_P(EveryStrategy, ProposesTheSameForTheSameSeedAndObservations) {
+  const Setting setting;
+  std::vector<space::Candidate> runs[2];
+  for (auto& run : runs) {
+    auto search = make_search(setting.space, setting.evaluator, {.kind = GetParam(), .seed = 9});
+    for (int round = 0; round < 3; ++round) {
+      for (const space::Candidate& candidate : search->propose(8)) {
+        run.push_back(candidate);
+        const Observation observation{candidate, setting.seconds(candidate)};
+        search->update({&observation, 1});
+      }
+    }
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+}
+
+TEST_P(EveryStrategy, EndsWhenTheSpaceIsUsedUp) {
+  const Setting setting(1);  // a 1x1x1 product leaves hardly a choice
+  auto search = make_search(setting.space, setting.evaluator, {.kind = GetParam(), .seed = 2});
+  size_t total = 0;
+  for (int round = 0; round < 50; ++round) {
+    const size_t count = search->propose(16).size();
+    total += count;
+    if (count == 0) break;
+  }
+  EXPECT_GE(total, 1u);
+  EXPECT_LE(static_cast<double>(total), setting.space.size());
+  EXPECT_TRUE(search->propose(16).empty());
+}
+
+TEST_P(EveryStrategy, DoesNotProposeWhatTheDatabaseKnows) {
+  const Setting setting;
+  auto probe = make_search(setting.space, setting.evaluator, {.kind = GetParam(), .seed = 4});
+  const std::vector<space::Candidate> known = probe->propose(8);
+  auto search = make_search(setting.space, setting.evaluator, {.kind = GetParam(), .seed = 4});
+  for (const space::Candidate& candidate : known) {
+    const Observation observation{candidate, std::nullopt};
+    search->update({&observation, 1});
+  }
+  for (const space::Candidate& candidate : search->propose(16)) {
+    EXPECT_EQ(std::count(known.begin(), known.end(), candidate), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Search, EveryStrategy,
+                         testing::Values(Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary));
+
+TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
+  const Setting setting(128);
+  int wins = 0;
+  constexpr int kSeeds = 5;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    model::XGBoostModel model;
+    auto random = make_search(setting.space, setting.evaluator, {.kind = Kind::kRandom, .seed = seed});
+    auto evolutionary = make_search(setting.space, setting.evaluator,
+                                    {.kind = Kind::kEvolutionary, .seed = seed, .model = &model});
+    wins += setting.best_after(*evolutionary, 64, &model) < setting.best_after(*random, 64);
+  }
+  EXPECT_GE(wins, 4) << "of " << kSeeds;
+}
+
+TEST(XGBoostModel, RanksWhatItHasLearnedBetterThanChance) {
+  const Setting setting(128);
+  space::Random random(11);
+  std::vector<model::Example> examples;
+  std::vector<double> seconds;
+  double best = 1e9;
+  while (examples.size() < 400) {
+    const space::Candidate candidate = space::sample(setting.space, random);
+    const std::optional<model::Judgement> judgement = setting.evaluator.judge(candidate);
+    if (!judgement) continue;
+    seconds.push_back(setting.seconds(candidate));
+    best = std::min(best, seconds.back());
+    examples.push_back({judgement->features, 0});
+  }
+  for (size_t i = 0; i < examples.size(); ++i) examples[i].speed = best / seconds[i];
+  model::XGBoostModel model;
+  EXPECT_FALSE(model.is_trained());
+  ASSERT_TRUE(model.train({examples.data(), 300}).ok());
+  ASSERT_TRUE(model.is_trained());
+
+  std::vector<model::Features> held_out;
+  for (size_t i = 300; i < 400; ++i) held_out.push_back(examples[i].features);
+  const std::vector<float> scores = model.score(held_out);
+  int right = 0, pairs = 0;
+  for (size_t a = 0; a < 100; ++a) {
+    for (size_t b = a + 1; b < 100; ++b) {
+      if (std::fabs(std::log(seconds[300 + a] / seconds[300 + b])) < 0.05) continue;  // as good as equal
+      ++pairs;
+      right += (scores[a] > scores[b]) == (seconds[300 + a] < seconds[300 + b]);
+    }
+  }
+  EXPECT_GT(right, 0.75 * pairs) << right << " of " << pairs;
+}
+
+}  // namespace
+}  // namespace tf::search

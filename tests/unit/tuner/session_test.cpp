@@ -1,0 +1,195 @@
+#include "tuner/session/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "database/memory_store.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "test_problems.h"
+
+namespace tf::session {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+namespace kernel = tunefarm::kernel::v1;
+
+// Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart.
+class FakeBuilder final : public measure::Builder {
+ public:
+  absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
+    kernel::BuildReply reply;
+    const std::string& schedule = request.kernel().schedule();
+    if (refuse_every > 0 && ++builds_ % refuse_every == 0 && !request.kernel().reference()) {
+      reply.set_code(static_cast<int>(absl::StatusCode::kFailedPrecondition));
+      reply.set_message("refused by the test");
+      return reply;
+    }
+    reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
+                                                                                               : schedule);
+    return reply;
+  }
+  int slots() const override { return 2; }
+  void cancel() override {}
+  int refuse_every = 0;
+
+ private:
+  std::atomic<int> builds_{0};
+};
+
+class FakeRunner final : public measure::Runner {
+ public:
+  absl::StatusOr<farm::TrialResult> run(const measure::MeasureRequest& request) override {
+    std::lock_guard lock(mutex_);
+    ++runs;
+    if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
+    if (!fatal.ok()) return fatal;
+    EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
+    measured.insert(request.candidate.digest);
+    farm::TrialResult result;
+    result.set_artifact_digest(request.candidate.digest);
+    result.set_outcome(fail_every > 0 && runs % fail_every == 0 ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
+    if (result.outcome() == farm::OUTCOME_OK) {
+      farm::Sample& sample = *result.add_samples();
+      sample.set_iterations(1);
+      sample.set_total_ns(1000 + request.candidate.digest[0]);
+    }
+    return result;
+  }
+  void acknowledge(const farm::TrialResult&) override { ++acknowledged; }
+  int slots() const override { return 1; }
+  absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
+  void cancel() override {}
+
+  int runs = 0, lose_every = 0, fail_every = 0;
+  std::atomic<int> acknowledged{0};
+  absl::Status fatal;
+  std::set<std::string> measured;
+
+ private:
+  std::mutex mutex_;
+};
+
+class TuneTest : public testing::Test {
+ protected:
+  TuneTest() {
+    options_.target = target::parse_target("x86_64:cpu=znver4").value();
+    options_.budget.trials = 24;
+    database::Job job;
+    job.model_name = "test";
+    options_.job_id = store_->add_job(job).value();
+    for (int64_t size : {32, 48})
+      tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(size, size, size)});
+  }
+
+  absl::StatusOr<Progress> run() {
+    return tune(tasks_, options_, builder_, runner_, *store_, stop_, [](const Progress&) {});
+  }
+
+  std::vector<database::Measurement> records() {
+    std::vector<database::Measurement> all;
+    EXPECT_TRUE(store_
+                    ->scan({},
+                           [&](const database::Measurement& m) {
+                             all.push_back(m);
+                             return absl::OkStatus();
+                           })
+                    .ok());
+    return all;
+  }
+
+  std::unique_ptr<database::Store> store_ = database::make_memory_store();
+  FakeBuilder builder_;
+  FakeRunner runner_;
+  SessionOptions options_;
+  std::vector<Task> tasks_;
+  std::atomic<bool> stop_{false};
+};
+
+TEST_F(TuneTest, SpendsItsBudgetOfTrialsAndRecordsEachOnce) {
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(records().size(), 24u);
+  EXPECT_EQ(runner_.acknowledged, 24);
+  std::set<std::string> schedules;
+  for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
+  EXPECT_EQ(schedules.size(), 24u) << "a candidate was measured twice";
+  EXPECT_GT(progress->tasks[0].best_ns, 0);
+}
+
+TEST_F(TuneTest, GoesOnWhereAnEarlierRunOfTheJobStopped) {
+  ASSERT_TRUE(run().ok());
+  options_.budget.trials = 40;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 40);
+  EXPECT_EQ(records().size(), 40u) << "24 from the first run, 16 new ones";
+  std::set<std::string> schedules;
+  for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
+  EXPECT_EQ(schedules.size(), 40u) << "the second run measured again what the first had";
+}
+
+TEST_F(TuneTest, DoesNothingWhenTheJobsBudgetIsSpentAlready) {
+  ASSERT_TRUE(run().ok());
+  const int runs = runner_.runs;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(runner_.runs, runs);
+}
+
+TEST_F(TuneTest, RecordsCompileErrorsAndCrashesAsOutcomesAndNeverAsBest) {
+  builder_.refuse_every = 5;
+  runner_.fail_every = 4;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  int errors = 0, crashes = 0;
+  for (const auto& record : records()) {
+    errors += record.outcome == database::Outcome::kCompileError;
+    crashes += record.outcome == database::Outcome::kCrashed;
+  }
+  EXPECT_GT(errors, 0);
+  EXPECT_GT(crashes, 0);
+  EXPECT_EQ(progress->failures, errors + crashes);
+  const auto best = store_->best({.problem = problem_of(tasks_[0], options_.target.text(), 1)});
+  ASSERT_TRUE(best.ok() && best->has_value());
+  EXPECT_EQ((*best)->outcome, database::Outcome::kOk);
+}
+
+TEST_F(TuneTest, TriesAgainWhatCouldNotBeMeasuredAndNotesTheAttempt) {
+  runner_.lose_every = 3;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_GT(progress->not_measured, 0);
+  EXPECT_EQ(store_->count_attempts(options_.job_id).value(), progress->not_measured);
+  for (const auto& record : records())
+    EXPECT_EQ(record.outcome, database::Outcome::kOk) << "a lost agent is no outcome";
+}
+
+TEST_F(TuneTest, EndsWithWhatTheRunnerSaysWhenThatWillNotGetBetter) {
+  runner_.fatal = absl::NotFoundError("no device has the key 'pi4'");
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_FALSE(progress.ok());
+  EXPECT_EQ(progress.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(progress.status().message()), testing::HasSubstr("pi4"));
+  EXPECT_TRUE(records().empty());
+}
+
+TEST_F(TuneTest, DrainsWhenAskedToStop) {
+  stop_ = true;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok());
+  EXPECT_EQ(progress->trials, 0);
+}
+
+TEST_F(TuneTest, RefusesANetworkWithNothingToTune) {
+  tasks_.clear();
+  EXPECT_EQ(run().status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tf::session

@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/schedule.h"
+#include "test_problems.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sampling.h"
+
+namespace tf::space {
+namespace {
+
+target::Target avx512() {
+  return target::parse_target("x86_64:cpu=znver4").value();
+}
+
+TEST(GenerateSpace, GivesAProductItsTemplateAndTheGeneralRule) {
+  const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  ASSERT_EQ(space.sketches.size(), 2u);
+  EXPECT_EQ(space.sketches[0].family, "template dense");
+  EXPECT_EQ(space.sketches[1].family, "generated tiled-reduction");
+  EXPECT_GT(space.size(), 100);
+}
+
+TEST(GenerateSpace, OffersMostlyLegalPoints) {
+  const Problem problem = test::matmul_problem(48, 80, 32);
+  const DesignSpace space = generate_space(problem, avx512(), 2);
+  Random random(7);
+  int legal = 0;
+  for (int i = 0; i < 200; ++i)
+    legal += schedule::apply(problem.workload, space.schedule_of(sample(space, random))).ok();
+  EXPECT_GT(legal, 150);
+}
+
+TEST(Instantiate, LeavesNoSizeOpen) {
+  const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  Random random(1);
+  const std::string text = schedule::to_string(space.schedule_of(sample(space, random)));
+  EXPECT_EQ(text.find('$'), std::string::npos) << text;
+  EXPECT_EQ(schedule::to_string(schedule::parse_schedule(text).value()), text);
+}
+
+TEST(SketchHash, ChangesWithTheChoicesAndNotWithTheFamilyName) {
+  DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  Sketch sketch = space.sketches[0];
+  const Digest before = sketch.hash();
+  sketch.family = "renamed";
+  EXPECT_EQ(sketch.hash(), before);
+  sketch.slots[0].choices.pop_back();
+  EXPECT_NE(sketch.hash(), before);
+}
+
+TEST(Mutate, ChangesOneOrTwoSlotsAndStaysInRange) {
+  const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  Random random(3);
+  const Candidate parent = sample(space, random);
+  bool changed = false;
+  for (int i = 0; i < 100; ++i) {
+    const Candidate child = mutate(space, parent, random);
+    int differing = 0;
+    for (size_t slot = 0; slot < child.point.size(); ++slot) {
+      differing += child.point[slot] != parent.point[slot];
+      EXPECT_LT(child.point[slot],
+                space.sketches[static_cast<size_t>(child.sketch)].slots[slot].choices.size());
+    }
+    EXPECT_LE(differing, 2);
+    changed = changed || differing > 0;
+  }
+  EXPECT_TRUE(changed);
+}
+
+}  // namespace
+}  // namespace tf::space
