@@ -1,10 +1,15 @@
 #include "device_agent/worker/worker.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
-#include <set>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "proto/farm/v1/trial.pb.h"
@@ -49,8 +54,9 @@ class WorkerTest : public testing::Test {
 };
 Worker* WorkerTest::worker_ = nullptr;
 
-#define EXPECT_OUTCOME(result, expected) \
-  EXPECT_EQ(farm::Outcome_Name((result).outcome()), farm::Outcome_Name(farm::expected)) << (result).detail() << (result).printed()
+#define EXPECT_OUTCOME(result, expected)                                                \
+  EXPECT_EQ(farm::Outcome_Name((result).outcome()), farm::Outcome_Name(farm::expected)) \
+      << (result).detail() << (result).printed()
 
 TEST_F(WorkerTest, GoodCandidateIsOkWithEverySample) {
   const farm::TrialResult result = run("good");
@@ -289,6 +295,51 @@ TEST(WorkerCancel, EndsARunningTrialAndEveryLaterOne) {
   EXPECT_EQ(worker->run(trial, spins, "").status().code(), absl::StatusCode::kCancelled);
   canceller.join();
   EXPECT_EQ(worker->run(trial, spins, "").status().code(), absl::StatusCode::kCancelled);
+}
+
+// Pids of this process's children.
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  std::ifstream file("/proc/self/task/" + std::to_string(getpid()) + "/children");
+  for (pid_t pid; file >> pid;) found.push_back(pid);
+  return found;
+}
+
+TEST(WorkerRestart, ADeadHelperCostsOneTrialThatCanBeTriedAgain) {
+  auto worker = *Worker::start({});
+  const std::string good = serialized(candidate("good"));
+  ASSERT_TRUE(worker->run(trial_of(good, ""), good, "").ok());
+  const std::vector<pid_t> before = children();
+  ASSERT_EQ(before.size(), 1u);
+  kill(before[0], SIGKILL);
+  EXPECT_EQ(worker->run(trial_of(good, ""), good, "").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(worker->run(trial_of(good, ""), good, "").ok());
+}
+
+TEST(WorkerOrphans, NothingSurvivesAKilledParent) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // whoever loses its parent becomes our child
+  const pid_t parent = fork();
+  if (parent == 0) {
+    auto worker = *Worker::start({});
+    const std::string spins = serialized(candidate("spins"));
+    farm::Trial trial = trial_of(spins, "");
+    trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
+    (void)worker->run(trial, spins, "");
+    _exit(0);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  kill(parent, SIGKILL);
+  int reaped = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0) break;
+    reaped += pid > 0;
+    if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(children().empty()) << "a helper or a candidate outlived its parent by 10 s";
+  EXPECT_GE(reaped, 2) << "the parent and its helper";
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST(WorkerPinning, RunsOnTheGivenCpus) {
