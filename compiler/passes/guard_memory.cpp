@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
@@ -46,17 +47,37 @@ Expr both(const Expr& a, const Expr& b) {
   return a && b ? tensor::logical_and(a, b) : a ? a : b;
 }
 
+// The statement with the condition as predicate of each store; null if it is more than stores.
+Stmt with_mask(const Stmt& stmt, const Expr& condition) {
+  if (const auto* store = as<ir::Store>(stmt))
+    return ir::store(store->buffer, store->indices, store->value, both(store->predicate, condition));
+  const auto* sequence = as<ir::Seq>(stmt);
+  if (!sequence) return nullptr;
+  std::vector<Stmt> out;
+  for (const Stmt& child : sequence->stmts) {
+    out.push_back(with_mask(child, condition));
+    if (!out.back()) return nullptr;
+  }
+  return ir::seq(std::move(out));
+}
+
 class MemoryGuard final : public ir::Rewriter {
  public:
   MemoryGuard() : simplifier_(ranges_) {}
 
  protected:
   Stmt rewrite(const Stmt& stmt) override {
+    if (const auto* branch = as<ir::If>(stmt); branch && in_vector_ && !branch->else_body)
+      if (Stmt masked = with_mask(branch->then_body, branch->condition)) return rewrite(masked);
     if (const auto* loop = as<ir::For>(stmt)) {
       const Interval low = analysis::interval_of(simplifier_.linear(loop->min));
       const Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
       if (low.is_bounded() && extent.has_max() && extent.max > 0)
         simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
+      const bool outer = std::exchange(in_vector_, loop->for_kind == ir::ForKind::kVectorized);
+      Stmt out = recurse(stmt);
+      in_vector_ = outer;
+      return out;
     }
     if (const auto* allocate = as<ir::Allocate>(stmt)) temporaries_.insert(allocate->buffer.get());
     return recurse(stmt);
@@ -130,6 +151,7 @@ class MemoryGuard final : public ir::Rewriter {
   analysis::RangeMap ranges_;
   analysis::Simplifier simplifier_;
   std::vector<Expr> path_;
+  bool in_vector_ = false;
   std::set<const ir::BufferNode*> temporaries_;
 };
 

@@ -16,6 +16,9 @@ namespace tf::passes {
 //         b[i.0*4 + i.1] =             →          b[i.0*4 + i.1] =
 //           a[i.0*4 + i.1]                          a[i.0*4 + i.1] if i.0*4 + i.1 < 10
 //
+// Inside of vectorized loops a branch around stores becomes their predicate, so that no later pass takes the
+// branch as a reason to drop a load's.
+//
 //   select(0 <= i - 1, a[i - 1], 0)    →    (a[i - 1] if 0 <= i - 1)
 //
 // A temporary may be read up to kSlackElements beyond its end: flattening makes it that much larger.

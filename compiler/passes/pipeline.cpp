@@ -1,8 +1,10 @@
 #include "compiler/passes/pipeline.h"
 
 #include "compiler/analysis/simplify.h"
+#include "compiler/passes/expand_math.h"
 #include "compiler/passes/flatten.h"
 #include "compiler/passes/guard_memory.h"
+#include "compiler/passes/hoist_loads.h"
 #include "compiler/passes/partition_loops.h"
 #include "compiler/passes/unroll.h"
 #include "compiler/passes/vectorize.h"
@@ -31,6 +33,9 @@ std::span<const Pass> cpu_pipeline() {
       {"vectorize", vectorize},
       {"unroll", unroll},
       {"simplify_vectors", simplify},
+      // Last: nothing after them needs to see through their lets.
+      {"hoist_loads", hoist_loads},
+      {"expand_math", expand_math},
   };
   return kPasses;
 }

@@ -1,0 +1,140 @@
+#include "compiler/passes/expand_math.h"
+
+#include <utility>
+#include <vector>
+
+#include "compiler/passes/polynomials.h"
+
+namespace tf::passes {
+namespace {
+
+using ir::as;
+using ir::Element;
+using ir::Expr;
+using ir::Intrinsic;
+using ir::Stmt;
+
+bool is_expanded(Intrinsic function) {
+  switch (function) {
+    case Intrinsic::kExp:
+    case Intrinsic::kLog:
+    case Intrinsic::kTanh:
+    case Intrinsic::kErf:
+    case Intrinsic::kSigmoid:
+    case Intrinsic::kPow:
+    case Intrinsic::kSin:
+    case Intrinsic::kCos:
+      return true;
+    case Intrinsic::kSqrt:
+    case Intrinsic::kRsqrt:
+    case Intrinsic::kFloor:
+    case Intrinsic::kCeil:
+    case Intrinsic::kRound:
+    case Intrinsic::kFma:
+    case Intrinsic::kLdexp:
+    case Intrinsic::kLogb:
+    case Intrinsic::kReduceAdd:
+    case Intrinsic::kReduceMax:
+    case Intrinsic::kReduceMin:
+      return false;
+  }
+  __builtin_unreachable();
+}
+
+// The calls of one expression, innermost first; the values they need are named in `lets`.
+class CallExpander {
+ public:
+  Expr expand(const Expr& expr) {
+    return tensor::rewrite(expr, [&](const Expr& e) -> Expr {
+      const auto* call = as<ir::Call>(e);
+      return call && is_expanded(call->function) ? replacement(*call, e) : e;
+    });
+  }
+
+  Stmt wrap(Stmt body) const {
+    for (auto it = lets_.rbegin(); it != lets_.rend(); ++it)
+      body = ir::make_stmt<ir::Let>(it->first, it->second, body);
+    return body;
+  }
+
+ private:
+  Expr bind(const Expr& value) {
+    if (as<ir::VarNode>(value) || as<ir::FloatImm>(value)) return value;
+    if (const auto* wide = as<ir::Broadcast>(value); wide && as<ir::FloatImm>(wide->value)) return value;
+    lets_.emplace_back(tensor::var("v", value->type()), value);
+    return lets_.back().first;
+  }
+
+  Expr replacement(const ir::Call& call, const Expr& expr) {
+    const Element element = call.type().element;
+    if (element == Element::kFloat64) return expr;
+    const Bind binder = [this](const Expr& value) { return bind(value); };
+    std::vector<Expr> args;
+    for (const Expr& arg : call.args) args.push_back(bind(tensor::cast({Element::kFloat32, 1}, arg)));
+    return tensor::cast({element, 1}, bind(of_f32(call.function, args, binder)));
+  }
+
+  Expr of_f32(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
+    switch (function) {
+      case Intrinsic::kExp:
+        return exp_f32(args[0], binder);
+      case Intrinsic::kLog:
+        return log_f32(args[0], binder);
+      case Intrinsic::kTanh:
+        return tanh_f32(args[0], binder);
+      case Intrinsic::kErf:
+        return erf_f32(args[0], binder);
+      case Intrinsic::kSigmoid:
+        return sigmoid_f32(args[0], binder);
+      case Intrinsic::kSin:
+        return sin_f32(args[0], binder);
+      case Intrinsic::kCos:
+        return cos_f32(args[0], binder);
+      default:
+        return power(args[0], args[1], binder);
+    }
+  }
+
+  Expr power(const Expr& x, const Expr& y, const Bind& binder) {
+    const Expr scalar = as<ir::Broadcast>(y) ? as<ir::Broadcast>(y)->value : y;
+    const auto* exponent = as<ir::FloatImm>(scalar);
+    auto root = [](const Expr& e) { return tensor::call(Intrinsic::kSqrt, {e}); };
+    if (exponent && exponent->value == 1) return x;
+    if (exponent && exponent->value == 2) return x * x;
+    if (exponent && exponent->value == 3) return x * x * x;
+    if (exponent && exponent->value == -1) return tensor::imm(x->type(), 1) / x;
+    if (exponent && exponent->value == 0.5) return root(x);
+    if (exponent && exponent->value == -0.5) return tensor::imm(x->type(), 1) / root(x);
+    if (exponent && exponent->value == 0.75) {
+      const Expr half = binder(root(x));
+      return half * root(half);
+    }
+    return pow_f32(x, y, binder);
+  }
+
+  std::vector<std::pair<ir::Var, Expr>> lets_;
+};
+
+class MathExpander final : public ir::Rewriter {
+ protected:
+  Expr rewrite(const Expr& expr) override { return expr; }
+
+  Stmt rewrite(const Stmt& stmt) override {
+    const auto* store = as<ir::Store>(stmt);
+    if (!store) return recurse(stmt);
+    CallExpander calls;
+    const Expr value = calls.expand(store->value);
+    if (value.same_as(store->value)) return stmt;
+    return calls.wrap(ir::store(store->buffer, store->indices, value, store->predicate));
+  }
+};
+
+}  // namespace
+
+ir::Function expand_math(const ir::Function& function) {
+  ir::Function out = function;
+  out.body = MathExpander()(function.body);
+  return out;
+}
+
+}  // namespace tf::passes

@@ -1,0 +1,15 @@
+#pragma once
+// Owns: the pass that takes loads out of the sides of selects.
+
+#include "compiler/ir/stmt.h"
+
+namespace tf::passes {
+
+// Loads in the sides of a select run only where that side is chosen: a back end would branch or mask for
+// them. guard_memory made every load safe by itself, so here they run always, and the select is a blend.
+//
+//   t0[i] = select(0 < acc[i], acc[i], acc[i]*0.1)    →    let v = acc[i]
+//                                                          t0[i] = select(0 < v, v, v*0.1)
+ir::Function hoist_loads(const ir::Function& function);
+
+}  // namespace tf::passes
