@@ -1,0 +1,134 @@
+// What the inner loops of register tiles look like in x86-64 assembly: a spill there is a bug.
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/ir/stmt.h"
+
+namespace tf::codegen {
+namespace {
+
+using tensor::Buffer;
+using tensor::Element;
+using tensor::Expr;
+using tensor::imm;
+
+// C[rows, 16 * vectors] = A[rows, k] · B[k, 16 * vectors], accumulated in registers.
+ir::Function gemm_tile(int rows, int vectors, int64_t k) {
+  constexpr int kLanes = 16;
+  int columns = kLanes * vectors;
+  Buffer a = tensor::buffer("a", Element::kFloat32, {imm(rows * k)});
+  Buffer b = tensor::buffer("b", Element::kFloat32, {imm(k * columns)});
+  Buffer c = tensor::buffer("c", Element::kFloat32, {imm(int64_t{rows} * columns)});
+  Buffer acc =
+      tensor::buffer("acc", Element::kFloat32, {imm(int64_t{rows} * columns)}, tensor::Scope::kRegister);
+  tensor::Var r = tensor::var("r");
+  auto at = [&](const Expr& start) { return tensor::ramp(start, imm(1), kLanes); };
+  std::vector<ir::Stmt> clear, step, write;
+  for (int row = 0; row < rows; ++row) {
+    for (int v = 0; v < vectors; ++v) {
+      Expr place = at(imm(row * columns + v * kLanes));
+      clear.push_back(ir::store(acc, {place}, tensor::imm(tensor::Type{Element::kFloat32, kLanes}, 0.0)));
+      Expr left = tensor::broadcast(tensor::load(a, {imm(row * k) + r}), kLanes);
+      Expr right = tensor::load(b, {at(Expr(r) * columns + v * kLanes)});
+      step.push_back(ir::store(acc, {place}, tensor::load(acc, {place}) + left * right));
+      write.push_back(ir::store(c, {place}, tensor::load(acc, {place})));
+    }
+  }
+  std::vector<ir::Stmt> body = std::move(clear);
+  body.push_back(ir::make_for(r, imm(0), imm(k), ir::ForKind::kSerial, ir::seq(step)));
+  body.insert(body.end(), write.begin(), write.end());
+  return {"kernel", {}, {a, b, c}, ir::make_stmt<ir::Allocate>(acc, ir::seq(body))};
+}
+
+// The instructions of the loop that holds the most fused multiply-adds: from its label to the jump back.
+std::vector<std::string> inner_loop(const std::string& assembly) {
+  std::vector<std::string> best, current;
+  size_t best_count = 0, count = 0;
+  std::istringstream lines(assembly);
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.starts_with(".LBB")) {
+      current.clear();
+      count = 0;
+      continue;
+    }
+    if (!line.starts_with('\t') || line.starts_with("\t.")) continue;
+    current.push_back(line.substr(1));
+    count += line.find("vfmadd") != std::string::npos ? 1 : 0;
+    if (line.starts_with("\tj") && count > best_count) {
+      best = current;
+      best_count = count;
+    }
+  }
+  return best;
+}
+
+struct Counts {
+  int fma = 0, loads = 0, stack = 0, moves = 0, total = 0;
+};
+
+Counts count(const std::vector<std::string>& loop) {
+  Counts counts;
+  for (const std::string& instruction : loop) {
+    bool fma = instruction.starts_with("vfmadd");
+    bool memory = instruction.find('(') != std::string::npos && !instruction.starts_with("lea");
+    counts.fma += fma;
+    counts.loads += memory;
+    counts.stack +=
+        instruction.find("%rsp") != std::string::npos || instruction.find("%rbp") != std::string::npos;
+    counts.moves += instruction.starts_with("vmov") && !memory;
+    ++counts.total;
+  }
+  return counts;
+}
+
+struct Tile {
+  const char* target;
+  int rows, vectors;
+  int fma, loads;  // a step
+};
+
+class RegisterTile : public ::testing::TestWithParam<Tile> {};
+
+TEST_P(RegisterTile, StaysInRegistersAndLoadsEachOperandOnce) {
+  const Tile& tile = GetParam();
+  absl::StatusOr<target::Target> target = target::parse_target(tile.target);
+  ASSERT_TRUE(target.ok()) << target.status();
+  absl::StatusOr<KernelCode> code =
+      compile(gemm_tile(tile.rows, tile.vectors, 384), *target, {.assembly = true});
+  ASSERT_TRUE(code.ok()) << code.status();
+  Counts counts = count(inner_loop(code->assembly));
+  EXPECT_EQ(counts.fma, tile.fma) << code->assembly;
+  EXPECT_EQ(counts.stack, 0) << code->assembly;
+  EXPECT_EQ(counts.moves, 0) << code->assembly;
+  EXPECT_LE(counts.loads, tile.loads) << code->assembly;
+  EXPECT_LE(counts.total, tile.fma + tile.loads + 4) << code->assembly;
+}
+
+// A step loads a broadcast a row and a vector a column vector. Sixteen lanes are two AVX2 registers.
+INSTANTIATE_TEST_SUITE_P(Tiles, RegisterTile,
+                         ::testing::Values(Tile{"x86_64:cpu=znver4", 6, 4, 24, 10},
+                                           Tile{"x86_64:cpu=znver5", 14, 2, 28, 16},
+                                           Tile{"x86_64:cpu=skylake-avx512", 12, 2, 24, 14},
+                                           Tile{"x86_64:cpu=znver4", 8, 3, 24, 11},
+                                           Tile{"x86_64:cpu=haswell", 6, 1, 12, 8},
+                                           Tile{"x86_64:cpu=znver3", 4, 1, 8, 6}));
+
+TEST(RegisterTileCode, HasTheSameDigestUnderAnotherNameAndAnotherForOtherCode) {
+  absl::StatusOr<target::Target> target = target::parse_target("x86_64:cpu=znver4");
+  ASSERT_TRUE(target.ok());
+  ir::Function function = gemm_tile(4, 2, 100);
+  absl::StatusOr<KernelCode> first = compile(function, *target);
+  function.name = "another_name_of_it";
+  absl::StatusOr<KernelCode> second = compile(function, *target);
+  absl::StatusOr<KernelCode> third = compile(gemm_tile(4, 2, 101), *target);
+  ASSERT_TRUE(first.ok() && second.ok() && third.ok());
+  EXPECT_EQ(first->code_digest, second->code_digest);
+  EXPECT_NE(first->code_digest, third->code_digest);
+}
+
+}  // namespace
+}  // namespace tf::codegen
