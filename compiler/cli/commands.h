@@ -19,5 +19,6 @@ struct Invocation {
 
 void add_zoo_command(CLI::App& app, Invocation& invocation);
 void add_check_command(CLI::App& app, Invocation& invocation);
+void add_tasks_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace tf::compiler_cli

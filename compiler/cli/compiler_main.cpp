@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 4 untuned under --strict, 130 interrupted.");
   tf::compiler_cli::Invocation invocation;
   tf::compiler_cli::add_zoo_command(app, invocation);
+  tf::compiler_cli::add_tasks_command(app, invocation);
   tf::compiler_cli::add_check_command(app, invocation);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,37 @@
+#include "compiler/cli/model_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/import.h"
+
+namespace tf::compiler_cli {
+
+void add_model_options(CLI::App& command, ModelArguments& arguments) {
+  command.add_option("model", arguments.model, "The network, an ONNX file")->required();
+  command.add_option("--target", arguments.target, "What to compile for: 'host', or as in x86_64:cpu=znver4")
+      ->capture_default_str();
+  command
+      .add_option("--dim", arguments.dims,
+                  "NAME=N: the value of one of the model's named dimensions; repeatable")
+      ->allow_extra_args(false);
+}
+
+absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
+  onnx::ImportOptions options;
+  for (const std::string& text : arguments.dims) {
+    const size_t equals = text.rfind('=');
+    int64_t value = 0;
+    if (equals == 0 || equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &value))
+      return absl::InvalidArgumentError(absl::StrCat("--dim ", text, ": want NAME=N, as in --dim batch=4"));
+    options.dims[text.substr(0, equals)] = value;
+  }
+  return onnx::import_model(arguments.model, options);
+}
+
+absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {
+  return target::parse_target(arguments.target);
+}
+
+}  // namespace tf::compiler_cli

@@ -1,0 +1,84 @@
+// compiler tasks: the kernels that a network is made of, which is what a tuner works on.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/cli/model_arguments.h"
+#include "compiler/graph/program.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+struct TasksArguments {
+  ModelArguments model;
+  bool json = false;
+};
+
+std::vector<std::string> texts(const std::vector<tensor::Layout>& layouts) {
+  std::vector<std::string> all;
+  for (const tensor::Layout& layout : layouts) all.push_back(layout.text());
+  return all;
+}
+
+void print(const graph::Program& program) {
+  double flops = 0;
+  std::printf("%-12s %5s %10s %10s  %s\n", "key", "count", "MFLOP", "KiB", "task");
+  for (const graph::Task& task : program.tasks) {
+    std::printf("%-12s %5lld %10.3f %10.1f  %s\n",
+                tensor::workload_key(task.workload).hex().substr(0, 12).c_str(),
+                static_cast<long long>(task.count), task.flops / 1e6, task.bytes / 1024, task.label.c_str());
+    flops += task.flops * static_cast<double>(task.count);
+  }
+  std::printf("%zu tasks, %zu kernel calls, %.3f GFLOP\n", program.tasks.size(), program.calls.size(),
+              flops / 1e9);
+}
+
+void print_json(const graph::Program& program) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const graph::Task& task : program.tasks) {
+    all.push_back({{"key", tensor::workload_key(task.workload).hex()},
+                   {"op", task.workload.label},
+                   {"label", task.label},
+                   {"binding", tensor::binding_text(task.binding)},
+                   {"in_layouts", texts(task.in_layouts)},
+                   {"out_layouts", texts(task.out_layouts)},
+                   {"flops", task.flops},
+                   {"bytes", task.bytes},
+                   {"count", task.count},
+                   {"nodes", task.nodes},
+                   {"workload", tensor::canonical_text(task.workload)}});
+  }
+  std::printf("%s\n", nlohmann::json{{"tasks", all}}.dump(1).c_str());
+}
+
+absl::Status run(const TasksArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
+  TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
+  TF_ASSIGN_OR_RETURN(const graph::Program program,
+                      graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
+  arguments.json ? print_json(program) : print(program);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_tasks_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<TasksArguments>();
+  CLI::App* command =
+      app.add_subcommand("tasks", "List a network's tuning tasks: key, operators, shapes, FLOPs, count");
+  add_model_options(*command, arguments->model);
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->footer("Example: compiler tasks squeezenet.onnx --target host");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const absl::Status status = run(*arguments);
+      return status.ok() ? kExitOk : report_error("compiler tasks", status);
+    };
+  });
+}
+
+}  // namespace tf::compiler_cli

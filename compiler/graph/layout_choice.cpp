@@ -1,0 +1,260 @@
+#include "compiler/graph/layout_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/layout.h"
+
+namespace tf::graph {
+namespace {
+
+using tensor::Layout;
+
+// The search: `made_[n]` says whether node n's result is made blocked, `wanted_[g][k]` whether group g reads
+// its k-th activation blocked.
+class Search {
+ public:
+  Search(const Graph& graph, std::vector<PlannedGroup>& groups, const LayoutOptions& options)
+      : graph_(graph),
+        groups_(groups),
+        options_(options),
+        eligible_(graph.nodes.size()),
+        outputs_(is_output(graph)) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) eligible_[i] = is_eligible(NodeId(i));
+    for (size_t g = 0; g < groups.size(); ++g) {
+      producer_[groups[g].group.result()] = g;
+      for (size_t k = 0; k < groups[g].inputs.size(); ++k)
+        if (groups[g].task.workload.inputs[k].constant)
+          continue;
+        else
+          readers_[groups[g].inputs[k]].push_back(g);
+    }
+  }
+
+  absl::StatusOr<double> run() {
+    double least = 0;
+    std::vector<char> best_made;
+    std::vector<std::vector<char>> best_wanted;
+    for (bool blocked : {true, false}) {
+      start(blocked);
+      TF_ASSIGN_OR_RETURN(const double total, descend());
+      if (best_wanted.empty() || total < least) {
+        least = total;
+        best_made = made_;
+        best_wanted = wanted_;
+      }
+      if (options_.lanes <= 1) break;
+    }
+    made_ = best_made;
+    wanted_ = best_wanted;
+    for (size_t g = 0; g < groups_.size(); ++g) set_layouts(g, groups_[g].task);
+    return least;
+  }
+
+ private:
+  bool is_eligible(NodeId id) const {
+    const TensorType& type = graph_.type(id);
+    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) != 4) return false;
+    const std::vector<int64_t> shape = graph_.shape(type);
+    return shape[1] >= options_.lanes && shape[2] * shape[3] > 1;
+  }
+  Layout layout(bool blocked) const {
+    return blocked ? Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, options_.lanes}}} : Layout{};
+  }
+
+  void start(bool blocked) {
+    made_.assign(graph_.nodes.size(), 0);
+    wanted_.clear();
+    for (const PlannedGroup& group : groups_) {
+      if (blocked && eligible_[index(group.group.result())]) made_[index(group.group.result())] = 1;
+      std::vector<char> wanted;
+      for (NodeId input : group.inputs) wanted.push_back(blocked && eligible_[index(input)]);
+      wanted_.push_back(std::move(wanted));
+    }
+  }
+
+  void set_layouts(size_t g, Task& task) const {
+    size_t activation = 0;
+    for (size_t k = 0; k < groups_[g].inputs.size(); ++k) {
+      if (!task.workload.inputs[k].constant) task.in_layouts[activation++] = layout(wanted_[g][k]);
+    }
+    task.out_layouts[0] = layout(made_[index(groups_[g].group.result())]);
+  }
+
+  double kernel_cost(size_t g) {
+    const Group& group = groups_[g].group;
+    std::string key(1, static_cast<char>('0' + made_[index(group.result())]));
+    for (char wanted : wanted_[g]) key += static_cast<char>('0' + wanted);
+    auto [known, missing] = kernel_costs_.try_emplace({g, key}, 0.0);
+    if (missing) {
+      Task task = groups_[g].task;
+      set_layouts(g, task);
+      const bool uniform = std::all_of(task.in_layouts.begin(), task.in_layouts.end(),
+                                       [&](const Layout& in) { return in == task.out_layouts[0]; });
+      const bool free = uniform && can_concat_in_place(graph_, group.result(), task.out_layouts[0]);
+      known->second = free ? 0 : cost().nanoseconds(task);
+    }
+    return known->second;
+  }
+
+  absl::StatusOr<double> copy_cost(NodeId node, bool to_blocked) {
+    auto [known, missing] = copy_costs_.try_emplace({node, to_blocked}, 0.0);
+    if (missing) {
+      TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph_, node));
+      TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
+      task.in_layouts[0] = layout(!to_blocked);
+      task.out_layouts[0] = layout(to_blocked);
+      known->second = cost().nanoseconds(task);
+    }
+    return known->second;
+  }
+
+  // Kernels and copies that the node's layout and its readers' wishes decide.
+  absl::StatusOr<double> total() {
+    double sum = 0;
+    std::set<std::pair<NodeId, bool>> copies;
+    auto want = [&](NodeId node, bool blocked) {
+      if (made_[index(node)] != static_cast<char>(blocked)) copies.insert({node, blocked});
+    };
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      sum += kernel_cost(g);
+      for (size_t k = 0; k < groups_[g].inputs.size(); ++k) {
+        if (!groups_[g].task.workload.inputs[k].constant) want(groups_[g].inputs[k], wanted_[g][k]);
+      }
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (outputs_[i]) want(NodeId(i), false);
+      if (is_view(graph_.nodes[i])) want(graph_.nodes[i].inputs[0], false);
+    }
+    for (const auto& [node, blocked] : copies) {
+      TF_ASSIGN_OR_RETURN(const double cost, copy_cost(node, blocked));
+      sum += cost;
+    }
+    return sum;
+  }
+
+  void flip_readers(NodeId node, bool blocked) {
+    for (size_t g : readers_[node]) {
+      for (size_t k = 0; k < groups_[g].inputs.size(); ++k) {
+        if (groups_[g].inputs[k] == node) wanted_[g][k] = blocked;
+      }
+    }
+  }
+
+  // Tries one change; keeps it if the total falls.
+  template <typename Change>
+  absl::StatusOr<bool> attempt(double& current, Change&& change) {
+    const auto made = made_;
+    const auto wanted = wanted_;
+    change();
+    TF_ASSIGN_OR_RETURN(const double now, total());
+    if (now < current - 1e-6) {
+      current = now;
+      return true;
+    }
+    made_ = made;
+    wanted_ = wanted;
+    return false;
+  }
+
+  absl::StatusOr<double> descend() {
+    TF_ASSIGN_OR_RETURN(double current, total());
+    constexpr int kSweeps = 4;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      bool better = false;
+      for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+        const NodeId node = NodeId(i);
+        if (!eligible_[i] || as<Constant>(graph_.nodes[i])) continue;
+        const bool produced = producer_.contains(node);
+        // What is made and what is read, only what is made, only what is read.
+        for (int what = produced ? 0 : 2; what < 3; ++what) {
+          TF_ASSIGN_OR_RETURN(const bool kept, attempt(current, [&] {
+                                const bool now = what == 2 ? !reads_blocked(node) : !made_[i];
+                                if (what != 2) made_[i] = now;
+                                if (what != 1) flip_readers(node, now);
+                              }));
+          better = better || kept;
+        }
+      }
+      if (!better) break;
+    }
+    return current;
+  }
+
+  bool reads_blocked(NodeId node) {
+    for (size_t g : readers_[node]) {
+      for (size_t k = 0; k < groups_[g].inputs.size(); ++k)
+        if (groups_[g].inputs[k] == node) return wanted_[g][k];
+    }
+    return false;
+  }
+
+  const LayoutCost& cost() const {
+    static const StaticLayoutCost kStatic;
+    return options_.cost ? *options_.cost : kStatic;
+  }
+
+  const Graph& graph_;
+  std::vector<PlannedGroup>& groups_;
+  const LayoutOptions& options_;
+  std::vector<bool> eligible_;
+  const std::vector<bool> outputs_;
+  std::map<NodeId, size_t> producer_;
+  std::map<NodeId, std::vector<size_t>> readers_;
+  std::vector<char> made_;
+  std::vector<std::vector<char>> wanted_;
+  std::map<std::pair<size_t, std::string>, double> kernel_costs_;
+  std::map<std::pair<NodeId, bool>, double> copy_costs_;
+};
+
+}  // namespace
+
+absl::StatusOr<double> choose_layouts(const Graph& graph, std::vector<PlannedGroup>& groups,
+                                      const LayoutOptions& options) {
+  return Search(graph, groups, options).run();
+}
+
+int64_t physical_elements(const Graph& graph, NodeId node, const Layout& layout) {
+  const std::vector<int64_t> shape = graph.shape(node);
+  tf_layout parsed;
+  TF_CHECK(tf_layout_parse(layout.text().c_str(), static_cast<int32_t>(shape.size()), &parsed) == 0)
+      << layout.text();
+  const int64_t elements = tf_layout_elements(&parsed, shape.data(), static_cast<int32_t>(shape.size()));
+  TF_CHECK(elements > 0) << "a tensor too large for its layout " << layout.text();
+  return elements;
+}
+
+bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout) {
+  const Node& node = graph.node(concat);
+  auto* op = as<Concat>(node);
+  if (!op) return false;
+  const std::vector<int64_t> shape = graph.shape(concat);
+  for (int64_t axis = 0; axis < op->axis; ++axis) {
+    if (shape[axis] != 1) return false;  // the operands interleave
+  }
+  // In a blocked layout the axis must be the outermost that is not 1, and blocks must be filled.
+  int64_t block = 1;
+  for (const tensor::LayoutAxis& axis : layout.axes) {
+    if (axis.axis == op->axis && axis.block > 0) block *= axis.block;
+    if (axis.axis != op->axis && axis.block > 0) return false;
+  }
+  const std::vector<bool> outputs = is_output(graph);
+  std::set<NodeId> seen;
+  int64_t offset_bytes = 0;
+  for (NodeId input : node.inputs) {
+    const Node& operand = graph.node(input);
+    if (as<Input>(operand) || as<Constant>(operand) || is_view(operand)) return false;
+    // An operand that must lie elsewhere too: in an output, or in a second place of a concatenation.
+    if (outputs[index(input)] || !seen.insert(input).second) return false;
+    if (graph.shape(input)[op->axis] % block != 0 || offset_bytes % TF_ALIGNMENT != 0) return false;
+    offset_bytes += physical_elements(graph, input, layout) * tensor::element_bytes(operand.type.element);
+  }
+  return true;
+}
+
+}  // namespace tf::graph

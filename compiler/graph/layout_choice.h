@@ -1,0 +1,39 @@
+#pragma once
+// Owns: choosing the layout of every activation between kernels. Does not know: how a kernel uses a layout.
+//
+// Feature maps (rank 4, more than one pixel, at least `lanes` channels) may be stored as vectors of channels,
+// NCHW<lanes>c, text "0,1,2,3,1:<lanes>"; everything else, inputs and outputs of the model included, is
+// row-major. Where what a kernel makes is not what a reader wants, a copy stands between.
+
+#include <vector>
+
+#include "compiler/graph/group.h"
+#include "compiler/graph/layout_cost.h"
+
+namespace tf::graph {
+
+// A group with its task, whose layouts the choice sets, and the nodes behind its workload's inputs.
+struct PlannedGroup {
+  Group group;
+  Task task;
+  std::vector<NodeId> inputs;  // one a workload input, constants included
+};
+
+struct LayoutOptions {
+  int64_t lanes = 16;                // of one fp32 vector; at most 1: everything stays row-major
+  const LayoutCost* cost = nullptr;  // null: StaticLayoutCost
+};
+
+// Sets in_layouts and out_layouts of each group's task so that the sum of kernels and copies is least, as
+// found by local search from both uniform choices. Returns that sum in nanoseconds of the cost.
+absl::StatusOr<double> choose_layouts(const Graph& graph, std::vector<PlannedGroup>& groups,
+                                      const LayoutOptions& options);
+
+// Whether the concatenation's operands, all in that layout, lie one after another in its result, aligned, so
+// that they can be made in place and nothing is copied. `outputs_and_inputs` of the graph cannot.
+bool can_concat_in_place(const Graph& graph, NodeId concat, const tensor::Layout& layout);
+
+// Physical elements of the node's result in that layout.
+int64_t physical_elements(const Graph& graph, NodeId node, const tensor::Layout& layout);
+
+}  // namespace tf::graph

@@ -1,0 +1,47 @@
+#include "compiler/graph/layout_cost.h"
+
+#include <algorithm>
+
+namespace tf::graph {
+namespace {
+
+constexpr double kFlopsPerNs = 60, kBytesPerNs = 10, kCallNs = 1000;
+
+bool has_weighted_reduction(const tensor::Workload& workload) {
+  const bool weights =
+      std::any_of(workload.inputs.begin(), workload.inputs.end(),
+                  [](const tensor::Input& input) { return input.constant && input.buffer->rank() > 2; });
+  return weights && std::any_of(workload.stages.begin(), workload.stages.end(),
+                                [](const tensor::Stage& stage) { return !stage.reduce_axes.empty(); });
+}
+
+// Whether blocks of the result start inside blocks of an operand: a concatenation of channels that do not
+// fill blocks.
+bool crosses_blocks(const Task& task) {
+  if (!task.workload.label.starts_with("concat") || task.out_layouts[0].is_row_major()) return false;
+  const tensor::LayoutAxis block = task.out_layouts[0].axes.back();
+  for (const tensor::Input& input : task.workload.inputs) {
+    const auto extent = tensor::as_int(input.buffer->extents[block.axis]);
+    if (!extent || *extent % block.block != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+double StaticLayoutCost::nanoseconds(const Task& task) const {
+  const tensor::Layout& out = task.out_layouts[0];
+  const bool mixed = std::any_of(task.in_layouts.begin(), task.in_layouts.end(),
+                                 [&](const tensor::Layout& in) { return !(in == out); });
+  double arithmetic = task.flops / kFlopsPerNs, memory = task.bytes / kBytesPerNs;
+  if (has_weighted_reduction(task.workload)) {
+    if (out.is_row_major()) arithmetic *= 1.5;
+    if (mixed) arithmetic *= 1.05;
+  } else if (mixed) {
+    memory *= 2;  // one side is not contiguous
+  }
+  if (crosses_blocks(task)) memory *= 4;
+  return std::max(arithmetic, memory) + kCallNs;
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,49 @@
+#pragma once
+// Owns: Program, what a compiled network does: which kernels run in which order on which values. Does not
+// know: code, addresses.
+
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/layout_choice.h"
+
+namespace tf::graph {
+
+// A node's result in one layout.
+struct Value {
+  NodeId node{};
+  tensor::Layout layout;
+  uint64_t size_bytes = 0;  // physical
+  // Set: these bytes are part of another value's, from `offset_bytes` on (a view, or an operand of a
+  // concatenation that is made in place).
+  int within = -1;
+  uint64_t offset_bytes = 0;
+};
+
+// What a call reads: a value, or a constant node that is packed when the model is built.
+struct Operand {
+  int value = -1;
+  NodeId constant{};  // if value is -1
+};
+
+struct Call {
+  int task = 0;
+  std::string name;               // the model's name of what it computes
+  std::vector<Operand> operands;  // one a workload input, in order
+  int result = 0;                 // value
+};
+
+struct Program {
+  Graph graph;
+  std::vector<Task> tasks;  // distinct, in order of first use; layouts and counts filled in
+  std::vector<Value> values;
+  std::vector<Call> calls;
+  std::vector<int> inputs;   // value of each input, in order; row-major
+  std::vector<int> outputs;  // value of each output, in order; row-major, each in bytes of its own
+};
+
+// Optimises the graph, cuts it into kernels and chooses layouts. Deterministic.
+absl::StatusOr<Program> plan_program(Graph graph, const LayoutOptions& options);
+
+}  // namespace tf::graph

@@ -1,0 +1,38 @@
+#include "compiler/graph/task.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::graph {
+
+absl::StatusOr<Task> make_task(LoweredGroup lowered) {
+  Task task;
+  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(lowered.workload, lowered.binding));
+  task.label = lowered.workload.label;
+  const char* separator = " ";
+  for (const tensor::Expr& extent : bound.outputs[0]->extents) {
+    absl::StrAppend(&task.label, separator, tensor::as_int(extent).value_or(0));
+    separator = "x";
+  }
+  task.flops = tensor::count_flops(bound);
+  task.bytes = tensor::count_bytes(bound);
+  for (const tensor::Input& input : lowered.workload.inputs) {
+    if (!input.constant) task.in_layouts.emplace_back();
+  }
+  task.out_layouts.resize(lowered.workload.outputs.size());
+  task.workload = std::move(lowered.workload);
+  task.binding = std::move(lowered.binding);
+  return task;
+}
+
+std::string task_key(const Task& task) {
+  std::string key =
+      absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));
+  for (const auto* layouts : {&task.in_layouts, &task.out_layouts}) {
+    absl::StrAppend(&key, "|");
+    for (const tensor::Layout& layout : *layouts) absl::StrAppend(&key, layout.text(), ";");
+  }
+  return key;
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,31 @@
+#pragma once
+// Owns: Task, one distinct kernel of a network: what a tuner tunes and a builder builds. Does not know:
+// schedules.
+
+#include <string>
+#include <vector>
+
+#include "compiler/graph/lower_group.h"
+#include "compiler/tensor/workload.h"
+
+namespace tf::graph {
+
+struct Task {
+  std::string label;  // "conv2d+bias+relu 1x64x56x56": operators and the result's shape, for people
+  tensor::Workload workload;
+  tensor::Binding binding;
+  std::vector<tensor::Layout> in_layouts;   // one per input that is not constant
+  std::vector<tensor::Layout> out_layouts;  // one per output
+  double flops = 0;                         // of one run
+  double bytes = 0;                         // compulsory: every operand and result once
+  int64_t count = 0;                        // runs in the network
+  std::vector<std::string> nodes;           // the model's names of what it computes, one a run
+};
+
+// Without layouts, count and nodes.
+absl::StatusOr<Task> make_task(LoweredGroup lowered);
+
+// Equal for tasks that one kernel can serve: computation, binding and layouts.
+std::string task_key(const Task& task);
+
+}  // namespace tf::graph
