@@ -95,11 +95,13 @@ void Simplifier::forget() {
 
 void Simplifier::set_range(const VarNode* var, const Interval& range) {
   local_ranges_[var] = range;
+  values_.erase(var);  // a variable may be bound again beside its first scope
   forget();
 }
 
 void Simplifier::set_value(const VarNode* var, const Expr& value) {
   values_[var] = value;
+  local_ranges_.erase(var);
   forget();
 }
 

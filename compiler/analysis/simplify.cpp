@@ -68,8 +68,9 @@ class StmtSimplifier final : public ir::Rewriter {
     last.add(extent_form);
     last.constant -= 1;
     const Interval first = interval_of(low_form), end = interval_of(last);
-    // A loop that may not run at all says nothing about its bounds.
-    if (first.min <= end.max) exprs_.set_range(s.var.get(), {first.min, end.max});
+    // A loop that never runs says nothing about its bounds.
+    const bool runs = first.min <= end.max;
+    exprs_.set_range(s.var.get(), runs ? Interval{first.min, end.max} : Interval::everything());
     Stmt body = rewrite(s.body);
     if (is_empty(body)) return nothing();
     if (low.same_as(s.min) && extent.same_as(s.extent) && body.same_as(s.body)) return stmt;
@@ -109,8 +110,9 @@ class StmtSimplifier final : public ir::Rewriter {
       exprs_.set_value(s.var.get(), value);
       return rewrite(s.body);
     }
-    if (value->type().element == ir::Element::kInt64)
-      exprs_.set_range(s.var.get(), interval_of(exprs_.linear(s.value)));
+    const bool is_index = value->type().element == ir::Element::kInt64;
+    exprs_.set_range(s.var.get(),
+                     is_index ? interval_of(exprs_.linear(s.value)) : element_range(value->type().element));
     Stmt body = rewrite(s.body);
     if (is_empty(body)) return nothing();
     if (value.same_as(s.value) && body.same_as(s.body)) return stmt;

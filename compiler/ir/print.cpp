@@ -55,7 +55,7 @@ class Printer {
 
   void operator()(const Store& s) {
     absl::StrAppend(&out_, margin(), access(s.buffer, s.indices), " = ", text(s.value));
-    if (s.predicate) absl::StrAppend(&out_, " if ", text(s.predicate));
+    if (s.predicate) absl::StrAppend(&out_, " where ", text(s.predicate));
     absl::StrAppend(&out_, "\n");
   }
 

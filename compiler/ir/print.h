@@ -6,10 +6,10 @@
 //     for i = 0 extent n parallel {
 //       allocate acc: f32[32] register
 //       for j = 0 extent 32 vectorized {
-//         acc[j] = 0.0f32
+//         acc[j] = 0f32
 //       }
 //       let row = i * 64
-//       C[i, ramp(0, 1, 32)] = acc[ramp(0, 1, 32)] if broadcast(i < n, 32)
+//       C[i, ramp(0, 1, 32)] = acc[ramp(0, 1, 32)] where broadcast(i < n, 32)
 //     }
 //   }
 //

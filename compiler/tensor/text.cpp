@@ -20,9 +20,10 @@ bool is_name_part(char c) {
 }
 
 // Words that mean something in an expression or a statement, so that no variable or buffer is called so.
-constexpr std::array<std::string_view, 16> kReserved = {"select", "true",  "false", "inf",   "nan", "if",
-                                                        "else",   "for",   "in",    "let",   "min", "max",
-                                                        "cast",   "store", "alloc", "return"};
+constexpr std::array kReserved = std::to_array<std::string_view>(
+    {"select",  "true",       "false",      "inf",    "nan",      "if",       "else",   "for",      "in",
+     "let",     "min",        "max",        "cast",   "store",    "alloc",    "return", "allocate", "where",
+     "barrier", "async_copy", "async_wait", "shared", "register", "fragment", "layout"});
 
 std::string sanitized(const std::string& wish) {
   std::string name;

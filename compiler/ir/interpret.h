@@ -1,0 +1,34 @@
+#pragma once
+// Owns: the meaning of loop IR, executed: the oracle that every back end and every random schedule is checked
+// against. Does not know: time, threads, targets.
+//
+// Exact semantics of compiler/tensor/expr.h, with no fused multiply-add but kFma and no flushed denormals.
+// Intrinsics of f32 and smaller are computed in double and rounded once; reductions over lanes go in lane
+// order. Parallel, grid and thread loops run one iteration after another; a thread loop with a barrier inside
+// runs its threads side by side, statement by statement between barriers. Allocations start with every bit
+// set (a NaN in every float format), so that reading what was never written shows. Float to integer casts
+// saturate, NaN gives 0.
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "compiler/ir/stmt.h"
+
+namespace tf::ir {
+
+// A parameter's memory: physical storage in the buffer's layout (row-major without one), padding included.
+struct Memory {
+  void* data = nullptr;
+  uint64_t size_bytes = 0;
+};
+
+// Runs the function once on the parameters' memory; `dims` are the values of function.dims in order. Every
+// access is checked against the buffer's extents. Errors: INVALID_ARGUMENT if the call does not fit the
+// function (count, sizes) or the function is not well-formed; OUT_OF_RANGE for the first access outside a
+// buffer, with the index and the loop variables; FAILED_PRECONDITION for a division by zero or a barrier that
+// not all threads reach. Thread-safe for distinct memory.
+absl::Status interpret(const Function& function, std::span<const Memory> params,
+                       std::span<const int64_t> dims = {});
+
+}  // namespace tf::ir

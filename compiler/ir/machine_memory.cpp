@@ -1,0 +1,186 @@
+// The interpreter's instructions that move values: between slots, and between slots and buffers, with every
+// index checked.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/machine.h"
+#include "compiler/ir/machine_lanes.h"
+
+namespace tf::ir::machine {
+namespace {
+
+// Loop variables first: they say which iteration it was.
+void fail_access(Machine& m, const Site& site, size_t dimension, int64_t index, int64_t limit, int32_t lane) {
+  std::string at;
+  for (const auto& [var, slot] : site.scope)
+    absl::StrAppend(&at, at.empty() ? " at " : ", ", var->name, "=", *m.at<int64_t>(slot));
+  m.run->fail(absl::OutOfRangeError(
+      absl::StrCat(site.is_store ? "store to " : "load of ", site.buffer->name, ": ",
+                   site.is_flat ? "element offset " : absl::StrCat("index ", dimension, " is "), index,
+                   ", outside [0, ", limit, ")", at, ", lane ", lane)));
+}
+
+int64_t blocked_offset(const Shape& shape, const int64_t* index) {
+  int64_t offset = 0, previous = 0;
+  for (size_t i = 0; i < shape.axes.size(); ++i) {
+    const Shape::Axis& axis = shape.axes[i];
+    int64_t at = index[axis.axis] / axis.divisor;
+    if (axis.modulus != 0) at %= axis.modulus;
+    if (i + 1 == shape.axes.size() && i > 0) at ^= previous & ((int64_t{1} << shape.swizzle_bits) - 1);
+    offset = offset * axis.extent + at;
+    previous = at;
+  }
+  return offset;
+}
+
+constexpr size_t kMaxRank = 16;
+
+// The checked physical element offset of one lane, or -1.
+int64_t locate(Machine& m, const Site& site, const Shape& shape, int32_t lane) {
+  if (site.is_flat) {
+    const int64_t offset = m.at<int64_t>(site.indices[0])[site.moves[0] != 0 ? lane : 0];
+    if (offset >= 0 && offset < shape.elements) return offset;
+    fail_access(m, site, 0, offset, shape.elements, lane);
+    return -1;
+  }
+  int64_t index[kMaxRank];
+  int64_t offset = 0;
+  for (size_t d = 0; d < site.indices.size(); ++d) {
+    index[d] = m.at<int64_t>(site.indices[d])[site.moves[d] != 0 ? lane : 0];
+    if (index[d] < 0 || index[d] >= shape.extents[d]) {
+      fail_access(m, site, d, index[d], shape.extents[d], lane);
+      return -1;
+    }
+    if (shape.is_row_major) offset += index[d] * shape.row_strides[d];
+  }
+  offset = shape.is_row_major ? offset : blocked_offset(shape, index);
+  // A swizzle may leave storage whose innermost extent is not a multiple of its block.
+  if (offset < shape.elements) return offset;
+  fail_access(m, site, 0, offset, shape.elements, lane);
+  return -1;
+}
+
+template <typename L>
+void run_load(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const Site& site = m.run->program->sites[static_cast<size_t>(i.site)];
+  const BufferState& buffer = m.buffers[static_cast<size_t>(site.buffer_slot)];
+  T* out = m.at<T>(i.target);
+  const uint8_t* mask = i.mask < 0 ? nullptr : m.at<uint8_t>(i.mask);
+  for (int32_t l = 0; l < i.lanes; ++l) {
+    out[l] = 0;
+    if (mask && mask[l] == 0) continue;
+    const int64_t offset = locate(m, site, *buffer.shape, l);
+    if (offset >= 0)
+      out[l] = L::read(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)));
+  }
+}
+
+template <typename L>
+void run_store(Machine& m, const Instruction& i) {
+  const Site& site = m.run->program->sites[static_cast<size_t>(i.site)];
+  const BufferState& buffer = m.buffers[static_cast<size_t>(site.buffer_slot)];
+  const auto* value = m.at<typename L::Lane>(i.a);
+  const uint8_t* mask = i.mask < 0 ? nullptr : m.at<uint8_t>(i.mask);
+  for (int32_t l = 0; l < i.lanes && !m.run->failed; ++l) {
+    if (mask && mask[l] == 0) continue;
+    const int64_t offset = locate(m, site, *buffer.shape, l);
+    if (offset >= 0)
+      L::write(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)),
+               value[i.b != 0 ? l : 0]);
+  }
+}
+
+void run_async_copy(Machine& m, const Instruction& i) {
+  const Site& target = m.run->program->sites[static_cast<size_t>(i.a)];
+  const Site& source = m.run->program->sites[static_cast<size_t>(i.b)];
+  const BufferState& to = m.buffers[static_cast<size_t>(target.buffer_slot)];
+  const BufferState& from = m.buffers[static_cast<size_t>(source.buffer_slot)];
+  const int64_t t = locate(m, target, *to.shape, 0), s = locate(m, source, *from.shape, 0);
+  if (t < 0 || s < 0) return;
+  if (t + i.c > to.shape->elements) return fail_access(m, target, 0, t + i.c - 1, to.shape->elements, 0);
+  if (s + i.c > from.shape->elements) return fail_access(m, source, 0, s + i.c - 1, from.shape->elements, 0);
+  const int64_t bytes = tensor::element_bytes(target.buffer->element);
+  std::memmove(to.data + t * bytes, from.data + s * bytes, static_cast<size_t>(i.c * bytes));
+}
+
+template <typename L>
+void run_select(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const uint8_t* condition = m.at<uint8_t>(i.a);
+  const T *b = m.at<T>(i.b), *c = m.at<T>(i.c);
+  T* out = m.at<T>(i.target);
+  for (int32_t l = 0; l < i.lanes; ++l) out[l] = condition[l] != 0 ? b[l] : c[l];
+}
+
+template <typename L>
+void run_ramp(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const T base = *m.at<T>(i.a), stride = *m.at<T>(i.b);
+  T* out = m.at<T>(i.target);
+  T value = base;
+  for (int32_t l = 0; l < i.lanes; ++l) {
+    out[l] = value;
+    if constexpr (L::kIsFloat)
+      value = L::finish(base + static_cast<T>(l + 1) * stride);
+    else
+      value = L::finish(static_cast<T>(static_cast<uint64_t>(value) + static_cast<uint64_t>(stride)));
+  }
+}
+
+template <typename L, bool kSpread>
+void run_copy(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const T* a = m.at<T>(i.a);
+  T* out = m.at<T>(i.target);
+  for (int32_t l = 0; l < i.lanes; ++l) out[l] = a[kSpread ? 0 : l];
+}
+
+void run_any(Machine& m, const Instruction& i) {
+  const uint8_t* a = m.at<uint8_t>(i.a);
+  *m.at<uint8_t>(i.target) = std::any_of(a, a + i.lanes, [](uint8_t lane) { return lane != 0; });
+}
+
+}  // namespace
+
+Kernel select_kernel(Element element) {
+  return with_lane(element, [](auto lane) -> Kernel { return &run_select<decltype(lane)>; });
+}
+Kernel ramp_kernel(Element element) {
+  return with_lane(element, [](auto lane) -> Kernel { return &run_ramp<decltype(lane)>; });
+}
+Kernel broadcast_kernel(Element element) {
+  return with_lane(element, [](auto lane) -> Kernel { return &run_copy<decltype(lane), true>; });
+}
+Kernel copy_kernel(Element element) {
+  return with_lane(element, [](auto lane) -> Kernel { return &run_copy<decltype(lane), false>; });
+}
+Kernel load_kernel(Element element) {
+  return with_lane(element, [](auto lane) -> Kernel { return &run_load<decltype(lane)>; });
+}
+Kernel store_kernel(Element element) {
+  return with_lane(element, [](auto lane) -> Kernel { return &run_store<decltype(lane)>; });
+}
+Kernel async_copy_kernel() {
+  return &run_async_copy;
+}
+Kernel any_kernel() {
+  return &run_any;
+}
+
+void write_constant(const Expr& imm, int lanes, std::byte* slot) {
+  with_lane(imm->type().element, [&](auto lane) {
+    using T = typename decltype(lane)::Lane;
+    T value{};
+    if (const auto* integer = as<IntImm>(imm)) value = static_cast<T>(integer->value);
+    if (const auto* real = as<FloatImm>(imm)) value = static_cast<T>(real->value);
+    for (int l = 0; l < lanes; ++l) std::memcpy(slot + static_cast<size_t>(l) * sizeof(T), &value, sizeof(T));
+  });
+}
+
+int slot_bytes(Element element) {
+  return with_lane(element,
+                   [](auto lane) { return static_cast<int>(sizeof(typename decltype(lane)::Lane)); });
+}
+
+}  // namespace tf::ir::machine
