@@ -1,6 +1,7 @@
 // From IR to the interpreter's program: every expression becomes instructions over slots, once a function.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -65,7 +66,7 @@ class Compiler {
 
      protected:
       bool enter(const Expr& expr) override {
-        if (self_.constants_.contains(expr.get())) return false;
+        if (!seen_.insert(expr.get()).second) return false;
         const auto* wide = as<Broadcast>(expr);
         const Expr& value = wide ? wide->value : expr;
         if (!as<IntImm>(value) && !as<FloatImm>(value)) return true;
@@ -83,6 +84,7 @@ class Compiler {
 
      private:
       Compiler& self_;
+      std::set<const tensor::ExprNode*> seen_;
     };
     Collect collect(*this);
     for (const Buffer& param : function.params)

@@ -1,0 +1,102 @@
+#include "tests/support/ir/host_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "compiler/ir/interpret.h"
+#include "compiler/ir/machine_lanes.h"
+#include "compiler/runtime/layout.h"
+
+namespace tf::testing {
+namespace {
+
+double representable(ir::Element element, double value) {
+  if (tensor::is_float(element)) return tensor::round_to_element(element, value);
+  return static_cast<double>(tensor::wrap_to_element(element, static_cast<int64_t>(std::floor(value))));
+}
+
+tf_layout parse(const ir::Layout& layout, size_t rank) {
+  tf_layout out;
+  TF_CHECK(layout.swizzle_bits == 0 &&
+           tf_layout_parse(layout.text().c_str(), static_cast<int32_t>(rank), &out) == 0)
+      << layout.text();
+  return out;
+}
+
+}  // namespace
+
+Bytes encode(ir::Element element, std::span<const double> values) {
+  Bytes out(values.size() * static_cast<size_t>(tensor::element_bytes(element)));
+  ir::machine::with_lane(element, [&](auto lane) {
+    using L = decltype(lane);
+    for (size_t i = 0; i < values.size(); ++i)
+      L::write(out.data() + i * sizeof(typename L::Memory),
+               static_cast<typename L::Lane>(representable(element, values[i])));
+  });
+  return out;
+}
+
+std::vector<double> decode(ir::Element element, std::span<const std::byte> bytes) {
+  std::vector<double> out(bytes.size() / static_cast<size_t>(tensor::element_bytes(element)));
+  ir::machine::with_lane(element, [&](auto lane) {
+    using L = decltype(lane);
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<double>(L::read(bytes.data() + i * sizeof(typename L::Memory)));
+  });
+  return out;
+}
+
+std::vector<double> random_values(ir::Element element, int64_t count, uint64_t seed, double low,
+                                  double high) {
+  std::mt19937_64 random(seed);
+  std::vector<double> out;
+  for (int64_t i = 0; i < count; ++i) {
+    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+    if (tensor::is_float(element))
+      out.push_back(representable(element, low + unit * (high - low)));
+    else
+      out.push_back(representable(
+          element, std::floor(low) + std::floor(unit * (std::floor(high) - std::floor(low) + 1))));
+  }
+  return out;
+}
+
+std::vector<double> pack(const ir::Layout& layout, std::span<const int64_t> extents,
+                         std::span<const double> values) {
+  const tf_layout parsed = parse(layout, extents.size());
+  const auto rank = static_cast<int32_t>(extents.size());
+  std::vector<double> out(static_cast<size_t>(tf_layout_elements(&parsed, extents.data(), rank)));
+  tf_layout_pack(&parsed, extents.data(), rank, sizeof(double), values.data(), out.data());
+  return out;
+}
+
+std::vector<double> unpack(const ir::Layout& layout, std::span<const int64_t> extents,
+                           std::span<const double> values) {
+  const tf_layout parsed = parse(layout, extents.size());
+  int64_t count = 1;
+  for (int64_t extent : extents) count *= extent;
+  std::vector<double> out(static_cast<size_t>(count));
+  tf_layout_unpack(&parsed, extents.data(), static_cast<int32_t>(extents.size()), sizeof(double),
+                   values.data(), out.data());
+  return out;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Function& function,
+                                                                  std::vector<std::vector<double>> params,
+                                                                  std::span<const int64_t> dims) {
+  TF_CHECK(params.size() == function.params.size()) << "one list of values a parameter";
+  std::vector<Bytes> bytes;
+  std::vector<ir::Memory> memory;
+  for (size_t i = 0; i < params.size(); ++i) bytes.push_back(encode(function.params[i]->element, params[i]));
+  for (Bytes& each : bytes) memory.push_back({each.data(), each.size()});
+  TF_RETURN_IF_ERROR(ir::interpret(function, memory, dims));
+  for (size_t i = 0; i < params.size(); ++i) params[i] = decode(function.params[i]->element, bytes[i]);
+  return params;
+}
+
+}  // namespace tf::testing
