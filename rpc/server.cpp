@@ -15,6 +15,12 @@
 namespace tf::rpc {
 namespace {
 
+absl::Status in_use(const Endpoint& listen) {
+  return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", listen.text(),
+                                               ": the port is in use; stop the ",
+                                               "program that holds it or choose another port"));
+}
+
 // gRPC only says that it could not bind; the kernel says why, so ask it first.
 absl::Status check_bindable(const Endpoint& listen) {
   addrinfo hints{};
@@ -34,11 +40,7 @@ absl::Status check_bindable(const Endpoint& listen) {
   close(fd);
   freeaddrinfo(found);
   if (bound == 0) return absl::OkStatus();
-  if (reason == EADDRINUSE) {
-    return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", listen.text(),
-                                                 ": the port is in use; stop the ",
-                                                 "program that holds it or choose another port"));
-  }
+  if (reason == EADDRINUSE) return in_use(listen);
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", listen.text(), ": ", std::strerror(reason)));
 }
@@ -55,11 +57,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
   builder.AddListeningPort(listen.text(), grpc::InsecureServerCredentials(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (!server || port == 0) {
-    return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", listen.text(),
-                                                 ": the port is in use; stop the ",
-                                                 "program that holds it or choose another port"));
-  }
+  if (port == 0) return in_use(listen);  // taken since we looked
+  if (!server) return absl::InternalError(absl::StrCat("gRPC could not serve on ", listen.text()));
   return std::unique_ptr<Server>(
       new Server(std::move(server), Endpoint{.host = listen.host, .port = static_cast<uint16_t>(port)}));
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "proto/farm/v1/trial.pb.h"
@@ -150,6 +151,42 @@ TEST_F(KillTest, JobSurvivesTrackerAndAgentAtOnce) {
     start_tracker();
   });
   expect_each_stored_once(80);
+}
+
+TEST_F(KillTest, JobSurvivesTheTuner) {
+  const std::string journal = dir_.path() + "/journal";
+  const auto start_tuner = [&] {
+    return std::make_unique<Process>(
+        std::vector<std::string>{program("farm_test_tuner"), endpoint_.text(), "box", "100", journal},
+        dir_.path() + "/output");
+  };
+  ASSERT_TRUE(connect().ok());  // the key is known
+  for (const size_t kill_at : {20, 50}) {
+    const auto tuner = start_tuner();
+    while (lines_of(journal).size() < kill_at) {
+      ASSERT_FALSE(tuner->exited_within(5));
+    }
+    tuner->kill_9();
+  }
+  // Its own lease does not keep it waiting: the new run ends the dead one's.
+  EXPECT_EQ(start_tuner()->wait(), 0);
+  std::set<std::string> candidates;
+  std::set<std::string> names;
+  for (const std::string& line : lines_of(journal)) {
+    const size_t tab = line.find('\t');
+    EXPECT_TRUE(candidates.insert(line.substr(0, tab)).second) << line;
+    EXPECT_TRUE(names.insert(line.substr(tab)).second) << line;
+  }
+  EXPECT_EQ(candidates.size(), 100u);
+}
+
+TEST_F(KillTest, UnknownKeyEndsATunerWithExitCodeThree) {
+  ASSERT_TRUE(connect().ok());
+  const std::string output = dir_.path() + "/tuner";
+  Process tuner({program("farm_test_tuner"), endpoint_.text(), "toaster", "1", dir_.path() + "/journal"},
+                output);
+  EXPECT_EQ(tuner.wait(), 3);
+  EXPECT_NE(lines_of(output).at(0).find("known keys: box"), std::string::npos);
 }
 
 TEST_F(KillTest, AgentThatStaysAwayLosesItsLeaseAndTheJobGoesOnUnderANewOne) {

@@ -1,0 +1,355 @@
+#include "tracker/farm.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tracker/state_store.h"
+
+namespace tf::tracker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class FakeLink final : public Link {
+ public:
+  void wake() override { ++wakes; }
+  void close(const absl::Status& status) override { closed = status; }
+  int wakes = 0;
+  absl::Status closed;
+};
+
+class FakeWaiter final : public Waiter {
+ public:
+  void answer(absl::StatusOr<Grant> answer) override {
+    EXPECT_FALSE(grant.has_value()) << "answered twice";
+    grant = std::move(answer);
+  }
+  std::optional<absl::StatusOr<Grant>> grant;
+};
+
+class FarmTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::string(testing::TempDir()) + "/farm_state" + std::to_string(getpid()) + ".db";
+    remove_files();
+    open();
+  }
+
+  void TearDown() override {
+    farm_ = nullptr;
+    store_ = nullptr;
+    remove_files();
+  }
+
+  void remove_files() {
+    for (const char* suffix : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path_ + suffix);
+  }
+
+  void open() {
+    farm_ = nullptr;
+    store_ = nullptr;
+    auto store = StateStore::open(path_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    auto farm = Farm::open(clock_, *store_);
+    ASSERT_TRUE(farm.ok()) << farm.status();
+    farm_ = *std::move(farm);
+  }
+
+  Farm::SessionId attach(const std::string& id, const std::string& key = "box",
+                         const std::string& run = "run", uint64_t highest_epoch = 0) {
+    // The store keeps the hello and reads the device back from it.
+    DeviceInfo info{.id = id, .key = key, .slots = {{0, 2, highest_epoch}}, .hello = hello_bytes(id, key)};
+    link_ = std::make_shared<FakeLink>();
+    const auto session = farm_->attach(info, run, link_);
+    EXPECT_TRUE(session.ok()) << session.status();
+    return *session;
+  }
+
+  // farm.v1.AgentHello by hand: agent_id = 2, device_key = 4, slots = 6 {cpus = 2 packed}.
+  static std::string hello_bytes(const std::string& id, const std::string& key) {
+    const auto text = [](char field, const std::string& value) {
+      return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(value.size())} + value;
+    };
+    return text(2, id) + text(4, key) + text(6, text(2, std::string{0, 1}));
+  }
+
+  std::shared_ptr<FakeWaiter> acquire(const std::string& key, absl::Duration wait = absl::ZeroDuration(),
+                                      const std::string& holder = "h", const std::string& run = "r") {
+    auto waiter = std::make_shared<FakeWaiter>();
+    farm_->acquire({.key = key, .wait = wait, .term = absl::Seconds(60), .holder = holder, .holder_run = run},
+                   waiter);
+    farm_->tick();
+    return waiter;
+  }
+
+  Lease lease(const std::string& key = "box") {
+    const auto waiter = acquire(key);
+    EXPECT_TRUE(waiter->grant && waiter->grant->ok());
+    return (*waiter->grant)->lease;
+  }
+
+  AgentReply reply(const Lease& lease, uint64_t sequence) {
+    return {lease.slot, lease.id, lease.epoch, sequence, "r" + std::to_string(sequence)};
+  }
+
+  std::string path_;
+  rpc::FakeClock clock_;
+  std::unique_ptr<StateStore> store_;
+  std::unique_ptr<Farm> farm_;
+  std::shared_ptr<FakeLink> link_;
+};
+
+TEST_F(FarmTest, CarriesATrialThereAndItsReplyBack) {
+  const auto session = attach("a");
+  farm_->take_desired(session);
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, holder);
+  ASSERT_TRUE(stream.ok());
+  farm_->submit(*stream, 1, "t1");
+  const auto desired = farm_->take_desired(session);
+  ASSERT_EQ(desired.size(), 1u);
+  EXPECT_EQ(desired[0].lease->id, granted.id);
+  EXPECT_EQ(desired[0].remaining, absl::Seconds(60));
+  ASSERT_EQ(desired[0].window.size(), 1u);
+  farm_->report(session, {reply(granted, 1)}, false);
+  EXPECT_THAT(farm_->take_replies(*stream), ElementsAre("r1"));
+  farm_->acknowledge(*stream, {1});
+  EXPECT_THAT(farm_->take_desired(session)[0].acknowledged, ElementsAre(1));
+  EXPECT_THAT(farm_->take_desired(session), IsEmpty());
+}
+
+TEST_F(FarmTest, UnknownKeyNamesTheKnownOnes) {
+  EXPECT_THAT(std::string(acquire("box")->grant->status().message()),
+              HasSubstr("no device has ever registered"));
+  attach("a", "pi");
+  attach("b", "nuc");
+  const auto waiter = acquire("box");
+  EXPECT_TRUE(absl::IsNotFound(waiter->grant->status()));
+  EXPECT_THAT(std::string(waiter->grant->status().message()), HasSubstr("known keys: nuc, pi"));
+}
+
+TEST_F(FarmTest, KeysStayKnownAfterARestart) {
+  attach("a", "pi");
+  open();
+  EXPECT_TRUE(absl::IsUnavailable(acquire("pi")->grant->status()));
+  EXPECT_TRUE(absl::IsNotFound(acquire("box")->grant->status()));
+}
+
+TEST_F(FarmTest, WaitersAreServedInTurnAndRefusedAtTheirDeadline) {
+  attach("a");
+  const Lease first = lease();
+  const auto second = acquire("box", absl::Seconds(10), "second");
+  const auto third = acquire("box", absl::Seconds(10), "third");
+  farm_->release(first.id, first.epoch);
+  EXPECT_TRUE(second->grant && second->grant->ok());
+  EXPECT_FALSE(third->grant);
+  clock_.advance(absl::Seconds(10) - absl::Nanoseconds(1));
+  farm_->tick();
+  EXPECT_FALSE(third->grant);
+  clock_.advance(absl::Nanoseconds(1));
+  farm_->tick();
+  EXPECT_TRUE(absl::IsUnavailable(third->grant->status()));
+  EXPECT_THAT(std::string(third->grant->status().message()), HasSubstr("1 busy"));
+}
+
+TEST_F(FarmTest, CancelledWaiterIsNeverAnswered) {
+  attach("a");
+  const Lease first = lease();
+  const auto waiter = acquire("box", absl::Seconds(10), "second");
+  EXPECT_TRUE(farm_->cancel(waiter.get()));
+  farm_->release(first.id, first.epoch);
+  EXPECT_FALSE(waiter->grant);
+  EXPECT_FALSE(farm_->cancel(waiter.get()));
+}
+
+TEST_F(FarmTest, ExpiredLeaseClosesItsStreamAndTellsTheAgent) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  ASSERT_TRUE(farm_->open_stream(granted.id, granted.epoch, holder).ok());
+  farm_->take_desired(session);
+  clock_.advance(absl::Seconds(60));
+  farm_->tick();
+  EXPECT_TRUE(absl::IsNotFound(holder->closed));
+  EXPECT_FALSE(farm_->take_desired(session)[0].lease);
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
+}
+
+TEST_F(FarmTest, RepliesOfAnEndedLeaseAreDropped) {
+  const auto session = attach("a");
+  const Lease old = lease();
+  farm_->release(old.id, old.epoch);
+  const Lease next = lease();
+  EXPECT_GT(next.epoch, old.epoch);
+  const auto stream = farm_->open_stream(next.id, next.epoch, std::make_shared<FakeLink>());
+  Lease forged = next;
+  forged.epoch = old.epoch;
+  farm_->report(session, {reply(old, 1), reply(forged, 2)}, false);
+  EXPECT_THAT(farm_->take_replies(*stream), IsEmpty());
+}
+
+TEST_F(FarmTest, LeaseAndEpochSurviveARestart) {
+  attach("a");
+  const Lease granted = lease();
+  open();
+  const auto session = attach("a");
+  const auto desired = farm_->take_desired(session);
+  ASSERT_TRUE(desired[0].lease);
+  EXPECT_EQ(desired[0].lease->id, granted.id);
+  EXPECT_EQ(desired[0].lease->epoch, granted.epoch);
+  farm_->release(granted.id, granted.epoch);
+  EXPECT_EQ(lease().epoch, granted.epoch + 1);
+}
+
+TEST_F(FarmTest, ReleasedLeaseStaysReleasedAfterARestartAndItsEpochIsNotUsedAgain) {
+  attach("a");
+  const Lease granted = lease();
+  farm_->release(granted.id, granted.epoch);
+  open();
+  attach("a");
+  EXPECT_EQ(lease().epoch, granted.epoch + 1);
+}
+
+TEST_F(FarmTest, RepliesThatComeBeforeTheHolderIsBackAreKeptForIt) {
+  attach("a");
+  const Lease granted = lease();
+  open();
+  farm_->report(attach("a"), {reply(granted, 4)}, false);
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  ASSERT_TRUE(stream.ok());
+  EXPECT_THAT(farm_->take_replies(*stream), ElementsAre("r4"));
+}
+
+TEST_F(FarmTest, GrantsAboveTheHighestEpochOfTheAgent) {
+  attach("a", "box", "run", 17);
+  EXPECT_EQ(lease().epoch, 18u);
+}
+
+TEST_F(FarmTest, NewerStreamOfALeaseReplacesTheOlder) {
+  attach("a");
+  const Lease granted = lease();
+  const auto older = std::make_shared<FakeLink>();
+  const auto first = farm_->open_stream(granted.id, granted.epoch, older);
+  const auto second = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  EXPECT_TRUE(absl::IsAborted(older->closed));
+  farm_->submit(*first, 1, "from the dead");
+  farm_->close_stream(*first);
+  farm_->submit(*second, 1, "t1");
+  EXPECT_EQ(farm_->devices()[0].slots[0].unanswered, 1u);
+}
+
+TEST_F(FarmTest, NewerSessionOfAnAgentEndsTheOlder) {
+  const auto first = attach("a", "box", "run 1");
+  const auto old_link = link_;
+  const auto second = attach("a", "box", "run 1");
+  EXPECT_TRUE(absl::IsAborted(old_link->closed));
+  const auto second_link = link_;
+  attach("a", "box", "run 2");
+  EXPECT_TRUE(absl::IsAlreadyExists(second_link->closed));
+  farm_->detach(first);
+  farm_->detach(second);
+  EXPECT_TRUE(farm_->devices()[0].online);
+}
+
+TEST_F(FarmTest, AgentThatIsAwayTooLongLosesItsLease) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  farm_->detach(session);
+  clock_.advance(absl::Seconds(30) - absl::Nanoseconds(1));
+  farm_->tick();
+  EXPECT_TRUE(farm_->renew(granted.id, granted.epoch).ok());
+  clock_.advance(absl::Nanoseconds(1));
+  farm_->tick();
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
+}
+
+TEST_F(FarmTest, TickTellsWhenToComeAgain) {
+  EXPECT_EQ(farm_->tick(), std::nullopt);
+  const auto session = attach("a");
+  lease();
+  EXPECT_EQ(farm_->tick(), clock_.now() + absl::Seconds(60));
+  farm_->detach(session);
+  EXPECT_EQ(farm_->tick(), clock_.now() + absl::Seconds(30));
+}
+
+TEST_F(FarmTest, HolderThatStartsAgainDoesNotWaitForItself) {
+  attach("a");
+  ASSERT_TRUE(acquire("box", absl::ZeroDuration(), "tuner", "run 1")->grant->ok());
+  const auto again = acquire("box", absl::ZeroDuration(), "tuner", "run 2");
+  ASSERT_TRUE(again->grant->ok());
+  EXPECT_EQ((**again->grant).lease.epoch, 2u);
+}
+
+TEST_F(FarmTest, DrainingDeviceKeepsItsLeaseAndGetsNoOther) {
+  attach("a");
+  const Lease granted = lease();
+  ASSERT_TRUE(farm_->drain("a", true).ok());
+  EXPECT_TRUE(farm_->renew(granted.id, granted.epoch).ok());
+  farm_->release(granted.id, granted.epoch);
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
+  open();  // remembered
+  attach("a");
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
+  ASSERT_TRUE(farm_->drain("a", false).ok());
+  EXPECT_TRUE(acquire("box")->grant->ok());
+  EXPECT_TRUE(absl::IsNotFound(farm_->drain("nobody", true)));
+}
+
+TEST_F(FarmTest, OperatorEndsLeasesByIdAndByDevice) {
+  attach("a");
+  const Lease granted = lease();
+  EXPECT_THAT(*farm_->force_release(granted.id.text), ElementsAre(granted.id));
+  const Lease next = lease();
+  EXPECT_THAT(*farm_->force_release("a"), ElementsAre(next.id));
+  EXPECT_THAT(*farm_->force_release("a"), IsEmpty());
+  EXPECT_TRUE(absl::IsNotFound(farm_->force_release("nobody").status()));
+}
+
+TEST_F(FarmTest, StoppingAgentHandsItsLeaseBack) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  farm_->report(session, {}, true);
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
+}
+
+TEST_F(FarmTest, DeviceThatComesBackUnderAnotherKeyLosesItsLease) {
+  attach("a", "box");
+  const Lease granted = lease();
+  attach("a", "pi");
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
+}
+
+TEST_F(FarmTest, StreamIsNotReadWhileTooMuchIsUnanswered) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, holder);
+  uint64_t sequence = 0;
+  while (farm_->submit(*stream, ++sequence, "t")) ASSERT_LT(sequence, 10000u);
+  EXPECT_FALSE(farm_->has_room(*stream));
+  const int wakes = holder->wakes;
+  farm_->report(session, {reply(granted, 1)}, false);
+  EXPECT_TRUE(farm_->has_room(*stream));
+  EXPECT_GT(holder->wakes, wakes);
+}
+
+TEST_F(FarmTest, RequirementsAreMatchedAgainstTheDevice) {
+  const DeviceInfo device{
+      .id = "a", .arch = "x86_64", .cpu_features = {"avx2", "fma"}, .memory_bytes = 4ull << 30};
+  const SlotOffer slot{0, 2, 0};
+  EXPECT_EQ(unmet_requirement(device, slot, {.arch = "x86_64", .cpu_features = {"avx2"}, .min_threads = 2}),
+            "");
+  EXPECT_THAT(unmet_requirement(device, slot, {.arch = "aarch64"}), HasSubstr("arch aarch64"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.cpu_features = {"avx512f"}}), HasSubstr("avx512f"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.min_threads = 3}), HasSubstr("3 threads"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.min_memory_bytes = 8ull << 30}), HasSubstr("8192 MiB"));
+}
+
+}  // namespace
+}  // namespace tf::tracker
