@@ -1,0 +1,135 @@
+// A model from real kernels, linked by a worker and run through the C API that it exports.
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/runtime/blob/model_blob.h"
+#include "compiler/runtime/model.h"
+#include "compiler/tensor/workload.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::driver {
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+
+constexpr int64_t kElems = 24;
+constexpr uint64_t kBytes = kElems * sizeof(float);
+
+class LinkModel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "/link_model_XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    absl::StatusOr<std::unique_ptr<BuildPool>> pool = BuildPool::create({});
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // y = x + w, as an object file.
+  void build_add_kernel() {
+    ops::Builder b;
+    ops::Buffer x = b.input("x", tensor::Element::kFloat32, {tensor::imm(kElems)});
+    ops::Buffer w = b.constant("w", tensor::Element::kFloat32, {tensor::imm(kElems)});
+    absl::StatusOr<tensor::Workload> workload = b.finish({ops::bias_add(b, x, w, 0)});
+    ASSERT_TRUE(workload.ok()) << workload.status();
+    proto::BuildRequest request;
+    request.mutable_kernel()->set_workload(tensor::canonical_text(*workload));
+    request.mutable_kernel()->set_target("host");
+    request.mutable_kernel()->set_entry("add_kernel");
+    request.mutable_kernel()->set_output(proto::BLOB_KIND_ELF_OBJECT);
+    absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    ASSERT_EQ(reply->code(), 0) << reply->message();
+    ASSERT_TRUE(write_file(folder_ + "/add.o", reply->artifact().blobs(0).content()).ok());
+  }
+
+  // Two steps of the same kernel: y = (x + w) + w.
+  void write_tables() {
+    runtime::ModelDescription model;
+    model.inputs = {{"x", TF_ELEMENT_FLOAT32, {kElems}, kBytes}};
+    model.outputs = {{"y", TF_ELEMENT_FLOAT32, {kElems}, kBytes}};
+    model.kernel_count = 1;
+    model.arena_bytes = 128;
+    model.weights_bytes = kBytes;
+    tf_model_buffer weights = {TF_SPACE_WEIGHTS, 0, 0, kBytes};
+    model.steps = {{.name = "first",
+                    .buffers = {{TF_SPACE_INPUT, 0, 0, kBytes}, weights, {TF_SPACE_ARENA, 0, 0, kBytes}}},
+                   {.name = "second",
+                    .buffers = {{TF_SPACE_ARENA, 0, 0, kBytes}, weights, {TF_SPACE_OUTPUT, 0, 0, kBytes}}}};
+    absl::StatusOr<std::string> blob = runtime::encode_model(model);
+    ASSERT_TRUE(blob.ok()) << blob.status();
+    ASSERT_TRUE(write_file(folder_ + "/blob", *blob).ok());
+    std::vector<float> values(kElems);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.25f;
+    ASSERT_TRUE(
+        write_file(folder_ + "/weights", {reinterpret_cast<const char*>(values.data()), kBytes}).ok());
+  }
+
+  proto::BuildReply link() {
+    proto::BuildRequest request;
+    proto::LinkModelRequest& link = *request.mutable_link();
+    link.add_object_paths(folder_ + "/add.o");
+    link.add_kernels("add_kernel");
+    link.set_blob_path(folder_ + "/blob");
+    link.set_weights_path(folder_ + "/weights");
+    link.set_output_path(folder_ + "/model.so");
+    link.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
+    link.set_target("host");
+    absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? *reply : proto::BuildReply();
+  }
+
+  std::string folder_;
+  std::unique_ptr<BuildPool> pool_;
+};
+
+TEST_F(LinkModel, GivesALibraryThatRunsItsKernelsOnItsWeights) {
+  build_add_kernel();
+  write_tables();
+  proto::BuildReply reply = link();
+  ASSERT_EQ(reply.code(), 0) << reply.message();
+  void* handle = dlopen((folder_ + "/model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  auto open = reinterpret_cast<decltype(&tf_model_open)>(dlsym(handle, "tf_model_open"));
+  auto run = reinterpret_cast<decltype(&tf_model_run)>(dlsym(handle, "tf_model_run"));
+  auto close = reinterpret_cast<decltype(&tf_model_close)>(dlsym(handle, "tf_model_close"));
+  ASSERT_TRUE(open && run && close);
+  EXPECT_EQ(dlsym(handle, "add_kernel"), nullptr) << "kernels are not exported";
+  tf_model* model = nullptr;
+  ASSERT_EQ(open(2, &model), TF_MODEL_OK);
+  std::vector<float> x(kElems, 1.0f), y(kElems, -1.0f);
+  const void* inputs[] = {x.data()};
+  void* outputs[] = {y.data()};
+  EXPECT_EQ(run(model, inputs, outputs), TF_MODEL_OK);
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], 1.0f + static_cast<float>(i) * 0.5f);
+  close(model);
+  dlclose(handle);
+}
+
+TEST_F(LinkModel, NamesAFileThatIsMissing) {
+  write_tables();
+  proto::BuildReply reply = link();
+  EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kNotFound));
+  EXPECT_THAT(reply.message(), ::testing::HasSubstr("/add.o, which is not there"));
+}
+
+TEST_F(LinkModel, PassesOnWhatTheLinkerSays) {
+  build_add_kernel();
+  write_tables();
+  ASSERT_TRUE(write_file(folder_ + "/add.o", "no object").ok());
+  proto::BuildReply reply = link();
+  EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kInternal));
+  EXPECT_THAT(reply.message(), ::testing::HasSubstr("add.o"));
+}
+
+}  // namespace
+}  // namespace tf::driver
