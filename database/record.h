@@ -33,7 +33,7 @@ struct Workload {
 struct Problem {
   WorkloadKey workload;
   std::string binding;                   // canonical text, as in "N=1,H=224"; empty if nothing is unbound
-  std::vector<std::string> in_layouts;   // one per input and constant; empty list: all row-major
+  std::vector<std::string> in_layouts;   // one per input that is not constant; empty list: row-major
   std::vector<std::string> out_layouts;  // likewise
   std::string target;                    // canonical text
   uint32_t threads = 1;

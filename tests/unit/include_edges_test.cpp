@@ -48,7 +48,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"compiler/cli",
        {"base", "proto", "database", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/schedule",
         "compiler/passes", "compiler/ops", "compiler/graph", "compiler/onnx", "compiler/runtime",
-        "compiler/driver"}},
+        "compiler/driver", "tuner/remote"}},
       {"tuner/space",
        {"base", "compiler/tensor", "compiler/target", "compiler/ir", "compiler/analysis", "compiler/schedule",
         "compiler/ops"}},
@@ -62,13 +62,15 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"tuner/session",
        {"base", "proto", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
         "compiler/graph", "compiler/driver", "tuner/space", "tuner/model", "tuner/search", "tuner/measure"}},
+      {"tuner/remote", {"base", "proto", "rpc", "database"}},
       {"tuner/service",
-       {"base", "proto", "rpc", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
-        "compiler/graph", "compiler/onnx", "compiler/driver", "tuner/measure", "tuner/session"}},
+       {"base", "proto", "rpc", "database", "tuner/remote", "tuner/search", "compiler/tensor",
+        "compiler/target", "compiler/schedule", "compiler/graph", "compiler/onnx", "compiler/driver",
+        "tuner/measure", "tuner/session"}},
       {"tuner/cli",
        {"base", "proto", "rpc", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
         "compiler/graph", "compiler/onnx", "compiler/driver", "tuner/space", "tuner/model", "tuner/search",
-        "tuner/measure", "tuner/session", "tuner/service"}},
+        "tuner/measure", "tuner/session", "tuner/remote", "tuner/service"}},
   };
   return edges;
 }

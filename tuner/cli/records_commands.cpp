@@ -70,7 +70,7 @@ void print_row(const Answer& answer, bool schedule) {
   const database::Measurement& m = answer.measurement;
   const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
                                            database::join_layouts(m.problem.out_layouts));
-  std::printf("%-12s %-24s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
+  std::printf("%-12s %-36s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
               m.problem.workload.hex().substr(0, 12).c_str(), answer.workload.op.c_str(),
               duration_text(*m.median_ns()).c_str(), answer.gflops(), m.problem.threads,
               m.device.device_class.c_str(), m.problem.target.c_str(), m.problem.binding.c_str(),
@@ -123,7 +123,7 @@ int run_best(const BestArguments& arguments) {
     std::printf("%s\n", all.dump(1, ' ', false, json::error_handler_t::replace).c_str());
     return kExitOk;
   }
-  std::printf("%-12s %-24s %12s %9s %3s %-10s %-20s %s\n", "key", "op", "time", "GFLOP/s", "thr", "device",
+  std::printf("%-12s %-36s %12s %9s %3s %-10s %-20s %s\n", "key", "op", "time", "GFLOP/s", "thr", "device",
               "target", "binding layouts");
   for (const Answer& answer : *answers) print_row(answer, arguments.schedule);
   return kExitOk;

@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
       "Exit codes: 0 ok, 1 failed, 2 usage, 3 no matching device, 130 Ctrl-C (the first drains, the second "
       "stops at once).");
   tf::tuner_cli::Invocation invocation;
+  tf::tuner_cli::add_tune_command(app, invocation);
+  tf::tuner_cli::add_serve_command(app, invocation);
   tf::tuner_cli::add_submit_command(app, invocation);
   tf::tuner_cli::add_job_commands(app, invocation);
   tf::tuner_cli::add_records_commands(app, invocation);

@@ -6,11 +6,7 @@ namespace tf::session {
 
 std::vector<std::string> input_layout_texts(const Task& task) {
   std::vector<std::string> texts;
-  size_t next = 0;
-  for (const tensor::Input& input : task.workload.inputs) {
-    const bool is_port = !input.constant && next < task.in_layouts.size();
-    texts.push_back(is_port ? task.in_layouts[next++].text() : std::string());
-  }
+  for (const tensor::Layout& layout : task.in_layouts) texts.push_back(layout.text());
   return texts;
 }
 

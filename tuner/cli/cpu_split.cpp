@@ -1,0 +1,34 @@
+#include "tuner/cli/cpu_split.h"
+
+#include <sched.h>
+
+#include <cstddef>
+
+namespace tf::tuner_cli {
+
+CpuSplit split_cpus(const std::vector<int>& cpus, int threads) {
+  const auto measuring = static_cast<size_t>(threads);
+  if (cpus.size() <= measuring) return {};
+  const auto border = cpus.end() - static_cast<std::ptrdiff_t>(measuring);
+  return {.measure = {border, cpus.end()}, .rest = {cpus.begin(), border}};
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void stay_on(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu : cpus) CPU_SET(cpu, &set);
+  if (!cpus.empty()) ::sched_setaffinity(0, sizeof set, &set);
+}
+
+}  // namespace tf::tuner_cli

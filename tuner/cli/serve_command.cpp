@@ -1,0 +1,88 @@
+// tuner serve: a tuner that takes jobs and measures on the devices of a farm.
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/target/target.h"
+#include "rpc/daemon_environment.h"
+#include "rpc/stop_signals.h"
+#include "tuner/cli/commands.h"
+#include "tuner/measure/pool_builder.h"
+#include "tuner/service/daemon.h"
+#include "tuner/service/farm_executor.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+struct ServeArguments {
+  std::string db, tracker = kDefaultTracker, listen = kDefaultServer, log_level = "info";
+  int builders = 0;
+};
+
+// The same after a restart, another for another database: its new run ends the leases of a dead one.
+std::string holder_name(const std::string& db) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  std::error_code error;
+  return absl::StrCat("tuner ", host, ":", std::filesystem::absolute(db, error).lexically_normal().string());
+}
+
+absl::Status serve(const ServeArguments& arguments) {
+  rpc::log_to_stderr("tuner", arguments.log_level);
+  rpc::StopSignals signals;
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(arguments.listen));
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(arguments.tracker));
+  TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
+  const int builders = arguments.builders > 0 ? arguments.builders : std::max(1, target::host_cores() - 1);
+  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
+  auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
+    return std::make_unique<service::FarmExecutor>(
+        service::FarmExecutorOptions{.tracker = tracker, .holder = holder_name(arguments.db)}, *builder,
+        store);
+  };
+  TF_ASSIGN_OR_RETURN(
+      auto daemon, service::Daemon::start({.listen = listen, .database_path = arguments.db}, make_executor));
+  spdlog::info("listening on {} (plain text, loopback only); database {}, tracker {}, {} builders",
+               daemon->endpoint().text(), arguments.db, tracker.text(), builders);
+  signals.wait();
+  spdlog::info(
+      "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at once)");
+  daemon->stop();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<ServeArguments>();
+  CLI::App* command = app.add_subcommand("serve", "Run a tuner that takes jobs, until SIGINT or SIGTERM");
+  command
+      ->add_option("--db", arguments->db,
+                   "The database FILE, made if there is none; models go to FILE.models")
+      ->required();
+  command->add_option("--tracker", arguments->tracker, "HOST:PORT of the farm's tracker")
+      ->capture_default_str();
+  command->add_option("--listen", arguments->listen, "HOST:PORT to listen on; port 0 takes a free one")
+      ->capture_default_str();
+  command->add_option("--builders", arguments->builders, "Build workers [one less than there are CPUs]")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--log-level", arguments->log_level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  command->footer("Example: tuner serve --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments]() -> int {
+      const absl::Status status = serve(*arguments);
+      return status.ok() ? kExitOk : report_error("tuner serve", status);
+    };
+  });
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,154 @@
+// tuner tune: tunes on this machine, without a farm or a server.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "database/sqlite_store.h"
+#include "rpc/stop_signals.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/cpu_split.h"
+#include "tuner/cli/progress_printer.h"
+#include "tuner/cli/spec_options.h"
+#include "tuner/measure/local_runner.h"
+#include "tuner/measure/pool_builder.h"
+#include "tuner/service/network_tasks.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+using database::JobState;
+
+struct TuneArguments : SpecArguments {
+  std::string db;
+  std::string device_class = "local";
+  int builders = 0;
+};
+
+// The first signal sets `stop`; the second ends the process (StopSignals).
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(std::atomic<bool>& stop)
+      : thread_([this, &stop] {
+          if (signals_.wait() == 0) return;
+          stop = true;
+          std::fprintf(stderr, "\nfinishing what is being measured; Ctrl-C again stops at once\n");
+        }) {}
+  ~StopOnSignal() {
+    signals_.stop_waiting();
+    thread_.join();
+  }
+
+ private:
+  rpc::StopSignals signals_;
+  std::thread thread_;
+};
+
+// The unfinished run of the same command, if there is one: we hold the database, so whoever ran it is gone.
+absl::StatusOr<database::Job> open_job(database::Store& store, const service::JobSpec& spec,
+                                       const std::string& model_path, const Digest& model) {
+  const std::string options = to_json(spec);
+  TF_ASSIGN_OR_RETURN(std::vector<database::Job> jobs, store.jobs());
+  for (const database::Job& job : jobs) {
+    const bool same = job.device.empty() && job.model_digest == model.hex() && job.options == options;
+    if (!same || database::is_final(job.state)) continue;
+    TF_ASSIGN_OR_RETURN(int64_t trials, store.count_measurements(job.id));
+    std::fprintf(stderr, "going on with job %lld, which has %lld trials\n", static_cast<long long>(job.id),
+                 static_cast<long long>(trials));
+    return job;
+  }
+  database::Job job{.model_name = spec.model_name,
+                    .model_digest = model.hex(),
+                    .model_path = model_path,
+                    .target = spec.target,
+                    .options = options,
+                    .state = JobState::kRunning,
+                    .created_unix_ns = absl::GetCurrentTimeNanos()};
+  job.started_unix_ns = job.created_unix_ns;
+  TF_ASSIGN_OR_RETURN(job.id, store.add_job(job));
+  return job;
+}
+
+absl::Status close_job(database::Store& store, database::Job job,
+                       const absl::StatusOr<session::Progress>& result, bool interrupted) {
+  job.state = !result.ok() ? JobState::kFailed : interrupted ? JobState::kPaused : JobState::kDone;
+  job.detail = result.ok() ? absl::StrCat(result->trials, " trials, ", result->failures, " failed")
+                           : std::string(result.status().message());
+  job.status_code = static_cast<int32_t>(result.status().code());
+  if (database::is_final(job.state)) job.finished_unix_ns = absl::GetCurrentTimeNanos();
+  return store.update_job(job);
+}
+
+absl::StatusOr<int> tune(const TuneArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
+  TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options,
+                      service::session_options(spec, 0, arguments.device_class));
+  TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
+                      service::network_tasks(arguments.model, options.target, spec.dims));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
+
+  const std::vector<int> cpus = allowed_cpus();
+  const CpuSplit split = split_cpus(cpus, spec.threads);
+  TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({.cpus = split.measure}));
+  stay_on(split.rest);  // before any thread or build worker is started
+  std::atomic<bool> stop = false;
+  StopOnSignal signals(stop);
+  const int builders =
+      arguments.builders > 0 ? arguments.builders : std::max(1, static_cast<int>(split.rest.size()));
+  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
+  TF_ASSIGN_OR_RETURN(
+      database::Job job,
+      open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
+  options.job_id = job.id;
+  if (!arguments.json) {
+    std::fprintf(stderr, "tuning %zu tasks of %s for %s, %d thread%s, into %s\n", tasks.size(),
+                 spec.model_name.c_str(), options.target.text().c_str(), spec.threads,
+                 spec.threads == 1 ? "" : "s", arguments.db.c_str());
+  }
+  ProgressPrinter printer(progress_style(arguments.json), spec.trials, job.id);
+  absl::StatusOr<session::Progress> result =
+      session::tune(tasks, options, *builder, *runner, *store, stop,
+                    [&](const session::Progress& progress) { printer.show(progress); });
+  TF_RETURN_IF_ERROR(close_job(*store, job, result, stop));
+  TF_RETURN_IF_ERROR(result.status());
+  printer.finish(*result);
+  if (!stop) return kExitOk;
+  std::fprintf(stderr, "interrupted; the same command goes on from here\n");
+  return kExitInterrupted;
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* command = app.add_subcommand("tune", "Tune a network on this machine: no server, no farm");
+  add_spec_options(*command, *arguments);
+  command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
+  command->add_option("--device-class", arguments->device_class, "Name under which the measurements are kept")
+      ->capture_default_str();
+  command->add_option("--builders", arguments->builders, "Build workers [the CPUs that do not measure]")
+      ->check(CLI::Range(1, 1024));
+  command->footer(
+      "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"
+      "Ctrl-C finishes what is being measured and exits 130; the same command then goes on. A second one "
+      "stops at "
+      "once.");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments]() -> int {
+      const absl::StatusOr<int> code = tune(*arguments);
+      return code.ok() ? *code : report_error("tuner tune", code.status());
+    };
+  });
+}
+
+}  // namespace tf::tuner_cli

@@ -1,0 +1,40 @@
+#pragma once
+// Owns: tuning a job on the devices of a farm: its tasks, builders and leased runner, around session::tune.
+// Does not know: queues, who asked.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "database/store.h"
+#include "rpc/endpoint.h"
+#include "tuner/measure/builder.h"
+#include "tuner/service/job_executor.h"
+
+namespace tf::service {
+
+struct FarmExecutorOptions {
+  rpc::Endpoint tracker;
+  std::string holder;  // who leases: the same after a restart
+};
+
+class FarmExecutor final : public JobExecutor {
+ public:
+  // The builder (shared by all jobs) and the store must outlive it.
+  FarmExecutor(FarmExecutorOptions options, measure::Builder& builder, database::Store& store)
+      : options_(std::move(options)), builder_(builder), store_(store) {}
+
+  // Also asks the tracker whether a device with the key has ever registered: NOT_FOUND names those that have.
+  // UNAVAILABLE: no tracker answers.
+  absl::Status check(const database::Job& job, const JobSpec& spec) override;
+  absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec,
+                                        const std::atomic<bool>& stop,
+                                        const std::function<void(const session::Progress&)>& report) override;
+
+ private:
+  const FarmExecutorOptions options_;
+  measure::Builder& builder_;
+  database::Store& store_;
+};
+
+}  // namespace tf::service

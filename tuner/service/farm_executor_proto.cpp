@@ -1,0 +1,99 @@
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "tuner/measure/farm_runner.h"
+#include "tuner/service/farm_executor.h"
+#include "tuner/service/network_tasks.h"
+
+namespace tf::service {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+
+// A queue slot is better used by trying again than by waiting for a device.
+constexpr absl::Duration kDeviceWait = absl::Seconds(10);
+// What a drain gives the trials under way; a trial whose farm is away never ends by itself.
+constexpr absl::Duration kDrainGrace = absl::Seconds(30);
+
+absl::Status check_device_key(const rpc::Endpoint& tracker, const std::string& key) {
+  auto stub = farm::Operators::NewStub(rpc::make_channel(tracker));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(10));
+  farm::ListDevicesReply devices;
+  TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, farm::ListDevicesRequest(), &devices),
+                                    "tracker", tracker.text()));
+  std::set<std::string> keys;
+  for (const farm::Device& device : devices.devices()) keys.insert(device.device_key());
+  if (keys.contains(key)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
+                                          keys.empty() ? "none yet" : absl::StrJoin(keys, ", "),
+                                          "; start device_agent --key ", key, " or use another key"));
+}
+
+// Cancels the runner when a stop has not been obeyed for kDrainGrace.
+class DrainLimit {
+ public:
+  DrainLimit(const std::atomic<bool>& stop, measure::Runner& runner)
+      : thread_([this, &stop, &runner] { watch(stop, runner); }) {}
+  ~DrainLimit() {
+    {
+      std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void watch(const std::atomic<bool>& stop, measure::Runner& runner) {
+    std::unique_lock lock(mutex_);
+    absl::Time limit = absl::InfiniteFuture();
+    while (!over_) {
+      if (stop && limit == absl::InfiniteFuture()) limit = absl::Now() + kDrainGrace;
+      if (absl::Now() >= limit) return runner.cancel();
+      changed_.wait_for(lock, std::chrono::milliseconds(200));
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) {
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
+  TF_RETURN_IF_ERROR(network_tasks(job.model_path, options.target, spec.dims).status());
+  return check_device_key(options_.tracker, spec.device_key);
+}
+
+absl::StatusOr<session::Progress> FarmExecutor::run(
+    const database::Job& job, const JobSpec& spec, const std::atomic<bool>& stop,
+    const std::function<void(const session::Progress&)>& report) {
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job.id, spec.device_key));
+  TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
+                      network_tasks(job.model_path, options.target, spec.dims));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<measure::FarmRunner> runner,
+                      measure::FarmRunner::connect({.tracker = options_.tracker,
+                                                    .device_key = spec.device_key,
+                                                    .min_threads = static_cast<uint32_t>(spec.threads),
+                                                    .holder = options_.holder,
+                                                    .first_wait = kDeviceWait}));
+  DrainLimit limit(stop, *runner);
+  return session::tune(tasks, options, builder_, *runner, store_, stop, report);
+}
+
+}  // namespace tf::service

@@ -1,0 +1,47 @@
+#include "tuner/service/network_tasks.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/graph/program.h"
+#include "compiler/onnx/import.h"
+#include "tuner/search/search.h"
+
+namespace tf::service {
+
+absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
+                                                         const target::Target& target,
+                                                         const std::map<std::string, int64_t>& dims) {
+  TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(model_path, {.dims = dims}));
+  TF_ASSIGN_OR_RETURN(graph::Program program,
+                      graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
+  std::vector<session::Task> tasks;
+  for (graph::Task& task : program.tasks) {
+    tasks.push_back({.label = std::move(task.label),
+                     .workload = std::move(task.workload),
+                     .binding = std::move(task.binding),
+                     .in_layouts = std::move(task.in_layouts),
+                     .out_layouts = std::move(task.out_layouts),
+                     .weight = static_cast<double>(task.count)});
+  }
+  if (!tasks.empty()) return tasks;
+  return absl::InvalidArgumentError(
+      absl::StrCat(model_path, " has nothing to tune: no operator of it is computed at run time"));
+}
+
+absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,
+                                                        const std::string& device_class) {
+  session::SessionOptions options;
+  TF_ASSIGN_OR_RETURN(options.target, target::parse_target(spec.target));
+  TF_ASSIGN_OR_RETURN(options.strategy, search::kind_from_name(spec.strategy));
+  options.threads = spec.threads;
+  options.device_class = device_class;
+  options.budget = {.trials = spec.trials, .minutes = spec.minutes};
+  options.seed = spec.seed;
+  options.allowed_numerics = spec.allowed_numerics;
+  options.job_id = job_id;
+  return options;
+}
+
+}  // namespace tf::service

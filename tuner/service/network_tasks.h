@@ -1,0 +1,26 @@
+#pragma once
+// Owns: from an ONNX network to the tasks of a tuning session, and from a job's specification to the
+// session's options. Does not know: where tasks are measured.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tuner/service/job_spec.h"
+#include "tuner/session/session.h"
+
+namespace tf::service {
+
+// One task for each distinct kernel of the planned network, in order of first use, weighted by its
+// occurrences: what `compiler tasks` lists and a build for the same target asks the database for. Errors as
+// onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
+absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
+                                                         const target::Target& target,
+                                                         const std::map<std::string, int64_t>& dims);
+
+// INVALID_ARGUMENT for a target or a strategy that does not exist.
+absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,
+                                                        const std::string& device_class);
+
+}  // namespace tf::service
