@@ -1,11 +1,31 @@
 // The parts of arithmetic that take more than one LLVM instruction.
 
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "compiler/codegen/llvm/emitter.h"
 
 namespace tf::codegen {
+namespace {
+
+// IEEE 754 single or double precision, or a vector of them, and the integers of the same width.
+struct FloatFormat {
+  explicit FloatFormat(llvm::Type* of) : type(of), bits_type(nullptr) {
+    const bool is_double = of->getScalarType()->isDoubleTy();
+    fraction_bits = is_double ? 52 : 23;
+    bias = is_double ? 1023 : 127;
+    llvm::Type* scalar = llvm::Type::getIntNTy(of->getContext(), is_double ? 64 : 32);
+    auto* vector = llvm::dyn_cast<llvm::VectorType>(of);
+    bits_type = vector ? llvm::VectorType::get(scalar, vector->getElementCount()) : scalar;
+  }
+  llvm::Type* type;
+  llvm::Type* bits_type;
+  unsigned fraction_bits = 0;
+  unsigned bias = 0;
+};
+
+}  // namespace
 
 // Quotients and remainders that round towards minus infinity. Divisions by a constant whose dividend is known
 // not to be negative (nearly all indices) are unsigned, and 32 bits wide where the dividend fits: vectors of
@@ -175,6 +195,35 @@ llvm::Value* Emitter::rounding(tensor::Intrinsic function, llvm::Value* a) {
   }
   b_.setFastMathFlags(contract);
   return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, limit), result, a);
+}
+
+// Two factors, because 2^n itself may be no normal number where x * 2^n is one.
+llvm::Value* Emitter::ldexp(llvm::Value* x, llvm::Value* n) {
+  const FloatFormat format(x->getType());
+  llvm::FastMathFlags contract = b_.getFastMathFlags();
+  b_.clearFastMathFlags();
+  // Adding 1.5 * 2^fraction puts a small whole number into the low bits of the sum: no conversion, which
+  // would be undefined for NaN. The bias comes along, and the shift drops what is above the exponent.
+  llvm::Constant* shift_in =
+      llvm::ConstantFP::get(format.type, std::ldexp(1.5, format.fraction_bits) + format.bias);
+  auto power = [&](llvm::Value* exponent) {
+    llvm::Value* bits = b_.CreateBitCast(b_.CreateFAdd(exponent, shift_in), format.bits_type);
+    return b_.CreateBitCast(b_.CreateShl(bits, format.fraction_bits), format.type);
+  };
+  llvm::Value* half =
+      rounding(tensor::Intrinsic::kFloor, b_.CreateFMul(n, llvm::ConstantFP::get(format.type, 0.5)));
+  llvm::Value* scaled = b_.CreateFMul(x, power(half));
+  scaled = b_.CreateFMul(scaled, power(b_.CreateFSub(n, half)));
+  b_.setFastMathFlags(contract);
+  return scaled;
+}
+
+llvm::Value* Emitter::logb(llvm::Value* x) {
+  const FloatFormat format(x->getType());
+  llvm::Value* bits = b_.CreateLShr(b_.CreateBitCast(x, format.bits_type), format.fraction_bits);
+  bits = b_.CreateAnd(bits, llvm::ConstantInt::get(format.bits_type, 2 * format.bias + 1));
+  // The field is below 2^11, so that the unbiased value is exact.
+  return b_.CreateFSub(b_.CreateSIToFP(bits, format.type), llvm::ConstantFP::get(format.type, format.bias));
 }
 
 }  // namespace tf::codegen

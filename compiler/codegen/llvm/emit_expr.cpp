@@ -285,6 +285,10 @@ llvm::Value* Emitter::call(const ir::Call& e) {
       return rounding(e.function, value(e.args[0]));
     case F::kFma:
       return fma(value(e.args[0]), value(e.args[1]), value(e.args[2]), element);
+    case F::kLdexp:
+      return rounded(element, ldexp(value(e.args[0]), value(e.args[1])));
+    case F::kLogb:
+      return logb(value(e.args[0]));
     case F::kReduceAdd:
     case F::kReduceMax:
     case F::kReduceMin:

@@ -99,6 +99,8 @@ class Emitter {
   llvm::Value* reduce(tensor::Intrinsic function, const ir::Expr& vector);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c, tensor::Element element);
   llvm::Value* rounding(tensor::Intrinsic function, llvm::Value* a);
+  llvm::Value* ldexp(llvm::Value* x, llvm::Value* n);
+  llvm::Value* logb(llvm::Value* x);
 
   // emit_half.cpp
   // The value as its element type rounds it (f16 and bf16; others unchanged).
