@@ -1,4 +1,6 @@
 // compiler check: ONNX backend tests, one folder each: model.onnx and test_data_set_*/{input,output}_*.pb.
+#include <stdlib.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -11,6 +13,9 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
+#include "compiler/cli/loaded_model.h"
+#include "compiler/driver/build_model.h"
+#include "compiler/driver/build_pool.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/optimize.h"
@@ -26,7 +31,8 @@ using graph::HostTensor;
 struct CheckArguments {
   std::vector<std::string> folders;
   double tolerance = 1e-4;
-  bool json = false;
+  int threads = 1;
+  bool interpret = false, json = false;
 };
 
 // input_0.pb, input_1.pb, … as far as they go.
@@ -69,7 +75,42 @@ absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<Hos
   return graph;
 }
 
-absl::Status check(const fs::path& folder, double tolerance) {
+// A folder under the system's temporary one that goes away with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "compiler-check.XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Without a pool, by the reference evaluator; else compiled with default schedules.
+absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std::vector<HostTensor>& inputs,
+                                                  const CheckArguments& arguments, driver::BuildPool* pool) {
+  if (pool == nullptr) return graph::evaluate(graph::optimize(std::move(graph)), inputs);
+  const target::Target target = target::host_target();
+  TF_ASSIGN_OR_RETURN(const graph::Program program,
+                      graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
+  const TemporaryFolder folder;
+  if (folder.path().empty()) return absl::InternalError("cannot make a temporary folder");
+  const std::vector<std::optional<driver::ScheduleChoice>> untuned(program.tasks.size());
+  TF_RETURN_IF_ERROR(
+      driver::build_model(program, untuned, *pool,
+                          {.target = target, .threads = arguments.threads, .folder = folder.path()})
+          .status());
+  TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(folder.path(), arguments.threads));
+  return model->run(inputs);
+}
+
+absl::Status check(const fs::path& folder, const CheckArguments& arguments, driver::BuildPool* pool) {
   if (!fs::exists(folder / "model.onnx")) return absl::NotFoundError("there is no model.onnx in it");
   int sets = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -79,9 +120,10 @@ absl::Status check(const fs::path& folder, double tolerance) {
     TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> wanted, read_all(entry.path(), "output_"));
     TF_ASSIGN_OR_RETURN(graph::Graph graph, import_for((folder / "model.onnx").string(), inputs));
     TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> got,
-                        graph::evaluate(graph::optimize(std::move(graph)), inputs));
+                        run_model(std::move(graph), inputs, arguments, pool));
     if (got.size() != wanted.size()) return absl::InternalError("the model has another number of outputs");
-    for (size_t i = 0; i < got.size(); ++i) TF_RETURN_IF_ERROR(compare(got[i], wanted[i], tolerance));
+    for (size_t i = 0; i < got.size(); ++i)
+      TF_RETURN_IF_ERROR(compare(got[i], wanted[i], arguments.tolerance));
   }
   return sets > 0 ? absl::OkStatus() : absl::NotFoundError("there is no test_data_set_* in it");
 }
@@ -89,8 +131,14 @@ absl::Status check(const fs::path& folder, double tolerance) {
 int run(const CheckArguments& arguments) {
   int failed = 0;
   nlohmann::json all = nlohmann::json::array();
+  std::unique_ptr<driver::BuildPool> pool;
+  if (!arguments.interpret) {
+    auto created = driver::BuildPool::create({.workers = target::host_cores()});
+    if (!created.ok()) return report_error("compiler check", created.status());
+    pool = *std::move(created);
+  }
   for (const std::string& folder : arguments.folders) {
-    const absl::Status status = check(folder, arguments.tolerance);
+    const absl::Status status = check(folder, arguments, pool.get());
     failed += !status.ok();
     const std::string message(status.message());
     all.push_back({{"test", folder}, {"ok", status.ok()}, {"message", message}});
@@ -111,6 +159,8 @@ void add_check_command(CLI::App& app, Invocation& invocation) {
   command->add_option("folders", arguments->folders, "Folders with model.onnx and test_data_set_*")
       ->required();
   command->add_option("--tolerance", arguments->tolerance, "Of max|a - b| / max|b|")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "Threads to run with")->check(CLI::Range(1, 1024));
+  command->add_flag("--interpret", arguments->interpret, "Evaluate in double precision instead of compiling");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler check /usr/share/libonnx-testdata/data/node/test_conv_with_strides_padding");

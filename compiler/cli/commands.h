@@ -18,7 +18,11 @@ struct Invocation {
 };
 
 void add_zoo_command(CLI::App& app, Invocation& invocation);
-void add_check_command(CLI::App& app, Invocation& invocation);
 void add_tasks_command(CLI::App& app, Invocation& invocation);
+void add_build_command(CLI::App& app, Invocation& invocation);
+void add_run_command(CLI::App& app, Invocation& invocation);
+void add_bench_command(CLI::App& app, Invocation& invocation);
+void add_check_command(CLI::App& app, Invocation& invocation);
+void add_show_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace tf::compiler_cli

@@ -13,7 +13,11 @@ int main(int argc, char** argv) {
   tf::compiler_cli::Invocation invocation;
   tf::compiler_cli::add_zoo_command(app, invocation);
   tf::compiler_cli::add_tasks_command(app, invocation);
+  tf::compiler_cli::add_build_command(app, invocation);
+  tf::compiler_cli::add_run_command(app, invocation);
+  tf::compiler_cli::add_bench_command(app, invocation);
   tf::compiler_cli::add_check_command(app, invocation);
+  tf::compiler_cli::add_show_command(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

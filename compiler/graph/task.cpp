@@ -20,8 +20,13 @@ absl::StatusOr<Task> make_task(LoweredGroup lowered) {
     if (!input.constant) task.in_layouts.emplace_back();
   }
   task.out_layouts.resize(lowered.workload.outputs.size());
-  task.workload = std::move(lowered.workload);
-  task.binding = std::move(lowered.binding);
+  // The workload as its canonical text reads, so that a task is the same whatever the network calls its
+  // dimensions.
+  TF_ASSIGN_OR_RETURN(task.workload, tensor::parse_workload(tensor::canonical_text(lowered.workload)));
+  task.workload.label = lowered.workload.label;
+  for (size_t i = 0; i < task.workload.dims.size(); ++i) {
+    task.binding[task.workload.dims[i].var->name] = lowered.binding.at(lowered.workload.dims[i].var->name);
+  }
   return task;
 }
 

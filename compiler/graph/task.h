@@ -11,8 +11,8 @@
 namespace tf::graph {
 
 struct Task {
-  std::string label;  // "conv2d+bias+relu 1x64x56x56": operators and the result's shape, for people
-  tensor::Workload workload;
+  std::string label;          // "conv2d+bias+relu 1x64x56x56": operators and the result's shape, for people
+  tensor::Workload workload;  // with canonical names: inputs p0, …, dimensions d0, …
   tensor::Binding binding;
   std::vector<tensor::Layout> in_layouts;   // one per input that is not constant
   std::vector<tensor::Layout> out_layouts;  // one per output

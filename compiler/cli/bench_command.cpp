@@ -1,0 +1,116 @@
+// compiler bench: how long a built model takes, and with --profile where.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/cli/loaded_model.h"
+#include "compiler/runtime/peak.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+struct BenchArguments {
+  std::string folder;
+  int threads = 1, runs = 30;
+  bool profile = false, json = false;
+};
+
+// Of sorted samples, by the nearest rank.
+double percentile(const std::vector<double>& sorted, double share) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(share * static_cast<double>(sorted.size())))];
+}
+
+std::vector<double> sorted(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+struct KernelRow {
+  std::string name, key;
+  double median_ns = 0, flops = 0, share = 0, of_peak = 0;
+};
+
+std::vector<KernelRow> kernel_rows(const LoadedModel& model, int threads) {
+  const double peak = tf_peak_gflops(100'000'000) * threads;
+  std::vector<KernelRow> rows;
+  double total = 0;
+  for (const KernelTime& kernel : model.kernel_times()) {
+    const double median = percentile(sorted(kernel.samples_ns), 0.5);
+    total += median;
+    rows.push_back({kernel.name, kernel.key, median, kernel.flops, 0, kernel.flops / median / peak});
+  }
+  for (KernelRow& row : rows) row.share = row.median_ns / total;
+  return rows;
+}
+
+void print(const std::vector<double>& samples_ms, const std::vector<KernelRow>& rows) {
+  const std::vector<double> s = sorted(samples_ms);
+  std::printf("%zu runs: median %.3f ms, p10 %.3f, p90 %.3f, p99 %.3f, min %.3f, max %.3f\n", s.size(),
+              percentile(s, 0.5), percentile(s, 0.1), percentile(s, 0.9), percentile(s, 0.99), s.front(),
+              s.back());
+  if (rows.empty()) return;
+  std::printf("%10s %7s %8s %7s  %-12s %s\n", "us", "share", "GFLOP/s", "of peak", "key", "kernel");
+  for (const KernelRow& row : rows)
+    std::printf("%10.1f %6.1f%% %8.1f %6.1f%%  %-12s %s\n", row.median_ns / 1e3, row.share * 100,
+                row.flops / row.median_ns, row.of_peak * 100, row.key.substr(0, 12).c_str(),
+                row.name.c_str());
+}
+
+void print_json(const std::vector<double>& samples_ms, const std::vector<KernelRow>& rows) {
+  nlohmann::json result = {{"median_ms", percentile(sorted(samples_ms), 0.5)},
+                           {"min_ms", sorted(samples_ms).front()},
+                           {"samples_ms", samples_ms}};
+  for (const KernelRow& row : rows)
+    result["kernels"].push_back({{"name", row.name},
+                                 {"key", row.key},
+                                 {"median_ns", row.median_ns},
+                                 {"gflops", row.flops / row.median_ns},
+                                 {"share", row.share},
+                                 {"share_of_peak", row.of_peak}});
+  std::printf("%s\n", result.dump(1).c_str());
+}
+
+absl::Status run(const BenchArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
+  TF_RETURN_IF_ERROR(model->bind(random_inputs(*model, 1)));
+  constexpr int kWarmUp = 3;
+  std::vector<double> samples_ms;
+  for (int i = -kWarmUp; i < arguments.runs; ++i) {
+    if (i == 0 && arguments.profile) model->profile();
+    TF_ASSIGN_OR_RETURN(const double ns, model->run_bound());
+    if (i >= 0) samples_ms.push_back(ns / 1e6);
+  }
+  const auto rows = arguments.profile ? kernel_rows(*model, arguments.threads) : std::vector<KernelRow>{};
+  arguments.json ? print_json(samples_ms, rows) : print(samples_ms, rows);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<BenchArguments>();
+  CLI::App* command = app.add_subcommand("bench", "Time a built model on random inputs");
+  command->add_option("folder", arguments->folder, "What `compiler build -o` wrote")->required();
+  command->add_option("--threads", arguments->threads, "Threads to run with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--runs", arguments->runs, "Timed runs, after three that are not")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_flag("--profile", arguments->profile, "Time, rate and share of the FMA peak of every kernel");
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->footer("Example: compiler bench build/squeezenet --threads 1 --profile");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const absl::Status status = run(*arguments);
+      return status.ok() ? kExitOk : report_error("compiler bench", status);
+    };
+  });
+}
+
+}  // namespace tf::compiler_cli

@@ -1,0 +1,170 @@
+// compiler build: a network and the best known schedules become model.so, model.h and tuning.lock.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/cli/model_arguments.h"
+#include "compiler/cli/records_source.h"
+#include "compiler/driver/build_model.h"
+#include "compiler/driver/build_pool.h"
+#include "database/open_records.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+using driver::ScheduleChoice;
+using Choices = std::vector<std::optional<ScheduleChoice>>;
+
+struct BuildArguments {
+  ModelArguments model;
+  std::string database, output;
+  int threads = 1, jobs = 0;
+  enum class Records { kBest, kLocked } records = Records::kBest;
+  enum class Missing { kUseDefault, kRefuse } missing = Missing::kUseDefault;
+  bool json = false;
+};
+
+std::string lock_path(const BuildArguments& arguments) {
+  return arguments.output + "/tuning.lock";
+}
+
+absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const graph::Program& program,
+                                       const target::Target& target) {
+  std::unique_ptr<database::Records> records;
+  if (!arguments.database.empty()) {
+    TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database));
+  }
+  if (arguments.records == BuildArguments::Records::kLocked) {
+    TF_ASSIGN_OR_RETURN(std::vector<LockEntry> entries, read_lock(lock_path(arguments)));
+    LockedSource source(std::move(entries), records.get());
+    return driver::choose_schedules(program, target, arguments.threads, source);
+  }
+  if (!records) return Choices(program.tasks.size());
+  BestSource source(*records);
+  return driver::choose_schedules(program, target, arguments.threads, source);
+}
+
+// The tasks without a tuned schedule, one line each on stderr.
+int name_missing(const graph::Program& program, const Choices& choices) {
+  int missing = 0;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i]) continue;
+    ++missing;
+    std::fprintf(stderr, "compiler build: untuned: %s %s\n",
+                 tensor::workload_key(program.tasks[i].workload).hex().substr(0, 12).c_str(),
+                 program.tasks[i].label.c_str());
+  }
+  return missing;
+}
+
+void print(const driver::ModelReport& report) {
+  size_t hits = 0;
+  std::printf("%-12s %5s %10s %9s %8s  %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "task");
+  for (const driver::TaskReport& task : report.tasks) {
+    hits += task.used.has_value();
+    std::printf("%-12s %5lld %10.3f", task.key.substr(0, 12).c_str(), static_cast<long long>(task.count),
+                task.flops / 1e6);
+    if (task.used) {
+      std::printf(" %9.1f %8.1f  %s\n", task.used->median_ns / 1e3, task.flops / task.used->median_ns,
+                  task.label.c_str());
+    } else {
+      std::printf(" %9s %8s  %s%s%s\n", "untuned", "", task.label.c_str(), task.problem.empty() ? "" : ": ",
+                  task.problem.c_str());
+    }
+  }
+  std::printf("%zu of %zu tasks from records; weights %.1f MB, activations %.1f MB\n", hits,
+              report.tasks.size(), static_cast<double>(report.weights_bytes) / 1e6,
+              static_cast<double>(report.arena_bytes) / 1e6);
+}
+
+void print_json(const BuildArguments& arguments, const driver::ModelReport& report) {
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const driver::TaskReport& task : report.tasks) {
+    nlohmann::json entry = {{"key", task.key},
+                            {"label", task.label},
+                            {"count", task.count},
+                            {"flops", task.flops},
+                            {"hit", task.used.has_value()}};
+    if (task.used) entry["record"] = task.used->record;
+    if (task.used) entry["median_ns"] = task.used->median_ns;
+    if (!task.problem.empty()) entry["problem"] = task.problem;
+    tasks.push_back(std::move(entry));
+  }
+  std::printf("%s\n", nlohmann::json{{"model", arguments.output + "/model.so"},
+                                     {"tasks", tasks},
+                                     {"weights_bytes", report.weights_bytes},
+                                     {"arena_bytes", report.arena_bytes}}
+                          .dump(1)
+                          .c_str());
+}
+
+absl::StatusOr<int> run(const BuildArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
+  TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
+  TF_ASSIGN_OR_RETURN(const graph::Program program,
+                      graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
+  TF_ASSIGN_OR_RETURN(const Choices choices, find_schedules(arguments, program, target));
+  const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
+  if (strict && name_missing(program, choices) > 0) return kExitUntuned;
+  std::error_code error;
+  std::filesystem::create_directories(arguments.output, error);
+  if (error)
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the folder ", arguments.output, ": ", error.message()));
+  const int jobs = arguments.jobs > 0 ? arguments.jobs : target::host_cores();
+  TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
+  TF_ASSIGN_OR_RETURN(
+      const driver::ModelReport report,
+      driver::build_model(program, choices, *pool,
+                          {.target = target, .threads = arguments.threads, .folder = arguments.output}));
+  std::vector<LockEntry> lock;
+  bool all_used = true;
+  for (size_t i = 0; i < program.tasks.size(); ++i) {
+    const driver::TaskReport& task = report.tasks[i];
+    all_used = all_used && task.used.has_value();
+    lock.push_back({driver::query_of(program.tasks[i], target, arguments.threads), task.label,
+                    task.used ? task.used->record : ""});
+  }
+  TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock));
+  arguments.json ? print_json(arguments, report) : print(report);
+  return strict && !all_used ? kExitUntuned : kExitOk;
+}
+
+}  // namespace
+
+void add_build_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<BuildArguments>();
+  CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
+  add_model_options(*command, arguments->model);
+  command->add_option("-o,--output", arguments->output, "The folder to write to")->required();
+  command->add_option("--db", arguments->database, "Tuned schedules: a database FILE or FILE.jsonl");
+  command->add_option("--threads", arguments->threads, "Threads that the model will run with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--jobs", arguments->jobs, "Build workers at a time; 0: one a core")
+      ->capture_default_str();
+  auto* strict = command->add_flag_callback(
+      "--strict", [arguments] { arguments->missing = BuildArguments::Missing::kRefuse; },
+      "Exit with 4, naming them, if kernels have no tuned schedule");
+  command
+      ->add_flag_callback(
+          "--locked", [arguments] { arguments->records = BuildArguments::Records::kLocked; },
+          "Use exactly the records that OUTPUT/tuning.lock names")
+      ->excludes(strict);
+  command->add_flag("--json", arguments->json, "Print the report as JSON");
+  command->footer("Example: compiler build squeezenet.onnx --target host --db tuning.db -o build/squeezenet");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const absl::StatusOr<int> code = run(*arguments);
+      return code.ok() ? *code : static_cast<int>(report_error("compiler build", code.status()));
+    };
+  });
+}
+
+}  // namespace tf::compiler_cli

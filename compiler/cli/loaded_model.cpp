@@ -1,0 +1,203 @@
+#include "compiler/cli/loaded_model.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/graph.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/model.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+using graph::HostTensor;
+
+struct FreeAligned {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using AlignedBytes = std::unique_ptr<void, FreeAligned>;
+
+AlignedBytes allocate(uint64_t bytes) {
+  const uint64_t whole = (bytes + TF_ALIGNMENT - 1) / TF_ALIGNMENT * TF_ALIGNMENT;
+  return AlignedBytes(std::aligned_alloc(TF_ALIGNMENT, std::max<uint64_t>(whole, TF_ALIGNMENT)));
+}
+
+tensor::Element element_of(int32_t abi) {
+  switch (abi) {
+    case TF_ELEMENT_BOOL:
+      return tensor::Element::kBool;
+    case TF_ELEMENT_INT8:
+      return tensor::Element::kInt8;
+    case TF_ELEMENT_UINT8:
+      return tensor::Element::kUInt8;
+    case TF_ELEMENT_INT32:
+      return tensor::Element::kInt32;
+    case TF_ELEMENT_INT64:
+      return tensor::Element::kInt64;
+    case TF_ELEMENT_FLOAT16:
+      return tensor::Element::kFloat16;
+    case TF_ELEMENT_BFLOAT16:
+      return tensor::Element::kBFloat16;
+    case TF_ELEMENT_FLOAT64:
+      return tensor::Element::kFloat64;
+    default:
+      return tensor::Element::kFloat32;
+  }
+}
+
+HostTensor describe(const tf_tensor_info& info) {
+  return {info.name, element_of(info.element), {info.extents, info.extents + info.rank}, nullptr};
+}
+
+}  // namespace
+
+struct LoadedModel::Impl {
+  void* library = nullptr;
+  tf_model* model = nullptr;
+  decltype(&tf_model_open) open = nullptr;
+  decltype(&tf_model_close) close = nullptr;
+  decltype(&tf_model_input_count) input_count = nullptr;
+  decltype(&tf_model_output_count) output_count = nullptr;
+  decltype(&tf_model_input) input = nullptr;
+  decltype(&tf_model_output) output = nullptr;
+  decltype(&tf_model_run) run = nullptr;
+  decltype(&tf_model_kernel_count) kernel_count = nullptr;
+  decltype(&tf_model_kernel) kernel = nullptr;
+  decltype(&tf_model_set_profile) set_profile = nullptr;
+  decltype(&tf_model_error_text) error_text = nullptr;
+  std::vector<AlignedBytes> input_bytes, output_bytes;
+  std::vector<KernelTime> times;
+
+  template <typename F>
+  bool find(const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(library, name));
+    return function != nullptr;
+  }
+  bool find_all() {
+    return find("tf_model_open", open) && find("tf_model_close", close) &&
+           find("tf_model_input_count", input_count) && find("tf_model_output_count", output_count) &&
+           find("tf_model_input", input) && find("tf_model_output", output) && find("tf_model_run", run) &&
+           find("tf_model_kernel_count", kernel_count) && find("tf_model_kernel", kernel) &&
+           find("tf_model_set_profile", set_profile) && find("tf_model_error_text", error_text);
+  }
+};
+
+LoadedModel::LoadedModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+LoadedModel::~LoadedModel() {
+  if (impl_->model) impl_->close(impl_->model);
+  if (impl_->library) dlclose(impl_->library);
+}
+
+absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string& folder, int threads) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(folder, error) / "model.so";
+  if (!std::filesystem::exists(path, error))
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", path.string(), ": build it with `compiler build -o ", folder, "`"));
+  auto impl = std::make_unique<Impl>();
+  impl->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::unique_ptr<LoadedModel> loaded(new LoadedModel(std::move(impl)));
+  Impl& m = *loaded->impl_;
+  if (!m.library) return absl::FailedPreconditionError(absl::StrCat("cannot load the model: ", dlerror()));
+  if (!m.find_all())
+    return absl::FailedPreconditionError(absl::StrCat(path.string(), " is not a model of this version"));
+  if (const int32_t code = m.open(threads, &m.model); code != TF_MODEL_OK)
+    return absl::InternalError(absl::StrCat("cannot open the model: ", m.error_text(code)));
+  for (int32_t i = 0; i < m.input_count(m.model); ++i) {
+    loaded->inputs_.push_back(describe(*m.input(m.model, i)));
+    m.input_bytes.push_back(allocate(m.input(m.model, i)->size_bytes));
+  }
+  for (int32_t i = 0; i < m.output_count(m.model); ++i) {
+    loaded->outputs_.push_back(describe(*m.output(m.model, i)));
+    m.output_bytes.push_back(allocate(m.output(m.model, i)->size_bytes));
+  }
+  return loaded;
+}
+
+absl::Status LoadedModel::bind(const std::vector<HostTensor>& inputs) {
+  if (inputs.size() != inputs_.size())
+    return absl::InvalidArgumentError(
+        absl::StrCat(inputs.size(), " inputs are given, the model has ", inputs_.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].element != inputs_[i].element || inputs[i].shape != inputs_[i].shape)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input '", inputs_[i].name, "' is given as ",
+          graph::to_string(graph::tensor_type(inputs[i].element, inputs[i].shape)), ", the model wants ",
+          graph::to_string(graph::tensor_type(inputs_[i].element, inputs_[i].shape))));
+    std::memcpy(impl_->input_bytes[i].get(), inputs[i].data->bytes().data(), inputs[i].data->bytes().size());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> LoadedModel::run_bound() {
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (const AlignedBytes& bytes : impl_->input_bytes) inputs.push_back(bytes.get());
+  for (const AlignedBytes& bytes : impl_->output_bytes) outputs.push_back(bytes.get());
+  const auto start = std::chrono::steady_clock::now();
+  const int32_t code = impl_->run(impl_->model, inputs.data(), outputs.data());
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  if (code != TF_MODEL_OK)
+    return absl::InternalError(absl::StrCat("the model failed: ", impl_->error_text(code)));
+  return took.count();
+}
+
+absl::StatusOr<std::vector<HostTensor>> LoadedModel::run(const std::vector<HostTensor>& inputs) {
+  TF_RETURN_IF_ERROR(bind(inputs));
+  // An output that a kernel forgets must not look like the last run's.
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    std::memset(impl_->output_bytes[i].get(), 0xff,
+                impl_->output(impl_->model, static_cast<int32_t>(i))->size_bytes);
+  TF_RETURN_IF_ERROR(run_bound().status());
+  std::vector<HostTensor> values = outputs_;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint64_t size_bytes = impl_->output(impl_->model, static_cast<int32_t>(i))->size_bytes;
+    values[i].data = std::make_shared<const graph::Blob>(
+        std::string(static_cast<const char*>(impl_->output_bytes[i].get()), size_bytes));
+  }
+  return values;
+}
+
+void LoadedModel::profile() {
+  for (int32_t i = 0; i < impl_->kernel_count(impl_->model); ++i) {
+    const tf_kernel_info& info = *impl_->kernel(impl_->model, i);
+    impl_->times.push_back({info.name, info.key, info.flops, info.bytes, {}});
+  }
+  impl_->set_profile(
+      impl_->model,
+      [](void* context, int32_t kernel, int64_t start_ns, int64_t end_ns) {
+        static_cast<Impl*>(context)->times[kernel].samples_ns.push_back(
+            static_cast<double>(end_ns - start_ns));
+      },
+      impl_.get());
+}
+
+const std::vector<KernelTime>& LoadedModel::kernel_times() const {
+  return impl_->times;
+}
+
+std::vector<HostTensor> random_inputs(const LoadedModel& model, uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<HostTensor> values = model.inputs();
+  for (HostTensor& value : values) {
+    int64_t count = 1;
+    for (int64_t extent : value.shape) count *= extent;
+    std::vector<double> elements(count);
+    const bool real = tensor::is_float(value.element);
+    for (double& e : elements)
+      e = real ? static_cast<double>(generator() >> 11) * 0x1p-53 : static_cast<double>(generator() % 100);
+    value.data = std::make_shared<const graph::Blob>(graph::write_floats(value.element, elements));
+  }
+  return values;
+}
+
+}  // namespace tf::compiler_cli

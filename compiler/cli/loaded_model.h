@@ -1,0 +1,53 @@
+#pragma once
+// Owns: a built model.so in this process: compiler/runtime/model.h found by dlopen. Does not know: how it was
+// built.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/host_tensor.h"
+
+namespace tf::compiler_cli {
+
+struct KernelTime {
+  std::string name;
+  std::string key;
+  double flops = 0, bytes = 0;
+  std::vector<double> samples_ns;
+};
+
+// Not thread-safe.
+class LoadedModel {
+ public:
+  // FOLDER/model.so. NOT_FOUND or FAILED_PRECONDITION with what to do.
+  static absl::StatusOr<std::unique_ptr<LoadedModel>> open(const std::string& folder, int threads);
+  ~LoadedModel();
+
+  // Names, element types and shapes; no data.
+  const std::vector<graph::HostTensor>& inputs() const { return inputs_; }
+  const std::vector<graph::HostTensor>& outputs() const { return outputs_; }
+
+  // INVALID_ARGUMENT if a value does not fit its input; INTERNAL if the model fails.
+  absl::StatusOr<std::vector<graph::HostTensor>> run(const std::vector<graph::HostTensor>& inputs);
+
+  // Sets the inputs of the following runs, then runs without copying anything; returns nanoseconds.
+  absl::Status bind(const std::vector<graph::HostTensor>& inputs);
+  absl::StatusOr<double> run_bound();
+
+  // From now on, times of every kernel are kept, in order of execution.
+  void profile();
+  const std::vector<KernelTime>& kernel_times() const;
+
+ private:
+  struct Impl;
+  explicit LoadedModel(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+  std::vector<graph::HostTensor> inputs_, outputs_;
+};
+
+// Seeded uniform values in [0, 1) (whole numbers below 100 for integers) for each of the model's inputs.
+std::vector<graph::HostTensor> random_inputs(const LoadedModel& model, uint64_t seed);
+
+}  // namespace tf::compiler_cli

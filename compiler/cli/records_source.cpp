@@ -1,0 +1,106 @@
+#include "compiler/cli/records_source.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "compiler/schedule/schedule.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+using driver::ScheduleChoice;
+using driver::ScheduleQuery;
+
+constexpr int kLockVersion = 1;
+
+ScheduleChoice choice_of(const database::Measurement& record) {
+  return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0)};
+}
+
+bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
+  return a.workload_key == b.workload_key && a.binding == b.binding && a.in_layouts == b.in_layouts &&
+         a.out_layouts == b.out_layouts && a.target == b.target && a.threads == b.threads;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQuery& query) {
+  database::BestQuery best;
+  TF_ASSIGN_OR_RETURN(best.problem.workload.digest, Digest::from_hex(query.workload_key));
+  best.problem.binding = query.binding;
+  best.problem.in_layouts = query.in_layouts;
+  best.problem.out_layouts = query.out_layouts;
+  best.problem.target = query.target;
+  best.problem.threads = static_cast<uint32_t>(query.threads);
+  best.semantics_version = schedule::kSemanticsVersion;
+  TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, records_.best(best));
+  if (!record) return std::nullopt;
+  return choice_of(*record);
+}
+
+absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQuery& query) {
+  for (const LockEntry& entry : entries_) {
+    if (!same_problem(entry.query, query)) continue;
+    if (entry.record.empty()) return std::nullopt;
+    TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(entry.record));
+    if (records_ == nullptr)
+      return absl::FailedPreconditionError(
+          "tuning.lock names records: give --db with the database that has them");
+    absl::StatusOr<database::Measurement> record = records_->find_record(digest);
+    if (!record.ok())
+      return absl::FailedPreconditionError(
+          absl::StrCat("record ", entry.record.substr(0, 12), " of '", entry.label,
+                       "', which tuning.lock names: ", record.status().message()));
+    return choice_of(*record);
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("tuning.lock says nothing of workload ", query.workload_key.substr(0, 12),
+                   " for this target and number of threads: build without --locked to make a new one"));
+}
+
+absl::StatusOr<std::vector<LockEntry>> read_lock(const std::string& path) {
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  try {
+    const nlohmann::json lock = nlohmann::json::parse(text);
+    if (lock.at("version").get<int>() != kLockVersion)
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, " is of another version: build without --locked"));
+    std::vector<LockEntry> entries;
+    for (const nlohmann::json& task : lock.at("tasks")) {
+      LockEntry entry;
+      entry.label = task.at("task").get<std::string>();
+      entry.record = task.at("record").is_null() ? "" : task.at("record").get<std::string>();
+      entry.query = {task.at("workload").get<std::string>(),
+                     task.at("binding").get<std::string>(),
+                     task.at("in_layouts").get<std::vector<std::string>>(),
+                     task.at("out_layouts").get<std::vector<std::string>>(),
+                     lock.at("target").get<std::string>(),
+                     lock.at("threads").get<int>()};
+      entries.push_back(std::move(entry));
+    }
+    return entries;
+  } catch (const nlohmann::json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is not a tuning.lock: ", error.what()));
+  }
+}
+
+absl::Status write_lock(const std::string& path, const std::vector<LockEntry>& entries) {
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const LockEntry& entry : entries) {
+    tasks.push_back({{"task", entry.label},
+                     {"workload", entry.query.workload_key},
+                     {"binding", entry.query.binding},
+                     {"in_layouts", entry.query.in_layouts},
+                     {"out_layouts", entry.query.out_layouts},
+                     {"record", entry.record.empty() ? nlohmann::json() : nlohmann::json(entry.record)}});
+  }
+  const nlohmann::json lock = {{"version", kLockVersion},
+                               {"target", entries.empty() ? "" : entries[0].query.target},
+                               {"threads", entries.empty() ? 1 : entries[0].query.threads},
+                               {"tasks", tasks}};
+  return write_file(path, lock.dump(1) + "\n");
+}
+
+}  // namespace tf::compiler_cli

@@ -1,0 +1,100 @@
+// compiler run: a built model on given inputs.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/cli/loaded_model.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+using graph::HostTensor;
+
+struct RunArguments {
+  std::string folder, output;
+  std::vector<std::string> inputs;  // NAME=FILE
+  int threads = 1;
+  bool npy = false, json = false;
+};
+
+absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& arguments, const LoadedModel& model) {
+  std::vector<std::optional<HostTensor>> given(model.inputs().size());
+  for (const std::string& text : arguments.inputs) {
+    bool known = false;
+    for (size_t i = 0; i < given.size(); ++i) {
+      const std::string prefix = model.inputs()[i].name + "=";
+      if (!text.starts_with(prefix)) continue;
+      known = true;
+      TF_ASSIGN_OR_RETURN(given[i], onnx::read_tensor(text.substr(prefix.size())));
+    }
+    if (!known) {
+      std::string names;
+      for (const HostTensor& input : model.inputs())
+        absl::StrAppend(&names, names.empty() ? "" : ", ", input.name);
+      return absl::InvalidArgumentError(
+          absl::StrCat("--input ", text, ": want NAME=FILE; the model's inputs are: ", names));
+    }
+  }
+  std::vector<HostTensor> values;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i])
+      return absl::InvalidArgumentError(absl::StrCat("input '", model.inputs()[i].name,
+                                                     "' is missing: give --input ", model.inputs()[i].name,
+                                                     "=FILE.pb"));
+    values.push_back(*std::move(given[i]));
+  }
+  return values;
+}
+
+absl::Status run(const RunArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
+  TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, read_inputs(arguments, *model));
+  TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs, model->run(inputs));
+  std::error_code error;
+  std::filesystem::create_directories(arguments.output, error);
+  nlohmann::json files = nlohmann::json::array();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    // Output names may be anything, so files are numbered as in ONNX's backend tests.
+    const std::string file = absl::StrCat(arguments.output, "/output_", i, arguments.npy ? ".npy" : ".pb");
+    TF_RETURN_IF_ERROR(onnx::write_tensor(file, outputs[i]));
+    files.push_back({{"name", outputs[i].name}, {"file", file}, {"shape", outputs[i].shape}});
+    if (!arguments.json) std::printf("%s\t%s\n", outputs[i].name.c_str(), file.c_str());
+  }
+  if (arguments.json) std::printf("%s\n", nlohmann::json{{"outputs", files}}.dump(1).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Run a built model on inputs from files");
+  command->add_option("folder", arguments->folder, "What `compiler build -o` wrote")->required();
+  command
+      ->add_option("--input", arguments->inputs,
+                   "NAME=FILE, a TensorProto (.pb) or NumPy array (.npy); repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--output", arguments->output, "Folder for output_0.pb, output_1.pb, …")->required();
+  command->add_option("--threads", arguments->threads, "Threads to run with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_flag("--npy", arguments->npy, "Write NumPy arrays");
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->footer("Example: compiler run build/squeezenet --input input=cat.npy --output out");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const absl::Status status = run(*arguments);
+      return status.ok() ? kExitOk : report_error("compiler run", status);
+    };
+  });
+}
+
+}  // namespace tf::compiler_cli

@@ -1,0 +1,115 @@
+// compiler show: what the best record of a workload looks like.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/driver/compile.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/tensor/workload.h"
+#include "database/open_records.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+struct ShowArguments {
+  std::string key, database;
+  bool ir = false, assembly = false, schedule = false, json = false;
+};
+
+// The best record of each problem of the workload, fastest first in each.
+absl::StatusOr<std::vector<database::Measurement>> best_records(database::Records& records,
+                                                                const database::WorkloadKey& key) {
+  TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
+  std::vector<database::Measurement> best;
+  for (const database::Problem& problem : problems) {
+    if (!(problem.workload == key)) continue;
+    TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best({.problem = problem}));
+    if (record) best.push_back(*std::move(record));
+  }
+  if (best.empty()) return absl::NotFoundError("no measurement of this workload is ok: tune it first");
+  return best;
+}
+
+absl::StatusOr<driver::KernelText> kernel_text(const database::Workload& workload,
+                                               const database::Measurement& record) {
+  tunefarm::kernel::v1::BuildKernelRequest request;
+  request.set_workload(workload.text);
+  TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(record.problem.binding));
+  request.mutable_binding()->insert(binding.begin(), binding.end());
+  request.set_schedule(record.schedule);
+  request.set_target(record.problem.target);
+  TF_ASSIGN_OR_RETURN(const tensor::Workload parsed, tensor::parse_workload(workload.text));
+  for (size_t i = 0; i < record.problem.in_layouts.size() && i < parsed.inputs.size(); ++i) {
+    if (!parsed.inputs[i].constant) request.add_in_layouts(record.problem.in_layouts[i]);
+  }
+  for (const std::string& layout : record.problem.out_layouts) request.add_out_layouts(layout);
+  request.set_entry("kernel");
+  request.set_output(tunefarm::kernel::v1::BLOB_KIND_ELF_OBJECT);
+  return driver::show_kernel(request);
+}
+
+absl::Status run(const ShowArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const auto records, database::open_records(arguments.database));
+  TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
+  TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best, best_records(*records, workload.key()));
+  const bool everything = !arguments.ir && !arguments.assembly && !arguments.schedule;
+  nlohmann::json all = nlohmann::json::array();
+  for (const database::Measurement& record : best) {
+    nlohmann::json entry = {{"workload", workload.key().hex()},
+                            {"op", workload.op},
+                            {"target", record.problem.target},
+                            {"threads", record.problem.threads},
+                            {"binding", record.problem.binding},
+                            {"record", database::record_digest(record).hex()},
+                            {"median_ns", record.median_ns().value_or(0)}};
+    if (everything || arguments.schedule) entry["schedule"] = record.schedule;
+    if (everything) entry["text"] = workload.text;
+    if (arguments.ir || arguments.assembly) {
+      TF_ASSIGN_OR_RETURN(const driver::KernelText text, kernel_text(workload, record));
+      if (arguments.ir) entry["ir"] = text.ir;
+      if (arguments.assembly) entry["asm"] = text.assembly;
+    }
+    all.push_back(std::move(entry));
+  }
+  if (arguments.json) {
+    std::printf("%s\n", all.dump(1).c_str());
+    return absl::OkStatus();
+  }
+  for (const nlohmann::json& entry : all) {
+    std::printf("# %s\n# %s, %d threads, %.1f us, record %.12s\n", workload.op.c_str(),
+                entry["target"].get<std::string>().c_str(), entry["threads"].get<int>(),
+                entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
+    for (const char* part : {"text", "schedule", "ir", "asm"}) {
+      if (entry.contains(part)) std::printf("%s\n", entry[part].get<std::string>().c_str());
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<ShowArguments>();
+  CLI::App* command = app.add_subcommand("show", "Print the best record of a workload: text, schedule, code");
+  command->add_option("key", arguments->key, "The workload's key, or its first 6 digits or more")->required();
+  command->add_option("--db", arguments->database, "A database FILE or FILE.jsonl")->required();
+  command->add_flag("--ir", arguments->ir, "The loop IR that the schedule makes");
+  command->add_flag("--asm", arguments->assembly, "The machine code, as assembly");
+  command->add_flag("--schedule", arguments->schedule, "The schedule");
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->footer("Example: compiler show fb0d19c09b24 --db tuning.db --asm");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const absl::Status status = run(*arguments);
+      return status.ok() ? kExitOk : report_error("compiler show", status);
+    };
+  });
+}
+
+}  // namespace tf::compiler_cli

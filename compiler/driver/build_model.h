@@ -1,0 +1,78 @@
+#pragma once
+// Owns: from a planned network and schedules for its tasks to a folder with model.so and model.h. Does not
+// know: where schedules come from (the database is behind ScheduleSource), ONNX.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/program.h"
+#include "compiler/target/target.h"
+
+namespace tf::driver {
+
+class BuildPool;
+
+// A tuned schedule and the record that vouches for it.
+struct ScheduleChoice {
+  std::string schedule;  // canonical text
+  std::string record;    // digest of the record, hexadecimal
+  double median_ns = 0;  // as measured
+};
+
+// What a schedule is wanted for, in the texts that records are keyed by.
+struct ScheduleQuery {
+  std::string workload_key;              // hexadecimal
+  std::string binding;                   // canonical text
+  std::vector<std::string> in_layouts;   // one per workload input; empty for constants
+  std::vector<std::string> out_layouts;  // one per output
+  std::string target;                    // canonical text
+  int threads = 1;
+};
+ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads);
+
+class ScheduleSource {
+ public:
+  virtual ~ScheduleSource() = default;
+  // The best schedule that is known, or nothing.
+  virtual absl::StatusOr<std::optional<ScheduleChoice>> find(const ScheduleQuery& query) = 0;
+};
+
+// One entry a task of the program.
+absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(const graph::Program& program,
+                                                                            const target::Target& target,
+                                                                            int threads,
+                                                                            ScheduleSource& source);
+
+struct BuildModelOptions {
+  target::Target target;
+  int threads = 1;                   // that the schedules are for; a model runs with any number
+  std::string folder;                // made if it is not there
+  std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: the one of this build
+};
+
+struct TaskReport {
+  std::string label;
+  std::string key;  // of the workload, hexadecimal
+  int64_t count = 0;
+  double flops = 0;
+  std::optional<ScheduleChoice> used;  // nothing: the default schedule
+  std::string problem;                 // why a tuned schedule could not be used, or empty
+};
+
+struct ModelReport {
+  std::vector<TaskReport> tasks;  // as the program's
+  uint64_t weights_bytes = 0;
+  uint64_t arena_bytes = 0;
+};
+
+// Builds every kernel in the pool, packs constants into the layouts that the kernels ask for, plans memory
+// and links FOLDER/model.so; writes FOLDER/model.h. A task without a choice, or whose tuned schedule no
+// longer compiles, gets the default schedule. The same program and choices give the same bytes. Errors: the
+// pool's; INTERNAL if a default schedule does not compile.
+absl::StatusOr<ModelReport> build_model(const graph::Program& program,
+                                        const std::vector<std::optional<ScheduleChoice>>& choices,
+                                        BuildPool& pool, const BuildModelOptions& options);
+
+}  // namespace tf::driver

@@ -1,0 +1,241 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "compiler/driver/build_model.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/driver/model_header.h"
+#include "compiler/driver/model_tables.h"
+#include "compiler/graph/memory_plan.h"
+#include "compiler/schedule/default_schedule.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::driver {
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+namespace fs = std::filesystem;
+
+std::vector<std::string> texts(const std::vector<tensor::Layout>& layouts) {
+  std::vector<std::string> all;
+  for (const tensor::Layout& layout : layouts) all.push_back(layout.text());
+  return all;
+}
+
+// "k3_conv2d_bias_relu": unique by its number, readable in a profiler.
+std::string entry_name(size_t task, const std::string& label) {
+  std::string name = absl::StrCat("k", task, "_");
+  for (char c : label.substr(0, 60)) name += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+// Compiles one kernel a task, in as many threads as the pool has workers.
+class KernelBuilder {
+ public:
+  KernelBuilder(const graph::Program& program, const std::vector<std::optional<ScheduleChoice>>& choices,
+                BuildPool& pool, const BuildModelOptions& options)
+      : program_(program),
+        choices_(choices),
+        pool_(pool),
+        options_(options),
+        kernels_(program.tasks.size()) {}
+
+  absl::StatusOr<std::vector<Kernel>> run(ModelReport& report) {
+    std::vector<std::thread> threads;
+    const size_t wanted =
+        std::min<size_t>(static_cast<size_t>(std::max(1, pool_.workers())), kernels_.size());
+    for (size_t i = 0; i < wanted; ++i) {
+      threads.emplace_back([this] {
+        for (size_t task = next_++; task < kernels_.size() && !failed_; task = next_++) build_one(task);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    TF_RETURN_IF_ERROR(error_);
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      const graph::Task& task = program_.tasks[i];
+      report.tasks.push_back({task.label, tensor::workload_key(task.workload).hex(), task.count, task.flops,
+                              kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem});
+    }
+    return std::move(kernels_);
+  }
+
+ private:
+  void build_one(size_t task) {
+    const absl::Status status = build_tuned_or_default(task);
+    if (status.ok()) return;
+    std::lock_guard lock(mutex_);
+    failed_ = true;
+    if (error_.ok())
+      error_ = absl::Status(status.code(),
+                            absl::StrCat("kernel '", program_.tasks[task].label, "': ", status.message()));
+  }
+
+  absl::Status build_tuned_or_default(size_t task) {
+    if (choices_[task]) {
+      TF_ASSIGN_OR_RETURN(const bool built, build(task, choices_[task]->schedule));
+      kernels_[task].tuned = built;
+      if (built) return absl::OkStatus();
+    }
+    const graph::Task& t = program_.tasks[task];
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.workload, t.binding));
+    const schedule::Schedule schedule =
+        schedule::default_schedule(bound, {t.in_layouts, t.out_layouts}, options_.target, options_.threads);
+    TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
+    if (built) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("its default schedule does not compile: ", kernels_[task].problem));
+  }
+
+  // False if the schedule does not compile, with the reason in `problem`; an error if nothing could be built
+  // at all.
+  absl::StatusOr<bool> build(size_t task, const std::string& schedule) {
+    const graph::Task& t = program_.tasks[task];
+    proto::BuildRequest request;
+    proto::BuildKernelRequest& kernel = *request.mutable_kernel();
+    kernel.set_workload(tensor::canonical_text(t.workload));
+    kernel.mutable_binding()->insert(t.binding.begin(), t.binding.end());
+    kernel.set_schedule(schedule);
+    kernel.set_target(options_.target.text());
+    for (const std::string& text : texts(t.in_layouts)) kernel.add_in_layouts(text);
+    for (const std::string& text : texts(t.out_layouts)) kernel.add_out_layouts(text);
+    kernel.set_entry(entry_name(task, t.workload.label));
+    kernel.set_output(proto::BLOB_KIND_ELF_OBJECT);
+    TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool_.build(request));
+    Kernel& result = kernels_[task];
+    if (reply.code() != 0) {
+      result.problem = reply.message();
+      return false;
+    }
+    result.entry = kernel.entry();
+    result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
+    const proto::Manifest& manifest = reply.artifact().manifest();
+    result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
+    result.workspace_bytes = manifest.workspace_bytes();
+    result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
+    for (const proto::Port& port : manifest.ports())
+      result.ports.push_back({port.layout(), port.size_bytes()});
+    return true;
+  }
+
+  const graph::Program& program_;
+  const std::vector<std::optional<ScheduleChoice>>& choices_;
+  BuildPool& pool_;
+  const BuildModelOptions& options_;
+  std::vector<Kernel> kernels_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  absl::Status error_;
+};
+
+// A folder for intermediate files that goes away with the object.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const fs::path& parent) : path_(parent / absl::StrCat(".build.", getpid())) {}
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  absl::Status make() const {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (!error) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the folder ", path_.string(), ": ", error.message()));
+  }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+// Of the tree that this program was built in: beside its own folder, or where CMake put it.
+std::string default_runtime_archive() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path beside = self.parent_path().parent_path() / "lib" / "libtf_runtime_model.a";
+  return !error && fs::exists(beside, error) ? beside.string() : TF_RUNTIME_MODEL_ARCHIVE;
+}
+
+absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scratch, BuildPool& pool,
+                  const BuildModelOptions& options) {
+  proto::BuildRequest request;
+  proto::LinkModelRequest& link = *request.mutable_link();
+  for (const Kernel& kernel : kernels) {
+    link.add_object_paths(scratch.file(kernel.entry + ".o"));
+    link.add_kernels(kernel.entry);
+    TF_RETURN_IF_ERROR(write_file(link.object_paths(link.object_paths_size() - 1), kernel.object));
+  }
+  link.set_blob_path(scratch.file("model.blob"));
+  link.set_weights_path(scratch.file("weights.bin"));
+  link.set_output_path(scratch.file("model.so"));
+  link.set_runtime_archive_path(options.runtime_archive_path.empty() ? default_runtime_archive()
+                                                                     : options.runtime_archive_path);
+  link.set_target(options.target.text());
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(request));
+  if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads) {
+  ScheduleQuery query{tensor::workload_key(task.workload).hex(),
+                      tensor::binding_text(task.binding),
+                      {},
+                      texts(task.out_layouts),
+                      target.text(),
+                      threads};
+  size_t activation = 0;
+  for (const tensor::Input& input : task.workload.inputs)
+    query.in_layouts.push_back(input.constant ? "" : task.in_layouts[activation++].text());
+  return query;
+}
+
+absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(const graph::Program& program,
+                                                                            const target::Target& target,
+                                                                            int threads,
+                                                                            ScheduleSource& source) {
+  std::vector<std::optional<ScheduleChoice>> choices;
+  for (const graph::Task& task : program.tasks) {
+    TF_ASSIGN_OR_RETURN(std::optional<ScheduleChoice> choice, source.find(query_of(task, target, threads)));
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+absl::StatusOr<ModelReport> build_model(const graph::Program& program,
+                                        const std::vector<std::optional<ScheduleChoice>>& choices,
+                                        BuildPool& pool, const BuildModelOptions& options) {
+  TF_CHECK(choices.size() == program.tasks.size()) << "one choice a task is wanted";
+  const graph::MemoryPlan memory = graph::plan_memory(program);
+  TF_RETURN_IF_ERROR(graph::check_memory(program, memory));
+  const ScratchFolder scratch(options.folder);
+  TF_RETURN_IF_ERROR(scratch.make());
+  ModelReport report;
+  TF_ASSIGN_OR_RETURN(const std::vector<Kernel> kernels,
+                      KernelBuilder(program, choices, pool, options).run(report));
+  TF_ASSIGN_OR_RETURN(const ModelTables tables,
+                      make_tables(program, memory, kernels, scratch.file("weights.bin")));
+  TF_RETURN_IF_ERROR(write_file(scratch.file("model.blob"), tables.blob));
+  TF_RETURN_IF_ERROR(link(kernels, scratch, pool, options));
+  TF_RETURN_IF_ERROR(write_file((fs::path(options.folder) / "model.h").string(), model_header(program)));
+  std::error_code error;
+  fs::rename(scratch.file("model.so"), fs::path(options.folder) / "model.so", error);
+  if (error)
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot write ", options.folder, "/model.so: ", error.message()));
+  report.weights_bytes = tables.weights_bytes;
+  report.arena_bytes = memory.arena_bytes;
+  return report;
+}
+
+}  // namespace tf::driver

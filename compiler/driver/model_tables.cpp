@@ -1,0 +1,166 @@
+#include "compiler/driver/model_tables.h"
+
+#include <fstream>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "compiler/runtime/blob/model_blob.h"
+#include "compiler/runtime/layout.h"
+#include "compiler/runtime/model.h"
+
+namespace tf::driver {
+namespace {
+
+using graph::NodeId;
+
+int32_t abi_element(tensor::Element element) {
+  switch (element) {
+    case tensor::Element::kBool:
+      return TF_ELEMENT_BOOL;
+    case tensor::Element::kInt8:
+      return TF_ELEMENT_INT8;
+    case tensor::Element::kUInt8:
+      return TF_ELEMENT_UINT8;
+    case tensor::Element::kInt32:
+      return TF_ELEMENT_INT32;
+    case tensor::Element::kInt64:
+      return TF_ELEMENT_INT64;
+    case tensor::Element::kFloat16:
+      return TF_ELEMENT_FLOAT16;
+    case tensor::Element::kBFloat16:
+      return TF_ELEMENT_BFLOAT16;
+    case tensor::Element::kFloat32:
+      return TF_ELEMENT_FLOAT32;
+    case tensor::Element::kFloat64:
+      return TF_ELEMENT_FLOAT64;
+  }
+  __builtin_unreachable();
+}
+
+// Packs constants one after another into a file, aligned, each (node, layout) once.
+class WeightsWriter {
+ public:
+  WeightsWriter(const graph::Graph& graph, const std::string& path)
+      : graph_(graph), path_(path), out_(path, std::ios::binary | std::ios::trunc) {}
+
+  absl::StatusOr<uint64_t> offset_of(NodeId node, const KernelPort& port) {
+    auto [known, missing] = offsets_.try_emplace({node, port.layout}, bytes_);
+    if (missing) TF_RETURN_IF_ERROR(append(node, port));
+    return known->second;
+  }
+
+  absl::StatusOr<uint64_t> finish() {
+    out_.close();
+    if (out_.fail()) return absl::InternalError(absl::StrCat("cannot write ", path_, ": is the disk full?"));
+    return bytes_;
+  }
+
+ private:
+  absl::Status append(NodeId node, const KernelPort& port) {
+    auto* constant = graph::as<graph::Constant>(graph_.node(node));
+    TF_CHECK(constant != nullptr) << "weights that are not constant";
+    const std::string_view plain = constant->data->bytes();
+    if (port.layout.empty()) {
+      TF_CHECK(plain.size() == port.size_bytes)
+          << port.size_bytes << " bytes wanted, there are " << plain.size();
+      write(plain);
+      return absl::OkStatus();
+    }
+    const std::vector<int64_t> shape = graph_.shape(node);
+    const auto rank = static_cast<int32_t>(shape.size());
+    tf_layout layout;
+    if (tf_layout_parse(port.layout.c_str(), rank, &layout) != 0)
+      return absl::InternalError(absl::StrCat("a kernel wants a constant as '", port.layout, "'"));
+    const int element_bytes = tensor::element_bytes(graph_.type(node).element);
+    const int64_t elements = tf_layout_elements(&layout, shape.data(), rank);
+    if (elements < 0 || static_cast<uint64_t>(elements) * element_bytes != port.size_bytes)
+      return absl::InternalError(absl::StrCat("a kernel wants ", port.size_bytes, " bytes of a constant as '",
+                                              port.layout, "', which has ", elements, " elements"));
+    std::string packed(port.size_bytes, '\0');
+    tf_layout_pack(&layout, shape.data(), rank, element_bytes, plain.data(), packed.data());
+    write(packed);
+    return absl::OkStatus();
+  }
+
+  void write(std::string_view bytes) {
+    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes_ += bytes.size();
+    const uint64_t gap = (TF_ALIGNMENT - bytes_ % TF_ALIGNMENT) % TF_ALIGNMENT;
+    out_ << std::string(gap, '\0');
+    bytes_ += gap;
+  }
+
+  const graph::Graph& graph_;
+  const std::string path_;
+  std::ofstream out_;
+  std::map<std::pair<NodeId, std::string>, uint64_t> offsets_;
+  uint64_t bytes_ = 0;
+};
+
+tf_model_buffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
+  const uint32_t space = place.space == graph::Space::kInput    ? TF_SPACE_INPUT
+                         : place.space == graph::Space::kOutput ? TF_SPACE_OUTPUT
+                                                                : TF_SPACE_ARENA;
+  return {space, static_cast<uint32_t>(place.index), place.offset_bytes, size_bytes};
+}
+
+runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name) {
+  const graph::TensorType& type = program.graph.type(program.values[value].node);
+  return {name, abi_element(type.element), program.graph.shape(type), program.values[value].size_bytes};
+}
+
+absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const graph::MemoryPlan& memory,
+                                           const graph::Call& call, const Kernel& kernel,
+                                           WeightsWriter& weights) {
+  const graph::Task& task = program.tasks[call.task];
+  runtime::ModelStep step{call.name, tensor::workload_key(task.workload).hex(),
+                          static_cast<uint32_t>(call.task)};
+  TF_CHECK(kernel.ports.size() == call.operands.size() + 1) << "the kernel has other ports than its workload";
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const graph::Operand& operand = call.operands[i];
+    const KernelPort& port = kernel.ports[i];
+    if (operand.value < 0) {
+      TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(operand.constant, port));
+      step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes});
+      continue;
+    }
+    TF_CHECK(program.values[operand.value].size_bytes == port.size_bytes) << call.name << ": operand " << i;
+    step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes));
+  }
+  TF_CHECK(program.values[call.result].size_bytes == kernel.ports.back().size_bytes)
+      << call.name << ": result";
+  step.buffers.push_back(buffer_at(memory.places[call.result], kernel.ports.back().size_bytes));
+  step.dims = kernel.dims;
+  step.workspace_bytes = kernel.workspace_bytes;
+  step.workspace_per_thread_bytes = kernel.workspace_per_thread_bytes;
+  step.flops = task.flops;
+  step.bytes = task.bytes;
+  return step;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
+                                        const std::vector<Kernel>& kernels, const std::string& weights_path) {
+  WeightsWriter weights(program.graph, weights_path);
+  runtime::ModelDescription model;
+  const std::vector<NodeId> inputs = program.graph.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    model.inputs.push_back(tensor_of(program, program.inputs[i], program.graph.node(inputs[i]).name));
+  for (size_t i = 0; i < program.outputs.size(); ++i)
+    model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name));
+  for (const graph::Call& call : program.calls) {
+    TF_ASSIGN_OR_RETURN(runtime::ModelStep step, step_of(program, memory, call, kernels[call.task], weights));
+    model.steps.push_back(std::move(step));
+  }
+  TF_ASSIGN_OR_RETURN(const uint64_t weights_bytes, weights.finish());
+  model.kernel_count = kernels.size();
+  model.arena_bytes = memory.arena_bytes;
+  model.weights_bytes = weights_bytes;
+  TF_ASSIGN_OR_RETURN(std::string blob, runtime::encode_model(model));
+  return ModelTables{std::move(blob), weights_bytes};
+}
+
+}  // namespace tf::driver

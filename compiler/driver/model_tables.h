@@ -1,0 +1,40 @@
+#pragma once
+// Owns: what a model's code is linked with: the tables of compiler/runtime/model_abi.h and the packed
+// weights. Does not know: linking.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/memory_plan.h"
+
+namespace tf::driver {
+
+// What a compiled kernel says of one buffer of its call.
+struct KernelPort {
+  std::string layout;
+  uint64_t size_bytes = 0;
+};
+
+// A compiled kernel, freed of its wire form.
+struct Kernel {
+  std::string entry;
+  std::string object;  // relocatable ELF
+  std::vector<int64_t> dims;
+  std::vector<KernelPort> ports;  // inputs and constants as in the workload, then the output
+  uint64_t workspace_bytes = 0, workspace_per_thread_bytes = 0;
+  bool tuned = false;
+  std::string problem;
+};
+
+struct ModelTables {
+  std::string blob;  // bytes of tf_model_blob
+  uint64_t weights_bytes = 0;
+};
+
+// Writes the constants, each once for every layout that kernels want it in, to `weights_path`. One kernel a
+// task of the program.
+absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
+                                        const std::vector<Kernel>& kernels, const std::string& weights_path);
+
+}  // namespace tf::driver
