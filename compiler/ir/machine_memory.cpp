@@ -60,17 +60,42 @@ int64_t locate(Machine& m, const Site& site, const Shape& shape, int32_t lane) {
   return -1;
 }
 
+// The usual case after flattening, one index that is the offset, without the general case's loops.
+struct Locator {
+  Machine& m;
+  const Site& site;
+  const Shape& shape;
+  const int64_t* index;
+  const bool direct = site.indices.size() == 1 && (site.is_flat || shape.is_row_major);
+  const int32_t step = site.moves.empty() ? 0 : site.moves[0];
+
+  Locator(Machine& machine, const Site& s, const Shape& sh)
+      : m(machine),
+        site(s),
+        shape(sh),
+        index(s.indices.empty() ? nullptr : machine.at<int64_t>(s.indices[0])) {}
+
+  int64_t operator()(int32_t lane) const {
+    if (direct) {
+      const int64_t offset = index[lane * step];
+      if (static_cast<uint64_t>(offset) < static_cast<uint64_t>(shape.elements)) return offset;
+    }
+    return locate(m, site, shape, lane);
+  }
+};
+
 template <typename L>
 void run_load(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const Site& site = m.run->program->sites[static_cast<size_t>(i.site)];
   const BufferState& buffer = m.buffers[static_cast<size_t>(site.buffer_slot)];
+  const Locator at(m, site, *buffer.shape);
   T* out = m.at<T>(i.target);
   const uint8_t* mask = i.mask < 0 ? nullptr : m.at<uint8_t>(i.mask);
   for (int32_t l = 0; l < i.lanes; ++l) {
     out[l] = 0;
     if (mask && mask[l] == 0) continue;
-    const int64_t offset = locate(m, site, *buffer.shape, l);
+    const int64_t offset = at(l);
     if (offset >= 0)
       out[l] = L::read(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)));
   }
@@ -80,11 +105,12 @@ template <typename L>
 void run_store(Machine& m, const Instruction& i) {
   const Site& site = m.run->program->sites[static_cast<size_t>(i.site)];
   const BufferState& buffer = m.buffers[static_cast<size_t>(site.buffer_slot)];
+  const Locator at(m, site, *buffer.shape);
   const auto* value = m.at<typename L::Lane>(i.a);
   const uint8_t* mask = i.mask < 0 ? nullptr : m.at<uint8_t>(i.mask);
   for (int32_t l = 0; l < i.lanes && !m.run->failed; ++l) {
     if (mask && mask[l] == 0) continue;
-    const int64_t offset = locate(m, site, *buffer.shape, l);
+    const int64_t offset = at(l);
     if (offset >= 0)
       L::write(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)),
                value[i.b != 0 ? l : 0]);
