@@ -2,6 +2,7 @@
 // stack.
 
 #include <set>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
@@ -29,10 +30,12 @@ class UseCollector final : public ir::Visitor {
     return true;
   }
   bool enter(const ir::Expr& e) override {
+    if (!seen_.insert(e.get()).second) return false;  // shared parts make a tree walk exponential
     if (auto* load = ir::as<ir::Load>(e)) buffers.insert(load->buffer.get());
     if (auto* var = ir::as<ir::VarNode>(e)) vars.insert(var);
     return true;
   }
+  std::unordered_set<const tensor::ExprNode*> seen_;
 };
 
 }  // namespace

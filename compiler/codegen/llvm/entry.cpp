@@ -1,6 +1,7 @@
 // The function's frame: entry point, checks of the call, alias scopes, attributes.
 
 #include <set>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
@@ -38,9 +39,11 @@ class BufferCollector final : public ir::Visitor {
     return true;
   }
   bool enter(const ir::Expr& e) override {
+    if (!seen_.insert(e.get()).second) return false;  // shared parts make a tree walk exponential
     if (auto* load = ir::as<ir::Load>(e)) found.insert(load->buffer.get());
     return true;
   }
+  std::unordered_set<const tensor::ExprNode*> seen_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "compiler/codegen/llvm/index.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace tf::codegen {
 namespace {
@@ -167,11 +168,13 @@ std::optional<AffineIndex> affine_index(const ir::Expr& index, const VarTable& v
 }
 
 bool contains_load(const ir::Expr& expr) {
-  if (expr->kind() == ir::ExprKind::kLoad) return true;
-  for (const ir::Expr& operand : tensor::operands(expr)) {
-    if (contains_load(operand)) return true;
-  }
-  return false;
+  std::unordered_set<const tensor::ExprNode*> seen;  // shared parts make a tree walk exponential
+  bool found = false;
+  tensor::for_each(expr, [&](const ir::Expr& e) {
+    found = found || e->kind() == ir::ExprKind::kLoad;
+    return !found && seen.insert(e.get()).second;
+  });
+  return found;
 }
 
 }  // namespace tf::codegen

@@ -59,15 +59,12 @@ bool AlignedBytes::guards_intact() const {
 }
 
 absl::StatusOr<CompiledKernel> compile_for(const ir::Function& function, const target::Target& target) {
-  codegen::CodegenOptions options;
-  options.assembly = true;
-  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(function, target, options));
+  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(function, target));
   TF_ASSIGN_OR_RETURN(std::string shared, codegen::link_shared(code.object, target));
   CompiledKernel compiled;
   TF_ASSIGN_OR_RETURN(compiled.kernel, LoadedKernel::load(shared, function.name));
   compiled.workspace_bytes = code.workspace_bytes;
   compiled.workspace_per_thread_bytes = code.workspace_per_thread_bytes;
-  compiled.assembly = std::move(code.assembly);
   return compiled;
 }
 

@@ -51,7 +51,6 @@ struct CompiledKernel {
   std::unique_ptr<LoadedKernel> kernel;
   uint64_t workspace_bytes = 0;
   uint64_t workspace_per_thread_bytes = 0;
-  std::string assembly;
 };
 
 absl::StatusOr<CompiledKernel> compile_for(const ir::Function& function, const target::Target& target);

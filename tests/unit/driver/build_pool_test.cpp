@@ -82,7 +82,7 @@ TEST(BuildPool, BuildsAKernelThatComputesTheWorkload) {
   auto loaded = support::LoadedKernel::load(reply->artifact().blobs(0).content(), "kernel");
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   support::CompiledKernel kernel{*std::move(loaded), manifest.workspace_bytes(),
-                                 manifest.workspace_per_thread_bytes(), ""};
+                                 manifest.workspace_per_thread_bytes()};
   std::mt19937 random(1);
   support::AlignedBytes x(4 * kM * kK), w(4 * kK * kN), y(4 * kM * kN, 0xFF);
   fill(x, random);
@@ -116,7 +116,7 @@ TEST(BuildPool, ReferenceArtifactGivesOutputsThenMagnitudes) {
   auto loaded = support::LoadedKernel::load(reply->artifact().blobs(0).content(), "kernel");
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   support::CompiledKernel kernel{*std::move(loaded), manifest.workspace_bytes(),
-                                 manifest.workspace_per_thread_bytes(), ""};
+                                 manifest.workspace_per_thread_bytes()};
   support::AlignedBytes x(4 * 15), w(4 * 20), y(4 * 12), magnitude(manifest.ports(3).size_bytes());
   for (float& v : x.as<float>()) v = -1;
   for (size_t i = 0; i < 20; ++i) w.as<float>()[i] = i / 4 % 2 == 0 ? 1.0f : -1.0f;

@@ -1,0 +1,174 @@
+// Every operator on every element type, scalar and vector, against the interpreter.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/ir/parse.h"
+#include "tests/unit/codegen/interpreter_oracle.h"
+
+namespace tf::codegen {
+namespace {
+
+using tensor::Element;
+
+constexpr Element kElements[] = {Element::kBool,     Element::kInt8,    Element::kUInt8,
+                                 Element::kInt32,    Element::kInt64,   Element::kFloat16,
+                                 Element::kBFloat16, Element::kFloat32, Element::kFloat64};
+constexpr const char* kVector = "ramp(i * 8, 1, 8)";
+
+// c = EXPRESSION of $a and $b over 72 elements: by scalars, then by vectors of eight.
+std::string element_wise(Element in, Element out, const std::string& expression) {
+  std::string from(tensor::element_name(in)), to(tensor::element_name(out));
+  auto at = [&](const std::string& index) {
+    return absl::StrReplaceAll(expression, {{"$a", "a[" + index + "]"}, {"$b", "b[" + index + "]"}});
+  };
+  return absl::StrCat("function kernel(a: ", from, "[72], b: ", from, "[72], c: ", to, "[72], d: ", to,
+                      "[72]) {\n  for i = 0 extent 72 { c[i] = ", at("i"), " }\n  for i = 0 extent 9 { d[",
+                      kVector, "] = ", at(kVector), " }\n}\n");
+}
+
+class Expressions : public ::testing::TestWithParam<Element> {};
+
+TEST_P(Expressions, ArithmeticAgrees) {
+  Element element = GetParam();
+  if (element == Element::kBool) {
+    for (const char* e : {"$a && $b", "$a || $b", "!$a", "$a == $b", "$a != $b"}) {
+      expect_agrees(element_wise(element, element, e));
+    }
+    return;
+  }
+  for (const char* e : {"$a + $b", "$a - $b", "$a * $b", "-$a", "abs($a)", "$a * $b + $a"}) {
+    expect_agrees(element_wise(element, element, e), {.low = -9, .high = 9});
+  }
+}
+
+TEST_P(Expressions, MinMaxAndComparisonsAgreeOnSpecialValues) {
+  Element element = GetParam();
+  if (element == Element::kBool) return;
+  for (const char* e : {"min($a, $b)", "max($a, $b)"}) {
+    expect_agrees(element_wise(element, element, e), {.special_values = true});
+  }
+  for (const char* e : {"$a < $b", "$a <= $b", "$a == $b", "$a != $b"}) {
+    expect_agrees(element_wise(element, Element::kBool, e), {.special_values = true});
+  }
+  expect_agrees(element_wise(element, element, "select($a < $b, $b, $a)"), {.special_values = true});
+}
+
+TEST_P(Expressions, DivisionAgrees) {
+  Element element = GetParam();
+  if (element == Element::kBool) return;
+  if (tensor::is_float(element)) {
+    expect_agrees(element_wise(element, element, "$a / $b"), {.low = 1, .high = 9});
+    return;
+  }
+  double low = element == Element::kUInt8 ? 1 : -100;
+  expect_agrees(element_wise(element, element, "$a // $b"), {.nonzero = true, .low = low});
+  expect_agrees(element_wise(element, element, "$a % $b"), {.nonzero = true, .low = low});
+}
+
+TEST_P(Expressions, CastsToEveryElementAgree) {
+  Element from = GetParam();
+  for (Element to : kElements) {
+    bool to_unsigned = to == Element::kUInt8;
+    OracleOptions options = {.low = to_unsigned ? 0.0 : -100.0};
+    expect_agrees(
+        element_wise(from, to, absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)")),
+        options);
+  }
+}
+
+TEST_P(Expressions, RoundingAndRootsAgree) {
+  Element element = GetParam();
+  if (!tensor::is_float(element)) return;
+  for (const char* e : {"floor($a)", "ceil($a)", "round($a)"}) {
+    expect_agrees(element_wise(element, element, e), {.special_values = true, .low = -5, .high = 5});
+  }
+  for (const char* e : {"sqrt($a)", "rsqrt($a)"}) {
+    expect_agrees(element_wise(element, element, e), {.low = 0.5, .high = 9});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, Expressions, ::testing::ValuesIn(kElements),
+                         [](const auto& test) { return std::string(tensor::element_name(test.param)); });
+
+TEST(ExpressionCode, FmaRoundsOnceWithAndWithoutTheInstruction) {
+  for (Element element : {Element::kFloat32, Element::kFloat16}) {
+    expect_agrees(element_wise(element, element, "fma($a, $b, $a)"), {.tolerance = 1e-7});
+  }
+}
+
+TEST(ExpressionCode, ReductionsOverLanesAgreeForEvenAndOddCounts) {
+  for (int lanes : {2, 3, 7, 8, 16}) {
+    expect_agrees(absl::StrCat("function kernel(a: f32[64], c: f32[3]) {\n c[0] = reduce_add(a[ramp(5, 1, ",
+                               lanes, ")])\n c[1] = reduce_max(a[ramp(5, 1, ", lanes,
+                               ")])\n c[2] = reduce_min(a[ramp(5, 1, ", lanes, ")])\n}\n"));
+  }
+}
+
+TEST(ExpressionCode, IndexArithmeticRoundsTowardsMinusInfinity) {
+  // $i is the index, $(n) a constant of as many lanes.
+  for (const char* e :
+       {"($i - $(40)) // $(7)", "($i - $(40)) % $(7)", "($i - $(40)) // $(8)", "($i - $(40)) % $(8)",
+        "$i // $(5) * $(5) + $i % $(5)", "($i * $i) % $(13)", "min($i, $(9)) // $(3)",
+        "($(40) - $i) // ($(0) - $(3))", "($(40) - $i) % ($(0) - $(3))"}) {
+    std::string scalar = absl::StrReplaceAll(e, {{"$i", "i"}, {"$(", "("}});
+    std::string vector;
+    for (const char* p = e; *p; ++p) {
+      if (p[0] == '$' && p[1] == 'i') {
+        vector += kVector;
+        ++p;
+      } else if (p[0] == '$') {
+        const char* end = strchr(p, ')');
+        vector += "broadcast(" + std::string(p + 2, end) + ", 8)";
+        p = end;
+      } else {
+        vector += *p;
+      }
+    }
+    expect_agrees(absl::StrCat("function kernel(c: i64[80], d: i64[80]) {\n for i = 0 extent 80 { c[i] = ",
+                               scalar, " }\n for i = 0 extent 10 { d[", kVector, "] = ", vector, " }\n}\n"));
+  }
+}
+
+TEST(ExpressionCode, SharedSubexpressionsAreEmittedOnce) {
+  // Doubling 60 times by sharing: as a tree this would be 2^60 nodes.
+  tensor::Buffer a = tensor::buffer("a", Element::kFloat32, {tensor::imm(1)});
+  tensor::Expr sum = tensor::load(a, {tensor::imm(0)});
+  for (int i = 0; i < 60; ++i) sum = sum + sum;
+  ir::Function function = {"kernel", {}, {a}, ir::store(a, {tensor::imm(0)}, sum)};
+  absl::StatusOr<KernelCode> code = compile(function, target::host_target());
+  EXPECT_TRUE(code.ok()) << code.status();
+}
+
+TEST(ExpressionCode, FunctionsThatTheMathPassExpandsAreRefused) {
+  absl::StatusOr<ir::Function> function =
+      ir::parse_function("function kernel(a: f32[1]) { a[0] = exp(a[0]) }");
+  ASSERT_TRUE(function.ok()) << function.status();
+  absl::StatusOr<KernelCode> code = compile(*function, target::host_target());
+  EXPECT_EQ(code.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(code.status().message().find("exp"), std::string::npos);
+}
+
+TEST(ExpressionCode, EveryArchitectureCompilesWithoutLibraryCalls) {
+  for (const char* name :
+       {"x86_64", "x86_64:cpu=znver5", "aarch64", "aarch64:cpu=cortex-a72", "armv7", "riscv64"}) {
+    absl::StatusOr<target::Target> target = target::parse_target(name);
+    ASSERT_TRUE(target.ok()) << target.status();
+    for (Element element : {Element::kFloat16, Element::kBFloat16, Element::kFloat32, Element::kInt32}) {
+      std::string text = element_wise(element, element,
+                                      tensor::is_float(element) ? "sqrt(max($a, $b)) + floor($a) / round($b)"
+                                                                : "min($a, $b) * $a + abs($b)");
+      absl::StatusOr<ir::Function> function = ir::parse_function(text);
+      ASSERT_TRUE(function.ok()) << function.status();
+      absl::StatusOr<KernelCode> code = compile(*function, *target);
+      EXPECT_TRUE(code.ok()) << name << ": " << code.status() << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tf::codegen

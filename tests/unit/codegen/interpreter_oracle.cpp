@@ -1,0 +1,217 @@
+#include "tests/unit/codegen/interpreter_oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "compiler/ir/equal.h"
+#include "compiler/ir/interpret.h"
+#include "compiler/ir/parse.h"
+#include "compiler/ir/physical.h"
+#include "compiler/ir/print.h"
+#include "tests/support/loaded_kernel/loaded_kernel.h"
+
+namespace tf::codegen {
+namespace {
+
+using tensor::Element;
+
+// f16 and bf16 as bits: enough of a conversion for tests, checked against tensor::round_to_element by the
+// oracle.
+double half_value(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  int mantissa = bits & 1023;
+  double sign = bits >> 15 ? -1 : 1;
+  if (exponent == 31) return mantissa ? std::numeric_limits<double>::quiet_NaN() : sign * INFINITY;
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(1024 + mantissa, exponent - 25);
+}
+
+double element_value(Element element, const uint8_t* p) {
+  auto read = [&]<typename T>(T v) {
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  };
+  switch (element) {
+    case Element::kBool:
+    case Element::kUInt8:
+      return read(uint8_t{});
+    case Element::kInt8:
+      return read(int8_t{});
+    case Element::kInt32:
+      return read(int32_t{});
+    case Element::kInt64:
+      return static_cast<double>(read(int64_t{}));
+    case Element::kFloat16:
+      return half_value(read(uint16_t{}));
+    case Element::kBFloat16: {
+      uint32_t bits = uint32_t{read(uint16_t{})} << 16;
+      float v;
+      std::memcpy(&v, &bits, sizeof v);
+      return v;
+    }
+    case Element::kFloat32:
+      return read(float{});
+    case Element::kFloat64:
+      return read(double{});
+  }
+  return 0;
+}
+
+// Random elements; floats of 16 bits are random bits of moderate exponents.
+class Filler {
+ public:
+  Filler(const OracleOptions& options, uint32_t seed) : options_(options), random_(seed) {}
+
+  void fill(Element element, support::AlignedBytes& bytes) {
+    uint64_t size = static_cast<uint64_t>(tensor::element_bytes(element));
+    for (uint64_t at = 0; at + size <= bytes.size(); at += size) one(element, bytes.data() + at);
+  }
+
+ private:
+  template <typename T>
+  void put(uint8_t* p, T v) {
+    std::memcpy(p, &v, sizeof v);
+  }
+  template <typename T>
+  void put_float(uint8_t* p, double v) {
+    using L = std::numeric_limits<T>;
+    const T specials[] = {L::quiet_NaN(), L::infinity(), -L::infinity(), T(0),
+                          -T(0),          L::max(),      L::lowest(),    L::min()};
+    put(p, options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : static_cast<T>(v));
+  }
+  void one(Element element, uint8_t* p) {
+    double v = std::uniform_real_distribution<double>(options_.low, options_.high)(random_);
+    int64_t integer = static_cast<int64_t>(v);
+    if (options_.nonzero && integer == 0) integer = 3;
+    switch (element) {
+      case Element::kBool:
+        return put<uint8_t>(p, random_() % 2);
+      case Element::kInt8:
+        return put(p,
+                   static_cast<int8_t>(options_.special_values ? static_cast<int64_t>(random_()) : integer));
+      case Element::kUInt8:
+        return put(p,
+                   static_cast<uint8_t>(options_.special_values ? static_cast<int64_t>(random_()) : integer));
+      case Element::kInt32:
+        return put(p,
+                   static_cast<int32_t>(options_.special_values ? static_cast<int64_t>(random_()) : integer));
+      case Element::kInt64:
+        return put(p, integer);
+      case Element::kFloat16: {
+        const uint16_t specials[] = {0x7e00, 0x7c00, 0xfc00, 0, 0x8000, 0x7bff, 0x0001, 0x83ff};
+        uint16_t bits =
+            static_cast<uint16_t>((random_() % 2 << 15) | ((10 + random_() % 10) << 10) | random_() % 1024);
+        return put<uint16_t>(p,
+                             options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : bits);
+      }
+      case Element::kBFloat16: {
+        const uint16_t specials[] = {0x7fc0, 0x7f80, 0xff80, 0, 0x8000, 0x7f7f, 0x0080, 0x8080};
+        uint16_t bits =
+            static_cast<uint16_t>((random_() % 2 << 15) | ((122 + random_() % 10) << 7) | random_() % 128);
+        return put<uint16_t>(p,
+                             options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : bits);
+      }
+      case Element::kFloat32:
+        return put_float<float>(p, v);
+      case Element::kFloat64:
+        return put_float<double>(p, v);
+    }
+  }
+
+  const OracleOptions& options_;
+  std::mt19937 random_;
+};
+
+using Buffers = std::vector<std::unique_ptr<support::AlignedBytes>>;
+
+Buffers make_buffers(const ir::Function& function, const OracleOptions& options) {
+  tensor::Substitution values;
+  for (size_t i = 0; i < function.dims.size(); ++i)
+    values[function.dims[i].get()] = tensor::imm(options.dims.at(i));
+  Buffers buffers;
+  Filler filler(options, 7);
+  for (const ir::Buffer& param : function.params) {
+    tensor::Expr elements = tensor::substitute(ir::physical_elements(*param), values);
+    uint64_t count = static_cast<uint64_t>(tensor::as_int(elements).value());
+    buffers.push_back(std::make_unique<support::AlignedBytes>(
+        count * static_cast<uint64_t>(tensor::element_bytes(param->element))));
+    filler.fill(param->element, *buffers.back());
+  }
+  return buffers;
+}
+
+bool close(Element element, double got, double want, double tolerance) {
+  if (!tensor::is_float(element)) return got == want;
+  if (std::isnan(want)) return std::isnan(got);
+  if (got == want) return true;
+  double coarse = element == Element::kFloat16 ? 0x1p-10 : element == Element::kBFloat16 ? 0x1p-7 : tolerance;
+  // Contraction may round once where the oracle rounds twice.
+  return std::abs(got - want) <= std::max(coarse, tolerance) * std::max(1.0, std::abs(want));
+}
+
+// The first difference, or "".
+std::string difference(const ir::Function& function, const Buffers& got, const Buffers& want,
+                       double tolerance) {
+  for (size_t i = 0; i < got.size(); ++i) {
+    const ir::BufferNode& param = *function.params[i];
+    if (!got[i]->guards_intact()) return "writes outside of " + param.name;
+    uint64_t size = static_cast<uint64_t>(tensor::element_bytes(param.element));
+    for (uint64_t at = 0; at + size <= got[i]->size(); at += size) {
+      double g = element_value(param.element, got[i]->data() + at);
+      double w = element_value(param.element, want[i]->data() + at);
+      if (!close(param.element, g, w, tolerance)) {
+        return param.name + "[" + std::to_string(at / size) + "] is " + std::to_string(g) +
+               ", the interpreter says " + std::to_string(w);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> runnable_targets() {
+  target::Target host = target::host_target();
+  if (host.arch != target::Arch::kX86_64) return {"host"};
+  std::vector<std::string> targets = {"x86_64"};
+  if (host.has("sse4.2")) targets.push_back("x86_64:cpu=x86-64-v2");
+  if (host.has("avx2")) targets.push_back("x86_64:cpu=x86-64-v3");
+  if (host.has("avx512vl")) targets.push_back("x86_64:cpu=x86-64-v4");
+  return targets;
+}
+
+void expect_agrees(const ir::Function& function, const OracleOptions& options) {
+  Buffers want = make_buffers(function, options);
+  std::vector<ir::Memory> memory;
+  for (const auto& buffer : want) memory.push_back({buffer->data(), buffer->size()});
+  absl::Status status = ir::interpret(function, memory, options.dims);
+  ASSERT_TRUE(status.ok()) << status << "\n" << ir::to_string(function);
+
+  for (const std::string& name : runnable_targets()) {
+    absl::StatusOr<target::Target> target = target::parse_target(name);
+    ASSERT_TRUE(target.ok()) << target.status();
+    absl::StatusOr<support::CompiledKernel> kernel = support::compile_for(function, *target);
+    ASSERT_TRUE(kernel.ok()) << name << ": " << kernel.status() << "\n" << ir::to_string(function);
+    Buffers got = make_buffers(function, options);
+    std::vector<support::AlignedBytes*> pointers;
+    for (const auto& buffer : got) pointers.push_back(buffer.get());
+    ASSERT_EQ(support::call_kernel(*kernel, pointers, options.dims, options.threads), TF_KERNEL_OK) << name;
+    ASSERT_EQ(difference(function, got, want, options.tolerance), "") << name << "\n"
+                                                                      << ir::to_string(function);
+  }
+}
+
+void expect_agrees(std::string_view text, const OracleOptions& options) {
+  absl::StatusOr<ir::Function> function = ir::parse_function(text);
+  ASSERT_TRUE(function.ok()) << function.status() << "\n" << text;
+  absl::StatusOr<ir::Function> again = ir::parse_function(ir::to_string(*function));
+  ASSERT_TRUE(again.ok()) << again.status() << "\n" << ir::to_string(*function);
+  EXPECT_TRUE(ir::equal(*function, *again)) << ir::to_string(*again);
+  expect_agrees(*function, options);
+}
+
+}  // namespace tf::codegen

@@ -1,0 +1,31 @@
+#pragma once
+// Owns: running one loop-IR function by the interpreter and by LLVM, on the same random inputs, for tests.
+
+#include <string_view>
+
+#include "compiler/ir/stmt.h"
+
+namespace tf::codegen {
+
+struct OracleOptions {
+  std::vector<int64_t> dims;  // values of the function's dimensions
+  int threads = 1;
+  double tolerance = 1e-5;  // |llvm - oracle| <= tolerance * max(1, |oracle|) for floats; integers are equal
+  bool special_values =
+      false;             // sprinkle NaN, infinities, zeros of both signs and the smallest and largest numbers
+  bool nonzero = false;  // no zeros among integers (divisors)
+  double low = -100, high = 100;
+};
+
+// Adds a test failure that shows the function where the results differ, or where either way fails. Runs it
+// for every x86-64 level that this machine has. All parameters start with the same random values in both
+// runs, so a function may read and write any of them.
+void expect_agrees(const ir::Function& function, const OracleOptions& options = {});
+
+// Parses the text first, and checks that it prints and parses back to an equal function.
+void expect_agrees(std::string_view text, const OracleOptions& options = {});
+
+// The x86-64 targets that this machine can run, narrowest first; one element elsewhere.
+std::vector<std::string> runnable_targets();
+
+}  // namespace tf::codegen
