@@ -55,18 +55,36 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
   }
 
   void answer(absl::StatusOr<Grant> grant) override {
-    if (grant.ok()) to_proto(*grant, *reply_);
+    const std::scoped_lock lock(mutex_);
+    if (grant.ok()) {
+      to_proto(*grant, *reply_);
+      granted_ = grant->lease;
+      if (cancelled_) give_back();
+    }
     Finish(rpc::to_grpc(grant.status()));
   }
 
  private:
   void OnCancel() override {
-    if (farm_.cancel(this)) Finish(grpc::Status::CANCELLED);
+    if (farm_.cancel(this)) {
+      Finish(grpc::Status::CANCELLED);
+      return;
+    }
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+    if (granted_) give_back();
   }
+
+  // The tuner has gone without hearing of its lease: nobody would use it until it expired.
+  void give_back() { farm_.release(granted_->id, granted_->epoch); }
+
   void OnDone() override { self_.reset(); }
 
   Farm& farm_;
   pb::LeaseGrant* reply_;
+  std::mutex mutex_;
+  std::optional<Lease> granted_;
+  bool cancelled_ = false;
   std::shared_ptr<AcquireCall> self_;
 };
 

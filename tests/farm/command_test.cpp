@@ -1,0 +1,129 @@
+// The commands' answers to mistakes: one clear line and a documented exit code.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "tests/farm/harness.h"
+
+namespace tf::farm_test {
+namespace {
+
+using testing::HasSubstr;
+
+class CommandTest : public testing::Test {
+ protected:
+  // Runs to its end and returns the exit code; what it wrote is in output().
+  int run(std::vector<std::string> arguments) {
+    unlink((dir_.path() + "/out").c_str());
+    arguments[0] = program(arguments[0]);
+    return Process(arguments, dir_.path() + "/out").wait();
+  }
+
+  std::string output() {
+    std::string text;
+    for (const std::string& line : lines_of(dir_.path() + "/out")) text += line + "\n";
+    return text;
+  }
+
+  void expect_one_line_with(const std::string& part) {
+    EXPECT_EQ(lines_of(dir_.path() + "/out").size(), 1u) << output();
+    EXPECT_THAT(output(), HasSubstr(part));
+  }
+
+  std::string write(const std::string& name, const std::string& text) {
+    const std::string path = dir_.path() + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"tracker", "--help"},
+                                             {"tracker", "serve", "--help"},
+                                             {"tracker", "devices", "--help"},
+                                             {"tracker", "drain", "--help"},
+                                             {"tracker", "release", "--help"},
+                                             {"device_agent", "--help"}}) {
+    EXPECT_EQ(run(command), 0);
+    EXPECT_THAT(output(), HasSubstr("Example:"));
+  }
+}
+
+TEST_F(CommandTest, UsageMistakesExitWithTwo) {
+  EXPECT_EQ(run({"tracker"}), 2);
+  EXPECT_EQ(run({"tracker", "drain"}), 2);
+  EXPECT_EQ(run({"tracker", "serve", "--lease-seconds", "0"}), 2);
+  EXPECT_EQ(run({"device_agent"}), 2);
+  expect_one_line_with("--key");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "x"}), 2);
+  expect_one_line_with("0-3,6");
+  EXPECT_EQ(run({"tracker", "devices", "--tracker", "nonsense"}), 2);
+  expect_one_line_with("HOST:PORT");
+}
+
+TEST_F(CommandTest, PlainTextBeyondLoopbackIsRefused) {
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "0.0.0.0:0", "--state", dir_.path() + "/t.db"}), 2);
+  expect_one_line_with("loopback");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--tracker", "10.0.0.1:7190"}), 2);
+  expect_one_line_with("loopback");
+}
+
+TEST_F(CommandTest, TrackerThatIsNotThereIsNamed) {
+  const rpc::Endpoint nobody = free_endpoint();
+  EXPECT_EQ(run({"tracker", "devices", "--tracker", nobody.text()}), 1);
+  expect_one_line_with(nobody.text());
+}
+
+TEST_F(CommandTest, MistakeInAConfigurationFileIsShownWithItsPlace) {
+  const std::string config = write("c.txtpb", "listen: \"127.0.0.1:0\"\nlisten_on: 3\n");
+  EXPECT_EQ(run({"tracker", "serve", "--config", config}), 2);
+  expect_one_line_with("c.txtpb:2:");
+  EXPECT_EQ(run({"tracker", "serve", "--config", dir_.path() + "/none"}), 1);
+  expect_one_line_with("none");
+}
+
+TEST_F(CommandTest, FlagsOverrideTheConfigurationFile) {
+  const std::string config =
+      write("c.txtpb", "listen: \"0.0.0.0:0\"\nlease_seconds: 17\nstate: \"" + dir_.path() + "/t.db\"\n");
+  Process tracker({program("tracker"), "serve", "--config", config, "--listen", "127.0.0.1:0"},
+                  dir_.path() + "/out");
+  for (int i = 0; i < 500 && lines_of(dir_.path() + "/out").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_THAT(output(), HasSubstr("listening on 127.0.0.1:"));
+  EXPECT_THAT(output(), HasSubstr("lease_seconds: 17"));
+  tracker.signal(SIGTERM);
+  EXPECT_EQ(tracker.wait(), 0);
+}
+
+TEST_F(CommandTest, FileThatIsNoTrackerStateIsRefusedAndKept) {
+  const std::string path = write("state", std::string(5000, 'x'));
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--state", path}), 1);
+  expect_one_line_with(path);
+  EXPECT_EQ(lines_of(path).at(0).size(), 5000u);
+}
+
+TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
+  const rpc::Endpoint endpoint = free_endpoint();
+  const Process tracker(
+      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
+      dir_.path() + "/tracker.log");
+  for (int i = 0; i < 500 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(run({"tracker", "drain", "nobody", "--tracker", endpoint.text()}), 3);
+  expect_one_line_with("nobody");
+  EXPECT_EQ(run({"tracker", "release", "nobody", "--tracker", endpoint.text()}), 3);
+  EXPECT_EQ(run({"tracker", "devices", "--json", "--tracker", endpoint.text()}), 0);
+  EXPECT_EQ(output(), "[]\n");
+}
+
+}  // namespace
+}  // namespace tf::farm_test
