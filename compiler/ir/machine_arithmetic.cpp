@@ -139,17 +139,35 @@ double evaluate(Intrinsic function, double x, double y) {
       return std::sin(x);
     case Intrinsic::kCos:
       return std::cos(x);
+    case Intrinsic::kLdexp:
+      return std::isnan(y) ? y : std::ldexp(x, static_cast<int>(y));
     default:
       TF_UNREACHABLE();
       return 0;
   }
 }
 
+// The exponent field without its bias.
+template <typename T>
+T exponent_of(T x) {
+  using Limits = std::numeric_limits<T>;
+  if (!std::isfinite(x)) return T{Limits::max_exponent};
+  return std::fabs(x) < Limits::min() ? T{Limits::min_exponent - 2} : std::logb(x);
+}
+
+template <typename L>
+void run_logb(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const T* a = m.at<T>(i.a);
+  T* out = m.at<T>(i.target);
+  for (int32_t l = 0; l < i.lanes; ++l) out[l] = exponent_of(a[l]);
+}
+
 template <typename L, Intrinsic kFunction>
 void run_call(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T* a = m.at<T>(i.a);
-  const T* b = m.at<T>(kFunction == Intrinsic::kPow ? i.b : i.a);
+  const T* b = m.at<T>(kFunction == Intrinsic::kPow || kFunction == Intrinsic::kLdexp ? i.b : i.a);
   T* out = m.at<T>(i.target);
   for (int32_t l = 0; l < i.lanes; ++l) {
     const double value = evaluate(kFunction, static_cast<double>(a[l]), static_cast<double>(b[l]));
@@ -212,9 +230,12 @@ Kernel pick_call(Intrinsic function) {
       TF_CASE(kRound);
       TF_CASE(kSin);
       TF_CASE(kCos);
+      TF_CASE(kLdexp);
 #undef TF_CASE
       case Intrinsic::kFma:
         return &run_fma<L>;
+      case Intrinsic::kLogb:
+        return &run_logb<L>;
       default:
         break;
     }

@@ -156,7 +156,9 @@ class Verifier {
     return absl::OkStatus();
   }
   absl::Status check(const Call& e) {
-    const size_t arity = e.function == Intrinsic::kFma ? 3 : e.function == Intrinsic::kPow ? 2 : 1;
+    const size_t arity = e.function == Intrinsic::kFma                                      ? 3
+                         : e.function == Intrinsic::kPow || e.function == Intrinsic::kLdexp ? 2
+                                                                                            : 1;
     if (e.args.size() != arity)
       return error(absl::StrCat(std::string(tensor::intrinsic_name(e.function)), " takes ", arity,
                                 " arguments, not ", e.args.size()));

@@ -97,8 +97,10 @@ class LoopBuilder {
       analysis::RangeMap ranges;
       for (size_t i = 0; i < stage.loops.size(); ++i)
         ranges[stage.loop_vars[i].get()] = analysis::Interval::from_extent(0, stage.loops[i].extent);
-      const auto d = static_cast<size_t>(vectorized_axis(stage));
-      extents[d] = std::max(extents[d], analysis::tight_interval_of(stage.axis_values[d], ranges).max + 1);
+      for (size_t d = 0; d < extents.size(); ++d)
+        if (mentions(stage.axis_values[d], stage.loop_vars.back()))
+          extents[d] =
+              std::max(extents[d], analysis::tight_interval_of(stage.axis_values[d], ranges).max + 1);
     }
     ir::Layout layout;
     if (auto found = data_.layouts.find(stage.name); found != data_.layouts.end())

@@ -15,7 +15,7 @@ using ir::Buffer;
 using ir::Expr;
 using ir::Stmt;
 
-// How far loads without a predicate reach into each buffer, in elements.
+// How far loads reach into each buffer, in elements.
 class ReachFinder final : public ir::Visitor {
  public:
   ReachFinder() : simplifier_(ranges_) {}
@@ -36,7 +36,7 @@ class ReachFinder final : public ir::Visitor {
   }
   bool enter(const Expr& expr) override {
     const auto* load = as<ir::Load>(expr);
-    if (!load || load->predicate) return true;
+    if (!load) return true;
     const analysis::Interval range =
         analysis::interval_of(simplifier_.linear(ir::physical_offset(*load->buffer, load->indices)));
     int64_t& reach = reach_[load->buffer.get()];

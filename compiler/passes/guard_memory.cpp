@@ -51,6 +51,8 @@ Expr both(const Expr& a, const Expr& b) {
 Stmt with_mask(const Stmt& stmt, const Expr& condition) {
   if (const auto* store = as<ir::Store>(stmt))
     return ir::store(store->buffer, store->indices, store->value, both(store->predicate, condition));
+  if (const auto* branch = as<ir::If>(stmt); branch && !branch->else_body)
+    return with_mask(branch->then_body, both(condition, branch->condition));
   const auto* sequence = as<ir::Seq>(stmt);
   if (!sequence) return nullptr;
   std::vector<Stmt> out;

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/analysis/simplifier.h"
+
 namespace tf::passes {
 namespace {
 
@@ -12,13 +14,25 @@ using ir::Stmt;
 
 class LoadHoister {
  public:
-  Expr hoist(const Expr& expr, bool in_side) {
+  explicit LoadHoister(analysis::Simplifier& simplifier) : simplifier_(simplifier) {}
+
+  Expr hoist(const Expr& expr) {
+    if (const auto* select = as<ir::Select>(expr)) {
+      const Expr condition = hoist(select->condition);
+      path_.push_back(condition);
+      const Expr if_true = hoist(select->if_true);
+      path_.back() = tensor::logical_not(condition);
+      const Expr if_false = hoist(select->if_false);
+      path_.pop_back();
+      return tensor::with_operands(expr, std::vector<Expr>{condition, if_true, if_false});
+    }
     std::vector<Expr> operands = tensor::operands(expr);
-    const bool is_select = as<ir::Select>(expr) != nullptr;
-    for (size_t i = 0; i < operands.size(); ++i)
-      operands[i] = hoist(operands[i], in_side || (is_select && i > 0));
+    for (Expr& operand : operands) operand = hoist(operand);
+    // A scalar load whose conditions differ between lanes has become a vector itself.
+    if (as<ir::Broadcast>(expr) && operands[0]->type().is_vector()) return operands[0];
     Expr out = tensor::with_operands(expr, operands);
-    return in_side && as<ir::Load>(out) ? named(out) : out;
+    const auto* load = as<ir::Load>(out);
+    return load && !path_.empty() ? named(safe(*load, out)) : out;
   }
 
   // Names loads outside of sides that were named for a side.
@@ -39,6 +53,19 @@ class LoadHoister {
   }
 
  private:
+  // A load that is not known to be inside keeps the conditions that it stood under.
+  Expr safe(const ir::Load& load, const Expr& expr) {
+    const analysis::Interval range = analysis::interval_of(simplifier_.linear(load.indices[0]));
+    if (range.min >= 0 && range.max < tensor::as_int(load.buffer->extents[0]).value_or(0)) return expr;
+    Expr predicate = load.predicate;
+    for (const Expr& condition : path_) {
+      const auto* same = as<ir::Broadcast>(condition);
+      const Expr narrow = same ? same->value : condition;
+      predicate = predicate ? tensor::logical_and(predicate, narrow) : narrow;
+    }
+    return tensor::load(load.buffer, load.indices, predicate);
+  }
+
   Expr named(const Expr& load) {
     for (const auto& [var, known] : loads_)
       if (tensor::structurally_equal(known, load)) return var;
@@ -46,22 +73,37 @@ class LoadHoister {
     return loads_.back().first;
   }
 
+  analysis::Simplifier& simplifier_;
+  std::vector<Expr> path_;  // conditions of the sides around
   std::vector<std::pair<ir::Var, Expr>> loads_;
 };
 
 class Hoister final : public ir::Rewriter {
+ public:
+  Hoister() : simplifier_(ranges_) {}
+
  protected:
   Expr rewrite(const Expr& expr) override { return expr; }
 
   Stmt rewrite(const Stmt& stmt) override {
+    if (const auto* loop = as<ir::For>(stmt)) {
+      const analysis::Interval low = analysis::interval_of(simplifier_.linear(loop->min));
+      const analysis::Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
+      if (low.is_bounded() && extent.has_max() && extent.max > 0)
+        simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
+    }
     const auto* store = as<ir::Store>(stmt);
     if (!store) return recurse(stmt);
-    LoadHoister loads;
-    Expr value = loads.hoist(store->value, false);
+    LoadHoister loads(simplifier_);
+    Expr value = loads.hoist(store->value);
     if (value.same_as(store->value)) return stmt;
     value = loads.reuse(value);
     return loads.wrap(ir::store(store->buffer, store->indices, value, store->predicate));
   }
+
+ private:
+  analysis::RangeMap ranges_;
+  analysis::Simplifier simplifier_;
 };
 
 }  // namespace

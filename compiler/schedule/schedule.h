@@ -121,6 +121,8 @@ struct StateData {
   bool is_output(const StageState& stage) const;
   // The stages, not inlined, whose bodies load the buffer.
   std::vector<const StageState*> readers(const tensor::BufferNode* buffer) const;
+  // Whether the stage reads one that is placed by compute_at: the two can only move together.
+  bool reads_placed(const StageState& stage) const;
   // Whether `stage` is computed, directly or through others, inside `holder`'s loop number `loop` or deeper.
   bool is_inside(const StageState& stage, const StageState& holder, int loop) const;
   // The innermost loop of `holder` that others are computed in; -1 if none is.

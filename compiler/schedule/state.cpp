@@ -86,6 +86,14 @@ std::vector<const StageState*> StateData::readers(const tensor::BufferNode* buff
   return found;
 }
 
+bool StateData::reads_placed(const StageState& stage) const {
+  for (const StageState& other : stages)
+    if (other.place == StageState::Place::kAt)
+      for (const StageState* reader : readers(other.stage.output.get()))
+        if (reader == &stage) return true;
+  return false;
+}
+
 bool StateData::is_inside(const StageState& stage, const StageState& holder, int loop) const {
   const StageState* at = &stage;
   while (at->place == StageState::Place::kAt) {

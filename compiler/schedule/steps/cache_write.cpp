@@ -8,7 +8,7 @@ std::optional<Illegal> apply_step(StateData& data, const CacheWrite& step) {
   StageState* stage = data.find_stage(step.stage);
   if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
   if (stage->reshaped) return Illegal::kAlreadySplit;
-  if (data.deepest_held_loop(*stage) >= 0) return Illegal::kHoldsStages;
+  if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
 
   StageState copy;
   copy.name = fresh_stage_name(data, stage->name + ".acc");

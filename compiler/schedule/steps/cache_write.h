@@ -8,7 +8,8 @@
 //   t0[i, j] = sum(r) a[i, r] * b[r, j]    →   t0.acc[i, j] = sum(r) a[i, r] * b[r, j]
 //                                              t0[i, j] = t0.acc[i, j]
 //
-// Legal if the stage is not inlined, not split, fused or reordered, and holds no other stage.
+// Legal if the stage is not inlined, not split, fused or reordered, holds no other stage and reads none that
+// is placed by compute_at.
 
 #include <optional>
 

@@ -16,7 +16,8 @@ bool spatial_untouched(const StageState& stage) {
   if (spatial != stage.stage.axes.size()) return false;
   for (size_t d = 0; d < spatial; ++d) {
     const auto* var = tensor::as<tensor::VarNode>(stage.axis_values[d]);
-    if (!var || stage.find_loop(var->name) < 0) return false;
+    const int loop = var ? stage.find_loop(var->name) : -1;
+    if (loop < 0 || stage.loops[static_cast<size_t>(loop)].extent != stage.region[d]) return false;
   }
   return true;
 }
@@ -63,7 +64,7 @@ std::optional<Illegal> apply_step(StateData& data, const RFactor& step) {
   if (loop < 0) return Illegal::kUnknownLoop;
   if (!stage->loops[static_cast<size_t>(loop)].reduce) return Illegal::kNotReduce;
   if (!spatial_untouched(*stage)) return Illegal::kAlreadySplit;
-  if (data.deepest_held_loop(*stage) >= 0) return Illegal::kHoldsStages;
+  if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
 
   StageState partial;
   partial.name = fresh_stage_name(data, stage->name + ".rf");

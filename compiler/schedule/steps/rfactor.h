@@ -9,7 +9,8 @@
 //                                    t0[i] = sum(r0) t0.rf[r0, i]
 //
 // Combining in another order changes rounding: the step is the schedule's licence to reassociate. Legal for a
-// reduce loop of a stage whose spatial loops are as they started, that holds no stage.
+// reduce loop of a stage whose spatial loops are as they started, that holds no stage and reads none that is
+// placed by compute_at.
 
 #include <optional>
 

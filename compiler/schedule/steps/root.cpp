@@ -10,6 +10,7 @@ std::optional<Illegal> apply_step(StateData& data, const Root& step) {
   if (stage->place == StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
   if (stage->reshaped) return Illegal::kAlreadySplit;
   if (data.deepest_held_loop(*stage) >= 0) return Illegal::kHoldsStages;
+  if (data.reads_placed(*stage)) return Illegal::kHoldsStages;
   stage->place = StageState::Place::kRoot;
   stage->consumer.clear();
   stage->consumer_loop.clear();

@@ -11,7 +11,8 @@
 //     for i1 in 4                          for i1 in 4
 //       t1[i0, i1] = t0[i1]                  t1[i0, i1] = t0[i0, i1]
 //
-// Legal if the stage is placed by compute_at, was not reshaped since, and no stage is computed inside it.
+// Legal if the stage is placed by compute_at, was not reshaped since, no stage is computed inside it, and it
+// reads none that is placed by compute_at.
 
 #include <optional>
 

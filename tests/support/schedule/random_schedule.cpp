@@ -1,0 +1,172 @@
+#include "tests/support/schedule/random_schedule.h"
+
+#include <optional>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+
+namespace tf::testing {
+namespace {
+
+using schedule::Annotation;
+using schedule::StageState;
+using schedule::Step;
+
+// The standard's distributions differ between libraries; this does not.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : random_(seed) {}
+  int64_t below(int64_t count) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(count)); }
+  bool one_in(int64_t count) { return below(count) == 0; }
+  template <typename T>
+  const T& of(const std::vector<T>& all) {
+    return all[static_cast<size_t>(below(static_cast<int64_t>(all.size())))];
+  }
+  template <typename T>
+  void shuffle(std::vector<T>& all, size_t from = 0) {
+    for (size_t i = all.size(); i > from + 1; --i)
+      std::swap(all[i - 1], all[from + static_cast<size_t>(below(static_cast<int64_t>(i - from)))]);
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+tensor::Layout random_layout(int rank, Draws& draws) {
+  tensor::Layout layout;
+  if (rank == 0 || draws.one_in(3)) return layout;
+  for (int d = 0; d < rank; ++d) layout.axes.push_back({d, 0});
+  if (draws.one_in(2)) draws.shuffle(layout.axes);
+  for (int64_t blocks = draws.below(3); blocks > 0; --blocks)
+    layout.axes.push_back({static_cast<int>(draws.below(rank)), 2 + draws.below(4)});
+  return layout;
+}
+
+class ScheduleDraws {
+ public:
+  ScheduleDraws(const schedule::State& state, Draws& draws) : state_(state), draws_(draws) {}
+
+  std::optional<Step> step() {
+    const StageState& stage = draws_.of(state_.stages());
+    if (stage.loops.empty()) return schedule::Inline{stage.name};
+    const std::string loop = draws_.of(stage.loops).name;
+    switch (draws_.below(20)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return split(stage.name, loop);
+      case 4:
+        return fuse(stage);
+      case 5:
+      case 6:
+        return reorder(stage);
+      case 7:
+        return schedule::Annotate{stage.name, loop,
+                                  draws_.one_in(2) ? Annotation::kUnroll : Annotation::kParallel};
+      case 8:
+      case 9:
+        return schedule::Annotate{stage.name, stage.loops.back().name, Annotation::kVectorize};
+      case 10:
+      case 11:
+      case 12:
+        return compute_at(stage.name);
+      case 13:
+        return schedule::Inline{stage.name};
+      case 14:
+        return draws_.one_in(3) ? Step(schedule::Root{stage.name}) : compute_at(stage.name);
+      case 15:
+        return cache_read(stage.name);
+      case 16:
+        return schedule::CacheWrite{stage.name};
+      case 17:
+        return schedule::RFactor{stage.name, loop};
+      case 18:
+        return layout();
+      default:
+        return draws_.one_in(2) ? Step(schedule::Pragma{stage.name, schedule::PragmaKind::kUnrollLimit,
+                                                        1 + draws_.below(16)})
+                                : Step(schedule::StorageAlign{stage.name, stage.stage.output->rank() - 2,
+                                                              1 + draws_.below(8), draws_.below(3)});
+    }
+  }
+
+ private:
+  Step split(const std::string& stage, const std::string& loop) {
+    schedule::Split step{stage, loop, {1 + draws_.below(6)}, schedule::Tail::kGuard};
+    if (draws_.one_in(3)) step.factors.push_back(1 + draws_.below(4));
+    if (draws_.one_in(3)) step.tail = schedule::Tail::kShift;
+    return step;
+  }
+
+  Step fuse(const StageState& stage) {
+    schedule::Fuse step{stage.name, {}};
+    const auto count = static_cast<int64_t>(stage.loops.size());
+    const int64_t first = draws_.below(count), last = std::min(count - 1, first + 1 + draws_.below(2));
+    for (int64_t i = first; i <= last; ++i) step.loops.push_back(stage.loops[static_cast<size_t>(i)].name);
+    return step;
+  }
+
+  Step reorder(const StageState& stage) {
+    schedule::Reorder step{stage.name, {}};
+    for (const schedule::Loop& loop : stage.loops) step.loops.push_back(loop.name);
+    const int held = state_.data().deepest_held_loop(stage);
+    draws_.shuffle(step.loops, static_cast<size_t>(held + 1));
+    return step;
+  }
+
+  Step compute_at(const std::string& stage) {
+    const StageState& consumer = draws_.of(state_.stages());
+    const std::string loop = consumer.loops.empty() ? "" : draws_.of(consumer.loops).name;
+    return schedule::ComputeAt{stage, consumer.name, loop,
+                               draws_.one_in(2) ? tensor::Scope::kGlobal : tensor::Scope::kRegister};
+  }
+
+  Step cache_read(const std::string& reader) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < state_.workload().inputs.size(); ++i) names.push_back(absl::StrCat("p", i));
+    for (const StageState& stage : state_.stages()) names.push_back(stage.name);
+    const std::string source = draws_.of(names);
+    const tensor::Layout layout = random_layout(state_.data().find_buffer(source)->rank(), draws_);
+    return schedule::CacheRead{source, reader, layout, tensor::Scope::kGlobal};
+  }
+
+  Step layout() {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < state_.workload().inputs.size(); ++i)
+      if (state_.workload().inputs[i].constant) names.push_back(absl::StrCat("p", i));
+    for (const StageState& stage : state_.stages()) names.push_back(stage.name);
+    const std::string buffer = draws_.of(names);
+    return schedule::LayoutRewrite{buffer, random_layout(state_.data().find_buffer(buffer)->rank(), draws_)};
+  }
+
+  const schedule::State& state_;
+  Draws& draws_;
+};
+
+}  // namespace
+
+schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t seed, int steps) {
+  Draws draws(seed);
+  schedule::State state(workload);
+  schedule::Schedule schedule;
+  const int64_t wanted = draws.below(steps + 1);
+  for (int tries = 0; tries < 10 * steps && static_cast<int64_t>(schedule.steps.size()) < wanted; ++tries) {
+    const std::optional<Step> step = ScheduleDraws(state, draws).step();
+    if (step && !state.apply(*step)) schedule.steps.push_back(*step);
+  }
+  return schedule;
+}
+
+schedule::PortLayouts random_ports(const tensor::Workload& workload, uint64_t seed) {
+  Draws draws(seed ^ 0x9e3779b97f4a7c15u);
+  schedule::PortLayouts ports;
+  if (draws.one_in(3)) return ports;
+  for (const tensor::Input& input : workload.inputs)
+    if (!input.constant) ports.inputs.push_back(random_layout(input.buffer->rank(), draws));
+  for (const tensor::Buffer& output : workload.outputs)
+    ports.outputs.push_back(random_layout(output->rank(), draws));
+  return ports;
+}
+
+}  // namespace tf::testing

@@ -1,0 +1,68 @@
+#include "tests/unit/passes/lowered_run.h"
+
+#include <cmath>
+
+#include "compiler/ir/print.h"
+#include "compiler/tensor/evaluate.h"
+#include "gtest/gtest.h"
+#include "tests/support/ir/host_memory.h"
+#include "tests/support/ir/ir_checks.h"
+
+namespace tf::testing {
+namespace {
+
+std::vector<int64_t> extents_of(const tensor::Buffer& buffer) {
+  std::vector<int64_t> extents;
+  for (const tensor::Expr& extent : buffer->extents) extents.push_back(tensor::as_int(extent).value());
+  return extents;
+}
+
+bool close(double got, double want) {
+  if (std::isnan(want)) return std::isnan(got);
+  return std::fabs(got - want) <= 2e-5 * std::max(1.0, std::fabs(want));
+}
+
+}  // namespace
+
+void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                    const schedule::PortLayouts& ports, uint64_t seed, const std::string& context) {
+  SCOPED_TRACE(context + "\n" + tensor::canonical_text(workload) + to_string(schedule));
+  absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  check_round_trip(lowered->function, {.flat = true, .explicit_vectors = true, .for_cpu = true});
+
+  std::vector<std::vector<double>> inputs, params;
+  for (size_t i = 0; i < workload.inputs.size(); ++i) {
+    const tensor::Input& input = workload.inputs[i];
+    inputs.push_back(random_values(input.buffer->element, tensor::element_count(input.buffer), seed + i,
+                                   input.low, input.high));
+    // What lies between the elements of an activation is unspecified: it must not show.
+    std::vector<double> physical = pack(lowered->param_layouts[i], extents_of(input.buffer), inputs.back());
+    if (!input.constant) {
+      const std::vector<double> ones(inputs.back().size(), 1);
+      const std::vector<double> used = pack(lowered->param_layouts[i], extents_of(input.buffer), ones);
+      for (size_t k = 0; k < physical.size(); ++k)
+        if (used[k] == 0) physical[k] = std::nan("");
+    }
+    params.push_back(std::move(physical));
+  }
+  absl::StatusOr<std::vector<std::vector<double>>> expected = tensor::evaluate(workload, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  for (size_t i = params.size(); i < lowered->param_elements.size(); ++i)
+    params.emplace_back(static_cast<size_t>(lowered->param_elements[i]), std::nan(""));
+  absl::StatusOr<std::vector<std::vector<double>>> results =
+      interpret_values(lowered->function, std::move(params));
+  ASSERT_TRUE(results.ok()) << results.status() << "\n" << ir::to_string(lowered->function);
+  for (size_t k = 0; k < workload.outputs.size(); ++k) {
+    const size_t param = workload.inputs.size() + k;
+    const std::vector<double> got =
+        unpack(lowered->param_layouts[param], extents_of(workload.outputs[k]), (*results)[param]);
+    ASSERT_EQ(got.size(), (*expected)[k].size());
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_TRUE(close(got[i], (*expected)[k][i]))
+          << "output " << k << " element " << i << " is " << got[i] << ", not " << (*expected)[k][i] << "\n"
+          << ir::to_string(lowered->function);
+  }
+}
+
+}  // namespace tf::testing

@@ -1,0 +1,16 @@
+#pragma once
+// Runs a lowered workload in the interpreter and compares it with the workload's definition.
+
+#include <string>
+#include <vector>
+
+#include "compiler/passes/lower.h"
+
+namespace tf::testing {
+
+// Lowers, checks the IR (verify, text round trip) and compares every output with the evaluator's; fails the
+// test where they differ. `context` is added to the message.
+void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                    const schedule::PortLayouts& ports, uint64_t seed, const std::string& context);
+
+}  // namespace tf::testing

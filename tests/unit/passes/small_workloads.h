@@ -1,0 +1,165 @@
+#pragma once
+// Every operator on extents small enough to interpret: what lowering is tested with.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/builder.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/movement.h"
+#include "compiler/ops/pooling.h"
+#include "compiler/ops/reduction.h"
+#include "gtest/gtest.h"
+
+namespace tf::testing {
+
+struct SmallWorkload {
+  std::string name;
+  std::function<tensor::Buffer(ops::Builder&)> make;
+};
+
+inline void PrintTo(const SmallWorkload& small, std::ostream* out) {
+  *out << small.name;
+}
+
+inline tensor::Buffer f32_input(ops::Builder& b, const std::vector<int64_t>& shape, ops::Domain domain = {}) {
+  std::vector<tensor::Expr> extents;
+  for (int64_t extent : shape) extents.push_back(tensor::imm(extent));
+  return b.input("x", tensor::Element::kFloat32, std::move(extents), domain);
+}
+
+inline tensor::Buffer f32_constant(ops::Builder& b, const std::vector<int64_t>& shape) {
+  std::vector<tensor::Expr> extents;
+  for (int64_t extent : shape) extents.push_back(tensor::imm(extent));
+  return b.constant("w", tensor::Element::kFloat32, std::move(extents));
+}
+
+inline const std::vector<SmallWorkload>& small_workloads() {
+  using ops::Builder;
+  using tensor::Buffer;
+  static const std::vector<SmallWorkload> all = {
+      {"add_relu",
+       [](Builder& b) {
+         return ops::relu(b, ops::binary(b, ops::BinaryKind::kAdd, f32_input(b, {3, 7}), f32_input(b, {7})));
+       }},
+      {"sigmoid_mul",
+       [](Builder& b) {
+         Buffer x = f32_input(b, {2, 9});
+         return ops::binary(b, ops::BinaryKind::kMul, x, ops::unary(b, ops::UnaryKind::kSigmoid, x));
+       }},
+      {"tanh",
+       [](Builder& b) {
+         return ops::unary(b, ops::UnaryKind::kTanh, f32_input(b, {11}, {-4, 4}));
+       }},
+      {"leaky_relu",
+       [](Builder& b) {
+         return ops::leaky_relu(b, f32_input(b, {4, 5}), 0.1);
+       }},
+      {"clip",
+       [](Builder& b) {
+         return ops::clip(b, f32_input(b, {4, 5}), -0.5, 0.25);
+       }},
+      {"matmul",
+       [](Builder& b) {
+         return ops::matmul(b, f32_input(b, {5, 6}), f32_constant(b, {6, 7}));
+       }},
+      {"matmul_transposed",
+       [](Builder& b) {
+         return ops::matmul(b, f32_input(b, {5, 6}), f32_constant(b, {7, 5}),
+                            {.transpose_a = true, .transpose_b = true});
+       }},
+      {"dense_bias_relu",
+       [](Builder& b) {
+         Buffer y = ops::matmul(b, f32_input(b, {3, 10}), f32_constant(b, {10, 9}));
+         return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {9}), 1));
+       }},
+      {"batch_matmul",
+       [](Builder& b) {
+         return ops::matmul(b, f32_input(b, {2, 3, 4}), f32_input(b, {2, 4, 3}));
+       }},
+      {"conv_pad_bias_relu",
+       [](Builder& b) {
+         Buffer y = ops::conv(b, f32_input(b, {1, 3, 6, 5}), f32_constant(b, {4, 3, 3, 3}),
+                              {.pads_begin = {1, 1}, .pads_end = {1, 1}});
+         return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {4}), 1));
+       }},
+      {"conv_strided",
+       [](Builder& b) {
+         return ops::conv(b, f32_input(b, {1, 2, 7, 7}), f32_constant(b, {3, 2, 3, 3}),
+                          {.strides = {2, 2}, .pads_begin = {1, 0}, .pads_end = {0, 1}});
+       }},
+      {"conv_dilated",
+       [](Builder& b) {
+         return ops::conv(b, f32_input(b, {1, 2, 7, 6}), f32_constant(b, {2, 2, 2, 2}),
+                          {.dilations = {2, 3}});
+       }},
+      {"conv_1x1_residual",
+       [](Builder& b) {
+         Buffer y = ops::conv(b, f32_input(b, {1, 5, 3, 4}), f32_constant(b, {6, 5, 1, 1}));
+         return ops::relu(b, ops::binary(b, ops::BinaryKind::kAdd, y, f32_input(b, {1, 6, 3, 4})));
+       }},
+      {"depthwise",
+       [](Builder& b) {
+         return ops::conv(b, f32_input(b, {1, 5, 6, 6}), f32_constant(b, {5, 1, 3, 3}),
+                          {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 5});
+       }},
+      {"grouped_conv",
+       [](Builder& b) {
+         return ops::conv(b, f32_input(b, {1, 4, 5, 4}), f32_constant(b, {6, 2, 2, 2}), {.groups = 2});
+       }},
+      {"max_pool",
+       [](Builder& b) {
+         return ops::max_pool(
+             b, f32_input(b, {1, 3, 7, 6}),
+             {.kernel = {3, 2}, .strides = {2, 2}, .pads_begin = {1, 0}, .pads_end = {1, 1}});
+       }},
+      {"avg_pool",
+       [](Builder& b) {
+         return ops::avg_pool(b, f32_input(b, {1, 3, 6, 6}),
+                              {.kernel = {3, 3}, .strides = {1, 2}, .pads_begin = {1, 1}, .pads_end = {1, 1}},
+                              false);
+       }},
+      {"softmax",
+       [](Builder& b) {
+         return ops::softmax(b, f32_input(b, {3, 9}), 1);
+       }},
+      {"log_softmax",
+       [](Builder& b) {
+         return ops::softmax(b, f32_input(b, {4, 5}), 0, true);
+       }},
+      {"reduce_mean",
+       [](Builder& b) {
+         return ops::reduce(b, ops::ReduceKind::kMean, f32_input(b, {3, 4, 5}), {0, 2}, false);
+       }},
+      {"lrn",
+       [](Builder& b) {
+         return ops::lrn(b, f32_input(b, {1, 7, 3, 3}), {.size = 5});
+       }},
+      {"transpose",
+       [](Builder& b) {
+         return ops::transpose(b, f32_input(b, {3, 4, 5}), {2, 0, 1});
+       }},
+      {"reshape",
+       [](Builder& b) {
+         return ops::reshape(b, f32_input(b, {3, 4, 5}), {tensor::imm(6), tensor::imm(10)});
+       }},
+      {"concat",
+       [](Builder& b) {
+         return ops::concat(b, {f32_input(b, {2, 3, 4}), f32_input(b, {2, 5, 4})}, 1);
+       }},
+  };
+  return all;
+}
+
+inline tensor::Workload build_small(const SmallWorkload& small) {
+  ops::Builder builder;
+  tensor::Buffer output = small.make(builder);
+  absl::StatusOr<tensor::Workload> workload = builder.finish({output});
+  EXPECT_TRUE(workload.ok()) << small.name << ": " << workload.status();
+  return *std::move(workload);
+}
+
+}  // namespace tf::testing
