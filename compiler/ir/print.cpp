@@ -165,4 +165,31 @@ std::string to_string(const Function& function) {
   return absl::StrCat(out, printer.take(), "\n");
 }
 
+namespace {
+
+// Debuggers show the text until they ask for the next one.
+const char* keep(std::string text) {
+  static thread_local std::string kept;
+  kept = std::move(text);
+  return kept.c_str();
+}
+
+}  // namespace
 }  // namespace tf::ir
+
+// What deploy/gdb/tunefarm.py calls in the stopped program, with a node's address.
+extern "C" {
+[[gnu::used]] const char* tf_debug_expr(const tf::tensor::ExprNode* node) {
+  return tf::ir::keep(tf::tensor::to_string(tf::tensor::Expr(node)));
+}
+[[gnu::used]] const char* tf_debug_stmt(const tf::ir::StmtNode* node) {
+  return tf::ir::keep(tf::ir::to_string(tf::ir::Stmt(node)));
+}
+[[gnu::used]] const char* tf_debug_buffer(const tf::tensor::BufferNode* node) {
+  tf::tensor::Names names;
+  return tf::ir::keep(tf::ir::Printer(names, 0).declaration(tf::tensor::Buffer(node)));
+}
+[[gnu::used]] const char* tf_debug_function(const tf::ir::Function* function) {
+  return tf::ir::keep(tf::ir::to_string(*function));
+}
+}
