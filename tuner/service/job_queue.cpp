@@ -1,5 +1,7 @@
 #include "tuner/service/job_queue.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -247,6 +249,8 @@ absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detai
   if (database::is_final(state)) next.finished_unix_ns = absl::GetCurrentTimeNanos();
   TF_RETURN_IF_ERROR(store_.update_job(next));
   entry.job = std::move(next);
+  spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name, database::job_state_name(state),
+               entry.job.detail.empty() ? "" : ": ", entry.job.detail);
   changed(entry);
   return absl::OkStatus();
 }

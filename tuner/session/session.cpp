@@ -158,10 +158,7 @@ absl::Status Session::resume(size_t index) {
     // Times of other devices say nothing about this one's, but what failed here need not be tried again
     // either.
     if (record.device.device_class != options_.device_class) return absl::OkStatus();
-    if (std::optional<space::Candidate> candidate = task.candidate_of(record)) {
-      task.observe(*candidate, time_of(record));
-      ++results_;
-    }
+    if (task.observe(record, time_of(record))) ++results_;
     return absl::OkStatus();
   });
 }

@@ -32,15 +32,23 @@ absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, c
 
 std::optional<space::Candidate> TaskState::next() {
   constexpr int kBatch = 16;
-  if (proposals_.empty() && !exhausted_) {
-    proposals_ = search_->propose(kBatch);
-    std::reverse(proposals_.begin(), proposals_.end());
-    exhausted_ = proposals_.empty();
+  for (;;) {
+    if (proposals_.empty() && !exhausted_) {
+      proposals_ = search_->propose(kBatch);
+      std::reverse(proposals_.begin(), proposals_.end());
+      exhausted_ = proposals_.empty();
+    }
+    if (proposals_.empty()) return std::nullopt;
+    space::Candidate candidate = std::move(proposals_.back());
+    proposals_.pop_back();
+    const auto [known, is_new] = schedules_.try_emplace(schedule_digest(candidate));
+    if (is_new) return candidate;
+    if (!known->second.in_flight) learn(candidate, known->second.time);
   }
-  if (proposals_.empty()) return std::nullopt;
-  space::Candidate candidate = std::move(proposals_.back());
-  proposals_.pop_back();
-  return candidate;
+}
+
+Digest TaskState::schedule_digest(const space::Candidate& candidate) const {
+  return sha256(schedule::to_string(space_.schedule_of(candidate)));
 }
 
 Subject TaskState::subject_of(const space::Candidate& candidate) const {
@@ -72,6 +80,20 @@ std::optional<space::Candidate> TaskState::candidate_of(const database::Measurem
 }
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
+  schedules_[schedule_digest(candidate)] = {.in_flight = false, .time = time};
+  learn(candidate, time);
+}
+
+bool TaskState::observe(const database::Measurement& record, std::optional<Time> time) {
+  // Under other semantics the same text may be another program.
+  if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
+  schedules_[sha256(record.schedule)] = {.in_flight = false, .time = time};
+  const std::optional<space::Candidate> candidate = candidate_of(record);
+  if (candidate) learn(*candidate, time);
+  return candidate.has_value();
+}
+
+void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time) {
   const bool measured = time && !time->lower_bound;
   const search::Observation observation{candidate,
                                         measured ? std::optional<double>(time->seconds) : std::nullopt};

@@ -27,7 +27,8 @@ class TaskState {
   double flops() const { return flops_; }
   double bytes() const { return bytes_; }
 
-  // The next candidate to try, best first; nothing when the space is used up.
+  // The next candidate to try, best first; nothing when the space is used up. Points of different sketches
+  // may be the same schedule, which is handed out once; the search learns its time for each of them.
   std::optional<space::Candidate> next();
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
   Subject subject_of(const space::Candidate& candidate) const;
@@ -35,12 +36,15 @@ class TaskState {
   // The candidate that a record was made from, if it is a point of this task's space.
   std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
 
-  // Takes one result. Failures have no time; the time of an early stop is a lower bound that only the cost model learns from.
+  // Takes one result. Failures have no time; the time of an early stop is a lower bound that only the cost
+  // model learns from.
   struct Time {
     double seconds = 0;
     bool lower_bound = false;
   };
   void observe(const space::Candidate& candidate, std::optional<Time> time);
+  // The same for a record, whether or not it is a point of this space. False if it teaches nothing.
+  bool observe(const database::Measurement& record, std::optional<Time> time);
   // What the cost model may learn from this task.
   void append_examples(std::vector<model::Example>& examples) const;
 
@@ -51,6 +55,8 @@ class TaskState {
 
  private:
   TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound);
+  Digest schedule_digest(const space::Candidate& candidate) const;
+  void learn(const space::Candidate& candidate, std::optional<Time> time);
 
   const Task& task_;
   database::Problem problem_;
@@ -67,6 +73,11 @@ class TaskState {
     double seconds = 0;  // 0: failed
   };
   std::vector<Known> known_;
+  struct Tried {
+    bool in_flight = true;
+    std::optional<Time> time;
+  };
+  std::map<Digest, Tried> schedules_;  // handed out or found in the store, by the digest of their text
   double best_seconds_ = 0;
   bool exhausted_ = false;
 };

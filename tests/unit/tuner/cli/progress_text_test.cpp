@@ -1,0 +1,86 @@
+#include "tuner/cli/progress_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tuner/cli/cpu_split.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+session::Progress some_progress() {
+  session::Progress progress;
+  progress.trials = 412;
+  progress.trials_per_second = 12.34;
+  progress.remaining_s = 151;
+  progress.current_task = 1;
+  progress.tasks = {
+      {.label = "softmax 1x1000", .weight = 1, .flops = 5000},
+      {.label = "conv2d+relu 64x56x56", .weight = 2, .flops = 231e6, .trials = 9, .best_ns = 412e3}};
+  return progress;
+}
+
+TEST(ProgressLine, TellsTrialsRateTheTasksBestAndTheTimeLeft) {
+  EXPECT_EQ(progress_line(some_progress(), 1000),
+            "412/1000 trials  12.3/s  [2/2] conv2d+relu 64x56x56 412.0 us (561 GFLOP/s)  2:31 left");
+}
+
+TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
+  session::Progress progress = some_progress();
+  progress.remaining_s.reset();
+  progress.current_task = 0;
+  EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s  [1/2] softmax 1x1000 -");
+  progress.current_task = -1;
+  EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s");
+}
+
+TEST(ProgressJson, HasEveryFieldOnOneLine) {
+  const std::string line = progress_json(some_progress(), 7);
+  EXPECT_THAT(line, Not(HasSubstr("\n")));
+  const nlohmann::json parsed = nlohmann::json::parse(line);
+  EXPECT_EQ(parsed["job"], 7);
+  EXPECT_EQ(parsed["remaining_s"], 151);
+  EXPECT_EQ(parsed["tasks"][1]["best_ns"], 412e3);
+  session::Progress endless = some_progress();
+  endless.remaining_s.reset();
+  EXPECT_FALSE(nlohmann::json::parse(progress_json(endless, 0)).contains("remaining_s"));
+  EXPECT_FALSE(nlohmann::json::parse(progress_json(endless, 0)).contains("job"));
+}
+
+TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {
+  EXPECT_THAT(task_table(some_progress()), HasSubstr("824.0 us  (without the tasks that have no best yet)"));
+  session::Progress complete = some_progress();
+  complete.tasks[0].best_ns = 176e3;
+  EXPECT_THAT(task_table(complete), HasSubstr("1.000 ms\n"));
+}
+
+TEST(DurationText, KeepsThreeDigitsAtEveryScale) {
+  EXPECT_EQ(duration_text(890), "890 ns");
+  EXPECT_EQ(duration_text(56'700), "56.7 us");
+  EXPECT_EQ(duration_text(1.234e6), "1.234 ms");
+  EXPECT_EQ(duration_text(2.5e9), "2.500 s");
+}
+
+TEST(ClockText, CountsHoursOnlyWhenThereAreAny) {
+  EXPECT_EQ(clock_text(151.4), "2:31");
+  EXPECT_EQ(clock_text(3723), "1:02:03");
+  EXPECT_EQ(clock_text(-3), "0:00");
+}
+
+TEST(CpuSplit, SetsTheLastCpusApartForMeasuring) {
+  const CpuSplit split = split_cpus({0, 2, 5, 7}, 2);
+  EXPECT_THAT(split.measure, ElementsAre(5, 7));
+  EXPECT_THAT(split.rest, ElementsAre(0, 2));
+}
+
+TEST(CpuSplit, SetsNothingApartWhereAllAreNeeded) {
+  EXPECT_THAT(split_cpus({0, 1}, 2).measure, IsEmpty());
+  EXPECT_THAT(split_cpus({0}, 4).rest, IsEmpty());
+}
+
+}  // namespace
+}  // namespace tf::tuner_cli
