@@ -20,6 +20,7 @@ namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
+constexpr absl::Duration kRenewTimeout = absl::Seconds(3);  // also how long the runner's end may have to wait
 constexpr absl::Duration kUploadTimeout = absl::Seconds(60);
 
 // The same for all runners of this process, so that they do not end each other's leases.
@@ -98,7 +99,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
 
 absl::Status FarmLink::renew(const LeasedDevice& lease) {
   grpc::ClientContext context;
-  rpc::set_deadline(context, kCallTimeout);
+  rpc::set_deadline(context, kRenewTimeout);
   context.set_wait_for_ready(true);
   pb::LeaseGrant grant;
   return rpc::from_grpc(pb::Tuners::NewStub(channel_)->RenewLease(&context, name_of(lease), &grant));
