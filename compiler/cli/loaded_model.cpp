@@ -141,6 +141,7 @@ absl::Status LoadedModel::bind(const std::vector<HostTensor>& inputs) {
 absl::StatusOr<double> LoadedModel::run_bound() {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
+  inputs.reserve(1);  // a model without inputs is still given an array
   for (const AlignedBytes& bytes : impl_->input_bytes) inputs.push_back(bytes.get());
   for (const AlignedBytes& bytes : impl_->output_bytes) outputs.push_back(bytes.get());
   const auto start = std::chrono::steady_clock::now();

@@ -1,0 +1,103 @@
+#include "compiler/graph/group.h"
+
+#include <set>
+
+#include "compiler/graph/lower_group.h"
+#include "compiler/graph/optimize.h"
+#include "compiler/graph/text.h"
+#include "random_graph.h"
+
+namespace tf::graph {
+namespace {
+
+// The labels of the groups' workloads, in order.
+std::vector<std::string> labels(const Graph& graph) {
+  std::vector<std::string> all;
+  for (const Group& group : make_groups(graph)) {
+    absl::StatusOr<LoweredGroup> lowered = lower_group(graph, group);
+    all.push_back(lowered.ok() ? lowered->workload.label : std::string(lowered.status().message()));
+  }
+  return all;
+}
+
+Graph parsed(const std::string& body) {
+  absl::StatusOr<Graph> graph = parse_graph("graph \"g\" {\n" + body + "}\n", nullptr);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+const char kConv[] = R"(
+    n0 = input() "x" : f32[1, 1, 2, 2]
+    n1 = constant(2f32) "w" : f32[1, 1, 1, 1]
+    n2 = conv(n0, n1; strides=[1, 1], dilations=[1, 1], pads_begin=[0, 0], pads_end=[0, 0], groups=1) "c" : f32[1, 1, 2, 2]
+)";
+
+TEST(Groups, TakeElementwiseNodesIntoTheKernelBefore) {
+  EXPECT_EQ(labels(parsed(std::string(kConv) + R"(
+    n3 = add(n2, n0) "sum" : f32[1, 1, 2, 2]
+    n4 = relu(n3) "r" : f32[1, 1, 2, 2]
+    n5 = softmax(n4; axis=3, log=false) "s" : f32[1, 1, 2, 2]
+    output "y" = n5
+)")),
+            (std::vector<std::string>{"conv2d+add+relu", "softmax"}));
+}
+
+TEST(Groups, CloseOverGatesThatReadAValueTwice) {
+  EXPECT_EQ(labels(parsed(std::string(kConv) + R"(
+    n3 = sigmoid(n2) "s" : f32[1, 1, 2, 2]
+    n4 = mul(n2, n3) "m" : f32[1, 1, 2, 2]
+    output "y" = n4
+)")),
+            (std::vector<std::string>{"conv2d+sigmoid+mul"}));
+}
+
+TEST(Groups, StopWhereAnotherKernelReads) {
+  EXPECT_EQ(labels(parsed(std::string(kConv) + R"(
+    n3 = relu(n2) "r" : f32[1, 1, 2, 2]
+    n4 = softmax(n2; axis=3, log=false) "s" : f32[1, 1, 2, 2]
+    n5 = add(n3, n4) "sum" : f32[1, 1, 2, 2]
+    output "y" = n5
+)")),
+            (std::vector<std::string>{"conv2d", "softmax", "relu+add"}));
+}
+
+TEST(Groups, StopAtOutputs) {
+  EXPECT_EQ(labels(parsed(std::string(kConv) + R"(
+    n3 = relu(n2) "r" : f32[1, 1, 2, 2]
+    output "y" = n3
+    output "c" = n2
+)")),
+            (std::vector<std::string>{"conv2d", "relu"}));
+}
+
+TEST(Groups, HoldEveryNodeOnceInAnOrderThatRuns) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    const Graph graph = optimize(RandomGraph(seed).make());
+    std::set<NodeId> made, grouped;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (as<Input>(graph.nodes[i]) || as<Constant>(graph.nodes[i])) made.insert(NodeId(i));
+    }
+    auto is_made = [&](NodeId id) {
+      while (is_view(graph.node(id))) id = graph.node(id).inputs[0];
+      return made.contains(id);
+    };
+    for (const Group& group : make_groups(graph)) {
+      std::set<NodeId> inside;
+      for (NodeId id : group.nodes) {
+        EXPECT_TRUE(grouped.insert(id).second) << "seed " << seed;
+        for (NodeId input : graph.node(id).inputs)
+          EXPECT_TRUE(inside.contains(input) || is_made(input)) << "seed " << seed << "\n"
+                                                                << to_string(graph);
+        inside.insert(id);
+      }
+      made.insert(group.result());
+    }
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const bool free = as<Input>(graph.nodes[i]) || as<Constant>(graph.nodes[i]) || is_view(graph.nodes[i]);
+      EXPECT_EQ(grouped.contains(NodeId(i)), !free) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tf::graph

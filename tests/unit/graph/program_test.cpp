@@ -1,0 +1,223 @@
+#include "compiler/graph/program.h"
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/memory_plan.h"
+#include "compiler/graph/text.h"
+#include "compiler/runtime/layout.h"
+#include "compiler/tensor/evaluate.h"
+#include "random_graph.h"
+
+namespace tf::graph {
+namespace {
+
+// Runs a program of f32 values in the memory that the plan gives it, each call by the reference evaluator, so
+// that a value that is overwritten too early, or laid out wrongly, gives a wrong answer.
+class ProgramRunner {
+ public:
+  explicit ProgramRunner(const Program& program)
+      : program_(program), plan_(plan_memory(program)), arena_(plan_.arena_bytes / sizeof(float), NAN) {
+    EXPECT_TRUE(check_memory(program, plan_).ok()) << check_memory(program, plan_);
+    for (int value : program.inputs) inputs_.emplace_back(program.values[value].size_bytes / sizeof(float));
+    for (int value : program.outputs)
+      outputs_.emplace_back(program.values[value].size_bytes / sizeof(float), NAN);
+  }
+
+  std::vector<HostTensor> run(const std::vector<HostTensor>& inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      std::memcpy(inputs_[i].data(), inputs[i].data->bytes().data(), inputs[i].data->bytes().size());
+    for (const Call& call : program_.calls) run(call);
+    std::vector<HostTensor> outputs;
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const NodeId node = program_.values[program_.outputs[i]].node;
+      outputs.push_back({"y", tensor::Element::kFloat32, program_.graph.shape(node), make_blob(outputs_[i])});
+    }
+    return outputs;
+  }
+
+ private:
+  float* at(int value) {
+    const Place& place = plan_.places[value];
+    std::vector<float>& space = place.space == Space::kInput    ? inputs_[place.index]
+                                : place.space == Space::kOutput ? outputs_[place.index]
+                                                                : arena_;
+    return space.data() + place.offset_bytes / sizeof(float);
+  }
+
+  tf_layout layout_of(int value) const {
+    tf_layout layout;
+    const Value& v = program_.values[value];
+    EXPECT_EQ(tf_layout_parse(v.layout.text().c_str(), program_.graph.type(v.node).rank(), &layout), 0);
+    return layout;
+  }
+
+  std::vector<double> operand(const Operand& operand) {
+    if (operand.value < 0) {
+      auto* known = as<Constant>(program_.graph.node(operand.constant));
+      return read_floats(program_.graph.type(operand.constant).element, known->data->bytes());
+    }
+    const std::vector<int64_t> shape = program_.graph.shape(program_.values[operand.value].node);
+    std::vector<float> plain(*element_count(shape));
+    const tf_layout layout = layout_of(operand.value);
+    tf_layout_unpack(&layout, shape.data(), static_cast<int32_t>(shape.size()), sizeof(float),
+                     at(operand.value), plain.data());
+    return {plain.begin(), plain.end()};
+  }
+
+  void run(const Call& call) {
+    const Task& task = program_.tasks[call.task];
+    std::vector<std::vector<double>> operands;
+    for (const Operand& o : call.operands) operands.push_back(operand(o));
+    auto results = tensor::evaluate(*tensor::bind(task.workload, task.binding), operands);
+    ASSERT_TRUE(results.ok()) << results.status();
+    const std::vector<float> plain((*results)[0].begin(), (*results)[0].end());
+    const std::vector<int64_t> shape = program_.graph.shape(program_.values[call.result].node);
+    const tf_layout layout = layout_of(call.result);
+    tf_layout_pack(&layout, shape.data(), static_cast<int32_t>(shape.size()), sizeof(float), plain.data(),
+                   at(call.result));
+  }
+
+  const Program& program_;
+  const MemoryPlan plan_;
+  std::vector<float> arena_;
+  std::vector<std::vector<float>> inputs_, outputs_;
+};
+
+// An opinion on every kernel and copy, as good as any: so that every mixture of layouts comes up.
+class RandomCost final : public LayoutCost {
+ public:
+  explicit RandomCost(uint32_t seed) : seed_(seed) {}
+  double nanoseconds(const Task& task) const override {
+    return static_cast<double>(std::hash<std::string>()(task_key(task) + std::to_string(seed_)) % 1000);
+  }
+
+ private:
+  uint32_t seed_;
+};
+
+TEST(Program, ComputesRandomNetworksInItsPlannedMemory) {
+  int blocked = 0, in_place = 0;
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    RandomGraph random(seed);
+    const Graph graph = random.make();
+    const std::vector<HostTensor> inputs = random.inputs(graph);
+    const RandomCost cost(seed);
+    for (int64_t lanes : {1, 4, 8}) {
+      absl::StatusOr<Program> program = plan_program(graph, {.lanes = lanes, .cost = &cost});
+      ASSERT_TRUE(program.ok()) << program.status();
+      for (const Value& value : program->values) {
+        blocked += !value.layout.is_row_major();
+        in_place += value.within >= 0;
+      }
+      absl::StatusOr<std::vector<HostTensor>> want = evaluate(program->graph, inputs);
+      ASSERT_TRUE(want.ok()) << want.status();
+      EXPECT_LT(largest_difference(ProgramRunner(*program).run(inputs), *want), 1e-3)
+          << "seed " << seed << ", lanes " << lanes << "\n"
+          << to_string(graph);
+    }
+  }
+  EXPECT_GT(blocked, 100) << "the networks were too small for blocked layouts to be chosen";
+  EXPECT_GT(in_place, 100) << "no value was made inside another";
+}
+
+TEST(Program, CountsTasksByComputationAndLayouts) {
+  for (uint32_t seed = 0; seed < 30; ++seed) {
+    absl::StatusOr<Program> program = plan_program(RandomGraph(seed).make(), {.lanes = 4});
+    ASSERT_TRUE(program.ok()) << program.status();
+    std::vector<int64_t> counts(program->tasks.size());
+    for (const Call& call : program->calls) ++counts[call.task];
+    std::set<std::string> keys;
+    for (size_t i = 0; i < program->tasks.size(); ++i) {
+      EXPECT_EQ(program->tasks[i].count, counts[i]);
+      EXPECT_EQ(program->tasks[i].nodes.size(), static_cast<size_t>(counts[i]));
+      EXPECT_TRUE(keys.insert(task_key(program->tasks[i])).second) << "two tasks of one key";
+    }
+  }
+}
+
+TEST(Program, GivesInputsAndConstantsThatAreOutputsBytesOfTheirOwn) {
+  Graph graph;
+  const std::vector<int64_t> shape = {2, 2};
+  const NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+  const NodeId c = graph.add_constant(tensor_type(tensor::Element::kFloat32, shape),
+                                      make_blob(std::vector<float>{1, 2, 3, 4}), "c");
+  const NodeId r = *graph.add(Unary{UnaryKind::kRelu}, {x}, "r");
+  graph.outputs = {{"a", x}, {"b", c}, {"d", r}, {"e", r}};
+  absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const HostTensor input{"x", tensor::Element::kFloat32, shape, make_blob(std::vector<float>{-1, 5, -6, 7})};
+  const std::vector<HostTensor> got = ProgramRunner(*program).run({input});
+  EXPECT_EQ(largest_difference(got, *evaluate(graph, {input})), 0);
+}
+
+// A cost that finds blocked layouts bad must get row-major everywhere, and the other way round.
+class Fixed final : public LayoutCost {
+ public:
+  explicit Fixed(bool wants_blocked) : wants_blocked_(wants_blocked) {}
+  double nanoseconds(const Task& task) const override {
+    return task.out_layouts[0].is_row_major() == wants_blocked_ ? 1000 : 10;
+  }
+
+ private:
+  bool wants_blocked_;
+};
+
+TEST(Layouts, FollowTheCost) {
+  Graph graph;
+  const std::vector<int64_t> shape = {1, 8, 4, 4}, weights = {8, 8, 1, 1};
+  NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+  const NodeId w = graph.add_constant(tensor_type(tensor::Element::kFloat32, weights),
+                                      make_blob(std::vector<float>(64, 0.5f)), "w");
+  for (int i = 0; i < 4; ++i) x = *graph.add(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
+  graph.outputs = {{"y", x}};
+  for (bool wants_blocked : {true, false}) {
+    const Fixed cost(wants_blocked);
+    absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4, .cost = &cost});
+    ASSERT_TRUE(program.ok()) << program.status();
+    int blocked = 0;
+    for (const Call& call : program->calls) blocked += !program->values[call.result].layout.is_row_major();
+    // The last result must be row-major in the end, so making it blocked and copying it saves nothing.
+    EXPECT_EQ(blocked, wants_blocked ? 3 : 0);
+    EXPECT_TRUE(program->values[program->outputs[0]].layout.is_row_major());
+  }
+}
+
+TEST(MemoryPlan, ReusesBytesOfDeadValues) {
+  Graph graph;
+  const std::vector<int64_t> shape = {1024};
+  NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+  for (int i = 0; i < 10; ++i) x = *graph.add(Softmax{0, false}, {x}, "s");
+  graph.outputs = {{"y", x}};
+  absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const MemoryPlan plan = plan_memory(*program);
+  EXPECT_EQ(plan.arena_bytes, 2 * 4096u) << "ten values in a row need two places";
+  EXPECT_TRUE(check_memory(*program, plan).ok());
+}
+
+TEST(MemoryPlan, CheckFindsValuesThatShareBytes) {
+  Graph graph;
+  const std::vector<int64_t> shape = {64};
+  const NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+  const NodeId a = *graph.add(Softmax{0, false}, {x}, "a");
+  const NodeId b = *graph.add(Softmax{0, true}, {a}, "b");
+  const NodeId c = *graph.add(Softmax{0, false}, {b}, "c");
+  graph.outputs = {{"y", *graph.add(Binary{BinaryKind::kAdd}, {c, a}, "y")}};
+  absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4});
+  ASSERT_TRUE(program.ok()) << program.status();
+  MemoryPlan plan = plan_memory(*program);
+  ASSERT_TRUE(check_memory(*program, plan).ok()) << check_memory(*program, plan);
+  const MemoryPlan good = plan;
+  for (Place& place : plan.places) place.offset_bytes = 0;
+  EXPECT_EQ(check_memory(*program, plan).code(), absl::StatusCode::kInternal);
+  plan = good;
+  plan.arena_bytes -= 64;
+  EXPECT_THAT(std::string(check_memory(*program, plan).message()), testing::HasSubstr("leaves the arena"));
+}
+
+}  // namespace
+}  // namespace tf::graph
