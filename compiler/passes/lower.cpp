@@ -1,10 +1,23 @@
 #include "compiler/passes/lower.h"
 
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "compiler/ir/physical.h"
+#include "compiler/ir/verify.h"
 #include "compiler/passes/build_loops.h"
 #include "compiler/passes/pipeline.h"
 
 namespace tf::passes {
+namespace {
+
+// What is illegal after a pass is that pass's bug.
+absl::Status verify_after(const char* pass, const ir::Function& function, const ir::Promises& promises = {}) {
+  const absl::Status legal = ir::verify(function, promises);
+  if (legal.ok()) return legal;
+  return absl::InternalError(absl::StrCat("after pass ", pass, ": ", std::string(legal.message())));
+}
+
+}  // namespace
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
                               const PortLayouts& ports, const LowerOptions& options) {
@@ -20,10 +33,15 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
     lowered.param_elements.push_back(tensor::as_int(ir::physical_elements(*param)).value_or(0));
   }
   if (options.after) options.after("build_loops", lowered.function);
+  if (options.verify_each) TF_RETURN_IF_ERROR(verify_after("build_loops", lowered.function));
   for (const Pass& pass : cpu_pipeline()) {
     lowered.function = pass.run(lowered.function);
     if (options.after) options.after(pass.name, lowered.function);
+    if (options.verify_each) TF_RETURN_IF_ERROR(verify_after(pass.name, lowered.function));
   }
+  if (options.verify_each)
+    TF_RETURN_IF_ERROR(verify_after("the last one", lowered.function,
+                                    {.flat = true, .explicit_vectors = true, .for_cpu = true}));
   return lowered;
 }
 

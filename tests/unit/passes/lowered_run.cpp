@@ -27,7 +27,7 @@ bool close(double got, double want) {
 void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
                     const schedule::PortLayouts& ports, uint64_t seed, const std::string& context) {
   SCOPED_TRACE(context + "\n" + tensor::canonical_text(workload) + to_string(schedule));
-  absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
+  absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports, {.verify_each = true});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   check_round_trip(lowered->function, {.flat = true, .explicit_vectors = true, .for_cpu = true});
 
