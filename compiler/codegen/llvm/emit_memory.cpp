@@ -53,9 +53,9 @@ llvm::Value* Emitter::address(const ir::BufferNode* buffer, const AffineIndex& i
     int depth = index.terms[i].depth;
     for (; i < index.terms.size() && index.terms[i].depth == depth; ++i)
       level.terms.push_back(index.terms[i]);
-    pointer = b_.CreateInBoundsGEP(element, pointer, sum_of_terms(level));
+    pointer = b_.CreateGEP(element, pointer, sum_of_terms(level));
   }
-  if (index.constant != 0) pointer = b_.CreateInBoundsGEP(element, pointer, b_.getInt64(index.constant));
+  if (index.constant != 0) pointer = b_.CreateGEP(element, pointer, b_.getInt64(index.constant));
   return pointer;
 }
 
