@@ -63,15 +63,6 @@ Expr truth(bool value) {
   return tensor::imm({ir::Element::kBool, 1}, value ? 1 : 0);
 }
 
-bool reads_memory(const Expr& expr) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& node) {
-    found = found || node->kind() == ExprKind::kLoad;
-    return !found;
-  });
-  return found;
-}
-
 // The form negated over the whole numbers: not (f < 0) is -f - 1 < 0.
 Linear not_negative(const Linear& form) {
   Linear out = constant_form(-1);
@@ -80,6 +71,15 @@ Linear not_negative(const Linear& form) {
 }
 
 }  // namespace
+
+bool reads_memory(const Expr& expr) {
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& node) {
+    found = found || node->kind() == ExprKind::kLoad;
+    return !found;
+  });
+  return found;
+}
 
 Interval Simplifier::range_of(const VarNode* var) const {
   if (auto found = local_ranges_.find(var); found != local_ranges_.end()) return found->second;

@@ -333,6 +333,13 @@ TEST_F(SimplifyStmt, SubstitutesTrivialLets) {
   EXPECT_THAT(simple(ir::make_stmt<ir::Let>(v, imm(3), ir::store(a, {v + 1}, one))), Eq("a[4] = 1f32\n"));
 }
 
+TEST_F(SimplifyStmt, ReadsTheMinimumOfALoopThatRunsOnceBeforeItsBody) {
+  const Buffer n = tensor::buffer("n", ir::Element::kInt64, {imm(1)});
+  const Stmt body = ir::seq({ir::store(n, {imm(0)}, imm(5)), ir::store(a, {i}, one)});
+  EXPECT_THAT(simple(ir::make_for(i, tensor::load(n, {imm(0)}), imm(1), ForKind::kSerial, body)),
+              Eq("let i = n[0]\nn[0] = 5\na[i] = 1f32\n"));
+}
+
 TEST_F(SimplifyStmt, ForgetsWhatALoadGaveOnceMemoryChanged) {
   const Buffer n = tensor::buffer("n", ir::Element::kInt64, {imm(1)});
   const Expr condition = tensor::load(n, {imm(0)}) < imm(3);
