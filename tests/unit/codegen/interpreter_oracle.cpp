@@ -191,7 +191,7 @@ void expect_agrees(const ir::Function& function, const OracleOptions& options) {
   absl::Status status = ir::interpret(function, memory, options.dims);
   ASSERT_TRUE(status.ok()) << status << "\n" << ir::to_string(function);
 
-  for (const std::string& name : runnable_targets()) {
+  for (const std::string& name : options.targets.empty() ? runnable_targets() : options.targets) {
     absl::StatusOr<target::Target> target = target::parse_target(name);
     ASSERT_TRUE(target.ok()) << target.status();
     absl::StatusOr<support::CompiledKernel> kernel = support::compile_for(function, *target);

@@ -1,14 +1,17 @@
 #pragma once
 // Owns: running one loop-IR function by the interpreter and by LLVM, on the same random inputs, for tests.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/ir/stmt.h"
 
 namespace tf::codegen {
 
 struct OracleOptions {
-  std::vector<int64_t> dims;  // values of the function's dimensions
+  std::vector<std::string> targets;  // empty: all runnable_targets()
+  std::vector<int64_t> dims;         // values of the function's dimensions
   int threads = 1;
   double tolerance = 1e-5;  // |llvm - oracle| <= tolerance * max(1, |oracle|) for floats; integers are equal
   bool special_values =
@@ -18,7 +21,7 @@ struct OracleOptions {
 };
 
 // Adds a test failure that shows the function where the results differ, or where either way fails. Runs it
-// for every x86-64 level that this machine has. All parameters start with the same random values in both
+// for each target. All parameters start with the same random values in both
 // runs, so a function may read and write any of them.
 void expect_agrees(const ir::Function& function, const OracleOptions& options = {});
 
