@@ -37,8 +37,9 @@ std::string tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
   steps.push_back(Annotate{tile.output, lanes, Annotation::kVectorize});
 
   const std::vector<std::string> fused(blocks.begin(), blocks.begin() + tile.fused);
-  if (fused.size() > 1) steps.push_back(Fuse{tile.output, fused});
+  // Only threads gain from one long loop: in separate ones the edge tiles peel off more easily.
   if (tile.parallel && !fused.empty()) {
+    if (fused.size() > 1) steps.push_back(Fuse{tile.output, fused});
     steps.push_back(Annotate{tile.output, absl::StrJoin(fused, "*"), Annotation::kParallel});
   }
   return tiles.back();

@@ -35,7 +35,7 @@ struct RegisterTile {
   int vector_axis = 0;
   int64_t lanes = 16;
   std::vector<Size> reduce_inner;  // one a reduce axis: the inner factor of its split
-  int fused = 1;                   // this many outer loops become one, which is parallel if `parallel`
+  int fused = 1;                   // if `parallel`, this many outer loops become one parallel loop
   bool parallel = true;
 };
 
