@@ -1,0 +1,127 @@
+#include "compiler/driver/build_model.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/file.h"
+#include "compiler/cli/loaded_model.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/text.h"
+#include "compiler/onnx/import.h"
+#include "compiler/onnx/zoo.h"
+#include "tests/unit/graph/random_graph.h"
+
+namespace tf::driver {
+namespace {
+
+using compiler_cli::LoadedModel;
+using graph::HostTensor;
+
+class BuildModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto pool = BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  // Builds with default schedules, or with those given, into a folder of that name.
+  absl::StatusOr<ModelReport> build(const graph::Program& program, const std::string& name,
+                                    std::vector<std::optional<ScheduleChoice>> choices = {}) {
+    choices.resize(program.tasks.size());
+    std::filesystem::create_directories(folder(name));
+    return build_model(program, choices, *pool_, {.target = target_, .folder = folder(name)});
+  }
+  std::string folder(const std::string& name) const { return root_ + "/" + name; }
+  absl::StatusOr<graph::Program> plan(graph::Graph graph) const {
+    return graph::plan_program(std::move(graph), {.lanes = target_.fp32_lanes()});
+  }
+
+  const target::Target target_ = target::host_target();
+  const std::string root_ = testing::TempDir() + "build_model_test." + std::to_string(getpid());
+  std::unique_ptr<BuildPool> pool_;
+};
+
+double largest(const std::vector<HostTensor>& values) {
+  double most = 0;
+  for (const HostTensor& value : values) {
+    for (double v : graph::read_floats(value.element, value.data->bytes()))
+      most = std::max(most, std::fabs(v));
+  }
+  return most;
+}
+
+TEST_F(BuildModel, ComputesWhatRandomNetworksAreDefinedToBe) {
+  for (uint32_t seed = 1000; seed < 1008; ++seed) {
+    graph::RandomGraph random(seed);
+    const graph::Graph network = random.make();
+    const std::vector<HostTensor> inputs = random.inputs(network);
+    absl::StatusOr<graph::Program> program = plan(network);
+    ASSERT_TRUE(program.ok()) << program.status();
+    absl::StatusOr<ModelReport> report = build(*program, "random");
+    ASSERT_TRUE(report.ok()) << report.status();
+    for (int threads : {1, 3}) {
+      auto model = LoadedModel::open(folder("random"), threads);
+      ASSERT_TRUE(model.ok()) << model.status();
+      absl::StatusOr<std::vector<HostTensor>> got = (*model)->run(inputs);
+      ASSERT_TRUE(got.ok()) << got.status();
+      const std::vector<HostTensor> want = *graph::evaluate(network, inputs);
+      EXPECT_LE(graph::largest_difference(*got, want), 1e-5 * std::max(1.0, largest(want)))
+          << "seed " << seed << ", " << threads << " threads\n"
+          << graph::to_string(network);
+    }
+  }
+}
+
+TEST_F(BuildModel, ComputesAZooNetworkForANamedBatch) {
+  absl::StatusOr<std::string> bytes = onnx::zoo_model("mlp", {.batch_name = "batch"});
+  ASSERT_TRUE(bytes.ok());
+  absl::StatusOr<graph::Graph> network = onnx::import_model_bytes(*bytes, "", {{{"batch", 3}}});
+  ASSERT_TRUE(network.ok()) << network.status();
+  absl::StatusOr<graph::Program> program = plan(*network);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->tasks[0].binding, (tensor::Binding{{"d0", 3}}));
+  ASSERT_TRUE(build(*program, "mlp").ok());
+  auto model = LoadedModel::open(folder("mlp"), 1);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<HostTensor> inputs = compiler_cli::random_inputs(**model, 7);
+  const std::vector<HostTensor> got = *(*model)->run(inputs), want = *graph::evaluate(*network, inputs);
+  EXPECT_LE(graph::largest_difference(got, want), 1e-5 * largest(want));
+  EXPECT_GT(largest(want), 0.11) << "ten equal classes would prove nothing";
+}
+
+TEST_F(BuildModel, GivesTheSameBytesForTheSameNetwork) {
+  absl::StatusOr<graph::Program> program = plan(graph::RandomGraph(5).make());
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(build(*program, "a").ok());
+  ASSERT_TRUE(build(*program, "b").ok());
+  EXPECT_EQ(*read_file(folder("a") + "/model.so"), *read_file(folder("b") + "/model.so"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder("a")))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("model.so", "model.h"));
+}
+
+TEST_F(BuildModel, FallsBackToTheDefaultScheduleAndSaysWhy) {
+  graph::Graph network;
+  const std::vector<int64_t> shape = {4, 64};
+  const graph::NodeId x = network.add_input(graph::tensor_type(tensor::Element::kFloat32, shape), "x");
+  network.outputs = {{"y", *network.add(graph::Unary{graph::UnaryKind::kRelu}, {x}, "r")}};
+  absl::StatusOr<graph::Program> program = plan(network);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::string illegal = "schedule v1\nsplit t9 i0 factors 4\n";
+  absl::StatusOr<ModelReport> report = build(*program, "fallback", {ScheduleChoice{illegal, "abc", 1.0}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->tasks[0].used.has_value());
+  EXPECT_NE(report->tasks[0].problem, "");
+  // The empty schedule is legal: plain loops.
+  report = build(*program, "plain", {ScheduleChoice{"schedule v1\n", "abc", 1.0}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->tasks[0].used.has_value()) << report->tasks[0].problem;
+}
+
+}  // namespace
+}  // namespace tf::driver

@@ -1,0 +1,183 @@
+// What the `compiler` program answers: exit codes, one clear line a mistake, files.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+
+namespace tf {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+struct Answer {
+  int code = -1;
+  std::string out, err;
+};
+
+class Commands : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(root_); }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // Runs `compiler ARGUMENTS` by the shell.
+  Answer run(const std::string& arguments) const {
+    const std::string err = root_ + "/stderr";
+    FILE* pipe = popen((TF_BINARY_DIR "/bin/compiler " + arguments + " 2> " + err).c_str(), "r");
+    Answer answer;
+    char buffer[4096];
+    for (size_t n = 0; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) answer.out.append(buffer, n);
+    const int status = pclose(pipe);
+    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    answer.err = *read_file(err);
+    return answer;
+  }
+  std::string file(const std::string& name) const { return root_ + "/" + name; }
+
+  const std::string root_ = testing::TempDir() + "compiler_command_test." + std::to_string(getpid());
+};
+
+int lines(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST_F(Commands, EveryOneHasHelpWithAnExample) {
+  for (const char* command : {"zoo", "tasks", "build", "run", "bench", "check", "show"}) {
+    const Answer answer = run(std::string(command) + " --help");
+    EXPECT_EQ(answer.code, 0) << command;
+    EXPECT_THAT(answer.out, HasSubstr("Example: compiler " + std::string(command)));
+  }
+}
+
+TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  ASSERT_EQ(run("zoo mlp --batch-name n -o " + file("named.onnx")).code, 0);
+  std::ofstream(file("truncated.onnx"), std::ios::binary) << read_file(file("mlp.onnx"))->substr(0, 5000);
+  std::ofstream(file("garbage.onnx")) << "this is not a model";
+  std::ofstream(file("garbage.db")) << "this is not a database, however long it may be: "
+                                    << std::string(4096, 'x');
+  const std::string out = " -o " + file("out");
+  const std::vector<std::tuple<std::string, int, std::string>> mistakes = {
+      {"build " + file("truncated.onnx") + out, 2, "truncated"},
+      {"build " + file("garbage.onnx") + out, 2, "not a whole ONNX model"},
+      {"build " + file("missing.onnx") + out, 1, "No such file"},
+      {"build " + file("named.onnx") + out, 2, "--dim n=N"},
+      {"build " + file("named.onnx") + " --dim n=0" + out, 2, "outside [1"},
+      {"build " + file("named.onnx") + " --dim n" + out, 2, "want NAME=N"},
+      {"build " + file("mlp.onnx") + " --dim k=3" + out, 2, "no such dimension"},
+      {"build " + file("mlp.onnx") + " --target vax" + out, 2, "unknown architecture"},
+      {"build " + file("mlp.onnx") + " --db " + file("none.db") + out, 1, "there is no database"},
+      {"build " + file("mlp.onnx") + " --db " + file("garbage.db") + out, 1, "garbage.db"},
+      {"build " + file("mlp.onnx") + " --locked" + out, 1, "tuning.lock"},
+      {"run " + file("nowhere") + out.replace(1, 2, "--output"), 1, "compiler build"},
+      {"bench " + file("nowhere"), 1, "compiler build"},
+      {"zoo alexnet -o " + file("x.onnx"), 2, "it has mlp"},
+      {"show 123456 --db " + file("none.db"), 1, "there is no database"},
+  };
+  for (const auto& [arguments, code, message] : mistakes) {
+    const Answer answer = run(arguments);
+    EXPECT_EQ(answer.code, code) << arguments << "\n" << answer.err;
+    EXPECT_THAT(answer.err, HasSubstr(message)) << arguments;
+    EXPECT_EQ(lines(answer.err), 1) << answer.err;
+    EXPECT_EQ(answer.out, "") << "a mistake prints no result";
+  }
+  for (const char* usage : {"", "build", "frobnicate", "bench x --runs 0"})
+    EXPECT_EQ(run(usage).code, 2) << usage;
+}
+
+TEST_F(Commands, StrictBuildOfAnUntunedNetworkNamesWhatIsMissing) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const Answer answer = run("build " + file("mlp.onnx") + " --strict -o " + file("out"));
+  EXPECT_EQ(answer.code, 4);
+  EXPECT_THAT(answer.err, HasSubstr("matmul+add+relu 1x1024"));
+  EXPECT_FALSE(fs::exists(file("out")));
+}
+
+TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const std::string folder = file("model");
+  Answer answer = run("build " + file("mlp.onnx") + " -o " + folder);
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("0 of 5 tasks from records"));
+  const std::string library = *read_file(folder + "/model.so");
+  ASSERT_EQ(run("build " + file("mlp.onnx") + " --locked -o " + folder).code, 0);
+  EXPECT_EQ(*read_file(folder + "/model.so"), library);
+
+  answer = run("run " + folder + " --output " + file("out"));
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.err, HasSubstr("--input input=FILE"));
+
+  answer = run("bench " + folder + " --runs 3 --profile --json");
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  for (const char* key : {"\"median_ms\"", "\"samples_ms\"", "\"share_of_peak\"", "\"fc1\""})
+    EXPECT_THAT(answer.out, HasSubstr(key));
+}
+
+// ONNX's own tests, compiled: one or more of every operator that import knows and the package has.
+TEST_F(Commands, OnnxBackendTestsPass) {
+  const fs::path data = "/usr/share/libonnx-testdata/data/node";
+  if (!fs::exists(data)) GTEST_SKIP() << "libonnx-testdata is not installed";
+  std::string folders;
+  for (const char* test : {"add_bcast",
+                           "averagepool_2d_ceil",
+                           "averagepool_2d_pads_count_include_pad",
+                           "averagepool_2d_same_lower",
+                           "averagepool_3d_default",
+                           "basic_conv_with_padding",
+                           "batchnorm_epsilon",
+                           "cast_FLOAT_to_FLOAT16",
+                           "clip_default_min",
+                           "concat_3d_axis_negative_2",
+                           "conv_with_autopad_same",
+                           "conv_with_strides_and_asymmetric_padding",
+                           "div",
+                           "dropout_default",
+                           "elu",
+                           "erf",
+                           "exp",
+                           "flatten_axis2",
+                           "gather_negative_indices",
+                           "gemm_all_attributes",
+                           "gemm_default_vector_bias",
+                           "globalaveragepool",
+                           "hardsigmoid",
+                           "hardswish",
+                           "layer_normalization_4d_axis1",
+                           "leakyrelu",
+                           "log",
+                           "logsoftmax_axis_1",
+                           "lrn",
+                           "matmul_4d",
+                           "maxpool_2d_dilations",
+                           "maxpool_2d_same_upper",
+                           "max_example",
+                           "mean_example",
+                           "not_3d",
+                           "pow_bcast_array",
+                           "prelu_broadcast",
+                           "reduce_mean_keepdims_example",
+                           "reduce_prod_negative_axes_keepdims_random",
+                           "reshape_zero_and_negative_dim",
+                           "sigmoid",
+                           "slice_neg_steps",
+                           "softmax_large_number",
+                           "softplus",
+                           "split_equal_parts_2d",
+                           "sqrt",
+                           "squeeze",
+                           "sum_example",
+                           "tanh",
+                           "transpose_all_permutations_4",
+                           "unsqueeze_three_axes",
+                           "where_example"})
+    folders += " " + (data / (std::string("test_") + test)).string();
+  const Answer answer = run("check" + folders);
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+}
+
+}  // namespace
+}  // namespace tf
