@@ -241,8 +241,6 @@ Result layer_norm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", -1));
   TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
   TF_ASSIGN_OR_RETURN(const double epsilon, node.float_attribute("epsilon", 1e-5));
-  if (node.has_output(1) || node.has_output(2))
-    return node.unsupported("its statistics as outputs are not supported");
   const Reduce mean{ReduceKind::kMean,
                     [&] {
                       Ints axes(node.rank(x) - axis);
@@ -257,6 +255,11 @@ Result layer_norm(NodeReader& node) {
   const NodeId small = node.scalar(epsilon, node.type(x).element);
   TF_ASSIGN_OR_RETURN(variance, node.emit(Binary{BinaryKind::kAdd}, {variance, small}));
   TF_ASSIGN_OR_RETURN(NodeId deviation, node.emit(Unary{UnaryKind::kSqrt}, {variance}));
+  node.set_output(1, center);
+  if (node.has_output(2)) {
+    TF_ASSIGN_OR_RETURN(NodeId inverse, node.emit(Unary{UnaryKind::kReciprocal}, {deviation}));
+    node.set_output(2, inverse);
+  }
   TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Binary{BinaryKind::kDiv}, {apart, deviation}));
   TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kMul}, {y, scale}));
   if (!node.has(2)) return y;

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -73,7 +74,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"build " + file("mlp.onnx") + " --db " + file("none.db") + out, 1, "there is no database"},
       {"build " + file("mlp.onnx") + " --db " + file("garbage.db") + out, 1, "garbage.db"},
       {"build " + file("mlp.onnx") + " --locked" + out, 1, "tuning.lock"},
-      {"run " + file("nowhere") + out.replace(1, 2, "--output"), 1, "compiler build"},
+      {"run " + file("nowhere") + " --output " + file("out"), 1, "compiler build"},
       {"bench " + file("nowhere"), 1, "compiler build"},
       {"zoo alexnet -o " + file("x.onnx"), 2, "it has mlp"},
       {"show 123456 --db " + file("none.db"), 1, "there is no database"},
