@@ -155,7 +155,7 @@ TEST(ExpressionCode, FunctionsThatTheMathPassExpandsAreRefused) {
 
 TEST(ExpressionCode, EveryArchitectureCompilesWithoutLibraryCalls) {
   for (const char* name :
-       {"x86_64", "x86_64:cpu=znver5", "aarch64", "aarch64:cpu=cortex-a72", "armv7", "riscv64"}) {
+       {"x86_64", "x86_64:cpu=znver5", "aarch64", "aarch64:cpu=cortex-a72", "armv7", "riscv64", "wasm32"}) {
     absl::StatusOr<target::Target> target = target::parse_target(name);
     ASSERT_TRUE(target.ok()) << target.status();
     for (Element element : {Element::kFloat16, Element::kBFloat16, Element::kFloat32, Element::kInt32}) {

@@ -180,6 +180,18 @@ TEST(BuildPool, AWorkerThatHangsIsKilledAtTheTimeout) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(60));
 }
 
+TEST(BuildPool, AWorkerThatNeedsTooMuchMemoryIsATypedReply) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve terabytes of addresses, so workers have no limit";
+#endif
+  auto workers = pool({.memory_bytes = 1 << 20});
+  absl::StatusOr<proto::BuildReply> reply = workers->build(kernel_request(matmul(4, 4, 4)));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_THAT(reply->code(), ::testing::AnyOf(static_cast<int>(absl::StatusCode::kResourceExhausted),
+                                              static_cast<int>(absl::StatusCode::kAborted)));
+  EXPECT_NE(reply->message(), "");
+}
+
 TEST(BuildPool, CancelEndsRunningAndLaterBuilds) {
   auto workers = pool({.worker_path = script("exec sleep 1000")});
   absl::Status status;
