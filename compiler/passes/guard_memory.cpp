@@ -109,12 +109,13 @@ class MemoryGuard final : public ir::Rewriter {
   Expr needed(const Expr& index, int64_t extent) {
     const Interval range = analysis::interval_of(simplifier_.linear(index));
     Expr test;
-    if (range.min < 0) test = tensor::imm(0) <= index;
-    if (range.max >= extent) {
-      Expr above = index < tensor::imm(extent);
-      test = both(test, above);
-    }
+    if (range.min < 0) test = unless_known(tensor::imm(0) <= index);
+    if (range.max >= extent) test = both(test, unless_known(index < tensor::imm(extent)));
     return test;
+  }
+
+  Expr unless_known(const Expr& condition) {
+    return tensor::as_int(simplifier_.narrow(condition)) == 1 ? Expr() : condition;
   }
 
   // Whether the element lies in the storage, be it in another row: what is read outside of the tensor never
