@@ -81,6 +81,8 @@ class Worker {
     // LLVM's last words would garble the parent's progress line.
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    // Nothing of ours stays open in the child: a database's lock file would stay locked after us.
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     // A group of its own: the first Ctrl-C drains, so it must not reach builds that are under way.
