@@ -169,7 +169,27 @@ void Simplifier::pop_facts(const Mark& mark) {
   forget();
 }
 
-int Simplifier::decide_negative(const Linear& form) const {
+Linear Simplifier::tightened(const Linear& form) const {
+  Linear out = form;
+  for (const Linear& fact : facts_) {
+    if (fact.terms.size() != 1) continue;
+    const auto& [atom, coefficient, range] = fact.terms[0];
+    // coefficient * atom + constant < 0
+    const int index = out.find(atom);
+    if (index < 0) continue;
+    Interval bound;
+    if (coefficient > 0)
+      bound.max = floor_quotient(-fact.constant - 1, coefficient);
+    else
+      bound.min = -floor_quotient(-fact.constant - 1, -coefficient);
+    Interval& known = out.terms[static_cast<size_t>(index)].range;
+    if (const Interval both = intersect(known, bound); both.min <= both.max) known = both;
+  }
+  return out;
+}
+
+int Simplifier::decide_negative(const Linear& given) const {
+  const Linear form = tightened(given);
   const Interval range = analysis::interval_of(form);
   if (range.max < 0) return 1;
   if (range.min >= 0) return 0;

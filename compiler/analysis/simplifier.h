@@ -64,6 +64,8 @@ class Simplifier {
   Expr less_than_zero(Linear form);
   Expr equal_zero(const Linear& form, ir::BinaryOp op);
   Expr both(const ir::Binary& node);
+  // The form with the ranges that facts on single atoms (x // 13 < 31) leave.
+  Linear tightened(const Linear& form) const;
   // form < 0 by intervals and facts: 1 yes, 0 no, -1 unknown.
   int decide_negative(const Linear& form) const;
   void add_fact(Linear form, Mark* mark);

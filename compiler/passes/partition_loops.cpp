@@ -50,11 +50,15 @@ class HoldFinder final : public ir::Visitor {
     return holds_;
   }
   int64_t nodes() const { return nodes_; }
+  // Where the loop's variable stands inside of a quotient (loops that were fused): conditions on it alone and
+  // on what is outside of the loop, which make conditions in the body hold whatever the variables in it are.
+  const std::vector<Expr>& sufficient() const { return sufficient_; }
 
  protected:
   bool enter(const Stmt& stmt) override {
     ++nodes_;
     if (const auto* loop = as<ir::For>(stmt)) {
+      inside_.push_back(loop->var);
       if (auto range = loop_range(*loop, simplifier_)) simplifier_.set_range(loop->var.get(), *range);
     } else if (const auto* branch = as<ir::If>(stmt)) {
       condition(branch->condition);
@@ -95,7 +99,7 @@ class HoldFinder final : public ir::Visitor {
       if (term.atom.get() == var_.get()) {
         coefficient = term.coefficient;
       } else if (mentions(term.atom, var_)) {
-        return;  // inside of a quotient, a minimum …
+        return add_sufficient(form);
       } else {
         rest.add(term);
       }
@@ -110,8 +114,27 @@ class HoldFinder final : public ir::Visitor {
     if (now.min <= now.max) holds_ = now;  // what never holds is not peeled for
   }
 
+  void add_sufficient(const Linear& form) {
+    Linear kept, inner;
+    kept.constant = form.constant;
+    for (const analysis::Term& term : form.terms) {
+      bool is_inside = false;
+      for (const Var& var : inside_) is_inside = is_inside || mentions(term.atom, var);
+      (is_inside ? inner : kept).add(term);
+    }
+    const Interval worst = analysis::interval_of(inner), outside = analysis::interval_of(kept);
+    if (!worst.has_max() || kept.is_constant() || outside.min + worst.max >= 0) return;
+    kept.constant += worst.max;
+    const Expr condition = analysis::to_less_than_zero(kept);
+    for (const Expr& known : sufficient_)
+      if (tensor::structurally_equal(known, condition)) return;
+    sufficient_.push_back(condition);
+  }
+
   const analysis::RangeMap& ranges_;
   analysis::Simplifier simplifier_;
+  std::vector<Var> inside_;
+  std::vector<Expr> sufficient_;
   const Var& var_;
   Interval holds_;
   const Interval all_;
@@ -135,6 +158,8 @@ class Partitioner final : public ir::Rewriter {
       if (holds && finder.nodes() <= kMaxPeeledNodes)
         return loop->for_kind == ir::ForKind::kSerial ? pieces(*loop, *all, *holds)
                                                       : branches(*loop, *all, *holds);
+      if (!finder.sufficient().empty() && finder.nodes() <= kMaxPeeledNodes)
+        return branch_on(*loop, *all, finder.sufficient());
     }
     if (all) ranges_[loop->var.get()] = *all;
     return recurse(stmt);
@@ -174,6 +199,19 @@ class Partitioner final : public ir::Rewriter {
     Stmt else_body = with_fresh_variables(body_for(loop, outside, true));
     return ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind,
                         ir::make_stmt<ir::If>(inside, then_body, else_body));
+  }
+
+  // The body twice: where all of the conditions hold, and elsewhere.
+  Stmt branch_on(const ir::For& loop, const Interval& all, const std::vector<Expr>& conditions) {
+    Expr together = conditions[0];
+    for (size_t i = 1; i < conditions.size(); ++i) together = tensor::logical_and(together, conditions[i]);
+    ranges_[loop.var.get()] = all;
+    Stmt body = analysis::simplify(
+        ir::make_stmt<ir::If>(together, loop.body, with_fresh_variables(loop.body)), ranges_);
+    ++depth_;
+    body = (*this)(body);
+    --depth_;
+    return ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind, body);
   }
 
   analysis::RangeMap ranges_;

@@ -15,6 +15,9 @@ namespace tf::passes {
 //         b[i.0*4 + i.1] = 1                for i.1 in 2
 //                                             b[8 + i.1] = 1
 //
+// Where the variable stands inside of a quotient, as after fuse, the loop branches in the same way on a
+// condition of its own that suffices for those inside (i // 13 < 31 for (i // 13)*32 + j < 1000, j < 32).
+//
 // What is peeled off is partitioned once more at most, and only bodies of up to kMaxPeeledNodes nodes are
 // copied: code grows linearly with the depth of the nest.
 inline constexpr int64_t kMaxPeeledNodes = 6000;
