@@ -14,6 +14,7 @@
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "database/open_records.h"
+#include "tuner/remote/remote_records.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -38,7 +39,7 @@ absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const gr
                                        const target::Target& target) {
   std::unique_ptr<database::Records> records;
   if (!arguments.database.empty()) {
-    TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database));
+    TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database, remote::open_remote_records));
   }
   if (arguments.records == BuildArguments::Records::kLocked) {
     TF_ASSIGN_OR_RETURN(std::vector<LockEntry> entries, read_lock(lock_path(arguments)));
@@ -143,7 +144,8 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
   add_model_options(*command, arguments->model);
   command->add_option("-o,--output", arguments->output, "The folder to write to")->required();
-  command->add_option("--db", arguments->database, "Tuned schedules: a database FILE or FILE.jsonl");
+  command->add_option("--db", arguments->database,
+                      "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
   command->add_option("--threads", arguments->threads, "Threads that the model will run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -13,6 +13,7 @@
 #include "compiler/tensor/workload.h"
 #include "database/open_records.h"
 #include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/remote/remote_records.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -44,10 +45,7 @@ absl::StatusOr<driver::KernelText> kernel_text(const database::Workload& workloa
   request.mutable_binding()->insert(binding.begin(), binding.end());
   request.set_schedule(record.schedule);
   request.set_target(record.problem.target);
-  TF_ASSIGN_OR_RETURN(const tensor::Workload parsed, tensor::parse_workload(workload.text));
-  for (size_t i = 0; i < record.problem.in_layouts.size() && i < parsed.inputs.size(); ++i) {
-    if (!parsed.inputs[i].constant) request.add_in_layouts(record.problem.in_layouts[i]);
-  }
+  for (const std::string& layout : record.problem.in_layouts) request.add_in_layouts(layout);
   for (const std::string& layout : record.problem.out_layouts) request.add_out_layouts(layout);
   request.set_entry("kernel");
   request.set_output(tunefarm::kernel::v1::BLOB_KIND_ELF_OBJECT);
@@ -55,7 +53,8 @@ absl::StatusOr<driver::KernelText> kernel_text(const database::Workload& workloa
 }
 
 absl::Status run(const ShowArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const auto records, database::open_records(arguments.database));
+  TF_ASSIGN_OR_RETURN(const auto records,
+                      database::open_records(arguments.database, remote::open_remote_records));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
   TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best, best_records(*records, workload.key()));
   const bool everything = !arguments.ir && !arguments.assembly && !arguments.schedule;

@@ -25,7 +25,7 @@ struct ScheduleChoice {
 struct ScheduleQuery {
   std::string workload_key;              // hexadecimal
   std::string binding;                   // canonical text
-  std::vector<std::string> in_layouts;   // one per workload input; empty for constants
+  std::vector<std::string> in_layouts;   // one per input that is not constant
   std::vector<std::string> out_layouts;  // one per output
   std::string target;                    // canonical text
   int threads = 1;

@@ -188,16 +188,12 @@ absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scrat
 }  // namespace
 
 ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads) {
-  ScheduleQuery query{tensor::workload_key(task.workload).hex(),
-                      tensor::binding_text(task.binding),
-                      {},
-                      texts(task.out_layouts),
-                      target.text(),
-                      threads};
-  size_t activation = 0;
-  for (const tensor::Input& input : task.workload.inputs)
-    query.in_layouts.push_back(input.constant ? "" : task.in_layouts[activation++].text());
-  return query;
+  return {tensor::workload_key(task.workload).hex(),
+          tensor::binding_text(task.binding),
+          texts(task.in_layouts),
+          texts(task.out_layouts),
+          target.text(),
+          threads};
 }
 
 absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(const graph::Program& program,
