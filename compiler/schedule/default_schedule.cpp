@@ -76,14 +76,10 @@ int64_t input_reduce_block(const Workload& workload, int anchor, const PortLayou
   return block;
 }
 
-struct TileChoice {
-  std::vector<int64_t> tiles;  // one an output axis, in elements; in vectors for the vector axis
-  double score = 0;
-};
-
 // Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency and
 // edges wins.
-TileChoice choose_tile(const Stage& stage, const Prepared& prepared, const target::Target& target) {
+std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared,
+                                  const target::Target& target) {
   const auto rank = stage.axes.size();
   const auto vector = static_cast<size_t>(prepared.vector_axis);
   const int64_t vectors_needed = round_up(extent_of(stage.axes[vector]), prepared.lanes) / prepared.lanes;
@@ -94,7 +90,8 @@ TileChoice choose_tile(const Stage& stage, const Prepared& prepared, const targe
   const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
   const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
   constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
-  TileChoice best;
+  std::vector<int64_t> best(rank, 1);
+  double best_score = 0;
   for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, vectors_needed); ++vectors) {
     for (int64_t outer = 1; outer <= std::min(kMaxOuterRows, extent1); ++outer) {
       for (int64_t inner = 1; inner <= std::min(kMaxRows, extent0); ++inner) {
@@ -102,16 +99,15 @@ TileChoice choose_tile(const Stage& stage, const Prepared& prepared, const targe
                                                  round_up(vectors_needed, vectors)) /
                              static_cast<double>(extent0 * extent1 * vectors_needed);
         const double score = tile_efficiency(inner * outer, vectors, target) / waste;
-        if (score <= best.score * 1.0001) continue;
-        best.score = score;
-        best.tiles.assign(rank, 1);
-        if (!row_axes.empty()) best.tiles[row_axes[0]] = inner;
-        if (row_axes.size() > 1) best.tiles[row_axes[1]] = outer;
-        best.tiles[vector] = vectors;
+        if (score <= best_score * 1.0001) continue;
+        best_score = score;
+        best.assign(rank, 1);
+        if (!row_axes.empty()) best[row_axes[0]] = inner;
+        if (row_axes.size() > 1) best[row_axes[1]] = outer;
+        best[vector] = vectors;
       }
     }
   }
-  if (best.tiles.empty()) best.tiles.assign(rank, 1);
   return best;
 }
 
@@ -120,17 +116,14 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   const Prepared prepared =
       append_preparation(workload, structure, ports, target, threads, Producers::kStored, steps);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
-  const TileChoice choice = choose_tile(anchor, prepared, target);
+  const DefaultTile sizes = default_tile(anchor, prepared, target);
   RegisterTile tile;
   tile.reduction = prepared.reduction;
   tile.output = prepared.output;
   tile.vector_axis = prepared.vector_axis;
   tile.lanes = prepared.lanes;
-  for (int64_t size : choice.tiles) tile.axes.push_back({1, size});
-  for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
-    const int64_t extent = extent_of(anchor.reduce_axes[axis]);
-    tile.reduce_inner.push_back(axis == 0 && extent % prepared.reduce_block == 0 ? prepared.reduce_block : 1);
-  }
+  for (int64_t size : sizes.tiles) tile.axes.push_back({1, size});
+  for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
   tile.fused = std::max<int>(1, static_cast<int>(anchor.axes.size()) - 1);
   tile.parallel = worth_threads(anchor, threads);
   append_register_tile(tile, steps);
@@ -173,6 +166,15 @@ double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& targ
   const double loads = static_cast<double>(rows + vectors) / kLoadsPerCycle;
   // Loads hide behind arithmetic only in part; the fewer of them, the better.
   return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
+}
+
+DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target) {
+  DefaultTile tile{choose_tiles(anchor, prepared, target), {}};
+  for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
+    const int64_t extent = extent_of(anchor.reduce_axes[axis]);
+    tile.reduce_inner.push_back(axis == 0 && extent % prepared.reduce_block == 0 ? prepared.reduce_block : 1);
+  }
+  return tile;
 }
 
 Prepared append_preparation(const Workload& workload, const Structure& structure, const PortLayouts& ports,

@@ -22,13 +22,18 @@ struct Prepared {
   int64_t lanes = 1;
   int64_t reduce_block = 1;  // by which the first reduce axis is blocked in the input's layout; 1: it is not
 };
-enum class Producers : uint8_t {
-  kStored,
-  kInlined
-};  // what the anchor reads: copied to memory first, or computed in place
+// What the anchor reads: copied to memory first, or computed in place.
+enum class Producers : uint8_t { kStored, kInlined };
 Prepared append_preparation(const tensor::Workload& workload, const Structure& structure,
                             const PortLayouts& ports, const target::Target& target, int threads,
                             Producers producers, std::vector<Step>& steps);
+
+// The sizes that the default schedule gives a register tile; also where searches start.
+struct DefaultTile {
+  std::vector<int64_t> tiles;         // one an output axis: elements, for the vector axis vectors
+  std::vector<int64_t> reduce_inner;  // one a reduce axis: the inner factor
+};
+DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target);
 
 // How well a register tile of `rows` broadcasts by `vectors` vectors uses a core, in (0, 1]: FMAs over the
 // cycles that FMA pipes, load ports and latency need; 0 if the accumulators do not fit the registers.

@@ -48,8 +48,32 @@ std::vector<EvolutionarySearch::Individual> EvolutionarySearch::ranked(const Pop
   return individuals;
 }
 
+// The sketches' seeds that were not tried yet: the first sketch's first, because templates come first.
+void EvolutionarySearch::propose_seeds(int count, std::vector<space::Candidate>& proposals) {
+  for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch) {
+    for (const space::Point& point : space_.sketches[sketch].seeds) {
+      if (static_cast<int>(proposals.size()) >= count) return;
+      space::Candidate candidate{static_cast<int>(sketch), point};
+      if (!seen_.contains(candidate) && evaluator_.judge(candidate)) {
+        seen_.add(candidate);
+        proposals.push_back(std::move(candidate));
+      }
+    }
+  }
+}
+
 std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
+  std::vector<space::Candidate> proposals;
+  propose_seeds(count, proposals);
   Population population;
+  // Neighbours of a seed are worth more than samples from all over, even before the seed's time is known.
+  for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch) {
+    for (const space::Point& point : space_.sketches[sketch].seeds) {
+      for (int i = 0; i < options_.parents; ++i) {
+        add(population, space::mutate(space_, {static_cast<int>(sketch), point}, random_));
+      }
+    }
+  }
   const int wanted = std::max(options_.population, 2 * count);
   for (int draw = 0; draw < 4 * wanted && static_cast<int>(population.size()) < wanted; ++draw) {
     add(population, space::sample(space_, random_));
@@ -57,7 +81,6 @@ std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
   for (int generation = 0; generation < options_.generations; ++generation) breed(population);
 
   std::vector<Individual> order = ranked(population);
-  std::vector<space::Candidate> proposals;
   size_t next_best = 0;
   while (static_cast<int>(proposals.size()) < count && next_best < order.size()) {
     const bool explore = static_cast<double>(random_() >> 11) * 0x1p-53 < options_.exploration;

@@ -21,20 +21,22 @@ struct Slot {
   std::vector<std::vector<int64_t>> choices;  // not empty; all of one size
 };
 
+// The choice taken in each slot.
+using Point = std::vector<uint32_t>;
+
 struct Sketch {
   std::string family;  // where it comes from: "template conv2d", "generated tile-reduction", …
   std::shared_ptr<const tensor::Workload> workload;  // bound
   std::vector<Slot> slots;
   schedule::Schedule steps;  // open sizes refer to `slots`
+  std::vector<Point> seeds;  // where a search does well to start: the default schedule's choices
 
   // Number of points, as a double because it overflows integers.
   double size() const;
-  // SHA-256 of steps and slots: two sketches with one hash offer the same points in the same order.
+  // SHA-256 of steps and slots (seeds do not count): two sketches with one hash offer the same points in the
+  // same order.
   Digest hash() const;
 };
-
-// The choice taken in each slot.
-using Point = std::vector<uint32_t>;
 
 // The sketch's schedule at a point. The point must have one valid choice for each slot.
 schedule::Schedule instantiate(const Sketch& sketch, const Point& point);

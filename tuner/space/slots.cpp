@@ -55,6 +55,13 @@ Slot tile_slot(std::string name, int64_t extent, const TileSlotOptions& options)
   return Slot{std::move(name), {tuples.begin(), tuples.end()}};
 }
 
+uint32_t ensure_choice(Slot& slot, const std::vector<int64_t>& choice) {
+  const auto found = std::find(slot.choices.begin(), slot.choices.end(), choice);
+  const auto position = static_cast<uint32_t>(found - slot.choices.begin());
+  if (found == slot.choices.end()) slot.choices.push_back(choice);
+  return position;
+}
+
 Slot scalar_slot(std::string name, std::vector<int64_t> values) {
   Slot slot{std::move(name), {}};
   for (int64_t value : values) slot.choices.push_back({value});

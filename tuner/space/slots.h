@@ -21,6 +21,9 @@ struct TileSlotOptions {
 // always there.
 Slot tile_slot(std::string name, int64_t extent, const TileSlotOptions& options);
 
+// The position of a choice in the slot, appended if it is not there yet.
+uint32_t ensure_choice(Slot& slot, const std::vector<int64_t>& choice);
+
 // A slot of one part with these values.
 Slot scalar_slot(std::string name, std::vector<int64_t> values);
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
 #include "test_problems.h"
 #include "tuner/space/generate.h"
@@ -28,6 +29,19 @@ TEST(GenerateSpace, OffersMostlyLegalPoints) {
   for (int i = 0; i < 200; ++i)
     legal += schedule::apply(problem.workload, space.schedule_of(sample(space, random))).ok();
   EXPECT_GT(legal, 150);
+}
+
+TEST(GenerateSpace, SeedsEachTiledSketchWithTheDefaultSchedule) {
+  const Problem problem = test::matmul_problem(56, 96, 64);
+  const DesignSpace space = generate_space(problem, avx512(), 1);
+  const schedule::Schedule fallback = schedule::default_schedule(problem.workload, {}, avx512(), 1);
+  for (const Sketch& sketch : space.sketches) {
+    ASSERT_EQ(sketch.seeds.size(), 1u) << sketch.family;
+    schedule::Schedule seed = instantiate(sketch, sketch.seeds[0]);
+    ASSERT_TRUE(std::holds_alternative<schedule::Pragma>(seed.steps.back()));
+    seed.steps.pop_back();  // the default leaves unrolling to the back end
+    EXPECT_EQ(schedule::to_string(seed), schedule::to_string(fallback)) << sketch.family;
+  }
 }
 
 TEST(Instantiate, LeavesNoSizeOpen) {

@@ -18,6 +18,8 @@ TiledReductionFrame frame_of(const Problem& problem, const target::Target& targe
   frame.prepared = schedule::append_preparation(problem.workload, frame.structure,
                                                 {problem.in_layouts, problem.out_layouts}, target, threads,
                                                 producers, frame.preparation);
+  frame.default_tile = schedule::default_tile(
+      problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target);
   return frame;
 }
 
@@ -35,12 +37,17 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   tile.lanes = frame.prepared.lanes;
   tile.parallel = threads > 1;
   tile.fused = std::max<int>(1, static_cast<int>(slots.axes.size()) - 1);
-  for (Slot& slot : slots.axes) {
+  Point seed;
+  for (size_t axis = 0; axis < slots.axes.size(); ++axis) {
+    Slot& slot = slots.axes[axis];
+    seed.push_back(ensure_choice(slot, {1, frame.default_tile.tiles[axis]}));
     const auto index = static_cast<int>(sketch.slots.size());
     tile.axes.push_back({schedule::Size::open(index, 0), schedule::Size::open(index, 1)});
     sketch.slots.push_back(std::move(slot));
   }
-  for (Slot& slot : slots.reduces) {
+  for (size_t axis = 0; axis < slots.reduces.size(); ++axis) {
+    Slot& slot = slots.reduces[axis];
+    seed.push_back(ensure_choice(slot, {frame.default_tile.reduce_inner[axis]}));
     tile.reduce_inner.push_back(schedule::Size::open(static_cast<int>(sketch.slots.size()), 0));
     sketch.slots.push_back(std::move(slot));
   }
@@ -48,7 +55,9 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   sketch.steps.steps.push_back(
       schedule::Pragma{tile.reduction, schedule::PragmaKind::kUnrollLimit,
                        schedule::Size::open(static_cast<int>(sketch.slots.size()), 0)});
+  seed.push_back(ensure_choice(slots.unroll, {0}));
   sketch.slots.push_back(std::move(slots.unroll));
+  sketch.seeds.push_back(std::move(seed));
   return sketch;
 }
 

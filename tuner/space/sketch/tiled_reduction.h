@@ -24,11 +24,13 @@ struct TiledReductionFrame {
   schedule::Structure structure;
   schedule::Prepared prepared;
   std::vector<schedule::Step> preparation;
+  schedule::DefaultTile default_tile;
 };
 TiledReductionFrame frame_of(const Problem& problem, const target::Target& target, int threads,
                              schedule::Producers producers);
 
-// The sketch with these slots; those of one choice stay slots, so that points keep their meaning.
+// The sketch with these slots, the default tile added to their choices and its point as seed. Slots of one
+// choice stay slots, so that points keep their meaning.
 Sketch tiled_reduction(std::string family, const Problem& problem, const TiledReductionFrame& frame,
                        TiledReductionSlots slots, int threads);
 
