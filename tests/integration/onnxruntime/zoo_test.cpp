@@ -1,0 +1,217 @@
+// Every network of the zoo gives ONNX Runtime's output on random inputs, whatever the schedules. Skipped
+// where ONNX Runtime is not installed (deploy/install_peers.sh).
+#include "compiler/onnx/zoo.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "base/file.h"
+#include "compiler/cli/loaded_model.h"
+#include "compiler/driver/build_model.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/onnx/import.h"
+#include "compiler/onnx/tensor_proto.h"
+#include "tuner/model/evaluator.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sampling.h"
+
+namespace tf {
+namespace {
+
+namespace fs = std::filesystem;
+using graph::HostTensor;
+using Choices = std::vector<std::optional<driver::ScheduleChoice>>;
+
+std::vector<double> values_of(const HostTensor& tensor) {
+  return graph::read_floats(tensor.element, tensor.data->bytes());
+}
+
+double largest(const std::vector<double>& values) {
+  double most = 0;
+  for (double v : values) most = std::max(most, std::fabs(v));
+  return most;
+}
+
+struct Reference {
+  std::vector<HostTensor> inputs, outputs;
+};
+
+// A reference that any wrong network could give by chance would prove nothing.
+void expect_telling(const Reference& reference) {
+  for (const HostTensor& output : reference.outputs) {
+    const std::vector<double> values = values_of(output);
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (double v : values) {
+      ASSERT_TRUE(std::isfinite(v));
+      least = std::min(least, v);
+      most = std::max(most, v);
+    }
+    EXPECT_GT(most - least, 0.3 * largest(values)) << "nearly constant";
+    EXPECT_LT(most, 0.9) << "a saturated softmax";
+  }
+}
+
+void expect_agree(const std::vector<HostTensor>& got, const Reference& reference, const std::string& what) {
+  ASSERT_EQ(got.size(), reference.outputs.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].shape, reference.outputs[i].shape);
+    const std::vector<double> a = values_of(got[i]), b = values_of(reference.outputs[i]);
+    double worst = 0;
+    for (size_t k = 0; k < a.size(); ++k) {
+      ASSERT_TRUE(std::isfinite(a[k])) << what << ": element " << k;
+      worst = std::max(worst, std::fabs(a[k] - b[k]));
+    }
+    EXPECT_LE(worst, 1e-4 * largest(b)) << what << ": of " << largest(b) << " at most";
+  }
+}
+
+// A schedule for each task, drawn from the space that a tuner searches: legal, not slow beyond reason (the
+// best of a few draws by the draft model), and otherwise anything.
+Choices random_schedules(const graph::Program& program, const target::Target& target, int threads,
+                         uint64_t seed) {
+  space::Random random(seed);
+  Choices choices;
+  for (const graph::Task& task : program.tasks) {
+    const space::DesignSpace space = space::generate_space(
+        {*tensor::bind(task.workload, task.binding), task.in_layouts, task.out_layouts}, target, threads);
+    const model::Evaluator evaluator(space, target, threads);
+    std::optional<space::Candidate> best;
+    double best_seconds = std::numeric_limits<double>::infinity();
+    for (int draws = 0, legal = 0; draws < 200 && legal < 4; ++draws) {
+      const space::Candidate candidate = space::sample(space, random);
+      const std::optional<model::Judgement> judgement = evaluator.judge(candidate);
+      legal += judgement.has_value();
+      if (!judgement || judgement->draft_seconds >= best_seconds) continue;
+      best = candidate;
+      best_seconds = judgement->draft_seconds;
+    }
+    choices.emplace_back();
+    if (best) choices.back() = driver::ScheduleChoice{schedule::to_string(space.schedule_of(*best)), "", 0};
+  }
+  return choices;
+}
+
+class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kPeers + "/onnxruntime-node"))
+      GTEST_SKIP() << "ONNX Runtime is not installed: deploy/install_peers.sh does it";
+    fs::create_directories(root_);
+    auto pool = driver::BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // Writes the network and asks ONNX Runtime; `program_` and `reference_` are then set.
+  void prepare(const onnx::ZooOptions& options, const tensor::Binding& dims) {
+    const absl::StatusOr<std::string> bytes = onnx::zoo_model(GetParam(), options);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    ASSERT_TRUE(write_file(root_ + "/model.onnx", *bytes).ok());
+    ask_onnx_runtime(dims);
+    absl::StatusOr<graph::Graph> network = onnx::import_model(root_ + "/model.onnx", {.dims = dims});
+    ASSERT_TRUE(network.ok()) << network.status();
+    auto program = graph::plan_program(*std::move(network), {.lanes = target_.fp32_lanes()});
+    ASSERT_TRUE(program.ok()) << program.status();
+    program_ = *std::move(program);
+  }
+
+  // Builds with these schedules (the default ones where there is none) and compares. Returns how many tasks
+  // used theirs.
+  int check(Choices choices, int threads, const std::string& what) {
+    choices.resize(program_.tasks.size());
+    absl::StatusOr<driver::ModelReport> report = driver::build_model(
+        program_, choices, *pool_, {.target = target_, .threads = threads, .folder = root_});
+    EXPECT_TRUE(report.ok()) << report.status();
+    if (!report.ok()) return 0;
+    auto model = compiler_cli::LoadedModel::open(root_, threads);
+    EXPECT_TRUE(model.ok()) << model.status();
+    if (!model.ok()) return 0;
+    const absl::StatusOr<std::vector<HostTensor>> got = (*model)->run(reference_.inputs);
+    EXPECT_TRUE(got.ok()) << got.status();
+    if (got.ok()) expect_agree(*got, reference_, what);
+    if (HasFailure()) print(choices);
+    return static_cast<int>(std::count_if(report->tasks.begin(), report->tasks.end(),
+                                          [](const driver::TaskReport& t) { return t.used.has_value(); }));
+  }
+
+  graph::Program program_;
+  Reference reference_;
+
+ private:
+  void ask_onnx_runtime(const tensor::Binding& dims) {
+    std::string command = "NODE_PATH=" + kPeers +
+                          " node " TF_SOURCE_DIR "/tests/support/onnxruntime/answer.js " + root_ +
+                          "/model.onnx " + root_;
+    for (const auto& [name, extent] : dims) command += " --dim " + name + "=" + std::to_string(extent);
+    FILE* pipe = popen(command.c_str(), "r");
+    std::string lines;
+    char buffer[4096];
+    for (size_t n = 0; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) lines.append(buffer, n);
+    ASSERT_EQ(pclose(pipe), 0) << command;
+    std::istringstream in(lines);
+    for (std::string kind, name, file; in >> kind >> name >> file;) {
+      absl::StatusOr<HostTensor> tensor = onnx::read_tensor(file);
+      ASSERT_TRUE(tensor.ok()) << tensor.status();
+      (kind == "input" ? reference_.inputs : reference_.outputs).push_back(*std::move(tensor));
+    }
+    ASSERT_FALSE(reference_.outputs.empty());
+    expect_telling(reference_);
+  }
+
+  // What a failure needs to be looked into.
+  void print(const Choices& choices) const {
+    for (size_t i = 0; i < choices.size(); ++i) {
+      if (choices[i]) std::printf("%s\n%s\n", program_.tasks[i].label.c_str(), choices[i]->schedule.c_str());
+    }
+  }
+
+  const std::string kPeers = TF_SOURCE_DIR "/build/peers/node_modules";
+  const std::string root_ = testing::TempDir() + "onnxruntime_test." + std::to_string(getpid());
+  const target::Target target_ = target::host_target();
+  std::unique_ptr<driver::BuildPool> pool_;
+};
+
+TEST_P(AgainstOnnxRuntime, AnUntunedNetworkAgrees) {
+  ASSERT_NO_FATAL_FAILURE(prepare({}, {}));
+  check({}, 1, "default schedules");
+}
+
+TEST_P(AgainstOnnxRuntime, ANamedBatchOnTwoThreadsAgrees) {
+  ASSERT_NO_FATAL_FAILURE(prepare({.batch_name = "batch", .seed = 2}, {{"batch", 2}}));
+  check({}, 2, "default schedules");
+}
+
+TEST_P(AgainstOnnxRuntime, RandomSchedulesAgree) {
+  ASSERT_NO_FATAL_FAILURE(prepare({.seed = 3}, {}));
+  const int tasks = static_cast<int>(program_.tasks.size());
+  for (int threads : {1, 2}) {
+    const auto seed = static_cast<uint64_t>(threads);
+    const int used = check(random_schedules(program_, target::host_target(), threads, seed), threads,
+                           std::to_string(threads) + " threads, random schedules");
+    EXPECT_GE(used, tasks * 3 / 4) << "of " << tasks << " random schedules, too few compile";
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const onnx::ZooNetwork& network : onnx::zoo_networks()) all.push_back(network.name);
+  return all;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& network) {
+  return network.param;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, AgainstOnnxRuntime, testing::ValuesIn(names()), test_name);
+
+}  // namespace
+}  // namespace tf

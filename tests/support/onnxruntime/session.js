@@ -1,0 +1,87 @@
+// What tests and benchmarks need of ONNX Runtime: a session that uses so many threads and nothing of its own
+// choice, seeded inputs that fit it, and TensorProto files as ONNX's backend tests hold them.
+'use strict';
+const fs = require('fs');
+const ort = require('onnxruntime-node');
+
+// Of TensorProto.DataType, what networks here take and give.
+const ELEMENTS = {
+  float32: { code: 1, array: Float32Array },
+  int32: { code: 6, array: Int32Array },
+  int64: { code: 7, array: BigInt64Array },
+  float64: { code: 11, array: Float64Array },
+};
+
+function element(type) {
+  const found = ELEMENTS[type];
+  if (!found) throw new Error(`no support for tensors of ${type}; add it to ELEMENTS in ${__filename}`);
+  return found;
+}
+
+function open(model, threads) {
+  return ort.InferenceSession.create(model, {
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
+  });
+}
+
+// xorshift32: the same numbers everywhere.
+function generator(seed) {
+  let state = (seed * 2654435761 + 1) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 4294967296;
+  };
+}
+
+// Element i of N: uniform in [-1, 1), or i / N ("ramp"); whole numbers below 100 for integers.
+function values(type, count, fill, random) {
+  const data = new (element(type).array)(count);
+  for (let i = 0; i < count; ++i) {
+    if (type === 'int64') data[i] = BigInt(Math.floor(random() * 100));
+    else if (type === 'int32') data[i] = Math.floor(random() * 100);
+    else data[i] = fill === 'ramp' ? i / count : 2 * random() - 1;
+  }
+  return data;
+}
+
+// One tensor for each input. `dims` gives the named dimensions.
+function feeds(session, { dims = {}, fill = 'uniform', seed = 1 } = {}) {
+  const random = generator(seed);
+  const result = {};
+  for (const { name, type, shape } of session.inputMetadata) {
+    const extents = shape.map((extent) => {
+      const n = typeof extent === 'number' ? extent : dims[extent];
+      if (!(n > 0)) throw new Error(`input ${name} has dimension ${extent}: give --dim ${extent}=N`);
+      return n;
+    });
+    const count = extents.reduce((a, b) => a * b, 1);
+    result[name] = new ort.Tensor(type, values(type, count, fill, random), extents);
+  }
+  return result;
+}
+
+function varint(value) {
+  const bytes = [];
+  for (let v = BigInt(value); ; v >>= 7n) {
+    if (v < 128n) return [...bytes, Number(v)];
+    bytes.push(Number(v & 127n) | 128);
+  }
+}
+
+// TensorProto: dims = 1, data_type = 2, raw_data = 9.
+function writeTensor(file, tensor) {
+  const raw = Buffer.from(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength);
+  const head = tensor.dims.flatMap((extent) => [0x08, ...varint(extent)]);
+  head.push(0x10, ...varint(element(tensor.type).code), 0x4a, ...varint(raw.length));
+  fs.writeFileSync(file, Buffer.concat([Buffer.from(head), raw]));
+}
+
+module.exports = { open, feeds, writeTensor };
