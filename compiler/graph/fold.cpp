@@ -226,12 +226,27 @@ BlobRef fold(const Graph& graph, const Op& op, std::span<const NodeId> inputs, c
               : std::visit(Arithmetic<int64_t>(graph, inputs, result), op);
 }
 
+namespace {
+
+// A few bytes of constant must not become gigabytes by being broadcast or padded.
+bool is_worth_folding(const Graph& graph, const std::vector<NodeId>& inputs, const TensorType& result) {
+  constexpr int64_t kSmall = 1 << 22;
+  auto count = [&](const TensorType& type) { return element_count(graph.shape(type)).value_or(0); };
+  int64_t operands = 0;
+  for (NodeId input : inputs) operands += count(graph.type(input));
+  return count(result) <= std::max(kSmall, 2 * operands);
+}
+
+}  // namespace
+
 Graph fold_constants(const Graph& graph) {
   Rewriter rewriter(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const std::vector<NodeId> inputs = rewriter.mapped(node.inputs);
-    BlobRef folded = fold(rewriter.to(), node.op, inputs, node.type);
+    BlobRef folded = is_worth_folding(rewriter.to(), inputs, node.type)
+                         ? fold(rewriter.to(), node.op, inputs, node.type)
+                         : nullptr;
     rewriter.map(NodeId(i), folded ? rewriter.to().add_constant(node.type, std::move(folded), node.name)
                                    : rewriter.copy(NodeId(i)));
   }

@@ -245,6 +245,22 @@ class Inference {
   std::span<const NodeId> inputs_;
 };
 
+// Whether the expression has more than `limit` nodes, counted as a tree; looks at no more than that.
+bool is_larger(const Expr& extent, int& limit) {
+  if (--limit < 0) return true;
+  auto* binary = tensor::as<tensor::Binary>(extent);
+  return binary && (is_larger(binary->a, limit) || is_larger(binary->b, limit));
+}
+
+// Extents that many layers have been added to are kept as numbers: sums of shared sums would grow without
+// bound.
+void keep_small(const Graph& graph, TensorType& type) {
+  for (Expr& extent : type.extents) {
+    int limit = 100;
+    if (is_larger(extent, limit)) extent = tensor::imm(graph.value(extent));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Expr>> broadcast_extents(const Graph& graph, std::span<const Extents> operands) {
@@ -281,6 +297,7 @@ absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::spa
       return bad("reads a later node");
   }
   TF_ASSIGN_OR_RETURN(TensorType type, std::visit(Inference(graph, inputs), op));
+  keep_small(graph, type);
   for (int64_t extent : graph.shape(type)) {
     if (extent < 1) return bad("the result ", to_string(type), " would have no elements");
   }

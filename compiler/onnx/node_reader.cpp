@@ -185,6 +185,16 @@ void NodeReader::set_output(int i, NodeId id) {
   if (has_output(i)) state_.values[node_.output(i)] = id;
 }
 
+absl::Status NodeReader::count_made(int64_t bytes) {
+  constexpr int64_t kMostBytes = int64_t{4} << 30;
+  if (bytes <= kMostBytes - state_.made_bytes) {
+    state_.made_bytes += bytes;
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("node '", name(), "' (", op_type(), "): the model makes more than 4 GiB of constants"));
+}
+
 absl::Status NodeReader::invalid(std::string_view message) const {
   return absl::InvalidArgumentError(
       absl::StrCat("node '", name(), "' (", op_type(), "): ", std::string(message)));

@@ -24,7 +24,8 @@ struct ImportState {
   graph::Graph graph;
   std::map<std::string, NodeId> values;  // by ONNX value name
   int opset = 0;
-  std::string folder;  // where external data may stand
+  std::string folder;      // where external data may stand
+  int64_t made_bytes = 0;  // of constants that the file describes instead of holding
 };
 
 class NodeReader {
@@ -69,6 +70,10 @@ class NodeReader {
   NodeId scalar(double value, tensor::Element element);
   const graph::TensorType& type(NodeId id) const { return state_.graph.type(id); }
   int rank(NodeId id) const { return type(id).rank(); }
+
+  // Counts constants that are made, not read; RESOURCE_EXHAUSTED beyond 4 GiB in all, so that a small file
+  // cannot ask for all memory.
+  absl::Status count_made(int64_t bytes);
 
   // Says that output i is that node; rules with one output return it instead.
   void set_output(int i, NodeId id);

@@ -82,9 +82,8 @@ Result constant_of_shape(NodeReader& node) {
   }
   const size_t width = tensor::element_bytes(value.element);
   const absl::StatusOr<int64_t> count = element_count(shape);
-  // A few bytes of file must not make us ask for all memory.
-  if (!count.ok() || *count > (int64_t{1} << 31))
-    return node.invalid("its shape is negative or beyond 2^31 elements");
+  if (!count.ok()) return node.invalid("its shape is negative or beyond 2^43 elements");
+  TF_RETURN_IF_ERROR(node.count_made(*count * static_cast<int64_t>(width)));
   if (value.data->bytes().size() != width) return node.invalid("its value is not one element");
   std::string bytes;
   bytes.resize(*count * width);

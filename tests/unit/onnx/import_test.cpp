@@ -138,7 +138,19 @@ TEST(Import, RefusesDataThatDoesNotFillItsShape) {
   bomb.ints("shape", {int64_t{1} << 20, int64_t{1} << 20});
   bomb.node("ConstantOfShape", {"shape"}, "y");
   bomb.output("y");
-  EXPECT_THAT(error_of(bomb), HasSubstr("beyond 2^31"));
+  EXPECT_THAT(error_of(bomb), HasSubstr("more than 4 GiB of constants"));
+}
+
+TEST(Import, KeepsTheSizeOfANamedDimensionSmall) {
+  ModelWriter model;
+  model.input("x0", {-1}).mutable_shape()->mutable_dim(0)->set_dim_param("n");
+  // Written out, the last extent has 2^40 terms.
+  for (int i = 0; i < 40; ++i) {
+    const std::string x = "x" + std::to_string(i);
+    ModelWriter::set(model.node("Concat", {x, x}, "x" + std::to_string(i + 1)), "axis", 0);
+  }
+  model.output("x40");
+  EXPECT_EQ(output_type(model, {{"n", 3}}), "f32[3298534883328]");
 }
 
 TEST(Import, ReadsExternalDataOnlyInsideTheFolder) {

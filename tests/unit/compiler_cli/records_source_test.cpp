@@ -1,0 +1,138 @@
+#include "compiler/cli/records_source.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "compiler/graph/program.h"
+#include "compiler/schedule/schedule.h"
+#include "database/memory_store.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+using driver::ScheduleQuery;
+using testing::HasSubstr;
+
+// A convolution between blocked activations: the case where layouts of inputs and of constants could be
+// confused.
+graph::Program program() {
+  graph::Graph network;
+  const std::vector<int64_t> shape = {1, 16, 8, 8}, weights = {16, 16, 1, 1};
+  graph::NodeId x = network.add_input(graph::tensor_type(tensor::Element::kFloat32, shape), "x");
+  const graph::NodeId w = network.add_constant(graph::tensor_type(tensor::Element::kFloat32, weights),
+                                               graph::make_blob(std::vector<float>(256, 0.5f)), "w");
+  for (int i = 0; i < 3; ++i)
+    x = *network.add(graph::Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
+  network.outputs = {{"y", x}};
+  return *graph::plan_program(network, {.lanes = 16});
+}
+
+class RecordsSource : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const graph::Task& task : program_.tasks)
+      ASSERT_TRUE(
+          store_->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
+              .ok());
+  }
+
+  // As the tuner records it: one layout for each input that is not constant.
+  database::Measurement record(const graph::Task& task, int64_t ns) {
+    database::Measurement m;
+    m.problem.workload.digest = tensor::workload_key(task.workload);
+    m.problem.binding = tensor::binding_text(task.binding);
+    for (const tensor::Layout& layout : task.in_layouts) m.problem.in_layouts.push_back(layout.text());
+    for (const tensor::Layout& layout : task.out_layouts) m.problem.out_layouts.push_back(layout.text());
+    m.problem.target = target_.text();
+    m.problem.threads = 1;
+    m.schedule = "schedule v1\n# " + std::to_string(ns) + "\n";
+    m.semantics_version = schedule::kSemanticsVersion;
+    m.samples = {{ns, 1}};
+    m.device.device_class = "local";
+    EXPECT_TRUE(store_->insert(m).ok());
+    return m;
+  }
+  ScheduleQuery query(size_t task) const { return driver::query_of(program_.tasks[task], target_, 1); }
+
+  const target::Target target_ = *target::parse_target("x86_64:cpu=znver4");
+  const graph::Program program_ = program();
+  const std::unique_ptr<database::Store> store_ = database::make_memory_store();
+};
+
+TEST_F(RecordsSource, BestIsTheFastestRecordOfExactlyThisProblem) {
+  record(program_.tasks[0], 900);
+  const database::Measurement fastest = record(program_.tasks[0], 300);
+  BestSource source(*store_);
+  auto found = source.find(query(0));
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ((*found)->schedule, fastest.schedule);
+  EXPECT_EQ((*found)->record, database::record_digest(fastest).hex());
+  EXPECT_EQ((*found)->median_ns, 300);
+  // Another layout, number of threads or target is another problem.
+  ASSERT_GT(program_.tasks.size(), 1u);
+  EXPECT_FALSE(source.find(query(1))->has_value());
+  ScheduleQuery other = query(0);
+  other.threads = 2;
+  EXPECT_FALSE(source.find(other)->has_value());
+  other = query(0);
+  other.target = "x86_64:cpu=haswell";
+  EXPECT_FALSE(source.find(other)->has_value());
+}
+
+TEST_F(RecordsSource, BestIgnoresSchedulesOfAnotherMeaningAndOtherNumerics) {
+  database::Measurement m = record(program_.tasks[0], 900);
+  m.samples = {{100, 1}};
+  m.semantics_version = schedule::kSemanticsVersion + 1;
+  ASSERT_TRUE(store_->insert(m).ok());
+  m.semantics_version = schedule::kSemanticsVersion;
+  m.numerics = {"bf16"};
+  ASSERT_TRUE(store_->insert(m).ok());
+  EXPECT_EQ((*BestSource(*store_).find(query(0)))->median_ns, 900);
+}
+
+TEST_F(RecordsSource, LockedUsesTheNamedRecordAlthoughAFasterOneCame) {
+  const database::Measurement named = record(program_.tasks[0], 900);
+  record(program_.tasks[0], 300);
+  LockedSource source({{query(0), "conv", database::record_digest(named).hex()}, {query(1), "conv", ""}},
+                      store_.get());
+  EXPECT_EQ((*source.find(query(0)))->schedule, named.schedule);
+  EXPECT_FALSE(source.find(query(1))->has_value()) << "the default schedule is locked too";
+  ScheduleQuery other = query(0);
+  other.threads = 2;
+  EXPECT_THAT(std::string(source.find(other).status().message()), HasSubstr("says nothing of workload"));
+}
+
+TEST_F(RecordsSource, LockedSaysWhichRecordIsMissing) {
+  LockedSource source({{query(0), "conv 1x16", std::string(64, 'a')}}, store_.get());
+  EXPECT_THAT(std::string(source.find(query(0)).status().message()), HasSubstr("'conv 1x16'"));
+  LockedSource without({{query(0), "conv", std::string(64, 'a')}}, nullptr);
+  EXPECT_THAT(std::string(without.find(query(0)).status().message()), HasSubstr("give --db"));
+}
+
+TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
+  const std::string path = testing::TempDir() + "tuning.lock." + std::to_string(getpid());
+  const std::vector<LockEntry> entries = {{query(0), "a", std::string(64, 'b')}, {query(1), "c", ""}};
+  ASSERT_TRUE(write_lock(path, entries).ok());
+  absl::StatusOr<std::vector<LockEntry>> again = read_lock(path);
+  ASSERT_TRUE(again.ok()) << again.status();
+  ASSERT_EQ(again->size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ((*again)[i].label, entries[i].label);
+    EXPECT_EQ((*again)[i].record, entries[i].record);
+    EXPECT_EQ((*again)[i].query.workload_key, entries[i].query.workload_key);
+    EXPECT_EQ((*again)[i].query.in_layouts, entries[i].query.in_layouts);
+    EXPECT_EQ((*again)[i].query.out_layouts, entries[i].query.out_layouts);
+    EXPECT_EQ((*again)[i].query.target, entries[i].query.target);
+  }
+  for (const char* text : {"", "{", "[]", "{\"version\": 1}", "{\"version\": 2, \"tasks\": []}",
+                           "{\"version\": 1, \"tasks\": [3]}"}) {
+    std::ofstream(path) << text;
+    EXPECT_FALSE(read_lock(path).ok()) << text;
+  }
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace tf::compiler_cli
