@@ -28,6 +28,15 @@ bool mentions(const Expr& expr, const Var& var) {
   return found;
 }
 
+bool contains_load(const Expr& expr) {
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& e) {
+    found = found || e->kind() == ir::ExprKind::kLoad;
+    return !found;
+  });
+  return found;
+}
+
 std::optional<Interval> loop_range(const ir::For& loop, analysis::Simplifier& simplifier) {
   const Interval low = analysis::interval_of(simplifier.linear(loop.min));
   const Interval extent = analysis::interval_of(simplifier.linear(loop.extent));
@@ -118,6 +127,7 @@ class HoldFinder final : public ir::Visitor {
     Linear kept, inner;
     kept.constant = form.constant;
     for (const analysis::Term& term : form.terms) {
+      if (contains_load(term.atom)) return;  // it may be safe only where the guards inside hold
       bool is_inside = false;
       for (const Var& var : inside_) is_inside = is_inside || mentions(term.atom, var);
       (is_inside ? inner : kept).add(term);

@@ -14,6 +14,15 @@ using analysis::Interval;
 using tensor::as;
 using tensor::Expr;
 
+bool contains_load(const Expr& expr) {
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& e) {
+    found = found || e->kind() == tensor::ExprKind::kLoad;
+    return !found;
+  });
+  return found;
+}
+
 // All loops of the stage range, from number `from` on; the others and those of the stages around are fixed.
 void add_ranges(const StageState& stage, int from, analysis::RangeMap* ranges) {
   for (size_t i = static_cast<size_t>(from); i < stage.loops.size(); ++i)
@@ -36,7 +45,7 @@ class NeedFinder {
     Region region;
     for (size_t d = 0; d < extents.size(); ++d) {
       const int64_t extent = constant_extent(stage.stage.axes[d]);
-      const bool narrow = (*all)[d].extent < extent;
+      const bool narrow = (*all)[d].extent < extent && !contains_load((*all)[d].min);
       region.origin.push_back(narrow ? analysis::simplify((*all)[d].min, all_) : tensor::imm(0));
       region.extents.push_back(narrow ? (*all)[d].extent : extent);
     }

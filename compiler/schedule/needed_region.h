@@ -16,7 +16,8 @@ struct Region {
 
 // The box that holds every element of `stage` read by one iteration of `consumer`'s loop number `loop`, by
 // the consumer itself or by stages computed inside that loop: loops inside it range, loops outside are fixed.
-// An axis whose need does not have constant extents, or is no smaller than the axis, is taken whole.
+// An axis whose need depends on data, does not have constant extents, or is no smaller than the axis, is
+// taken whole.
 //   t1[i] reads t0[i - 1], t0[i], t0[i + 1]; loop i.0 of split(i, 4)  →  origin i.0*4 - 1, extent 6
 // The box may reach beyond the stage's extents where the consumer guards its reads or overruns.
 Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop);

@@ -146,6 +146,88 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        [](Builder& b) {
          return ops::reshape(b, f32_input(b, {3, 4, 5}), {tensor::imm(6), tensor::imm(10)});
        }},
+      {"unary_chain",
+       [](Builder& b) {
+         Buffer x = f32_input(b, {2, 9}, {0.25, 2});
+         for (auto kind : {ops::UnaryKind::kLog, ops::UnaryKind::kGelu, ops::UnaryKind::kSoftplus,
+                           ops::UnaryKind::kHardSwish, ops::UnaryKind::kSilu, ops::UnaryKind::kSqrt})
+           x = ops::unary(b, kind, ops::unary(b, ops::UnaryKind::kAbs, x));
+         return x;
+       }},
+      {"sin_cos_erf",
+       [](Builder& b) {
+         Buffer x = f32_input(b, {13}, {-3, 3});
+         Buffer y = ops::binary(b, ops::BinaryKind::kAdd, ops::unary(b, ops::UnaryKind::kSin, x),
+                                ops::unary(b, ops::UnaryKind::kCos, x));
+         return ops::unary(b, ops::UnaryKind::kErf, y);
+       }},
+      {"rounding",
+       [](Builder& b) {
+         Buffer x = f32_input(b, {17}, {-3, 3});
+         Buffer y = ops::binary(b, ops::BinaryKind::kSub, ops::unary(b, ops::UnaryKind::kFloor, x),
+                                ops::unary(b, ops::UnaryKind::kCeil, x));
+         return ops::binary(b, ops::BinaryKind::kDiv, ops::unary(b, ops::UnaryKind::kRound, x), y);
+       }},
+      {"pow",
+       [](Builder& b) {
+         return ops::binary(b, ops::BinaryKind::kPow, f32_input(b, {3, 5}, {0.5, 2}), f32_input(b, {5}));
+       }},
+      {"elu",
+       [](Builder& b) {
+         return ops::elu(b, f32_input(b, {4, 5}), 0.7);
+       }},
+      {"hard_sigmoid",
+       [](Builder& b) {
+         return ops::hard_sigmoid(b, f32_input(b, {4, 5}, {-4, 4}), 0.2, 0.5);
+       }},
+      {"where",
+       [](Builder& b) {
+         Buffer x = f32_input(b, {3, 6}), y = f32_input(b, {6});
+         return ops::where(b, ops::binary(b, ops::BinaryKind::kLess, x, y), x, y);
+       }},
+      {"cast_to_i32",
+       [](Builder& b) {
+         return ops::cast(b, f32_input(b, {3, 6}, {-9, 9}), tensor::Element::kInt32);
+       }},
+      {"gemm",
+       [](Builder& b) {
+         return ops::gemm(b, f32_input(b, {4, 6}), f32_constant(b, {5, 6}), f32_constant(b, {5}),
+                          {.alpha = 0.5, .beta = 2, .transpose_b = true});
+       }},
+      {"reduce_max",
+       [](Builder& b) {
+         return ops::reduce(b, ops::ReduceKind::kMax, f32_input(b, {3, 7}), {1}, true);
+       }},
+      {"reduce_prod",
+       [](Builder& b) {
+         return ops::reduce(b, ops::ReduceKind::kProd, f32_input(b, {3, 7}), {0}, false);
+       }},
+      {"batch_norm",
+       [](Builder& b) {
+         return ops::batch_norm(
+             b, f32_input(b, {2, 3, 4}),
+             {f32_constant(b, {3}), f32_constant(b, {3}), f32_constant(b, {3}),
+              b.constant("variance", tensor::Element::kFloat32, {tensor::imm(3)}, {0.5, 2})},
+             1e-5);
+       }},
+      {"slice",
+       [](Builder& b) {
+         return ops::slice(b, f32_input(b, {6, 8}),
+                           {.axes = {0, 1}, .starts = {1, 6}, .sizes = {4, 3}, .steps = {1, -2}});
+       }},
+      {"pad",
+       [](Builder& b) {
+         return ops::pad(b, f32_input(b, {3, 4}), {1, 0}, {2, 3}, 0.5);
+       }},
+      {"expand",
+       [](Builder& b) {
+         return ops::expand(b, f32_input(b, {3, 1}), {tensor::imm(3), tensor::imm(5)});
+       }},
+      {"gather",
+       [](Builder& b) {
+         Buffer indices = b.input("indices", tensor::Element::kInt64, {tensor::imm(4)}, {0, 4});
+         return ops::gather(b, f32_input(b, {5, 3}), indices, 0);
+       }},
       {"concat",
        [](Builder& b) {
          return ops::concat(b, {f32_input(b, {2, 3, 4}), f32_input(b, {2, 5, 4})}, 1);

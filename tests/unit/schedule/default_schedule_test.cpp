@@ -1,0 +1,72 @@
+// What the untuned choice is like: that it is legal and right for every operator, tests/unit/passes checks.
+
+#include "compiler/schedule/default_schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/ops/builder.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/elementwise.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::imm;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+tensor::Workload conv_relu(int64_t channels_in, int64_t channels_out, int64_t size) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(channels_in), imm(size), imm(size)});
+  auto w = b.constant("w", tensor::Element::kFloat32, {imm(channels_out), imm(channels_in), imm(3), imm(3)});
+  return *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}}))});
+}
+
+PortLayouts blocked(int lanes) {
+  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
+  return {{layout}, {layout}};
+}
+
+TEST(DefaultSchedule, TilesAConvolutionInRegisters) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const tensor::Workload workload = conv_relu(64, 64, 56);
+  const Schedule schedule = default_schedule(workload, blocked(16), target, 1);
+  const absl::StatusOr<State> state = apply(workload, schedule);
+  ASSERT_TRUE(state.ok()) << state.status();
+  const StageState* conv = state->data().find_stage("t1");
+  EXPECT_EQ(conv->place, StageState::Place::kAt);
+  EXPECT_EQ(conv->scope, tensor::Scope::kRegister);
+  int64_t accumulators = 1;
+  for (int64_t extent : conv->region) accumulators *= extent;
+  EXPECT_LE(accumulators / 16, target.vector.registers - 2);
+  EXPECT_GE(accumulators / 16, 8) << "enough to hide the latency of the multiply-adds";
+  EXPECT_EQ(conv->loops.back().annotation, Annotation::kVectorize);
+  // The vectors of a row stand together, next to the lanes.
+  EXPECT_EQ(conv->loops[conv->loops.size() - 2].name, "i1.0");
+  EXPECT_THAT(to_string(schedule), HasSubstr("layout_rewrite p1 "));
+}
+
+TEST(DefaultSchedule, UsesThreadsOnlyWhereThereAreAny) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const tensor::Workload workload = conv_relu(16, 32, 28);
+  EXPECT_THAT(to_string(default_schedule(workload, blocked(16), target, 2)), HasSubstr(" parallel"));
+  EXPECT_THAT(to_string(default_schedule(workload, blocked(16), target, 1)), Not(HasSubstr(" parallel")));
+}
+
+TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {});
+  const tensor::Workload workload = *b.finish({ops::relu(b, x)});
+  const Schedule schedule = default_schedule(workload, {}, target::parse_target("x86_64").value(), 2);
+  EXPECT_TRUE(apply(workload, schedule).ok());
+}
+
+TEST(TileEfficiency, IsZeroWhereAccumulatorsDoNotFit) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  EXPECT_EQ(tile_efficiency(16, 2, target), 0);
+  EXPECT_GT(tile_efficiency(14, 2, target), tile_efficiency(4, 1, target));
+}
+
+}  // namespace
+}  // namespace tf::schedule
