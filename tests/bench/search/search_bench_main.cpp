@@ -1,0 +1,272 @@
+// What a candidate costs on its way through the tuner, over the kernels of squeezenet: judging, scoring by
+// the learned model, proposing, lowering, building by phase; then tuning as a whole: trials a second and the
+// share of wall time in which the device is measuring.
+//
+//   build/release/bin/search_bench [--trials=N] [--benchmark_…]      N: candidates built, trials of the
+//   tuning run
+
+#include <benchmark/benchmark.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/onnx/zoo.h"
+#include "compiler/passes/lower.h"
+#include "database/sqlite_store.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/cli/cpu_split.h"
+#include "tuner/measure/local_runner.h"
+#include "tuner/measure/pool_builder.h"
+#include "tuner/model/xgboost_model.h"
+#include "tuner/search/evolutionary.h"
+#include "tuner/service/network_tasks.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sampling.h"
+
+namespace tf {
+namespace {
+
+namespace kernel_proto = tunefarm::kernel::v1;
+
+// A folder that goes away with the program.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "search-bench.XXXXXX").string();
+    TF_CHECK(mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// One kernel of squeezenet with its space and legal candidates of it, drawn at random.
+struct Kernel {
+  session::Task task;
+  tensor::Workload bound;
+  space::DesignSpace space;
+  std::unique_ptr<model::Evaluator> evaluator;
+  struct Legal {
+    space::Candidate candidate;
+    model::Judgement judgement;
+  };
+  std::vector<Legal> legal;
+};
+
+constexpr int kThreads = 1;
+
+const std::vector<session::Task>& tasks() {
+  static const std::vector<session::Task> all = [] {
+    const Folder folder;
+    const std::string path = folder.path() + "/squeezenet.onnx";
+    TF_CHECK(write_file(path, *onnx::zoo_model("squeezenet", {})).ok());
+    return *service::network_tasks(path, target::host_target(), {});
+  }();
+  return all;
+}
+
+// Those with a choice to make.
+const std::vector<std::unique_ptr<Kernel>>& kernels() {
+  static const std::vector<std::unique_ptr<Kernel>> all = [] {
+    std::vector<std::unique_ptr<Kernel>> made;
+    space::Random random(1);
+    for (const session::Task& task : tasks()) {
+      auto kernel = std::make_unique<Kernel>(Kernel{.task = task});
+      kernel->bound = *tensor::bind(task.workload, task.binding);
+      kernel->space = space::generate_space({kernel->bound, task.in_layouts, task.out_layouts},
+                                            target::host_target(), kThreads);
+      kernel->evaluator = std::make_unique<model::Evaluator>(kernel->space, target::host_target(), kThreads);
+      for (int draws = 0; draws < 1000 && kernel->legal.size() < 32; ++draws) {
+        const space::Candidate candidate = space::sample(kernel->space, random);
+        if (auto judgement = kernel->evaluator->judge(candidate))
+          kernel->legal.push_back({candidate, *judgement});
+      }
+      if (kernel->space.size() > 100 && !kernel->legal.empty()) made.push_back(std::move(kernel));
+    }
+    TF_CHECK(!made.empty());
+    return made;
+  }();
+  return all;
+}
+
+// The i-th candidate of a walk over all kernels.
+const Kernel& kernel_at(size_t i) {
+  return *kernels()[i % kernels().size()];
+}
+const Kernel::Legal& candidate_at(size_t i) {
+  const Kernel& kernel = kernel_at(i);
+  return kernel.legal[i / kernels().size() % kernel.legal.size()];
+}
+
+benchmark::Counter rate(double count) {
+  return {count, benchmark::Counter::kIsRate};
+}
+
+// Drawing a point and judging it: legality, features, draft cost.
+void judge(benchmark::State& state) {
+  space::Random random(2);
+  size_t i = 0, legal = 0;
+  for (auto _ : state) {
+    const Kernel& kernel = kernel_at(i++);
+    legal += kernel.evaluator->judge(space::sample(kernel.space, random)).has_value();
+  }
+  state.counters["candidates"] = rate(static_cast<double>(i));
+  state.counters["legal_share"] = static_cast<double>(legal) / static_cast<double>(i);
+}
+
+// Examples as the draft model would have measured them: enough to make trees of a usual size.
+std::vector<model::Example> examples() {
+  std::vector<model::Example> all;
+  for (const auto& kernel : kernels()) {
+    double best = kernel->legal[0].judgement.draft_seconds;
+    for (const Kernel::Legal& each : kernel->legal) best = std::min(best, each.judgement.draft_seconds);
+    for (const Kernel::Legal& each : kernel->legal)
+      all.push_back({each.judgement.features, best / each.judgement.draft_seconds});
+  }
+  return all;
+}
+
+void train(benchmark::State& state) {
+  const std::vector<model::Example> all = examples();
+  for (auto _ : state) {
+    model::XGBoostModel model;
+    TF_CHECK(model.train(all).ok());
+  }
+  state.counters["examples"] = static_cast<double>(all.size());
+}
+
+void score(benchmark::State& state) {
+  const std::vector<model::Example> all = examples();
+  model::XGBoostModel model;
+  TF_CHECK(model.train(all).ok());
+  std::vector<model::Features> rows;
+  for (const model::Example& example : all) rows.push_back(example.features);
+  for (auto _ : state) benchmark::DoNotOptimize(model.score(rows));
+  state.counters["candidates"] =
+      rate(static_cast<double>(state.iterations()) * static_cast<double>(rows.size()));
+}
+
+// What the tuning loop asks a search for, again and again, with everything that it does inside.
+void propose(benchmark::State& state) {
+  constexpr int kBatch = 16;
+  model::XGBoostModel model;
+  TF_CHECK(model.train(examples()).ok());
+  const Kernel& kernel = kernel_at(0);
+  search::EvolutionarySearch search(kernel.space, *kernel.evaluator, &model, 3);
+  size_t proposed = 0;
+  for (auto _ : state) {
+    std::vector<search::Observation> observations;
+    for (const space::Candidate& candidate : search.propose(kBatch))
+      observations.push_back({candidate, kernel.evaluator->judge(candidate)->draft_seconds});
+    proposed += observations.size();
+    search.update(observations);
+  }
+  state.counters["proposals"] = rate(static_cast<double>(proposed));
+}
+
+void lower(benchmark::State& state) {
+  size_t i = 0;
+  for (auto _ : state) {
+    const Kernel& kernel = kernel_at(i);
+    const schedule::Schedule schedule = kernel.space.schedule_of(candidate_at(i).candidate);
+    benchmark::DoNotOptimize(
+        passes::lower(kernel.bound, schedule, {kernel.task.in_layouts, kernel.task.out_layouts}));
+    ++i;
+  }
+  state.counters["candidates"] = rate(static_cast<double>(i));
+}
+
+kernel_proto::BuildRequest request_of(const Kernel& kernel, const space::Candidate& candidate) {
+  kernel_proto::BuildRequest request;
+  kernel_proto::BuildKernelRequest& build = *request.mutable_kernel();
+  build.set_workload(tensor::canonical_text(kernel.task.workload));
+  build.mutable_binding()->insert(kernel.task.binding.begin(), kernel.task.binding.end());
+  build.set_schedule(schedule::to_string(kernel.space.schedule_of(candidate)));
+  build.set_target(target::host_target().text());
+  for (const std::string& text : session::input_layout_texts(kernel.task)) build.add_in_layouts(text);
+  for (const std::string& text : session::output_layout_texts(kernel.task)) build.add_out_layouts(text);
+  build.set_entry("candidate");
+  build.set_output(kernel_proto::BLOB_KIND_ELF_SHARED);
+  return request;
+}
+
+// One build worker, all the way to a loadable artifact; counters are milliseconds a candidate by phase.
+void build(benchmark::State& state) {
+  auto pool = driver::BuildPool::create({.workers = 1});
+  if (!pool.ok()) return state.SkipWithError(pool.status().ToString().c_str());
+  std::map<std::string, double> phases;
+  size_t i = 0, failed = 0;
+  for (auto _ : state) {
+    const auto reply = (*pool)->build(request_of(kernel_at(i), candidate_at(i).candidate));
+    if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
+    failed += reply->code() != 0;
+    for (const kernel_proto::PhaseTime& phase : reply->phases())
+      phases[phase.phase()] += static_cast<double>(phase.duration_ns()) * 1e-6;
+    ++i;
+  }
+  state.counters["candidates"] = rate(static_cast<double>(i));
+  state.counters["failed"] = static_cast<double>(failed);
+  for (const auto& [name, ms] : phases)
+    state.counters[name + "_ms"] = benchmark::Counter(ms, benchmark::Counter::kAvgIterations);
+}
+
+// The embedded tuner from an empty database, as `tuner tune` puts it together.
+void tune(benchmark::State& state, int trials) {
+  const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), kThreads);
+  session::Progress progress;
+  for (auto _ : state) {
+    const Folder folder;
+    auto store = database::open_sqlite_store(folder.path() + "/tune.db");
+    auto runner = measure::LocalRunner::start({.cpus = split.measure});
+    if (!store.ok() || !runner.ok()) return state.SkipWithError("no store, or no runner");
+    tuner_cli::stay_on(split.rest);
+    auto builder =
+        measure::PoolBuilder::create({.workers = std::max(1, static_cast<int>(split.rest.size()))});
+    if (!builder.ok()) return state.SkipWithError(builder.status().ToString().c_str());
+    const std::atomic<bool> stop = false;
+    auto result = session::tune(
+        tasks(), {.target = target::host_target(), .threads = kThreads, .budget = {.trials = trials}},
+        **builder, **runner, **store, stop, [](const session::Progress&) {});
+    if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());
+    progress = *std::move(result);
+  }
+  state.counters["trials"] = static_cast<double>(progress.trials);
+  state.counters["trials_per_s"] = static_cast<double>(progress.trials) / progress.elapsed_s;
+  state.counters["failures"] = static_cast<double>(progress.failures);
+  state.counters["device_busy_share"] = progress.device_busy_share;
+}
+
+}  // namespace
+}  // namespace tf
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  int trials = 200;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--trials=", 9) == 0) trials = std::max(1, std::atoi(argv[i] + 9));
+  }
+  using benchmark::RegisterBenchmark;
+  RegisterBenchmark("judge", tf::judge)->Unit(benchmark::kMicrosecond);
+  RegisterBenchmark("train", tf::train)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("score", tf::score)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("propose", tf::propose)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("lower", tf::lower)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("build", tf::build)->Iterations(trials)->UseRealTime()->Unit(benchmark::kMillisecond);
+  // The last: it keeps this process off the CPU that measures.
+  RegisterBenchmark("tune", tf::tune, trials)->Iterations(1)->UseRealTime()->Unit(benchmark::kSecond);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
