@@ -1,4 +1,4 @@
-#include <grpcpp/grpcpp.h>
+#include "tuner/service/farm_executor.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -9,17 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
 #include "tuner/measure/farm_runner.h"
-#include "tuner/service/farm_executor.h"
+#include "tuner/service/farm_keys.h"
 #include "tuner/service/network_tasks.h"
 
 namespace tf::service {
 namespace {
-
-namespace farm = tunefarm::farm::v1;
 
 // A queue slot is better used by trying again than by waiting for a device.
 constexpr absl::Duration kDeviceWait = absl::Seconds(10);
@@ -27,14 +22,7 @@ constexpr absl::Duration kDeviceWait = absl::Seconds(10);
 constexpr absl::Duration kDrainGrace = absl::Seconds(30);
 
 absl::Status check_device_key(const rpc::Endpoint& tracker, const std::string& key) {
-  auto stub = farm::Operators::NewStub(rpc::make_channel(tracker));
-  grpc::ClientContext context;
-  rpc::set_deadline(context, absl::Seconds(10));
-  farm::ListDevicesReply devices;
-  TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, farm::ListDevicesRequest(), &devices),
-                                    "tracker", tracker.text()));
-  std::set<std::string> keys;
-  for (const farm::Device& device : devices.devices()) keys.insert(device.device_key());
+  TF_ASSIGN_OR_RETURN(std::set<std::string> keys, farm_device_keys(tracker));
   if (keys.contains(key)) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
                                           keys.empty() ? "none yet" : absl::StrJoin(keys, ", "),

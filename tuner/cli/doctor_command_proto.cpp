@@ -1,0 +1,111 @@
+// tuner doctor: whether everything that tuning needs works here.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "compiler/target/target.h"
+#include "compiler/tensor/workload.h"
+#include "database/open_records.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "rpc/endpoint.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/cpu_split.h"
+#include "tuner/measure/local_runner.h"
+#include "tuner/measure/pool_builder.h"
+#include "tuner/remote/remote_records.h"
+#include "tuner/service/farm_keys.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+struct DoctorArguments {
+  std::string db, tracker;
+  bool json = false;
+};
+
+// What was found, for people; a failed status says what to do.
+using Finding = absl::StatusOr<std::string>;
+
+Finding examine_target() {
+  const target::Target host = target::host_target();
+  return absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ", allowed_cpus().size(), " CPUs");
+}
+
+// A whole build, of the smallest kernel there is.
+Finding examine_builder() {
+  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({}));
+  tunefarm::kernel::v1::BuildRequest request;
+  auto& kernel = *request.mutable_kernel();
+  kernel.set_workload("workload v1\ninput p0: f32[16]\nstage t0: f32[i0 < 16] = p0[i0] + 1f32\noutput t0\n");
+  kernel.set_target(target::host_target().text());
+  kernel.set_entry("kernel");
+  kernel.set_output(tunefarm::kernel::v1::BLOB_KIND_ELF_SHARED);
+  TF_ASSIGN_OR_RETURN(tunefarm::kernel::v1::BuildReply reply, builder->build(request));
+  if (reply.code() != 0) return absl::InternalError(reply.message());
+  int64_t total_ns = 0;
+  for (const auto& phase : reply.phases()) total_ns += phase.duration_ns();
+  return absl::StrFormat("a kernel is built in %.0f ms", static_cast<double>(total_ns) / 1e6);
+}
+
+Finding examine_runner() {
+  TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({}));
+  const double gflops = runner->peak_gflops();
+  if (gflops <= 0) return absl::InternalError("the measuring worker starts, but cannot time this CPU");
+  return absl::StrFormat("%.0f GFLOP/s a thread at best", gflops);
+}
+
+Finding examine_database(const std::string& spec) {
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::open_remote_records));
+  TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
+  TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
+  return absl::StrCat(workloads.size(), " workloads, ", problems.size(), " measured problems");
+}
+
+Finding examine_tracker(const std::string& address) {
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(address));
+  TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
+  TF_ASSIGN_OR_RETURN(std::set<std::string> keys, service::farm_device_keys(tracker));
+  if (keys.empty())
+    return absl::NotFoundError("it answers, but no device has come; start device_agent --key KEY");
+  return absl::StrCat("device keys: ", absl::StrJoin(keys, ", "));
+}
+
+int run(const DoctorArguments& arguments) {
+  std::vector<std::pair<std::string, Finding>> findings = {
+      {"target", examine_target()}, {"build worker", examine_builder()}, {"measuring", examine_runner()}};
+  if (!arguments.db.empty()) findings.emplace_back("database", examine_database(arguments.db));
+  if (!arguments.tracker.empty()) findings.emplace_back("tracker", examine_tracker(arguments.tracker));
+  bool all_ok = true;
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [what, finding] : findings) {
+    all_ok = all_ok && finding.ok();
+    const std::string text = finding.ok() ? *finding : std::string(finding.status().message());
+    all.push_back({{"check", what}, {"ok", finding.ok()}, {"detail", text}});
+    if (!arguments.json) {
+      std::printf("%-6s %-13s %s\n", finding.ok() ? "ok" : "FAILED", what.c_str(), text.c_str());
+    }
+  }
+  if (arguments.json) std::printf("%s\n", all.dump(1).c_str());
+  return all_ok ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<DoctorArguments>();
+  CLI::App* command = app.add_subcommand("doctor", "Check that everything that tuning needs works here");
+  command->add_option("--db", arguments->db, "Also this database FILE, FILE.jsonl or tuner://HOST:PORT");
+  command->add_option("--tracker", arguments->tracker, "Also the tracker at HOST:PORT");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->footer("Example: tuner doctor --db tune.db --tracker 127.0.0.1:7190");
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace tf::tuner_cli
