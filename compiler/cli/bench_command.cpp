@@ -35,39 +35,48 @@ struct KernelRow {
   double median_ns = 0, flops = 0, share = 0, of_peak = 0;
 };
 
-std::vector<KernelRow> kernel_rows(const LoadedModel& model, int threads) {
-  const double peak = tf_peak_gflops(100'000'000) * threads;
+// What --profile adds.
+struct Profile {
+  double peak_gflops = 0;  // of all threads
+  std::vector<KernelRow> kernels;
+};
+
+Profile profile_of(const LoadedModel& model, int threads) {
+  const double peak_gflops = tf_peak_gflops(100'000'000) * threads;
   std::vector<KernelRow> rows;
   double total = 0;
   for (const KernelTime& kernel : model.kernel_times()) {
     const double median = percentile(sorted(kernel.samples_ns), 0.5);
     total += median;
-    rows.push_back({kernel.name, kernel.key, median, kernel.flops, 0, kernel.flops / median / peak});
+    rows.push_back({kernel.name, kernel.key, median, kernel.flops, 0, kernel.flops / median / peak_gflops});
   }
   for (KernelRow& row : rows) row.share = row.median_ns / total;
-  return rows;
+  return {peak_gflops, std::move(rows)};
 }
 
-void print(const std::vector<double>& samples_ms, const std::vector<KernelRow>& rows) {
+void print(const std::vector<double>& samples_ms, const Profile& profile) {
   const std::vector<double> s = sorted(samples_ms);
   std::printf("%zu runs: median %.3f ms, p10 %.3f, p90 %.3f, p99 %.3f, min %.3f, max %.3f\n", s.size(),
               percentile(s, 0.5), percentile(s, 0.1), percentile(s, 0.9), percentile(s, 0.99), s.front(),
               s.back());
-  if (rows.empty()) return;
+  if (profile.kernels.empty()) return;
+  std::printf("FMA peak: %.0f GFLOP/s\n", profile.peak_gflops);
   std::printf("%10s %7s %8s %7s  %-12s %s\n", "us", "share", "GFLOP/s", "of peak", "key", "kernel");
-  for (const KernelRow& row : rows)
+  for (const KernelRow& row : profile.kernels)
     std::printf("%10.1f %6.1f%% %8.1f %6.1f%%  %-12s %s\n", row.median_ns / 1e3, row.share * 100,
                 row.flops / row.median_ns, row.of_peak * 100, row.key.substr(0, 12).c_str(),
                 row.name.c_str());
 }
 
-void print_json(const std::vector<double>& samples_ms, const std::vector<KernelRow>& rows) {
+void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
   nlohmann::json result = {{"median_ms", percentile(sorted(samples_ms), 0.5)},
                            {"min_ms", sorted(samples_ms).front()},
                            {"samples_ms", samples_ms}};
-  for (const KernelRow& row : rows)
+  if (!profile.kernels.empty()) result["peak_gflops"] = profile.peak_gflops;
+  for (const KernelRow& row : profile.kernels)
     result["kernels"].push_back({{"name", row.name},
                                  {"key", row.key},
+                                 {"flops", row.flops},
                                  {"median_ns", row.median_ns},
                                  {"gflops", row.flops / row.median_ns},
                                  {"share", row.share},
@@ -85,8 +94,8 @@ absl::Status run(const BenchArguments& arguments) {
     TF_ASSIGN_OR_RETURN(const double ns, model->run_bound());
     if (i >= 0) samples_ms.push_back(ns / 1e6);
   }
-  const auto rows = arguments.profile ? kernel_rows(*model, arguments.threads) : std::vector<KernelRow>{};
-  arguments.json ? print_json(samples_ms, rows) : print(samples_ms, rows);
+  const Profile profile = arguments.profile ? profile_of(*model, arguments.threads) : Profile{};
+  arguments.json ? print_json(samples_ms, profile) : print(samples_ms, profile);
   return absl::OkStatus();
 }
 
