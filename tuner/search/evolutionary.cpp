@@ -48,7 +48,7 @@ std::vector<EvolutionarySearch::Individual> EvolutionarySearch::ranked(const Pop
   return individuals;
 }
 
-// The sketches' seeds that were not tried yet: the first sketch's first, because templates come first.
+// The seeds of the first sketch that has any: those of later ones stand for the same schedules again.
 void EvolutionarySearch::propose_seeds(int count, std::vector<space::Candidate>& proposals) {
   for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch) {
     for (const space::Point& point : space_.sketches[sketch].seeds) {
@@ -59,6 +59,7 @@ void EvolutionarySearch::propose_seeds(int count, std::vector<space::Candidate>&
         proposals.push_back(std::move(candidate));
       }
     }
+    if (!space_.sketches[sketch].seeds.empty()) return;
   }
 }
 

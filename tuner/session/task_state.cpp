@@ -1,31 +1,12 @@
 #include "tuner/session/task_state.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "base/status.h"
-#include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/space/generate.h"
 
 namespace tf::session {
-namespace {
-
-// The space and, as a sketch without slots at its end, the schedule that an untuned build uses.
-space::DesignSpace space_with_default(const space::Problem& problem, const target::Target& target,
-                                      int threads) {
-  space::DesignSpace space = space::generate_space(problem, target, threads);
-  if (!space.sketches.empty() && space.sketches.back().family == "default") return space;
-  space::Sketch sketch;
-  sketch.family = "default";
-  sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
-  sketch.steps = schedule::default_schedule(problem.workload, {problem.in_layouts, problem.out_layouts},
-                                            target, threads);
-  space.sketches.push_back(std::move(sketch));
-  return space;
-}
-
-}  // namespace
 
 TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound)
     : task_(task),
@@ -34,11 +15,9 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
       job_id_(options.job_id),
       flops_(tensor::count_flops(bound)),
       bytes_(tensor::count_bytes(bound)),
-      space_(space_with_default({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
-                                options.threads)) {
+      space_(space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
+                                   options.threads)) {
   for (const space::Sketch& sketch : space_.sketches) sketch_hashes_.push_back(sketch.hash().hex());
-  // Measured first, so that a tuned build is never slower than an untuned one.
-  proposals_.push_back({static_cast<int>(space_.sketches.size()) - 1, {}});
 }
 
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,

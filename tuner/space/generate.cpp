@@ -44,12 +44,14 @@ DesignSpace generate_space(const Problem& problem, const target::Target& target,
   DesignSpace space;
   add_reductions(problem, target, threads, space);
   if (space.sketches.empty()) add_if_usable(generated_flat(problem, target, threads), space);
-  if (space.sketches.empty()) {
+  // A tuned build is never slower than an untuned one: the default schedule is in every space, and a seed.
+  if (space.sketches.empty() || space.sketches.front().seeds.empty()) {
     Sketch fixed;
     fixed.family = "default";
     fixed.workload = std::make_shared<const tensor::Workload>(problem.workload);
     fixed.steps = schedule::default_schedule(problem.workload, {problem.in_layouts, problem.out_layouts},
                                              target, threads);
+    fixed.seeds.push_back({});
     space.sketches.push_back(std::move(fixed));
   }
   return space;

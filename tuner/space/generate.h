@@ -15,7 +15,8 @@ struct Problem {
   std::vector<tensor::Layout> out_layouts;  // one per output; empty: row-major
 };
 
-// Never empty: the last resort is the compiler's default schedule as a sketch without slots.
+// Never empty, and the compiler's default schedule is always a seed: of the first sketch, or as a sketch
+// without slots.
 DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads);
 
 }  // namespace tf::space
