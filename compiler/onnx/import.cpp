@@ -13,6 +13,7 @@
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/verify.h"
 #include "compiler/onnx/node_reader.h"
+#include "compiler/onnx/printable.h"
 #include "compiler/onnx/tensor_proto.h"
 
 namespace tf::onnx {
@@ -41,14 +42,14 @@ class Importer {
   absl::StatusOr<graph::Graph> run(const ModelProto& model) {
     TF_RETURN_IF_ERROR(check_header(model));
     const GraphProto& proto = model.graph();
-    state_.graph.name = proto.name();
+    state_.graph.name = printable(proto.name());
     TF_RETURN_IF_ERROR(initializers(proto));
     for (const ValueInfoProto& input : proto.input()) {
       if (state_.values.contains(input.name())) continue;
       if (auto fixed = options_.fixed.find(input.name()); fixed != options_.fixed.end()) {
         const graph::HostTensor& value = fixed->second;
         state_.values[input.name()] = state_.graph.add_constant(
-            graph::tensor_type(value.element, value.shape), value.data, input.name());
+            graph::tensor_type(value.element, value.shape), value.data, printable(input.name()));
         continue;
       }
       TF_RETURN_IF_ERROR(this->input(input));
@@ -58,8 +59,9 @@ class Importer {
     for (const ValueInfoProto& output : proto.output()) {
       auto found = state_.values.find(output.name());
       if (found == state_.values.end())
-        return absl::InvalidArgumentError(absl::StrCat("output '", output.name(), "' is made by no node"));
-      state_.graph.outputs.push_back({output.name(), found->second});
+        return absl::InvalidArgumentError(
+            absl::StrCat("output '", printable(output.name()), "' is made by no node"));
+      state_.graph.outputs.push_back({printable(output.name()), found->second});
     }
     TF_RETURN_IF_ERROR(graph::verify(state_.graph));
     return graph::remove_dead_code(state_.graph);
@@ -87,11 +89,12 @@ class Importer {
       absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.folder);
       if (!value.ok())
         return absl::InvalidArgumentError(
-            absl::StrCat("initializer '", tensor.name(), "': ", value.status().message()));
+            absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
       if (state_.values.contains(tensor.name()))
-        return absl::InvalidArgumentError(absl::StrCat("two initializers are called '", tensor.name(), "'"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("two initializers are called '", printable(tensor.name()), "'"));
       state_.values[tensor.name()] = state_.graph.add_constant(
-          graph::tensor_type(value->element, value->shape), std::move(value->data), tensor.name());
+          graph::tensor_type(value->element, value->shape), std::move(value->data), printable(tensor.name()));
     }
     return absl::OkStatus();
   }
@@ -99,19 +102,20 @@ class Importer {
   absl::Status input(const ValueInfoProto& info) {
     if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
       return absl::InvalidArgumentError(
-          absl::StrCat("input '", info.name(), "' is not a tensor of known rank"));
+          absl::StrCat("input '", printable(info.name()), "' is not a tensor of known rank"));
     const auto& type = info.type().tensor_type();
     absl::StatusOr<tensor::Element> element = element_from_onnx(type.elem_type());
     if (!element.ok())
       return absl::InvalidArgumentError(
-          absl::StrCat("input '", info.name(), "': ", element.status().message()));
+          absl::StrCat("input '", printable(info.name()), "': ", element.status().message()));
     graph::TensorType result{*element, {}};
     for (int i = 0; i < type.shape().dim_size(); ++i) {
       const auto& dim = type.shape().dim(i);
       if (dim.has_dim_value() && dim.dim_value() > 0) {
         result.extents.push_back(tensor::imm(dim.dim_value()));
       } else if (dim.has_dim_value() && dim.dim_value() == 0) {
-        return absl::InvalidArgumentError(absl::StrCat("input '", info.name(), "' has no elements"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("input '", printable(info.name()), "' has no elements"));
       } else {
         // Exporters write -1, or nothing, where they mean "any".
         const std::string name =
@@ -121,8 +125,9 @@ class Importer {
       }
     }
     if (absl::Status status = graph::element_count(state_.graph.shape(result)).status(); !status.ok())
-      return absl::InvalidArgumentError(absl::StrCat("input '", info.name(), "': ", status.message()));
-    state_.values[info.name()] = state_.graph.add_input(std::move(result), info.name());
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", printable(info.name()), "': ", status.message()));
+    state_.values[info.name()] = state_.graph.add_input(std::move(result), printable(info.name()));
     return absl::OkStatus();
   }
 
@@ -165,7 +170,8 @@ class Importer {
     const bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
     auto rule = kRules.find(proto.op_type());
     if (!standard)
-      return reader.unsupported(absl::StrCat("operators of domain '", proto.domain(), "' are not supported"));
+      return reader.unsupported(
+          absl::StrCat("operators of domain '", printable(proto.domain()), "' are not supported"));
     if (rule == kRules.end()) return reader.unsupported("this operator is not supported");
     if (proto.output_size() == 0) return reader.invalid("it has no output");
     TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/fold.h"
+#include "compiler/onnx/printable.h"
 
 namespace tf::onnx {
 namespace {
@@ -15,12 +16,6 @@ using ::onnx::AttributeProto;
 
 // Larger results are left to the constant-folding pass: the same bytes might be needed only in a folded form.
 constexpr int64_t kFoldAtOnce = 4096;
-
-std::string printable(std::string_view text) {
-  std::string safe;
-  for (char c : text.substr(0, 200)) safe += static_cast<unsigned char>(c) < ' ' ? '?' : c;
-  return safe;
-}
 
 }  // namespace
 

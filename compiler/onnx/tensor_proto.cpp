@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
+#include "compiler/onnx/printable.h"
 
 namespace tf::onnx {
 namespace {
@@ -38,8 +39,8 @@ absl::StatusOr<External> external_entries(const TensorProto& proto) {
     if (entry.key() == "offset") good = absl::SimpleAtoi(entry.value(), &found.offset) && found.offset >= 0;
     if (entry.key() == "length") good = absl::SimpleAtoi(entry.value(), &found.length) && found.length >= 0;
     if (!good)
-      return absl::InvalidArgumentError(
-          absl::StrCat("external data has a bad ", entry.key(), " '", entry.value(), "'"));
+      return absl::InvalidArgumentError(absl::StrCat("external data has a bad ", printable(entry.key()), " '",
+                                                     printable(entry.value()), "'"));
   }
   if (found.location.empty()) return absl::InvalidArgumentError("external data without a location");
   return found;
@@ -55,19 +56,20 @@ absl::StatusOr<std::string> read_external(const TensorProto& proto, const std::s
   const auto [root_end, ignored] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
   if (error || fs::path(external.location).is_absolute() || root_end != root.end())
     return absl::InvalidArgumentError(
-        absl::StrCat("external data '", external.location, "' is not inside the model's folder"));
+        absl::StrCat("external data '", printable(external.location), "' is not inside the model's folder"));
   const auto file_bytes =
       static_cast<int64_t>(fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0);
   const int64_t length = external.length < 0 ? want : external.length;
   if (error || length != want || external.offset > file_bytes || length > file_bytes - external.offset)
-    return absl::InvalidArgumentError(absl::StrCat("external data '", external.location, "' does not hold ",
-                                                   want, " bytes at ", external.offset, " (the file has ",
-                                                   file_bytes, ")"));
+    return absl::InvalidArgumentError(absl::StrCat("external data '", printable(external.location),
+                                                   "' does not hold ", want, " bytes at ", external.offset,
+                                                   " (the file has ", file_bytes, ")"));
   std::string bytes(want, '\0');
   std::ifstream in(path, std::ios::binary);
   in.seekg(external.offset);
   if (!in.read(bytes.data(), want))
-    return absl::InvalidArgumentError(absl::StrCat("cannot read external data '", external.location, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read external data '", printable(external.location), "'"));
   return bytes;
 }
 
@@ -168,8 +170,8 @@ absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, const std::strin
     bytes = proto.has_raw_data() ? proto.raw_data() : typed_data(proto, value.element);
   }
   if (static_cast<int64_t>(bytes.size()) != want)
-    return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "' has ", bytes.size(),
-                                                   " bytes of data, its shape wants ", want));
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", bytes.size(), " bytes of data, its shape wants ", want));
   value.data = std::make_shared<const graph::Blob>(std::move(bytes));
   return value;
 }
