@@ -73,8 +73,8 @@ class Store : public Records {
   virtual absl::Status add_workload(const Workload& workload) = 0;
 
   // Inserts one measurement of a known workload. Success means that it is on disk. An equal lease stamp, or
-  // without one an equal record, is acknowledged as duplicate. FAILED_PRECONDITION: its lease is fenced off
-  // by a higher epoch, or the workload is unknown. Other errors: the row was not kept, try again.
+  // without one an equal record, is acknowledged as duplicate. ABORTED: its lease is fenced off by a higher
+  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. Other errors: the row was not kept, try again.
   virtual absl::StatusOr<InsertResult> insert(const Measurement& measurement) = 0;
   // The same without waiting: `done` runs after the commit, on another thread, once. It must not call the
   // store.

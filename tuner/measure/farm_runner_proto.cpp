@@ -295,6 +295,9 @@ class FarmRunner::Impl {
     }
     const bool is_failure = reply.has_failure();
     const bool stale = reply.failure().kind() == pb::FAILURE_KIND_STALE_EPOCH;
+    if (reply.has_result() && lease_) {
+      reply.mutable_result()->set_slot(absl::StrCat(lease_->device_id, "/", lease_->slot));
+    }
     found->second->reply = std::move(reply);
     pending_.erase(found);
     if (is_failure) durable_.insert(sequence);  // nothing to store

@@ -86,7 +86,7 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
   record.artifact_digest = result.artifact_digest();
   record.code_digest = built.code_digest();
   if (!result.lease_id().empty()) {
-    record.lease = database::LeaseStamp{/*slot=*/"", result.lease_id(), result.epoch(), result.sequence()};
+    record.lease = database::LeaseStamp{result.slot(), result.lease_id(), result.epoch(), result.sequence()};
   }
   record.finished_unix_ns = result.finished_unix_ns() != 0 ? result.finished_unix_ns() : now_unix_ns();
   return record;

@@ -239,9 +239,14 @@ bool Session::submit_next(Pipeline& pipeline) {
 absl::Status Session::take(Pipeline& pipeline, Finished finished) {
   if (!finished.status.ok()) return not_measured(pipeline, std::move(finished));
   const auto it = in_flight_.find(finished.work.ticket);
-  const InFlight flight = std::move(it->second);
+  if (absl::Status recorded = record(it->second, finished); absl::IsAborted(recorded)) {
+    // Its lease is fenced off: what was measured does not count, so it is measured again.
+    finished.status = std::move(recorded);
+    return not_measured(pipeline, std::move(finished));
+  } else if (!recorded.ok()) {
+    return recorded;
+  }
   in_flight_.erase(it);
-  TF_RETURN_IF_ERROR(record(flight, finished));
   if (results_ - results_at_training_ >= kTrainEvery) learn();
   return absl::OkStatus();
 }

@@ -186,7 +186,7 @@ TEST_P(StoreContract, AResultOfAnOlderEpochIsFencedOff) {
   insert(known);
   insert(current);
   absl::StatusOr<InsertResult> refused = store_->insert(old);
-  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("epoch 4, but the slot is at epoch 5"));
   EXPECT_TRUE(insert(known).duplicate);  // durable before the fence rose
   old.lease->slot = "desk/1";

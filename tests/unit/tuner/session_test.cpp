@@ -52,6 +52,14 @@ class FakeRunner final : public measure::Runner {
     measured.insert(request.candidate.digest);
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
+    if (stale_every > 0) {
+      // Every so often a result of a lease that the slot has moved on from.
+      const bool stale = runs % stale_every == 0;
+      result.set_slot("desk/0");
+      result.set_lease_id(stale ? "old" : "new");
+      result.set_epoch(stale ? 1 : 2);
+      result.set_sequence(static_cast<uint64_t>(runs));
+    }
     result.set_outcome(fail_every > 0 && runs % fail_every == 0 ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
     if (result.outcome() == farm::OUTCOME_OK) {
       farm::Sample& sample = *result.add_samples();
@@ -65,7 +73,7 @@ class FakeRunner final : public measure::Runner {
   absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
   void cancel() override {}
 
-  int runs = 0, lose_every = 0, fail_every = 0;
+  int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0;
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
   std::set<std::string> measured;
@@ -168,6 +176,16 @@ TEST_F(TuneTest, TriesAgainWhatCouldNotBeMeasuredAndNotesTheAttempt) {
   EXPECT_EQ(store_->count_attempts(options_.job_id).value(), progress->not_measured);
   for (const auto& record : records())
     EXPECT_EQ(record.outcome, database::Outcome::kOk) << "a lost agent is no outcome";
+}
+
+TEST_F(TuneTest, MeasuresAgainWhatAnOlderLeaseMeasured) {
+  runner_.stale_every = 4;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(records().size(), 24u);
+  for (const auto& record : records()) EXPECT_EQ(record.lease->epoch, 2u);
+  EXPECT_EQ(progress->not_measured, runner_.runs / 4);
 }
 
 TEST_F(TuneTest, EndsWithWhatTheRunnerSaysWhenThatWillNotGetBetter) {
