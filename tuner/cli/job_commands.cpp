@@ -85,6 +85,9 @@ int run_jobs(const JobArguments& arguments) {
 int run_watch(const JobArguments& arguments) {
   absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
   if (!client.ok()) return report_error("tuner watch", client.status());
+  // A watch waits for a tuner that restarts, but not for one that was never there.
+  const auto answers = (*client)->list();
+  if (!answers.ok()) return report_error("tuner watch", answers.status());
   return follow_job(**client, arguments.id, arguments.json);
 }
 

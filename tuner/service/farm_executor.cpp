@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "tuner/measure/farm_runner.h"
@@ -27,6 +28,12 @@ absl::Status check_device_key(const rpc::Endpoint& tracker, const std::string& k
   return absl::NotFoundError(absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
                                           keys.empty() ? "none yet" : absl::StrJoin(keys, ", "),
                                           "; start device_agent --key ", key, " or use another key"));
+}
+
+// People know their network by its name, not by where it is kept.
+absl::Status by_its_name(const database::Job& job, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrReplaceAll(status.message(), {{job.model_path, job.model_name}}));
 }
 
 // Cancels the runner when a stop has not been obeyed for kDrainGrace.
@@ -64,7 +71,8 @@ class DrainLimit {
 
 absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
-  TF_RETURN_IF_ERROR(network_tasks(job.model_path, options.target, spec.dims).status());
+  const absl::Status network = network_tasks(job.model_path, options.target, spec.dims).status();
+  if (!network.ok()) return by_its_name(job, network);
   return check_device_key(options_.tracker, spec.device_key);
 }
 
