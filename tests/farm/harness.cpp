@@ -30,14 +30,19 @@ TempDir::~TempDir() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Process::Process(std::vector<std::string> arguments, const std::string& output_path) {
+Process::Process(std::vector<std::string> arguments, const std::string& output_path,
+                 const std::string& error_path) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  if (error_path.empty()) {
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 2, error_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  }
   TF_CHECK(posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) == 0)
       << "cannot start " << argv[0];
   posix_spawn_file_actions_destroy(&actions);

@@ -25,10 +25,12 @@ class TempDir {
   std::string path_;
 };
 
-// A child process of the test; killed with the object. Its output goes to a file that failed tests print.
+// A child process of the test; killed with the object. Its output goes to a file that failed tests print,
+// what it says on stderr to a second one if there is.
 class Process {
  public:
-  Process(std::vector<std::string> arguments, const std::string& output_path);
+  Process(std::vector<std::string> arguments, const std::string& output_path,
+          const std::string& error_path = "");
   ~Process();
   void signal(int number) const;
   void kill_9();

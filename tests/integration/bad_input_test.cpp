@@ -1,0 +1,191 @@
+// What cannot work is answered with one line that says what to do and the documented exit code, and nothing
+// is lost.
+
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "tests/integration/tuning_fixture.h"
+#include "tests/unit/onnx/model_writer.h"
+
+namespace tf::integration_test {
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2, kNoDevice = 3;
+
+class BadInput : public Tuning {
+ protected:
+  std::string write(const std::string& name, const std::string& bytes) {
+    EXPECT_TRUE(write_file(file(name), bytes).ok());
+    return file(name);
+  }
+
+  std::string truncated_model() { return write("torn.onnx", read_file(file("mlp.onnx"))->substr(0, 4000)); }
+  std::string unsupported_model() {
+    onnx::ModelWriter model;
+    model.input("x", {2});
+    model.node("NonMaxSuppression", {"x"}, "boxes");
+    model.output("boxes");
+    return write("unsupported.onnx", model.bytes());
+  }
+  std::string open_model() {
+    EXPECT_EQ(run("compiler", {"zoo", "mlp", "--batch-name", "n", "-o", file("open.onnx")}).code, 0);
+    return file("open.onnx");
+  }
+
+  // A database with records.
+  std::string database(const std::string& name) {
+    const Result tuned =
+        run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file(name), "--trials", "5"});
+    EXPECT_EQ(tuned.code, 0) << tuned.err;
+    return file(name);
+  }
+
+  // Every program that takes a database refuses this one, and leaves it as it is.
+  void expect_refused_everywhere(const std::string& path, const std::string& words) {
+    const std::string before = *read_file(path), model = file("mlp.onnx");
+    const std::string records = write("none.jsonl", "{\"type\":\"tunefarm-records\",\"version\":1}\n");
+    const std::string nobody = farm_test::free_endpoint().text();
+    expect_refusal("tuner", {"tune", model, "--target", "host", "--db", path, "--trials", "1"}, kFailed,
+                   words);
+    expect_refusal("tuner", {"serve", "--db", path, "--tracker", nobody, "--listen", "127.0.0.1:0"}, kFailed,
+                   words);
+    expect_refusal("tuner", {"best", "--db", path}, kFailed, words);
+    expect_refusal("tuner", {"export", "--db", path, "-o", file("out.jsonl")}, kFailed, words);
+    expect_refusal("tuner", {"import", records, "--db", path}, kFailed, words);
+    expect_refusal("compiler", {"build", model, "--db", path, "-o", file("out")}, kFailed, words);
+    expect_refusal("compiler", {"show", "123456", "--db", path}, kFailed, words);
+    EXPECT_TRUE(*read_file(path) == before) << "the file was changed";
+    EXPECT_FALSE(read_file(file("out.jsonl")).ok()) << "an export of nothing was left";
+  }
+};
+
+TEST_F(BadInput, NetworksAreRefusedByEveryCommandThatReadsOne) {
+  const auto refused = [&](const std::string& model, std::vector<std::string> more, int code,
+                           const std::string& words) {
+    std::vector<std::string> tasks = {"tasks", model}, build = {"build", model, "-o", file("out")},
+                             tune = {"tune", model, "--db", file("new.db"), "--trials", "1"};
+    if (std::ranges::find(more, "--target") == more.end()) more.insert(more.end(), {"--target", "host"});
+    for (auto* command : {&tasks, &build, &tune}) command->insert(command->end(), more.begin(), more.end());
+    expect_refusal("compiler", tasks, code, words);
+    expect_refusal("compiler", build, code, words);
+    expect_refusal("tuner", tune, code, words);
+  };
+  refused(truncated_model(), {}, kUsage, "truncated");
+  refused(unsupported_model(), {}, kFailed,
+          "node 'the_boxes' (NonMaxSuppression): this operator is not supported");
+  refused(open_model(), {}, kUsage, "--dim n=N");
+  refused(file("mlp.onnx"), {"--dim", "m=3"}, kUsage, "no such dimension");
+  refused(file("mlp.onnx"), {"--target", "vax"}, kUsage, "vax");
+  EXPECT_FALSE(read_file(file("out/model.so")).ok());
+  EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
+}
+
+TEST_F(BadInput, AFileThatIsNoDatabaseIsRefusedAndKept) {
+  expect_refused_everywhere(write("text.db", std::string(5000, 'x')), "text.db");
+}
+
+TEST_F(BadInput, ADamagedDatabaseIsRefusedAndKept) {
+  const std::string path = database("torn.db");
+  std::string bytes = *read_file(path);
+  ASSERT_GT(bytes.size(), 20000u);
+  write("torn.db", bytes.substr(0, bytes.size() / 2));
+  expect_refused_everywhere(path, "torn.db");
+}
+
+TEST_F(BadInput, ADatabaseOfANewerProgramIsRefusedAndKept) {
+  const std::string path = database("newer.db");
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr,
+                         nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  expect_refused_everywhere(path, "its schema has version 99");
+}
+
+class BadRequest : public ServedTuning {
+ protected:
+  std::vector<std::string> submit(const std::string& model, const std::string& target,
+                                  const std::string& device) const {
+    return {"submit", model, "--target", target, "--device", device, "--server", tuner_at_.text()};
+  }
+};
+
+TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
+  wait_for_agent();
+  const std::string model = file("mlp.onnx");
+  ASSERT_TRUE(write_file(file("torn.onnx"), read_file(model)->substr(0, 4000)).ok());
+  ASSERT_EQ(run("compiler", {"zoo", "mlp", "--batch-name", "n", "-o", file("open.onnx")}).code, 0);
+  onnx::ModelWriter unsupported;
+  unsupported.input("x", {2});
+  unsupported.node("NonMaxSuppression", {"x"}, "boxes");
+  unsupported.output("boxes");
+  ASSERT_TRUE(write_file(file("unsupported.onnx"), unsupported.bytes()).ok());
+
+  expect_refusal("tuner", submit(model, "host", "nowhere"), kNoDevice, "no device has the key \"nowhere\"");
+  expect_refusal("tuner", submit(model, "z80", "box"), kUsage, "z80");
+  expect_refusal("tuner", submit(file("torn.onnx"), "host", "box"), kUsage, "truncated");
+  expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=N");
+  expect_refusal("tuner", submit(file("unsupported.onnx"), "host", "box"), kFailed,
+                 "unsupported.onnx: node 'the_boxes' (NonMaxSuppression)");
+  expect_refusal("tuner", submit(file("no.onnx"), "host", "box"), kFailed, "cannot read");
+  expect_refusal("tuner", {"cancel", "77", "--server", tuner_at_.text()}, kFailed, "there is no job 77");
+  EXPECT_EQ(run("tuner", {"jobs", "--server", tuner_at_.text(), "--json"}).out, "");
+  EXPECT_EQ(measured("tune.db"), 0);
+}
+
+TEST_F(BadRequest, PortsInUseAreNamed) {
+  wait_for_agent();
+  expect_refusal(
+      "tuner",
+      {"serve", "--db", file("other.db"), "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()},
+      kFailed, tuner_at_.text() + ": the port is in use");
+  expect_refusal("tracker", {"serve", "--listen", tracker_at_.text(), "--state", file("other-tracker.db")},
+                 kFailed, tracker_at_.text() + ": the port is in use");
+}
+
+TEST_F(BadRequest, ADatabaseThatATunerHasOpenIsReadByManyAndWrittenByNobodyElse) {
+  wait_for_agent();
+  ASSERT_EQ(run("tuner", submission(5, {"--follow"})).code, 0);
+  const std::string db = file("tune.db");
+  ASSERT_TRUE(write_file(file("r.jsonl"), "{\"type\":\"tunefarm-records\",\"version\":1}\n").ok());
+  expect_refusal("tuner", {"import", file("r.jsonl"), "--db", db}, kFailed, "is writing it");
+  expect_refusal("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", db, "--trials", "1"},
+                 kFailed, "is writing it");
+  expect_refusal("tuner", {"serve", "--db", db, "--tracker", tracker_at_.text(), "--listen", "127.0.0.1:0"},
+                 kFailed, "is writing it");
+  EXPECT_EQ(run("tuner", {"best", "--db", db}).code, 0);
+  EXPECT_EQ(run("compiler", {"build", file("mlp.onnx"), "--db", db, "--strict", "-o", file("out")}).code, 0);
+  EXPECT_EQ(measured("tune.db"), 5);
+}
+
+TEST_F(BadRequest, ATrackerThatIsNotThereIsNamedAndAJobWaitsForIt) {
+  wait_for_agent();
+  ASSERT_EQ(run("tuner", submission(30)).code, 0);
+  wait_for_measurements("tune.db", 5);
+  tracker_->kill_9();
+  expect_refusal("tuner", submit(file("mlp.onnx"), "host", "box"), kFailed,
+                 "no tracker answers at " + tracker_at_.text());
+  expect_refusal("tracker", {"devices", "--tracker", tracker_at_.text()}, kFailed, tracker_at_.text());
+  start_tracker();
+  wait_for_measurements("tune.db", 30);
+}
+
+TEST_F(Tuning, ATunerThatIsNotThereIsNamed) {
+  const std::string nobody = farm_test::free_endpoint().text();
+  const std::string words = "no tuner answers at " + nobody;
+  expect_refusal("tuner", {"jobs", "--server", nobody}, kFailed, words);
+  expect_refusal("tuner", {"watch", "1", "--server", nobody}, kFailed, words);
+  expect_refusal("tuner",
+                 {"submit", file("mlp.onnx"), "--target", "host", "--device", "box", "--server", nobody},
+                 kFailed, words);
+  expect_refusal("tuner", {"best", "--db", "tuner://" + nobody}, kFailed, words);
+  expect_refusal("compiler", {"build", file("mlp.onnx"), "--db", "tuner://" + nobody, "-o", file("out")},
+                 kFailed, words);
+}
+
+}  // namespace
+}  // namespace tf::integration_test
