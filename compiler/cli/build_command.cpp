@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
+#include "compiler/cli/interrupt.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/cli/records_source.h"
 #include "compiler/driver/build_model.h"
@@ -120,6 +121,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
         absl::StrCat("cannot make the folder ", arguments.output, ": ", error.message()));
   const int jobs = arguments.jobs > 0 ? arguments.jobs : target::host_cores();
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
+  const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });
   TF_ASSIGN_OR_RETURN(
       const driver::ModelReport report,
       driver::build_model(program, choices, *pool,

@@ -1,4 +1,5 @@
 // What the `compiler` program answers: exit codes, one clear line a mistake, files.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,27 @@ TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   for (const char* key : {"\"median_ms\"", "\"samples_ms\"", "\"share_of_peak\"", "\"fc1\""})
     EXPECT_THAT(answer.out, HasSubstr(key));
+}
+
+TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {
+  ASSERT_EQ(run("zoo resnet18 -o " + file("net.onnx")).code, 0);
+  const std::string folder = file("model");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    execl(TF_BINARY_DIR "/bin/compiler", "compiler", "build", file("net.onnx").c_str(), "-o", folder.c_str(),
+          "--jobs", "1", nullptr);
+    _exit(127);
+  }
+  while (!fs::exists(folder) || fs::is_empty(folder)) usleep(1000);
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(fs::is_empty(folder));
 }
 
 // ONNX's own tests, compiled: one or more of every operator that import knows and the package has.

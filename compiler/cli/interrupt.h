@@ -1,0 +1,20 @@
+#pragma once
+// Owns: what Ctrl-C means to a command that has something to clean up.
+
+#include <functional>
+#include <thread>
+
+namespace tf::compiler_cli {
+
+// While it lives, the first SIGINT or SIGTERM calls `on_interrupt` on a thread of its own; the second ends
+// the process at once. One instance at a time.
+class OnInterrupt {
+ public:
+  explicit OnInterrupt(std::function<void()> on_interrupt);
+  ~OnInterrupt();
+
+ private:
+  std::thread watcher_;
+};
+
+}  // namespace tf::compiler_cli
