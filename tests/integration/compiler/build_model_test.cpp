@@ -13,7 +13,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/onnx/import.h"
 #include "compiler/onnx/zoo.h"
-#include "tests/unit/graph/random_graph.h"
+#include "tests/unit/compiler/graph/random_graph.h"
 
 namespace tf::driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/unit/passes/lowered_run.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
 
 #include <cmath>
 

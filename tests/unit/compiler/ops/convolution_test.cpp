@@ -1,7 +1,7 @@
 #include "compiler/ops/convolution.h"
 
 #include "absl/strings/str_join.h"
-#include "tests/unit/ops/host_tensor.h"
+#include "tests/unit/compiler/ops/host_tensor.h"
 
 namespace tf::ops {
 namespace {

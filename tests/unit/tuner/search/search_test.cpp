@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "test_problems.h"
+#include "tests/support/tuner/test_problems.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/space/sampling.h"
 

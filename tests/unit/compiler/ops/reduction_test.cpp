@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/unit/ops/host_tensor.h"
+#include "tests/unit/compiler/ops/host_tensor.h"
 
 namespace tf::ops {
 namespace {

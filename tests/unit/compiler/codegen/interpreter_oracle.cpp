@@ -1,4 +1,4 @@
-#include "tests/unit/codegen/interpreter_oracle.h"
+#include "tests/unit/compiler/codegen/interpreter_oracle.h"
 
 #include <gtest/gtest.h>
 

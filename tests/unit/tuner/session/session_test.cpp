@@ -10,7 +10,7 @@
 #include "database/memory_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
-#include "test_problems.h"
+#include "tests/support/tuner/test_problems.h"
 
 namespace tf::session {
 namespace {

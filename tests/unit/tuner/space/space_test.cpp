@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
-#include "test_problems.h"
+#include "tests/support/tuner/test_problems.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ops/reduction.h"
-#include "tests/unit/ops/host_tensor.h"
+#include "tests/unit/compiler/ops/host_tensor.h"
 
 namespace tf::ops {
 namespace {

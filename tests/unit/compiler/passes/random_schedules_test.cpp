@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/schedule/default_schedule.h"
 #include "tests/support/schedule/random_schedule.h"
-#include "tests/unit/passes/lowered_run.h"
-#include "tests/unit/passes/small_workloads.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::testing {
 namespace {

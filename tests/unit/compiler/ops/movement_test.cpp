@@ -1,6 +1,6 @@
 #include "compiler/ops/movement.h"
 
-#include "tests/unit/ops/host_tensor.h"
+#include "tests/unit/compiler/ops/host_tensor.h"
 
 namespace tf::ops {
 namespace {

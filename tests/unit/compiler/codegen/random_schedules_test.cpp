@@ -1,6 +1,6 @@
 // Every operator, lowered without a schedule, under the default one and under random ones, compiled and
 // compared with the interpreter on the same loop IR. (That lowering itself is right is checked in
-// tests/unit/passes.)
+// tests/unit/compiler/passes.)
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "tests/support/schedule/random_schedule.h"
-#include "tests/unit/codegen/interpreter_oracle.h"
-#include "tests/unit/passes/small_workloads.h"
+#include "tests/unit/compiler/codegen/interpreter_oracle.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::codegen {
 namespace {

@@ -1,4 +1,4 @@
-// What the untuned choice is like: that it is legal and right for every operator, tests/unit/passes checks.
+// What the untuned choice is like: that it is legal and right for every operator, tests/unit/compiler/passes checks.
 
 #include "compiler/schedule/default_schedule.h"
 
