@@ -253,7 +253,7 @@ void tune(benchmark::State& state, int trials) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  int trials = 200;
+  int trials = 20;
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], "--trials=", 9) == 0) trials = std::max(1, std::atoi(argv[i] + 9));
   }
