@@ -37,6 +37,7 @@ class Importer {
  public:
   Importer(const std::string& folder, const ImportOptions& options) : options_(options) {
     state_.folder = folder;
+    state_.makeable_bytes = options.most_made_bytes;
   }
 
   absl::StatusOr<graph::Graph> run(const ModelProto& model) {

@@ -18,6 +18,9 @@ struct ImportOptions {
   tensor::Binding dims;
   // Inputs that become constants of the model, by name.
   std::map<std::string, graph::HostTensor> fixed;
+  // Most bytes of constants that the file describes (ConstantOfShape) instead of holding, in all, so that a
+  // small file cannot ask for all memory.
+  int64_t most_made_bytes = int64_t{4} << 30;
 };
 
 // Reads a model of operator sets 1 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file

@@ -181,13 +181,13 @@ void NodeReader::set_output(int i, NodeId id) {
 }
 
 absl::Status NodeReader::count_made(int64_t bytes) {
-  constexpr int64_t kMostBytes = int64_t{4} << 30;
-  if (bytes <= kMostBytes - state_.made_bytes) {
-    state_.made_bytes += bytes;
+  if (bytes <= state_.makeable_bytes) {
+    state_.makeable_bytes -= bytes;
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat("node '", name(), "' (", op_type(), "): the model makes more than 4 GiB of constants"));
+  return absl::ResourceExhaustedError(absl::StrCat("node '", name(), "' (", op_type(),
+                                                   "): it makes a constant of ", bytes,
+                                                   " bytes, beyond what a model may make"));
 }
 
 absl::Status NodeReader::invalid(std::string_view message) const {

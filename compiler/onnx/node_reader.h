@@ -24,8 +24,8 @@ struct ImportState {
   graph::Graph graph;
   std::map<std::string, NodeId> values;  // by ONNX value name
   int opset = 0;
-  std::string folder;      // where external data may stand
-  int64_t made_bytes = 0;  // of constants that the file describes instead of holding
+  std::string folder;          // where external data may stand
+  int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
 };
 
 class NodeReader {
@@ -71,8 +71,8 @@ class NodeReader {
   const graph::TensorType& type(NodeId id) const { return state_.graph.type(id); }
   int rank(NodeId id) const { return type(id).rank(); }
 
-  // Counts constants that are made, not read; RESOURCE_EXHAUSTED beyond 4 GiB in all, so that a small file
-  // cannot ask for all memory.
+  // Counts the bytes of a constant that is made, not read; RESOURCE_EXHAUSTED beyond
+  // ImportOptions::most_made_bytes.
   absl::Status count_made(int64_t bytes);
 
   // Says that output i is that node; rules with one output return it instead.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -85,9 +86,11 @@ Result constant_of_shape(NodeReader& node) {
   if (!count.ok()) return node.invalid("its shape is negative or beyond 2^43 elements");
   TF_RETURN_IF_ERROR(node.count_made(*count * static_cast<int64_t>(width)));
   if (value.data->bytes().size() != width) return node.invalid("its value is not one element");
-  std::string bytes;
+  std::string bytes(value.data->bytes());
   bytes.resize(*count * width);
-  for (size_t i = 0; i < bytes.size(); i += width) bytes.replace(i, width, value.data->bytes());
+  // Doubling what is there: these constants may be the weights of a whole network.
+  for (size_t done = width; done < bytes.size(); done *= 2)
+    std::memcpy(bytes.data() + done, bytes.data(), std::min(done, bytes.size() - done));
   return node.graph().add_constant(tensor_type(value.element, shape),
                                    std::make_shared<const Blob>(std::move(bytes)), node.name());
 }

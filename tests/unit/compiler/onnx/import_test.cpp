@@ -135,7 +135,7 @@ std::string varied_model() {
 
 // Whatever the bytes: an error in one line, or a graph that can be planned.
 void import_and_plan(const std::string& bytes) {
-  absl::StatusOr<graph::Graph> graph = import_model_bytes(bytes, "", {});
+  absl::StatusOr<graph::Graph> graph = import_model_bytes(bytes, "", {.most_made_bytes = 1 << 20});
   if (!graph.ok()) {
     EXPECT_FALSE(graph.status().message().empty());
     EXPECT_THAT(std::string(graph.status().message()), Not(HasSubstr("\n")));
@@ -150,7 +150,7 @@ TEST(Import, SurvivesCorruptedBytes) {
   absl::StatusOr<graph::Graph> good = import_model_bytes(whole, "", {});
   ASSERT_TRUE(good.ok()) << good.status();
   for (size_t i = 0; i < whole.size(); ++i) {
-    if (i % 53 != 0 && i > 100 && i + 1500 < whole.size()) continue;  // most of the file is weights
+    if (i % 7 != 0 && i > 100 && i + 1500 < whole.size()) continue;  // most of the file is weights
     for (int flip : {0x01, 0x80, 0xff}) {
       std::string bytes = whole;
       bytes[i] = static_cast<char>(bytes[i] ^ flip);
@@ -158,7 +158,7 @@ TEST(Import, SurvivesCorruptedBytes) {
     }
   }
   std::mt19937 random(1);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 800; ++round) {
     std::string bytes = whole;
     for (uint32_t changes = 1 + random() % 4; changes > 0; --changes) {
       // What rules read stands in the last part of the file.
@@ -175,8 +175,7 @@ TEST(Import, RefusesDataThatDoesNotFillItsShape) {
   model.floats("w", {4}, {1, 2, 3});
   model.node("Relu", {"w"}, "y");
   model.output("y");
-  EXPECT_THAT(error_of(model),
-              HasSubstr("initializer 'w': it has 12 bytes of data, its shape wants 16"));
+  EXPECT_THAT(error_of(model), HasSubstr("initializer 'w': it has 12 bytes of data, its shape wants 16"));
   ModelWriter negative;
   negative.floats("w", {-4}, {});
   negative.output("w");
@@ -189,7 +188,7 @@ TEST(Import, RefusesDataThatDoesNotFillItsShape) {
   bomb.ints("shape", {int64_t{1} << 20, int64_t{1} << 20});
   bomb.node("ConstantOfShape", {"shape"}, "y");
   bomb.output("y");
-  EXPECT_THAT(error_of(bomb), HasSubstr("more than 4 GiB of constants"));
+  EXPECT_THAT(error_of(bomb), HasSubstr("beyond what a model may make"));
 }
 
 TEST(Import, KeepsTheSizeOfANamedDimensionSmall) {
