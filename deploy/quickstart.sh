@@ -46,9 +46,16 @@ stop_all() {
     wait "$pid" 2>/dev/null || true
   done
 }
+interrupted() {
+  printf '\nstopping; the next run goes on with what was learned\n' >&2
+  exit "$1"
+}
+catch_signals() {
+  trap 'interrupted 130' INT
+  trap 'interrupted 143' TERM
+}
 trap stop_all EXIT
-trap 'echo >&2; exit 130' INT
-trap 'exit 143' TERM
+catch_signals
 
 # start NAME PROGRAM ARGUMENTS…: a daemon whose log is $out/NAME.log, in a session of its own so that the terminal's
 # Ctrl-C reaches only this script, and ended by the kernel should this script be killed.
@@ -56,7 +63,7 @@ start() {
   local name=$1
   shift
   : >"$out/$name.log"
-  setsid setpriv --pdeathsig TERM "$@" >"$out/$name.log" 2>&1 </dev/null &
+  setsid setpriv --pdeathsig TERM "$@" >>"$out/$name.log" 2>&1 </dev/null &
   pids[$name]=$!
 }
 
@@ -120,8 +127,8 @@ for line in sys.stdin:
   echo "job $job of an interrupted run makes way; what it measured stays" >&2
   "$bin/tuner" cancel "$job" --server "$server"
 done
-"$bin/tuner" submit "$out/squeezenet.onnx" --server "$server" --target host --device $key --minutes "$minutes" \
-  --follow &
+setpriv --pdeathsig TERM "$bin/tuner" submit "$out/squeezenet.onnx" --server "$server" --target host --device $key \
+  --minutes "$minutes" --follow &
 pids[client]=$!
 wait "${pids[client]}" || fail "tuning failed; the logs are $out/*.log"
 unset "pids[client]"
@@ -130,8 +137,7 @@ step "squeezenet, with the database"
 "$bin/compiler" build "$out/squeezenet.onnx" --target host --db "tuner://$server" -o "$out/after" --json \
   >"$out/after.json"
 stop_all
-trap 'echo >&2; exit 130' INT
-trap 'exit 143' TERM
+catch_signals
 
 step "before and after, on CPU $last_cpu"
 for round in 1 2 3 4 5; do  # in turns, so that what else the machine does meets both
