@@ -88,10 +88,16 @@ Result leaky_relu(NodeReader& node) {
   return node.emit(LeakyRelu{alpha}, {x});
 }
 
-// max(x, 0) + slope * min(x, 0)
+// max(x, 0) + slope * min(x, 0). Before operator set 7 a slope stands along axis 1, one for each channel.
 Result prelu(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId slope, node.input(1));
+  const size_t rank = node.type(x).extents.size();
+  if (node.opset() < 7 && node.type(slope).extents.size() == 1 && rank > 2) {
+    std::vector<tensor::Expr> along(rank - 1, tensor::imm(1));
+    along[0] = node.type(slope).extents[0];
+    TF_ASSIGN_OR_RETURN(slope, node.emit(Reshape{std::move(along)}, {slope}));
+  }
   const NodeId zero = node.scalar(0, node.type(x).element);
   TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
   TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMin}, {x, zero}));

@@ -198,6 +198,7 @@ TEST_F(Commands, OnnxBackendTestsPass) {
                            "unsqueeze_three_axes",
                            "where_example"})
     folders += " " + (data / (std::string("test_") + test)).string();
+  folders += " " + (data.parent_path() / "pytorch-converted/test_PReLU_2d_multiparam").string();
   const Answer answer = run("check" + folders);
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
 }
