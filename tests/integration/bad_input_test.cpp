@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "tests/integration/tuning_fixture.h"
-#include "tests/unit/onnx/model_writer.h"
+#include "tests/support/onnx/model_writer.h"
 
 namespace tf::integration_test {
 namespace {

@@ -8,7 +8,7 @@
 #include "compiler/graph/program.h"
 #include "compiler/graph/text.h"
 #include "compiler/onnx/zoo.h"
-#include "model_writer.h"
+#include "tests/support/onnx/model_writer.h"
 
 namespace tf::onnx {
 namespace {
