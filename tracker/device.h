@@ -50,7 +50,8 @@ struct Requirements {
 std::string unmet_requirement(const DeviceInfo& device, const SlotOffer& slot,
                               const Requirements& requirements);
 
-// INVALID_ARGUMENT: no id, key or slot, a slot twice, or one without CPUs. (device_proto.cpp)
+// INVALID_ARGUMENT: no id, key or slot, a slot twice, one without CPUs, or an epoch that no slot can have
+// reached. (device_proto.cpp)
 absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello);
 absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello);
 

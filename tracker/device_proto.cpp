@@ -5,6 +5,13 @@
 #include "tracker/device.h"
 
 namespace tf::tracker {
+namespace {
+
+// A slot's next lease has the next epoch, and the state file's integers are signed: above this an agent lies
+// or its state is broken, and the tracker must not count on from there until it wraps.
+constexpr uint64_t kHighestEpoch = uint64_t{1} << 62;
+
+}  // namespace
 
 absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello) {
   if (hello.agent_id().empty()) return absl::InvalidArgumentError("the agent's hello has no agent_id");
@@ -22,6 +29,12 @@ absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHell
     if (offer.cpus().empty() || !seen.insert(offer.slot()).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("agent ", hello.agent_id(), " offers slot ", offer.slot(), " twice or without CPUs"));
+    }
+    if (offer.highest_epoch() > kHighestEpoch) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("agent ", hello.agent_id(), " says that slot ", offer.slot(), " has accepted epoch ",
+                       offer.highest_epoch(), ", but epochs end at ", kHighestEpoch,
+                       ": give it another --id and an empty --state-dir"));
     }
     device.slots.push_back({offer.slot(), static_cast<uint32_t>(offer.cpus_size()), offer.highest_epoch()});
   }
