@@ -27,10 +27,9 @@ HeldLocks& held_locks() {
   return held;
 }
 
-absl::Status refused(const std::string& database_path, pid_t holder) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("cannot write ", database_path, ": process ", holder,
-                   " is writing it; wait for it, stop it, or talk to it (--db tuner://HOST:PORT)"));
+absl::Status refused(const std::string& database_path, pid_t holder, std::string_view remedy) {
+  return absl::FailedPreconditionError(absl::StrCat("cannot write ", database_path, ": process ", holder,
+                                                    " is writing it; ", std::string(remedy)));
 }
 
 absl::Status cannot_lock(const std::string& lock_path) {
@@ -40,13 +39,14 @@ absl::Status cannot_lock(const std::string& lock_path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& database_path) {
+absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& database_path,
+                                                            std::string_view remedy) {
   const std::string lock_path = database_path + ".lock";
   HeldLocks& held = held_locks();
   std::lock_guard guard(held.mutex);
   struct stat info;
   if (::stat(lock_path.c_str(), &info) == 0 && held.files.contains({info.st_dev, info.st_ino})) {
-    return refused(database_path, ::getpid());
+    return refused(database_path, ::getpid(), remedy);
   }
   const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return cannot_lock(lock_path);
@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& d
     if (taken) {
       struct flock holder = request;
       const bool known = ::fcntl(fd, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK;
-      status = refused(database_path, known ? holder.l_pid : 0);
+      status = refused(database_path, known ? holder.l_pid : 0, remedy);
     }
     ::close(fd);
     return status;

@@ -17,8 +17,10 @@ namespace tf::database {
 // holds the holder's pid, and stays.
 class FileLock {
  public:
-  // FAILED_PRECONDITION with the holder's pid if another process or another lock of this process has it.
-  static absl::StatusOr<std::unique_ptr<FileLock>> acquire(const std::string& database_path);
+  // FAILED_PRECONDITION with the holder's pid if another process or another lock of this process has it;
+  // `remedy` ends that message with what the program's user can do.
+  static absl::StatusOr<std::unique_ptr<FileLock>> acquire(const std::string& database_path,
+                                                           std::string_view remedy);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

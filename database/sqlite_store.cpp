@@ -189,7 +189,9 @@ absl::Status missing(const std::string& path) {
 absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
                                                          const SqliteOptions& options) {
   TF_RETURN_IF_ERROR(check_local_file_system(path));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path));
+  TF_ASSIGN_OR_RETURN(
+      std::unique_ptr<FileLock> lock,
+      FileLock::acquire(path, "wait for it, stop it, or talk to it (--db tuner://HOST:PORT)"));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer,
                       Connection::open(path, Access::kWrite, options.vfs));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*writer));

@@ -58,7 +58,8 @@ absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& 
     return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ", folder.string(), ": ",
                                                     error.message(), "; give another --state"));
   }
-  TF_ASSIGN_OR_RETURN(auto lock, database::FileLock::acquire(path));
+  TF_ASSIGN_OR_RETURN(
+      auto lock, database::FileLock::acquire(path, "stop that tracker, or give this one another --state"));
   TF_ASSIGN_OR_RETURN(auto db, database::Connection::open(path, database::Access::kWrite));
   TF_RETURN_IF_ERROR(prepare_schema(*db));
   return std::unique_ptr<StateStore>(new StateStore(std::move(lock), std::move(db)));

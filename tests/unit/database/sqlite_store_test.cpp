@@ -107,16 +107,16 @@ TEST(SqliteStore, AChildThatOutlivesItsWriterDoesNotKeepTheDatabaseLocked) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t writer = in_child([&] {
-    auto lock = FileLock::acquire(folder.file("t.db"));
+    auto lock = FileLock::acquire(folder.file("t.db"), "stop it");
     const pid_t orphan = in_child([] { ::pause(); });
     [[maybe_unused]] ssize_t n = ::write(ready[1], &orphan, sizeof orphan);
     ::pause();
   });
   pid_t orphan = 0;
   ASSERT_EQ(::read(ready[0], &orphan, sizeof orphan), static_cast<ssize_t>(sizeof orphan));
-  EXPECT_FALSE(FileLock::acquire(folder.file("t.db")).ok());
+  EXPECT_FALSE(FileLock::acquire(folder.file("t.db"), "stop it").ok());
   kill_and_wait(writer);
-  EXPECT_TRUE(FileLock::acquire(folder.file("t.db")).ok());
+  EXPECT_TRUE(FileLock::acquire(folder.file("t.db"), "stop it").ok());
   ::kill(orphan, SIGKILL);
   ::close(ready[0]);
   ::close(ready[1]);

@@ -52,7 +52,10 @@ TEST_F(StateStoreTest, NewLeaseOfASlotReplacesOneWhoseEndWasNotWritten) {
 TEST_F(StateStoreTest, RefusesASecondTracker) {
   const auto first = StateStore::open(path_);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(StateStore::open(path_).status()));
+  const absl::Status second = StateStore::open(path_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
+  EXPECT_THAT(std::string(second.message()),
+              HasSubstr("stop that tracker, or give this one another --state"));
 }
 
 TEST_F(StateStoreTest, RefusesAFileThatIsNoDatabase) {
