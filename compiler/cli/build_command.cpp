@@ -1,5 +1,6 @@
 // compiler build: a network and the best known schedules become model.so, model.h and tuning.lock.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -65,6 +66,28 @@ int name_missing(const graph::Program& program, const Choices& choices) {
   return missing;
 }
 
+// One line on stderr for each task whose record could not be used.
+void warn_of_fallbacks(const driver::ModelReport& report) {
+  for (const driver::TaskReport& task : report.tasks) {
+    if (task.problem.empty()) continue;
+    std::fprintf(
+        stderr, "compiler build: warning: %s %s has the default schedule: its record's cannot be built: %s\n",
+        task.key.substr(0, 12).c_str(), task.label.c_str(), task.problem.c_str());
+  }
+}
+
+// What a build used, for tuning.lock.
+std::vector<LockEntry> lock_of(const graph::Program& program, const driver::ModelReport& report,
+                               const target::Target& target, int threads) {
+  std::vector<LockEntry> lock;
+  for (size_t i = 0; i < program.tasks.size(); ++i) {
+    const driver::TaskReport& task = report.tasks[i];
+    lock.push_back({driver::query_of(program.tasks[i], target, threads), task.label,
+                    task.used ? task.used->record : ""});
+  }
+  return lock;
+}
+
 void print(const driver::ModelReport& report) {
   size_t hits = 0;
   std::printf("%-12s %5s %10s %9s %8s  %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "task");
@@ -122,20 +145,21 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   const int jobs = arguments.jobs > 0 ? arguments.jobs : target::host_cores();
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
   const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });
-  TF_ASSIGN_OR_RETURN(
-      const driver::ModelReport report,
-      driver::build_model(program, choices, *pool,
-                          {.target = target, .threads = arguments.threads, .folder = arguments.output}));
-  std::vector<LockEntry> lock;
-  bool all_used = true;
-  for (size_t i = 0; i < program.tasks.size(); ++i) {
-    const driver::TaskReport& task = report.tasks[i];
-    all_used = all_used && task.used.has_value();
-    lock.push_back({driver::query_of(program.tasks[i], target, arguments.threads), task.label,
-                    task.used ? task.used->record : ""});
-  }
-  TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock));
+  const bool locked = arguments.records == BuildArguments::Records::kLocked;
+  TF_ASSIGN_OR_RETURN(const driver::ModelReport report,
+                      driver::build_model(program, choices, *pool,
+                                          {.target = target,
+                                           .threads = arguments.threads,
+                                           .on_failed_choice = locked ? driver::OnFailedChoice::kFail
+                                                                      : driver::OnFailedChoice::kUseDefault,
+                                           .folder = arguments.output}));
+  warn_of_fallbacks(report);
+  // A locked build uses what the lock says or fails: there is nothing new to pin.
+  if (!locked)
+    TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(program, report, target, arguments.threads)));
   arguments.json ? print_json(arguments, report) : print(report);
+  const bool all_used =
+      std::ranges::all_of(report.tasks, [](const driver::TaskReport& task) { return task.used.has_value(); });
   return strict && !all_used ? kExitUntuned : kExitOk;
 }
 

@@ -24,16 +24,38 @@ bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
          a.out_layouts == b.out_layouts && a.target == b.target && a.threads == b.threads;
 }
 
+absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
+  database::Problem problem;
+  TF_ASSIGN_OR_RETURN(problem.workload.digest, Digest::from_hex(query.workload_key));
+  problem.binding = query.binding;
+  problem.in_layouts = query.in_layouts;
+  problem.out_layouts = query.out_layouts;
+  problem.target = query.target;
+  problem.threads = static_cast<uint32_t>(query.threads);
+  return problem;
+}
+
+// Whether a record that a lock names may be built from; the lock is a file that people edit and merge.
+absl::Status check_locked(const database::Measurement& record, const database::Problem& problem) {
+  if (!(record.problem == problem)) return absl::FailedPreconditionError("it is of another problem");
+  if (record.outcome != database::Outcome::kOk) {
+    return absl::FailedPreconditionError(absl::StrCat("its outcome is ",
+                                                      std::string(database::outcome_name(record.outcome)),
+                                                      ", and only ok vouches for a schedule"));
+  }
+  if (record.semantics_version != schedule::kSemanticsVersion) {
+    return absl::FailedPreconditionError(absl::StrCat("its schedule has the meaning of version ",
+                                                      record.semantics_version, ", this program's is ",
+                                                      schedule::kSemanticsVersion));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQuery& query) {
   database::BestQuery best;
-  TF_ASSIGN_OR_RETURN(best.problem.workload.digest, Digest::from_hex(query.workload_key));
-  best.problem.binding = query.binding;
-  best.problem.in_layouts = query.in_layouts;
-  best.problem.out_layouts = query.out_layouts;
-  best.problem.target = query.target;
-  best.problem.threads = static_cast<uint32_t>(query.threads);
+  TF_ASSIGN_OR_RETURN(best.problem, problem_of(query));
   best.semantics_version = schedule::kSemanticsVersion;
   TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, records_.best(best));
   if (!record) return std::nullopt;
@@ -48,11 +70,13 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
     if (records_ == nullptr)
       return absl::FailedPreconditionError(
           "tuning.lock names records: give --db with the database that has them");
-    absl::StatusOr<database::Measurement> record = records_->find_record(digest);
-    if (!record.ok())
-      return absl::FailedPreconditionError(
-          absl::StrCat("record ", entry.record.substr(0, 12), " of '", entry.label,
-                       "', which tuning.lock names: ", record.status().message()));
+    const absl::StatusOr<database::Measurement> record = records_->find_record(digest);
+    TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(query));
+    const absl::Status usable = record.ok() ? check_locked(*record, problem) : record.status();
+    if (!usable.ok())
+      return absl::FailedPreconditionError(absl::StrCat(
+          "record ", entry.record.substr(0, 12), " of '", entry.label,
+          "', which tuning.lock names: ", usable.message(), "; build without --locked to make a new lock"));
     return choice_of(*record);
   }
   return absl::FailedPreconditionError(

@@ -27,8 +27,8 @@ struct LockEntry {
   std::string record;  // digest, hexadecimal; empty: the default schedule
 };
 
-// What tuning.lock says, and nothing else: an error where it says nothing of a kernel, or where its record is
-// not in the database.
+// What tuning.lock says, and nothing else: FAILED_PRECONDITION where it says nothing of a kernel, or where
+// its record is not in the database, not ok, of another problem, or of another meaning of schedules.
 class LockedSource final : public driver::ScheduleSource {
  public:
   // `records` may be null if the lock names none.

@@ -45,9 +45,13 @@ absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(cons
                                                                             int threads,
                                                                             ScheduleSource& source);
 
+// What becomes of a task whose chosen schedule cannot be built.
+enum class OnFailedChoice { kUseDefault, kFail };
+
 struct BuildModelOptions {
   target::Target target;
-  int threads = 1;                   // that the schedules are for; a model runs with any number
+  int threads = 1;  // that the schedules are for; a model runs with any number
+  OnFailedChoice on_failed_choice = OnFailedChoice::kUseDefault;
   std::string folder;                // made if it is not there
   std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: the one of this build
 };
@@ -68,9 +72,11 @@ struct ModelReport {
 };
 
 // Builds every kernel in the pool, packs constants into the layouts that the kernels ask for, plans memory
-// and links FOLDER/model.so; writes FOLDER/model.h. A task without a choice, or whose tuned schedule no
-// longer compiles, gets the default schedule. The same program and choices give the same bytes. Errors: the
-// pool's; INTERNAL if a default schedule does not compile.
+// and links FOLDER/model.so; writes FOLDER/model.h. A task without a choice gets the default schedule, as
+// does one whose chosen schedule cannot be built (it does not compile, or not in the pool's time), unless
+// the options make that an error: FAILED_PRECONDITION with the task and why, and FOLDER's model stays as it
+// was. The same program and choices give the same bytes. Other errors: the pool's; INTERNAL if a default
+// schedule does not compile.
 absl::StatusOr<ModelReport> build_model(const graph::Program& program,
                                         const std::vector<std::optional<ScheduleChoice>>& choices,
                                         BuildPool& pool, const BuildModelOptions& options);

@@ -83,6 +83,11 @@ class KernelBuilder {
       TF_ASSIGN_OR_RETURN(const bool built, build(task, choices_[task]->schedule));
       kernels_[task].tuned = built;
       if (built) return absl::OkStatus();
+      if (options_.on_failed_choice == OnFailedChoice::kFail) {
+        return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
+                                                          choices_[task]->record.substr(0, 12),
+                                                          " cannot be built: ", kernels_[task].problem));
+      }
     }
     const graph::Task& t = program_.tasks[task];
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.workload, t.binding));

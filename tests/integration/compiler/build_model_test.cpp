@@ -117,6 +117,16 @@ TEST_F(BuildModel, FallsBackToTheDefaultScheduleAndSaysWhy) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_FALSE(report->tasks[0].used.has_value());
   EXPECT_NE(report->tasks[0].problem, "");
+  // Where exactly this schedule is wanted, that is an error, and the model stays.
+  const std::string before = *read_file(folder("fallback") + "/model.so");
+  const absl::Status exact =
+      build_model(
+          *program, {ScheduleChoice{illegal, "abc", 1.0}}, *pool_,
+          {.target = target_, .on_failed_choice = OnFailedChoice::kFail, .folder = folder("fallback")})
+          .status();
+  EXPECT_EQ(exact.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(exact.message()), testing::HasSubstr("record abc cannot be built"));
+  EXPECT_EQ(*read_file(folder("fallback") + "/model.so"), before);
   // The empty schedule is legal: plain loops.
   report = build(*program, "plain", {ScheduleChoice{"schedule v1\n", "abc", 1.0}});
   ASSERT_TRUE(report.ok()) << report.status();

@@ -9,6 +9,11 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "compiler/cli/records_source.h"
+#include "compiler/graph/program.h"
+#include "compiler/onnx/import.h"
+#include "compiler/schedule/schedule.h"
+#include "database/sqlite_store.h"
 
 namespace tf {
 namespace {
@@ -117,6 +122,57 @@ TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   for (const char* key : {"\"median_ms\"", "\"samples_ms\"", "\"share_of_peak\"", "\"fc1\""})
     EXPECT_THAT(answer.out, HasSubstr(key));
+}
+
+// A record of the host's answer to the task, with that schedule.
+database::Measurement record_of(const graph::Task& task, const std::string& schedule) {
+  const driver::ScheduleQuery query = driver::query_of(task, target::host_target(), 1);
+  database::Measurement m;
+  m.problem = {.workload = {tensor::workload_key(task.workload)},
+               .binding = query.binding,
+               .in_layouts = query.in_layouts,
+               .out_layouts = query.out_layouts,
+               .target = query.target,
+               .threads = 1};
+  m.schedule = schedule;
+  m.semantics_version = schedule::kSemanticsVersion;
+  m.samples = {{1000, 1}};
+  m.device.device_class = "local";
+  return m;
+}
+
+TEST_F(Commands, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnError) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const graph::Program program = *graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
+                                                      {.lanes = target::host_target().fp32_lanes()});
+  const graph::Task& task = program.tasks[0];
+  const database::Measurement illegal = record_of(task, "schedule v1\nsplit t9 i0 factors 4\n");
+  {
+    auto store = database::open_sqlite_store(file("tune.db"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)
+                    ->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
+                    .ok());
+    ASSERT_TRUE((*store)->insert(illegal).ok());
+  }
+  const std::string folder = file("model");
+  const std::string build = "build " + file("mlp.onnx") + " --db " + file("tune.db") + " -o " + folder;
+  Answer answer = run(build);
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.err, testing::AllOf(HasSubstr("warning"), HasSubstr(task.label)));
+  EXPECT_EQ(lines(answer.err), 1) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("0 of 5 tasks from records"));
+
+  const std::string lock = folder + "/tuning.lock";
+  std::vector<compiler_cli::LockEntry> entries = *compiler_cli::read_lock(lock);
+  EXPECT_EQ(entries[0].record, "");
+  entries[0].record = database::record_digest(illegal).hex();
+  ASSERT_TRUE(compiler_cli::write_lock(lock, entries).ok());
+  const std::string before = *read_file(lock);
+  answer = run(build + " --locked");
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.err, testing::AllOf(HasSubstr(task.label), HasSubstr("cannot be built")));
+  EXPECT_EQ(*read_file(lock), before);
 }
 
 TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {

@@ -111,6 +111,23 @@ TEST_F(RecordsSource, LockedSaysWhichRecordIsMissing) {
   EXPECT_THAT(std::string(without.find(query(0)).status().message()), HasSubstr("give --db"));
 }
 
+TEST_F(RecordsSource, LockedRefusesARecordThatDoesNotVouchForItsSchedule) {
+  const database::Measurement good = record(program_.tasks[0], 900);
+  database::Measurement failed = good, old = good;
+  failed.outcome = database::Outcome::kWrongOutput;
+  old.semantics_version = schedule::kSemanticsVersion + 1;
+  const database::Measurement other = record(program_.tasks[1], 500);
+  ASSERT_TRUE(store_->insert(failed).ok());
+  ASSERT_TRUE(store_->insert(old).ok());
+  for (const auto& [bad, why] : std::vector<std::pair<database::Measurement, std::string>>{
+           {failed, "its outcome is wrong_output"}, {old, "version"}, {other, "another problem"}}) {
+    LockedSource source({{query(0), "conv 1x16", database::record_digest(bad).hex()}}, store_.get());
+    const absl::Status status = source.find(query(0)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), testing::AllOf(HasSubstr(why), HasSubstr("'conv 1x16'")));
+  }
+}
+
 TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   const std::string path = testing::TempDir() + "tuning.lock." + std::to_string(getpid());
   const std::vector<LockEntry> entries = {{query(0), "a", std::string(64, 'b')}, {query(1), "c", ""}};
