@@ -53,6 +53,16 @@ pb::SlotReply& add_reply(pb::AgentMessage& message, const LeaseRef& lease) {
   return reply;
 }
 
+// An unparsable reply would never be answered, and be sent again for ever: its holder hears of it instead.
+void add_stored_reply(pb::AgentMessage& message, const UnsentReply& unsent) {
+  pb::MeasureReply& reply = *add_reply(message, unsent.lease).mutable_reply();
+  if (reply.ParseFromString(unsent.reply)) return;
+  reply.Clear();
+  reply.set_sequence(unsent.sequence);
+  reply.mutable_failure()->set_kind(pb::FAILURE_KIND_DEVICE);
+  reply.mutable_failure()->set_message("the trial's result cannot be parsed");
+}
+
 // These will be the same after any number of attempts.
 bool is_final(const absl::Status& status) {
   return absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status) ||
@@ -271,7 +281,7 @@ class Agent::Impl {
     lock.unlock();
     pb::AgentMessage message;
     for (const UnsentReply& reply : unsent) {
-      add_reply(message, reply.lease).mutable_reply()->ParseFromString(reply.reply);
+      add_stored_reply(message, reply);
       if (message.report().replies_size() < kRepliesPerMessage) continue;
       session->write(message);
       message.Clear();

@@ -21,7 +21,8 @@ class FakeExecutor final : public agent::TrialExecutor {
   FakeExecutor(std::chrono::milliseconds duration, std::string log_path)
       : duration_(duration), log_path_(std::move(log_path)) {}
 
-  // Candidates that start with "bad:" cannot be measured, "refused:" are malformed.
+  // Candidates that start with "bad:" cannot be measured, "refused:" are malformed, "garbled:" get a
+  // result that is no valid message.
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate,
                                                       std::string_view reference) override {
@@ -38,6 +39,7 @@ class FakeExecutor final : public agent::TrialExecutor {
     result.set_outcome(tunefarm::farm::v1::OUTCOME_OK);
     result.set_artifact_digest(trial.artifact_digest());
     result.set_detail(std::string(candidate.substr(0, 64)));
+    if (candidate.starts_with("garbled:")) result.set_detail("\xff");
     auto& sample = *result.add_samples();
     sample.set_total_ns(static_cast<int64_t>(candidate.size()) * 1000);
     sample.set_iterations(1);

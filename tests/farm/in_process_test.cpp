@@ -138,6 +138,17 @@ TEST_F(InProcessFarm, TellsFailuresOfTheDeviceFromMalformedTrials) {
   EXPECT_TRUE(absl::IsInvalidArgument((*runner)->run(request(trial, "refused:1")).status()));
 }
 
+TEST_F(InProcessFarm, AResultThatCannotBeParsedIsTheDevicesFailure) {
+  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  const absl::Status garbled = (*runner)->run(request(trial, "garbled:1")).status();
+  EXPECT_TRUE(absl::IsUnavailable(garbled)) << garbled;
+  EXPECT_NE(garbled.message().find("cannot be parsed"), std::string::npos) << garbled;
+  EXPECT_TRUE((*runner)->run(request(trial, "good")).ok());
+}
+
 TEST_F(InProcessFarm, NamesTheKnownKeysWhenAskedForAnUnknownOne) {
   AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
   ASSERT_TRUE(connect().ok());
