@@ -12,6 +12,7 @@
 #include "device_agent/worker/answers.h"
 #include "device_agent/worker/device_state.h"
 #include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/printable.h"
 #include "device_agent/worker/verdict_proto.h"
 #include "device_agent/worker/zygote_client.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -114,14 +115,6 @@ class Worker::Impl {
   farm::DeviceState device_state() const { return probe_.read(); }
 
  private:
-  // A protobuf string must be UTF-8; what a candidate prints may be anything.
-  static std::string printable(std::string text) {
-    for (char& c : text) {
-      if (static_cast<unsigned char>(c) >= 0x7f || (c < ' ' && c != '\n' && c != '\t')) c = '?';
-    }
-    return text;
-  }
-
   void pin(Job* job) const {
     job->pinned = !options_.cpus.empty();
     for (int cpu : options_.cpus) job->cpus[cpu / 64] |= uint64_t{1} << (cpu % 64);
@@ -156,7 +149,7 @@ class Worker::Impl {
 
   // The reference's answers, from memory or by running it once.
   absl::StatusOr<std::shared_ptr<const Expected>> answers_for(const farm::Trial& trial,
-                                                             std::string_view reference) {
+                                                              std::string_view reference) {
     {
       std::lock_guard lock(answers_mutex_);
       std::shared_ptr<const Expected> found = answers_.find(trial.reference_digest(), trial.input_seed());
