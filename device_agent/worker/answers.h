@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "device_agent/worker/sandbox/job.h"
 
 namespace tf::worker {
@@ -34,14 +35,18 @@ std::vector<Tensor> read_outputs(const sandbox::Job& job, const uint8_t* memory,
 // True if an element still has the pattern that floating-point outputs are poisoned with (sandbox/inputs.h).
 bool is_poisoned(const Tensor& tensor);
 
+// FAILED_PRECONDITION if a finite answer has a magnitude that is not: any candidate would be right there.
+absl::Status check_magnitudes(const Expected& expected);
+
 struct Verdict {
   bool right = true;
   double max_error = 0;  // max |y - ref| / magnitude over elements with a magnitude
   std::string detail;    // the first wrong element and how many there are
 };
 
-// Floating point: |y - ref| <= tolerance * magnitude, plus 1e-10 for answers that are all but zero; NaN and
-// infinities must be the reference's. Integers: equal. `names` are the outputs', for the detail.
+// `expected` has passed check_magnitudes. Floating point: |y - ref| <= tolerance * magnitude, plus 1e-10 for
+// answers that are all but zero; NaN and infinities must be the reference's. Integers: equal. `names` are the
+// outputs', for the detail.
 Verdict compare(const std::vector<Tensor>& outputs, const Expected& expected, double tolerance,
                 const std::vector<std::string>& names);
 

@@ -175,6 +175,7 @@ class Worker::Impl {
     answers->outputs.assign(std::make_move_iterator(outputs.begin()), std::make_move_iterator(half));
     answers->magnitudes.assign(std::make_move_iterator(half), std::make_move_iterator(outputs.end()));
     answers->job = loaded.job;
+    TF_RETURN_IF_ERROR(check_magnitudes(*answers));
     std::lock_guard lock(answers_mutex_);
     answers_.insert(trial.reference_digest(), trial.input_seed(), answers);
     return std::shared_ptr<const Expected>(answers);

@@ -53,6 +53,12 @@ int32_t reference(const tf_call* call) {
   return 0;
 }
 
+int32_t reference_with_an_infinite_magnitude(const tf_call* call) {
+  const int32_t error = reference(call);
+  ((float*)call->buffers[3])[1] = INFINITY;
+  return error;
+}
+
 int32_t reference_that_writes_nothing(const tf_call* call) {
   (void)call;
   return 0;

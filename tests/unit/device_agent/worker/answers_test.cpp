@@ -11,6 +11,7 @@
 namespace {
 
 using tf::worker::AnswerCache;
+using tf::worker::check_magnitudes;
 using tf::worker::compare;
 using tf::worker::Expected;
 using tf::worker::Tensor;
@@ -72,6 +73,28 @@ TEST(Compare, DetailNamesTheFirstWrongElement) {
   const Verdict verdict = check(floats({1, 2, 9, 9}), floats({1, 2, 3, 4}), floats({1, 1, 1, 1}));
   EXPECT_THAT(verdict.detail, testing::HasSubstr("output 'y'[2] is 9, the reference gives 3"));
   EXPECT_THAT(verdict.detail, testing::HasSubstr("2 of 4 elements are wrong"));
+}
+
+TEST(Magnitudes, MustBeFiniteWhereTheAnswerIs) {
+  const auto check = [](const Tensor& ref, const Tensor& magnitude) {
+    Expected expected;
+    expected.outputs = {floats({1}), ref};
+    expected.magnitudes = {floats({1}), magnitude};
+    return check_magnitudes(expected);
+  };
+  EXPECT_TRUE(check(floats({1, kInf, kNan, -kInf}), floats({1, kInf, kNan, kInf})).ok());
+  for (const float bad : {kInf, -kInf, kNan}) {
+    const absl::Status refused = check(floats({1, 2}), floats({1, bad}));
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("output 1[1] is 2"));
+  }
+}
+
+TEST(Compare, ACandidateMustMatchAReferenceThatIsNotFinite) {
+  EXPECT_FALSE(check(floats({1}), floats({kInf}), floats({kInf})).right);
+  EXPECT_FALSE(check(floats({kNan}), floats({kInf}), floats({kInf})).right);
+  EXPECT_FALSE(check(floats({1}), floats({kNan}), floats({kNan})).right);
+  EXPECT_TRUE(check(floats({kInf, kNan}), floats({kInf, kNan}), floats({kInf, kNan})).right);
 }
 
 TEST(Poison, IsFoundInFloatsOnly) {

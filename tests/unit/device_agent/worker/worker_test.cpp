@@ -263,7 +263,8 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
 
 TEST_F(WorkerTest, AReferenceThatGivesNoAnswerIsNoReasonToBlameTheCandidate) {
   const std::string good = serialized(candidate("good"));
-  for (const char* entry : {"reference_that_writes_nothing", "reference_missing"}) {
+  for (const char* entry :
+       {"reference_that_writes_nothing", "reference_missing", "reference_with_an_infinite_magnitude"}) {
     const std::string reference = serialized(candidate(entry));
     EXPECT_EQ(worker_->run(trial_of(good, reference), good, reference).status().code(),
               absl::StatusCode::kFailedPrecondition)
