@@ -151,9 +151,15 @@ void JobQueue::drain() {
   }
   changed_.notify_all();
   if (scheduler_.joinable()) scheduler_.join();
-  for (auto& [id, entry] : entries_) {
-    if (entry->thread.joinable()) entry->thread.join();
+  // Jobs are still submitted meanwhile, for the next process, and a job's thread needs the lock to end.
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [id, entry] : entries_) {
+      if (entry->thread.joinable()) threads.push_back(std::move(entry->thread));
+    }
   }
+  for (std::thread& thread : threads) thread.join();
 }
 
 std::vector<JobQueue::Entry*> JobQueue::ready(absl::Time now) {

@@ -1,5 +1,9 @@
 #include "tuner/service/job_queue.h"
 
+#include <atomic>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
 #include "database/memory_store.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 
@@ -127,6 +131,24 @@ TEST_F(JobQueueTest, DrainLeavesJobsQueuedForTheNextProcess) {
   EXPECT_EQ(store_->find_job(waiting)->state, JobState::kQueued);
   start();
   EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, id));
+}
+
+TEST_F(JobQueueTest, JobsSubmittedDuringADrainAreKeptForTheNextProcess) {
+  start();
+  for (int i = 0; i < 20; ++i) submit(absl::StrCat("desk ", i));
+  executor_.wait_for_starts(20);
+  std::vector<int64_t> late;
+  std::atomic<bool> drained = false;
+  std::thread submitter([&] {
+    while (!drained || late.size() < 20) late.push_back(submit("phone"));
+  });
+  queue_->drain();
+  drained = true;
+  submitter.join();
+  EXPECT_EQ(store_->find_job(late.back())->state, JobState::kQueued);
+  queue_.reset();
+  start();
+  wait_for(late.front(), JobState::kRunning);
 }
 
 TEST_F(JobQueueTest, AJobWhoseFarmIsAwayWaitsAndTriesAgain) {
