@@ -74,5 +74,6 @@ function(tf_unit_tests name)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_precompile_headers(${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
   include(GoogleTest)
-  gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} ${TF_TEST_PROPERTIES}
+    DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -24,6 +24,11 @@ if(TF_SANITIZE)
   add_compile_options(-fsanitize=${TF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TF_SANITIZE})
 endif()
+if(TF_SANITIZE MATCHES "thread")
+  set(TF_TEST_PROPERTIES ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp")
+elseif(TF_SANITIZE MATCHES "undefined")
+  set(TF_TEST_PROPERTIES ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
+endif()
 
 # Warnings are errors on our own code only: generated and third-party headers come in as SYSTEM.
 set(TF_WARNINGS -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
