@@ -56,7 +56,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id) {
                      {"flops", task.flops},
                      {"trials", task.trials},
                      {"best_ns", task.best_ns},
-                     {"exhausted", task.exhausted}});
+                     {"exhausted", task.exhausted},
+                     {"given_up", task.given_up}});
   }
   nlohmann::json out = {{"trials", progress.trials},
                         {"failures", progress.failures},
@@ -88,6 +89,9 @@ std::string task_table(const session::Progress& progress) {
   }
   absl::StrAppendFormat(&out, "%-*s %12s%s\n", w, "all", duration_text(total_ns),
                         complete ? "" : "  (without the tasks that have no best yet)");
+  for (const session::TaskProgress& task : progress.tasks) {
+    if (!task.given_up.empty()) absl::StrAppend(&out, "gave up ", task.label, ": ", task.given_up, "\n");
+  }
   return out;
 }
 

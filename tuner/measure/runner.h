@@ -34,6 +34,9 @@ struct MeasureRequest {
   const tunefarm::farm::v1::Trial* trial = nullptr;  // borrowed until run() returns, never null
 };
 
+// Whether trying the same again may help: the candidate is as good as before, the way to the device was not.
+bool may_retry(const absl::Status& status);
+
 // Thread-safe. run() blocks; to keep N slots busy, call it from N threads (a few more hide a farm's latency).
 class Runner {
  public:
@@ -41,7 +44,7 @@ class Runner {
 
   // Measures one candidate. A TrialResult is a property of the candidate, to be recorded, whatever its
   // outcome. A status means "could not measure": UNAVAILABLE, DEADLINE_EXCEEDED, ABORTED and
-  // RESOURCE_EXHAUSTED may be retried (RetryingRunner), CANCELLED after cancel(), any other code will not get
+  // RESOURCE_EXHAUSTED may be retried, CANCELLED after cancel(), any other code will not get
   // better.
   virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) = 0;
 

@@ -49,6 +49,8 @@ std::optional<Judgement> Evaluator::judge(const space::Candidate& candidate) con
   // Code that unrolls into tens of thousands of instructions takes seconds to compile and is never fast.
   constexpr int64_t kMaxUnrolledBody = 2048;
   for (const Nest& nest : nests) {
+    // Accumulators beyond the register file spill in the innermost loop, and take the code generator seconds.
+    if (nest.reduce_extent > 1 && nest.tile_vectors > target_.vector.registers) return std::nullopt;
     if (nest.unrolled_body * std::max<int64_t>(1, nest.lanes / target_.fp32_lanes()) > kMaxUnrolledBody)
       return std::nullopt;
   }

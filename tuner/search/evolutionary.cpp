@@ -48,24 +48,7 @@ std::vector<EvolutionarySearch::Individual> EvolutionarySearch::ranked(const Pop
   return individuals;
 }
 
-// The seeds of the first sketch that has any: those of later ones stand for the same schedules again.
-void EvolutionarySearch::propose_seeds(int count, std::vector<space::Candidate>& proposals) {
-  for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch) {
-    for (const space::Point& point : space_.sketches[sketch].seeds) {
-      if (static_cast<int>(proposals.size()) >= count) return;
-      space::Candidate candidate{static_cast<int>(sketch), point};
-      if (!seen_.contains(candidate) && evaluator_.judge(candidate)) {
-        seen_.add(candidate);
-        proposals.push_back(std::move(candidate));
-      }
-    }
-    if (!space_.sketches[sketch].seeds.empty()) return;
-  }
-}
-
 std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
-  std::vector<space::Candidate> proposals;
-  propose_seeds(count, proposals);
   Population population;
   // Neighbours of a seed are worth more than samples from all over, even before the seed's time is known.
   for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch) {
@@ -82,6 +65,7 @@ std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
   for (int generation = 0; generation < options_.generations; ++generation) breed(population);
 
   std::vector<Individual> order = ranked(population);
+  std::vector<space::Candidate> proposals;
   size_t next_best = 0;
   while (static_cast<int>(proposals.size()) < count && next_best < order.size()) {
     const bool explore = static_cast<double>(random_() >> 11) * 0x1p-53 < options_.exploration;

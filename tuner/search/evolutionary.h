@@ -38,7 +38,6 @@ class EvolutionarySearch final : public Search {
   using Population = std::map<space::Candidate, Individual>;
 
   void add(Population& population, const space::Candidate& candidate) const;
-  void propose_seeds(int count, std::vector<space::Candidate>& proposals);
   void breed(Population& population);
   std::vector<Individual> ranked(const Population& population) const;
 

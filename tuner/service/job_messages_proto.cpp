@@ -54,6 +54,7 @@ pb::Progress to_proto(const session::Progress& progress) {
     added->set_trials(task.trials);
     added->set_best_ns(task.best_ns);
     added->set_exhausted(task.exhausted);
+    added->set_given_up(task.given_up);
   }
   return out;
 }
@@ -74,7 +75,8 @@ session::Progress from_proto(const pb::Progress& progress) {
                          .flops = task.flops(),
                          .trials = task.trials(),
                          .best_ns = task.best_ns(),
-                         .exhausted = task.exhausted()});
+                         .exhausted = task.exhausted(),
+                         .given_up = task.given_up()});
   }
   return out;
 }

@@ -55,37 +55,31 @@ int Pipeline::depth() const {
   return builder_.slots() + (1 + kQueuedPerSlot) * std::max(1, runner_.slots());
 }
 
-double Pipeline::busy_seconds() const {
-  std::lock_guard lock(busy_mutex_);
-  auto busy = busy_;
-  if (measuring_ > 0) busy += std::chrono::steady_clock::now() - measuring_since_;
-  return std::chrono::duration<double>(busy).count();
+void Pipeline::submit(Work work) {
+  if (work.built != nullptr) {
+    to_run_.push(std::move(work));
+  } else {
+    to_build_.push(std::move(work));
+  }
 }
 
-void Pipeline::begin_measuring() {
-  std::lock_guard lock(busy_mutex_);
-  if (measuring_++ == 0) measuring_since_ = std::chrono::steady_clock::now();
-}
-
-void Pipeline::end_measuring() {
-  std::lock_guard lock(busy_mutex_);
-  if (--measuring_ == 0) busy_ += std::chrono::steady_clock::now() - measuring_since_;
-}
-
+// Built by the first candidate that needs it; the others of its task wait. What an overloaded machine spoiled
+// is tried again by the next candidate.
 absl::StatusOr<measure::ArtifactBytes> Pipeline::reference(int task) {
   Reference& reference = *references_.at(static_cast<size_t>(task));
-  std::call_once(reference.once, [&] {
-    absl::StatusOr<kernel::BuildReply> reply =
-        builder_.build(*options_.references[static_cast<size_t>(task)]);
-    if (!reply.ok()) {
-      reference.artifact = reply.status();
-    } else if (reply->code() != 0) {
-      reference.artifact = absl::FailedPreconditionError(
-          absl::StrCat("the reference kernel of task ", task, " does not compile: ", reply->message()));
-    } else {
-      reference.artifact = measure::make_artifact_bytes(reply->artifact().SerializeAsString());
-    }
-  });
+  std::lock_guard lock(reference.mutex);
+  if (reference.artifact.ok() || !measure::may_retry(reference.artifact.status())) return reference.artifact;
+  absl::StatusOr<kernel::BuildReply> reply = builder_.build(*options_.references[static_cast<size_t>(task)]);
+  if (!reply.ok()) {
+    reference.artifact = reply.status();
+  } else if (reply->code() != 0) {
+    const absl::Status refused(static_cast<absl::StatusCode>(reply->code()), reply->message());
+    const std::string message = absl::StrCat("the reference kernel does not compile: ", reply->message());
+    reference.artifact = measure::may_retry(refused) ? absl::UnavailableError(message)
+                                                     : absl::FailedPreconditionError(message);
+  } else {
+    reference.artifact = measure::make_artifact_bytes(reply->artifact().SerializeAsString());
+  }
   return reference.artifact;
 }
 
@@ -93,31 +87,30 @@ void Pipeline::build_loop() {
   while (std::optional<Work> work = to_build_.pop()) {
     absl::StatusOr<measure::ArtifactBytes> checked_by = reference(work->task);
     if (!checked_by.ok()) {
-      finished_.push({std::move(*work), checked_by.status(), nullptr, nullptr});
+      finished_.push({std::move(*work), checked_by.status(), nullptr});
       continue;
     }
     absl::StatusOr<kernel::BuildReply> reply = builder_.build(*work->request);
     if (!reply.ok()) {
-      finished_.push({std::move(*work), reply.status(), nullptr, nullptr});
+      finished_.push({std::move(*work), reply.status(), nullptr});
       continue;
     }
-    auto built = std::make_shared<const kernel::BuildReply>(*std::move(reply));
-    if (built->code() != 0) {
-      finished_.push({std::move(*work), absl::OkStatus(), std::move(built), nullptr});
+    work->built = std::make_shared<const kernel::BuildReply>(*std::move(reply));
+    if (work->built->code() != 0) {
+      finished_.push({std::move(*work), absl::OkStatus(), nullptr});
       continue;
     }
-    measure::ArtifactBytes artifact = measure::make_artifact_bytes(built->artifact().SerializeAsString());
-    to_run_.push({std::move(*work), std::move(built), std::move(artifact), *std::move(checked_by)});
+    work->artifact = measure::make_artifact_bytes(work->built->artifact().SerializeAsString());
+    work->reference = *std::move(checked_by);
+    to_run_.push(std::move(*work));
   }
 }
 
 void Pipeline::run_loop() {
-  while (std::optional<Built> built = to_run_.pop()) {
-    const farm::Trial trial = make_trial(options_, built->work.stop_if_slower_than_ns);
-    begin_measuring();
-    absl::StatusOr<farm::TrialResult> result = runner_.run({built->artifact, built->reference, &trial});
-    end_measuring();
-    Finished finished{std::move(built->work), result.status(), std::move(built->reply), nullptr};
+  while (std::optional<Work> work = to_run_.pop()) {
+    const farm::Trial trial = make_trial(options_, work->stop_if_slower_than_ns);
+    absl::StatusOr<farm::TrialResult> result = runner_.run({work->artifact, work->reference, &trial});
+    Finished finished{std::move(*work), result.status(), nullptr};
     if (result.ok()) finished.result = std::make_shared<const farm::TrialResult>(*std::move(result));
     finished_.push(std::move(finished));
   }

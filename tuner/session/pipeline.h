@@ -2,7 +2,6 @@
 // Owns: the threads between search and results: builders make artifacts, runners measure them, both as many
 // at a time as their interfaces allow. Does not know: search, the database, which candidates are worth it.
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -25,14 +24,16 @@ struct Work {
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
   int64_t stop_if_slower_than_ns = 0;
   int tries = 0;
+  // Set once it is built, so that trying again to measure it does not build it again.
+  std::shared_ptr<const tunefarm::kernel::v1::BuildReply> built;
+  measure::ArtifactBytes artifact, reference;
 };
 
 struct Finished {
   Work work;
-  absl::Status status;                                            // not ok: no measurement came of it
-  std::shared_ptr<const tunefarm::kernel::v1::BuildReply> built;  // null if building failed to run
-  std::shared_ptr<const tunefarm::farm::v1::TrialResult>
-      result;  // null if it did not compile, or was not measured
+  absl::Status status;  // not ok: no measurement came of it
+  // Null if it did not compile, or was not measured.
+  std::shared_ptr<const tunefarm::farm::v1::TrialResult> result;
 };
 
 struct PipelineOptions {
@@ -47,44 +48,30 @@ class Pipeline {
   Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineOptions options);
   ~Pipeline();  // drops what has not started, waits for what has
 
-  void submit(Work work) { to_build_.push(std::move(work)); }
+  // Work that is built already goes straight to the runners.
+  void submit(Work work);
   std::optional<Finished> next(std::chrono::milliseconds timeout) { return finished_.pop_for(timeout); }
 
   // How many submitted candidates keep every thread busy, with a short queue between building and measuring.
   int depth() const;
-  // Time in which at least one candidate was being measured.
-  double busy_seconds() const;
 
  private:
-  struct Built {
-    Work work;
-    std::shared_ptr<const tunefarm::kernel::v1::BuildReply> reply;
-    measure::ArtifactBytes artifact;
-    measure::ArtifactBytes reference;
-  };
   struct Reference {
-    std::once_flag once;
+    std::mutex mutex;
     absl::StatusOr<measure::ArtifactBytes> artifact = absl::UnavailableError("not built yet");
   };
 
   void build_loop();
   void run_loop();
   absl::StatusOr<measure::ArtifactBytes> reference(int task);
-  void begin_measuring();
-  void end_measuring();
 
   measure::Builder& builder_;
   measure::Runner& runner_;
   PipelineOptions options_;
   std::vector<std::unique_ptr<Reference>> references_;
   Queue<Work> to_build_;
-  Queue<Built> to_run_;
+  Queue<Work> to_run_;
   Queue<Finished> finished_;
-
-  mutable std::mutex busy_mutex_;
-  int measuring_ = 0;
-  std::chrono::steady_clock::time_point measuring_since_;
-  std::chrono::steady_clock::duration busy_{};
 
   std::vector<std::thread> threads_;
 };

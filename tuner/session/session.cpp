@@ -2,53 +2,35 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
+#include <limits>
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/session/pipeline.h"
+#include "tuner/session/rate.h"
 #include "tuner/session/record_proto.h"
+#include "tuner/session/requests_proto.h"
 #include "tuner/session/scheduler.h"
 #include "tuner/session/task_state.h"
 
 namespace tf::session {
 namespace {
 
-namespace kernel = tunefarm::kernel::v1;
-using Clock = std::chrono::steady_clock;
-
-constexpr int kMaxTries = 3;         // of a candidate that could not be measured
+constexpr int kMaxTries = 3;              // of a candidate that could not be measured
+constexpr int kMaxUnmeasuredInARow = 24;  // from there on the device, not the candidates, is the trouble
+constexpr int kMaxRefusals = 3;           // of a task whose candidates were all refused
+constexpr auto kDrainLimit = std::chrono::seconds(60);
 constexpr int64_t kTrainEvery = 32;  // results between two trainings of the cost model
 constexpr double kHopeless = 1.6;    // times the best: from there on a measurement stops early
 constexpr auto kReportEvery = std::chrono::milliseconds(250);
 
-std::shared_ptr<const kernel::BuildRequest> build_request(const Task& task, const std::string& target,
-                                                          const std::string& schedule, bool reference) {
-  auto request = std::make_shared<kernel::BuildRequest>();
-  kernel::BuildKernelRequest& build = *request->mutable_kernel();
-  build.set_workload(tensor::canonical_text(task.workload));
-  for (const auto& [name, value] : tensor::canonical_binding(task.workload, task.binding))
-    (*build.mutable_binding())[name] = value;
-  build.set_schedule(schedule);
-  build.set_target(target);
-  if (!reference) {  // the reference is row-major: the worker packs and unpacks around it
-    for (std::string& text : input_layout_texts(task)) build.add_in_layouts(std::move(text));
-    for (std::string& text : output_layout_texts(task)) build.add_out_layouts(std::move(text));
-  }
-  build.set_entry(reference ? "reference" : "kernel");
-  build.set_output(kernel::BLOB_KIND_ELF_SHARED);
-  build.set_reference(reference);
-  return request;
-}
-
-// Whether trying again may help: the candidate is as good as before, the way to the device was not.
-bool may_retry(absl::StatusCode code) {
-  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kAborted ||
-         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kResourceExhausted;
+bool is_failure(database::Outcome outcome) {
+  return outcome != database::Outcome::kOk && outcome != database::Outcome::kStoppedEarly;
 }
 
 // The time that a record tells, if any: of an early stop only that it takes at least so long.
@@ -59,22 +41,6 @@ std::optional<TaskState::Time> time_of(const database::Measurement& record) {
   if (!ns) return std::nullopt;
   return TaskState::Time{*ns * 1e-9, stopped};
 }
-
-// Trials a second over the last half minute.
-class Rate {
- public:
-  void count(Clock::time_point now) { times_.push_back(now); }
-  double per_second(Clock::time_point start, Clock::time_point now) {
-    constexpr auto kWindow = std::chrono::seconds(30);
-    while (!times_.empty() && now - times_.front() > kWindow) times_.pop_front();
-    const double span =
-        std::chrono::duration<double>(std::min<Clock::duration>(kWindow, now - start)).count();
-    return span > 0 ? static_cast<double>(times_.size()) / span : 0;
-  }
-
- private:
-  std::deque<Clock::time_point> times_;
-};
 
 class Session {
  public:
@@ -89,6 +55,7 @@ class Session {
         model_(model::XGBoostOptions{.seed = options.seed}) {
     progress_.tasks.resize(tasks.size());
     given_.resize(tasks.size());
+    refusals_.resize(tasks.size());
   }
 
   absl::Status prepare(const std::vector<Task>& tasks);
@@ -101,14 +68,18 @@ class Session {
     Subject subject;
   };
 
-  absl::Status resume(size_t index);
+  absl::Status resume(size_t index, std::vector<int64_t>& finished_unix_ns);
+  absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
+  void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
-  absl::Status take(Pipeline& pipeline, Finished finished);
-  absl::Status not_measured(Pipeline& pipeline, Finished finished);
+  absl::Status take(Finished finished);
+  absl::Status not_measured(Finished finished);
+  absl::Status give_up(int task, const absl::Status& why);
   absl::Status record(const InFlight& flight, const Finished& finished);
   void learn();
-  bool budget_spent() const;
-  void update_progress(const Pipeline& pipeline);
+  int64_t trials_left() const;  // those in flight included
+  bool time_is_up() const;
+  void update_progress();
   absl::Status save_tasks();
 
   const SessionOptions& options_;
@@ -126,9 +97,27 @@ class Session {
   Progress progress_;
   Rate rate_;
   Clock::time_point start_ = Clock::now();
+  double spent_before_s_ = 0;                       // by earlier runs of the job
+  double sampled_s_ = 0;                            // inside timed samples, in this run
+  std::multimap<Clock::time_point, Work> waiting_;  // to be tried again; also in in_flight_
+  int unmeasured_in_a_row_ = 0;
+  std::vector<int> refusals_;  // of each task, since it last gave a measurement
 };
 
+// Seconds that earlier runs of the job tuned for: between its results, leaving out pauses.
+double tuned_seconds(std::vector<int64_t> finished_unix_ns) {
+  constexpr int64_t kPause = 30'000'000'000;
+  std::sort(finished_unix_ns.begin(), finished_unix_ns.end());
+  int64_t total = 0;
+  for (size_t i = 1; i < finished_unix_ns.size(); ++i) {
+    const int64_t gap = finished_unix_ns[i] - finished_unix_ns[i - 1];
+    if (gap < kPause) total += gap;
+  }
+  return static_cast<double>(total) * 1e-9;
+}
+
 absl::Status Session::prepare(const std::vector<Task>& tasks) {
+  std::vector<int64_t> finished_unix_ns;
   for (size_t i = 0; i < tasks.size(); ++i) {
     TF_ASSIGN_OR_RETURN(std::unique_ptr<TaskState> state,
                         TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i));
@@ -139,13 +128,14 @@ absl::Status Session::prepare(const std::vector<Task>& tasks) {
     shown.weight = tasks[i].weight;
     shown.flops = state->flops();
     tasks_.push_back(std::move(state));
-    TF_RETURN_IF_ERROR(resume(i));
+    TF_RETURN_IF_ERROR(resume(i, finished_unix_ns));
   }
+  spent_before_s_ = tuned_seconds(std::move(finished_unix_ns));
   learn();
   return absl::OkStatus();
 }
 
-absl::Status Session::resume(size_t index) {
+absl::Status Session::resume(size_t index, std::vector<int64_t>& finished_unix_ns) {
   TaskState& task = *tasks_[index];
   database::Filter filter;
   filter.problem = task.problem();
@@ -154,6 +144,8 @@ absl::Status Session::resume(size_t index) {
       ++progress_.trials;
       ++progress_.tasks[index].trials;
       ++given_[index];
+      if (is_failure(record.outcome)) ++progress_.failures;
+      finished_unix_ns.push_back(record.finished_unix_ns);
     }
     // Times of other devices say nothing about this one's, but what failed here need not be tried again
     // either.
@@ -167,42 +159,70 @@ absl::StatusOr<Progress> Session::run(const std::atomic<bool>& stop) {
   PipelineOptions pipeline_options;
   pipeline_options.threads = options_.threads;
   for (const auto& task : tasks_) {
-    pipeline_options.references.push_back(build_request(task->task(), target_, "", /*reference=*/true));
+    pipeline_options.references.push_back(reference_request(task->task(), target_));
   }
   start_ = Clock::now();
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
   Clock::time_point reported = start_;
+  std::optional<Clock::time_point> draining_since;
   absl::Status failure;
   for (;;) {
-    const bool draining = stop.load() || budget_spent() || !failure.ok();
-    while (!draining && static_cast<int>(in_flight_.size()) < pipeline.depth() && !budget_spent()) {
-      if (!submit_next(pipeline)) break;
-    }
-    if (in_flight_.empty()) break;
-    if (std::optional<Finished> finished = pipeline.next(kReportEvery)) {
-      absl::Status status = take(pipeline, *std::move(finished));
-      if (!status.ok() && failure.ok()) failure = status;
-      // What cannot go on cannot drain either: a lost runner answers every candidate the same way.
-      if (!failure.ok() && failure.code() == absl::StatusCode::kCancelled) break;
-    }
-    if (Clock::now() - reported >= kReportEvery) {
-      reported = Clock::now();
-      update_progress(pipeline);
+    const Clock::time_point now = Clock::now();
+    if (!draining_since && (stop.load() || time_is_up() || trials_left() <= 0)) draining_since = now;
+    absl::StatusOr<bool> more = step(pipeline, draining_since.has_value());
+    if (!more.ok()) failure = more.status();
+    if (!failure.ok() || !*more) break;
+    if (draining_since && now - *draining_since > kDrainLimit) break;  // a device that stays away
+    if (now - reported >= kReportEvery) {
+      reported = now;
+      update_progress();
       report_(progress_);
     }
   }
-  update_progress(pipeline);
+  // What still runs was left behind on purpose; its results would have nowhere to go.
+  if (!in_flight_.empty()) {
+    builder_.cancel();
+    runner_.cancel();
+  }
+  update_progress();
   report_(progress_);
-  TF_RETURN_IF_ERROR(save_tasks());
   TF_RETURN_IF_ERROR(failure);
+  TF_RETURN_IF_ERROR(save_tasks());
   return progress_;
 }
 
-bool Session::budget_spent() const {
-  const auto flying = static_cast<int64_t>(in_flight_.size());
-  if (options_.budget.trials > 0 && progress_.trials + flying >= options_.budget.trials) return true;
-  const double minutes = std::chrono::duration<double>(Clock::now() - start_).count() / 60;
-  return options_.budget.minutes > 0 && minutes >= options_.budget.minutes;
+// Hands out work and takes one result; false when nothing is left to do.
+absl::StatusOr<bool> Session::step(Pipeline& pipeline, bool draining) {
+  if (draining) {
+    for (const auto& [due, work] : waiting_) in_flight_.erase(work.ticket);
+    waiting_.clear();
+  }
+  submit_due(pipeline);
+  const int64_t wanted = draining ? 0 : std::min<int64_t>(pipeline.depth(), trials_left());
+  while (static_cast<int64_t>(in_flight_.size()) < wanted && submit_next(pipeline)) {
+  }
+  if (in_flight_.empty()) return false;
+  if (std::optional<Finished> finished = pipeline.next(kReportEvery)) {
+    TF_RETURN_IF_ERROR(take(*std::move(finished)));
+  }
+  return true;
+}
+
+void Session::submit_due(Pipeline& pipeline) {
+  while (!waiting_.empty() && waiting_.begin()->first <= Clock::now()) {
+    pipeline.submit(std::move(waiting_.begin()->second));
+    waiting_.erase(waiting_.begin());
+  }
+}
+
+int64_t Session::trials_left() const {
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials : kNoLimit;
+}
+
+bool Session::time_is_up() const {
+  const double spent_s = spent_before_s_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  return options_.budget.minutes > 0 && spent_s >= options_.budget.minutes * 60;
 }
 
 bool Session::submit_next(Pipeline& pipeline) {
@@ -213,7 +233,7 @@ bool Session::submit_next(Pipeline& pipeline) {
       // Until something ran, the share follows the arithmetic and the traffic at a modest rate.
       const double guess = std::max(task.flops() / 20e9, task.bytes() / 5e9);
       shares.push_back({task.task().weight, task.best_seconds() > 0 ? task.best_seconds() : guess, given_[i],
-                        task.exhausted()});
+                        task.exhausted() || !progress_.tasks[i].given_up.empty()});
     }
     const int index = next_task(shares);
     if (index < 0) return false;
@@ -224,7 +244,7 @@ bool Session::submit_next(Pipeline& pipeline) {
     work.task = index;
     work.ticket = next_ticket_++;
     InFlight flight{index, *candidate, task.subject_of(*candidate)};
-    work.request = build_request(task.task(), target_, flight.subject.schedule, /*reference=*/false);
+    work.request = candidate_request(task.task(), target_, flight.subject.schedule);
     if (task.best_seconds() > 0) {
       work.stop_if_slower_than_ns = static_cast<int64_t>(task.best_seconds() * kHopeless * 1e9);
     }
@@ -236,46 +256,52 @@ bool Session::submit_next(Pipeline& pipeline) {
   }
 }
 
-absl::Status Session::take(Pipeline& pipeline, Finished finished) {
-  if (!finished.status.ok()) return not_measured(pipeline, std::move(finished));
+absl::Status Session::take(Finished finished) {
+  if (!finished.status.ok()) return not_measured(std::move(finished));
   const auto it = in_flight_.find(finished.work.ticket);
-  if (absl::Status recorded = record(it->second, finished); absl::IsAborted(recorded)) {
+  absl::Status recorded = record(it->second, finished);
+  if (absl::IsAborted(recorded)) {
     // Its lease is fenced off: what was measured does not count, so it is measured again.
     finished.status = std::move(recorded);
-    return not_measured(pipeline, std::move(finished));
-  } else if (!recorded.ok()) {
-    return recorded;
+    return not_measured(std::move(finished));
   }
   in_flight_.erase(it);
+  TF_RETURN_IF_ERROR(recorded);
   if (results_ - results_at_training_ >= kTrainEvery) learn();
   return absl::OkStatus();
 }
 
 absl::Status Session::record(const InFlight& flight, const Finished& finished) {
-  const database::Measurement measurement = finished.result
-                                                ? record_of(flight.subject, *finished.built, *finished.result)
-                                                : record_of(flight.subject, *finished.built);
+  const database::Measurement measurement =
+      finished.result ? record_of(flight.subject, *finished.work.built, *finished.result)
+                      : record_of(flight.subject, *finished.work.built);
   TF_ASSIGN_OR_RETURN(database::InsertResult inserted, store_.insert(measurement));
   if (finished.result) runner_.acknowledge(*finished.result);
+  const auto index = static_cast<size_t>(flight.task);
+  unmeasured_in_a_row_ = 0;
+  refusals_[index] = 0;
   if (inserted.duplicate) return absl::OkStatus();
 
-  const auto index = static_cast<size_t>(flight.task);
-  const bool ok = measurement.outcome == database::Outcome::kOk;
   tasks_[index]->observe(flight.candidate, time_of(measurement));
   ++results_;
   ++progress_.trials;
   ++progress_.tasks[index].trials;
-  if (!ok && measurement.outcome != database::Outcome::kStoppedEarly) ++progress_.failures;
+  if (is_failure(measurement.outcome)) ++progress_.failures;
+  for (const database::Sample& sample : measurement.samples) {
+    sampled_s_ += static_cast<double>(sample.total_ns) * 1e-9;
+  }
   rate_.count(Clock::now());
   return absl::OkStatus();
 }
 
-absl::Status Session::not_measured(Pipeline& pipeline, Finished finished) {
+absl::Status Session::not_measured(Finished finished) {
   const auto it = in_flight_.find(finished.work.ticket);
+  const int task = it->second.task;
   ++progress_.not_measured;
   database::Attempt attempt;
   attempt.problem = it->second.subject.problem;
   attempt.schedule = it->second.subject.schedule;
+  attempt.artifact_digest = finished.work.artifact.digest;
   attempt.status_code = absl::StatusCodeToString(finished.status.code());
   attempt.detail = std::string(finished.status.message());
   attempt.job_id = options_.job_id;
@@ -283,16 +309,35 @@ absl::Status Session::not_measured(Pipeline& pipeline, Finished finished) {
                              std::chrono::system_clock::now().time_since_epoch())
                              .count();
   TF_RETURN_IF_ERROR(store_.add_attempt(attempt));
-  if (may_retry(finished.status.code()) && finished.work.tries + 1 < kMaxTries) {
-    ++finished.work.tries;
-    pipeline.submit(std::move(finished.work));
-    return absl::OkStatus();
+  if (measure::may_retry(finished.status)) {
+    if (++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
+      return absl::UnavailableError(
+          absl::StrCat("gave up after ", unmeasured_in_a_row_,
+                       " attempts in a row without a measurement: ", std::string(finished.status.message())));
+    }
+    if (++finished.work.tries < kMaxTries) {
+      const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * finished.work.tries);
+      waiting_.emplace(Clock::now() + delay, std::move(finished.work));
+      return absl::OkStatus();
+    }
   }
-  --given_[static_cast<size_t>(it->second.task)];
+  --given_[static_cast<size_t>(task)];
   in_flight_.erase(it);
-  // A candidate that cannot be measured for now is dropped; anything that will not get better ends the
-  // session.
-  return may_retry(finished.status.code()) ? absl::OkStatus() : finished.status;
+  if (measure::may_retry(finished.status)) return absl::OkStatus();
+  if (absl::IsInvalidArgument(finished.status) || absl::IsFailedPrecondition(finished.status)) {
+    return give_up(task, finished.status);
+  }
+  return finished.status;  // a missing device, a lost right: no candidate will fare better
+}
+
+// A device that refuses one task's candidates, or its reference, may well measure the others.
+absl::Status Session::give_up(int task, const absl::Status& why) {
+  const auto index = static_cast<size_t>(task);
+  if (++refusals_[index] < kMaxRefusals) return absl::OkStatus();
+  progress_.tasks[index].given_up = std::string(why.message());
+  const bool any_left = std::any_of(progress_.tasks.begin(), progress_.tasks.end(),
+                                    [](const TaskProgress& other) { return other.given_up.empty(); });
+  return any_left ? absl::OkStatus() : why;
 }
 
 void Session::learn() {
@@ -304,14 +349,16 @@ void Session::learn() {
   for (const auto& task : tasks_) task->forget_proposals();
 }
 
-void Session::update_progress(const Pipeline& pipeline) {
+void Session::update_progress() {
   const Clock::time_point now = Clock::now();
   progress_.elapsed_s = std::chrono::duration<double>(now - start_).count();
   progress_.trials_per_second = rate_.per_second(start_, now);
-  progress_.device_busy_share = progress_.elapsed_s > 0 ? pipeline.busy_seconds() / progress_.elapsed_s : 0;
+  progress_.device_busy_share =
+      progress_.elapsed_s > 0 ? sampled_s_ / progress_.elapsed_s / std::max(1, runner_.slots()) : 0;
   progress_.remaining_s.reset();
   if (options_.budget.minutes > 0) {
-    progress_.remaining_s = std::max(0.0, options_.budget.minutes * 60 - progress_.elapsed_s);
+    progress_.remaining_s =
+        std::max(0.0, options_.budget.minutes * 60 - spent_before_s_ - progress_.elapsed_s);
   }
   if (options_.budget.trials > 0 && progress_.trials_per_second > 0) {
     const double left = static_cast<double>(std::max<int64_t>(0, options_.budget.trials - progress_.trials)) /

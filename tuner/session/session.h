@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "compiler/target/target.h"
 #include "database/store.h"
 #include "tuner/measure/builder.h"
@@ -19,9 +20,10 @@
 
 namespace tf::session {
 
+// Of the whole job, what it spent before a restart included.
 struct Budget {
-  int64_t trials = 0;  // of this job in all, also those before a restart; 0: no limit
-  double minutes = 0;  // of wall time in this process; 0: no limit
+  int64_t trials = 0;  // 0: no limit
+  double minutes = 0;  // of tuning; 0: no limit
 };
 
 struct SessionOptions {
@@ -32,6 +34,8 @@ struct SessionOptions {
   search::Kind strategy = search::Kind::kEvolutionary;
   uint64_t seed = 1;
   std::vector<std::string> allowed_numerics;
+  // Before a candidate that could not be measured is tried again; twice that before the third try.
+  absl::Duration retry_delay = absl::Seconds(3);
   int64_t job_id = 0;  // of the store; 0: none
 };
 
@@ -42,6 +46,7 @@ struct TaskProgress {
   int64_t trials = 0;
   double best_ns = 0;      // 0: nothing ok yet
   bool exhausted = false;  // its space has nothing new
+  std::string given_up;    // why nothing more is tried; empty if something is
 };
 
 struct Progress {
@@ -51,7 +56,7 @@ struct Progress {
   double trials_per_second = 0;  // over the last 30 s
   double elapsed_s = 0;
   std::optional<double> remaining_s;  // by the budget; unset without one
-  double device_busy_share = 0;       // of wall time in which a device was measuring
+  double device_busy_share = 0;       // of wall time, times devices, spent inside timed samples
   int current_task = -1;              // the one that was served last
   std::vector<TaskProgress> tasks;
 };

@@ -18,8 +18,8 @@ struct Task {
   double weight = 1;                        // occurrences in the network
 };
 
-// Layout texts as records and build requests want them: one per input that is not constant (the schedule decides
-// the constants'), and one per output.
+// Layout texts as records and build requests want them: one per input that is not constant (the schedule
+// decides the constants'), and one per output.
 std::vector<std::string> input_layout_texts(const Task& task);
 std::vector<std::string> output_layout_texts(const Task& task);
 

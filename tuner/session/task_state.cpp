@@ -18,6 +18,13 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
       space_(space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
                                    options.threads)) {
   for (const space::Sketch& sketch : space_.sketches) sketch_hashes_.push_back(sketch.hash().hex());
+  // Whatever the strategy, the untuned schedule is measured first: the yardstick, and what a tuned build is
+  // never slower than. Seeds of later sketches stand for the same schedule.
+  for (size_t i = 0; i < space_.sketches.size() && seeds_.empty(); ++i) {
+    for (const space::Point& seed : space_.sketches[i].seeds) {
+      seeds_.push_back({static_cast<int>(i), seed});
+    }
+  }
 }
 
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,
@@ -33,6 +40,10 @@ absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, c
 std::optional<space::Candidate> TaskState::next() {
   constexpr int kBatch = 16;
   for (;;) {
+    if (!seeds_.empty()) {
+      proposals_.insert(proposals_.end(), seeds_.begin(), seeds_.end());
+      seeds_.clear();
+    }
     if (proposals_.empty() && !exhausted_) {
       proposals_ = search_->propose(kBatch);
       std::reverse(proposals_.begin(), proposals_.end());

@@ -67,6 +67,7 @@ class TaskState {
   std::vector<std::string> sketch_hashes_;
   std::unique_ptr<model::Evaluator> evaluator_;
   std::unique_ptr<search::Search> search_;
+  std::vector<space::Candidate> seeds_;      // to be measured before any proposal
   std::vector<space::Candidate> proposals_;  // best last
   struct Known {
     model::Features features;

@@ -123,14 +123,6 @@ TEST_P(EveryStrategy, DoesNotProposeWhatTheDatabaseKnows) {
 INSTANTIATE_TEST_SUITE_P(Search, EveryStrategy,
                          testing::Values(Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary));
 
-TEST(Evolutionary, ProposesTheDefaultScheduleFirst) {
-  const Setting setting;
-  auto search = make_search(setting.space, setting.evaluator, {.kind = Kind::kEvolutionary, .seed = 3});
-  const std::vector<space::Candidate> first = search->propose(4);
-  ASSERT_EQ(first.size(), 4u);
-  EXPECT_EQ(first[0], (space::Candidate{0, setting.space.sketches[0].seeds.at(0)}));
-}
-
 TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
   const Setting setting(128);
   int wins = 0;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "compiler/schedule/default_schedule.h"
 #include "database/memory_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -29,6 +30,16 @@ class FakeBuilder final : public measure::Builder {
       reply.set_message("refused by the test");
       return reply;
     }
+    if (request.kernel().reference() && request.kernel().workload() == hopeless_reference) {
+      reply.set_code(static_cast<int>(absl::StatusCode::kUnimplemented));
+      reply.set_message("no code for this one");
+      return reply;
+    }
+    if (request.kernel().reference() && late_references-- > 0) {
+      reply.set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+      reply.set_message("the build worker took too long");
+      return reply;
+    }
     reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
                                                                                                : schedule);
     return reply;
@@ -36,6 +47,8 @@ class FakeBuilder final : public measure::Builder {
   int slots() const override { return 2; }
   void cancel() override {}
   int refuse_every = 0;
+  std::string hopeless_reference;  // canonical text of a workload
+  std::atomic<int> late_references{0};
 
  private:
   std::atomic<int> builds_{0};
@@ -87,6 +100,7 @@ class TuneTest : public testing::Test {
   TuneTest() {
     options_.target = target::parse_target("x86_64:cpu=znver4").value();
     options_.budget.trials = 24;
+    options_.retry_delay = absl::Milliseconds(5);
     database::Job job;
     job.model_name = "test";
     options_.job_id = store_->add_job(job).value();
@@ -186,6 +200,119 @@ TEST_F(TuneTest, MeasuresAgainWhatAnOlderLeaseMeasured) {
   EXPECT_EQ(records().size(), 24u);
   for (const auto& record : records()) EXPECT_EQ(record.lease->epoch, 2u);
   EXPECT_EQ(progress->not_measured, runner_.runs / 4);
+}
+
+TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
+  for (const search::Kind kind : {search::Kind::kEvolutionary, search::Kind::kRandom, search::Kind::kGrid}) {
+    store_ = database::make_memory_store();
+    options_.strategy = kind;
+    options_.job_id = store_->add_job({}).value();
+    options_.budget.trials = 6;
+    ASSERT_TRUE(run().ok());
+    for (const Task& task : tasks_) {
+      const schedule::Schedule untuned = schedule::default_schedule(task.workload, {}, options_.target, 1);
+      bool found = false;
+      std::vector<std::string> schedules;
+      for (const auto& record : records()) {
+        found = found || record.schedule.starts_with(schedule::to_string(untuned));
+        schedules.push_back(record.schedule);
+      }
+      EXPECT_TRUE(found) << task.label << ", strategy " << static_cast<int>(kind) << "\n"
+                         << schedule::to_string(untuned) << "not in\n"
+                         << testing::PrintToString(schedules);
+    }
+  }
+}
+
+TEST_F(TuneTest, GoesOnWithTheOtherTasksWhenOneHasNoReference) {
+  builder_.hopeless_reference = tensor::canonical_text(tasks_[0].workload);
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(progress->tasks[0].trials, 0);
+  EXPECT_THAT(progress->tasks[0].given_up, testing::HasSubstr("no code for this one"));
+  EXPECT_TRUE(progress->tasks[1].given_up.empty());
+}
+
+TEST_F(TuneTest, BuildsAReferenceAgainThatAnOverloadedMachineSpoiled) {
+  builder_.late_references = 2;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_TRUE(progress->tasks[0].given_up.empty());
+}
+
+// A store whose disk fills up after some rows.
+class FullStore final : public database::Store {
+ public:
+  explicit FullStore(database::Store& store) : store_(store) {}
+  absl::StatusOr<database::InsertResult> insert(const database::Measurement& m) override {
+    if (++inserts > 5) return absl::ResourceExhaustedError("the disk is full");
+    return store_.insert(m);
+  }
+  int inserts = 0;
+
+  absl::StatusOr<std::vector<database::Measurement>> top(const database::BestQuery& q, size_t n) override {
+    return store_.top(q, n);
+  }
+  absl::StatusOr<database::Workload> find_workload(const std::string& key) override {
+    return store_.find_workload(key);
+  }
+  absl::StatusOr<std::vector<database::Workload>> workloads() override { return store_.workloads(); }
+  absl::StatusOr<std::vector<database::Problem>> problems() override { return store_.problems(); }
+  absl::Status scan(const database::Filter& f, const database::Visitor& v) override {
+    return store_.scan(f, v);
+  }
+  absl::StatusOr<database::Measurement> find_record(const Digest& d) override {
+    return store_.find_record(d);
+  }
+  absl::StatusOr<bool> is_measured(const database::Problem& p, const std::string& s) override {
+    return store_.is_measured(p, s);
+  }
+  absl::Status add_workload(const database::Workload& w) override { return store_.add_workload(w); }
+  void insert_async(const database::Measurement& m, database::InsertDone done) override { done(insert(m)); }
+  absl::Status add_attempt(const database::Attempt& a) override { return store_.add_attempt(a); }
+  absl::StatusOr<int64_t> count_measurements(int64_t job) override { return store_.count_measurements(job); }
+  absl::StatusOr<int64_t> count_attempts(int64_t job) override { return store_.count_attempts(job); }
+  absl::StatusOr<int64_t> add_job(const database::Job& j) override { return store_.add_job(j); }
+  absl::Status update_job(const database::Job& j) override { return store_.update_job(j); }
+  absl::StatusOr<database::Job> find_job(int64_t id) override { return store_.find_job(id); }
+  absl::StatusOr<std::vector<database::Job>> jobs() override { return store_.jobs(); }
+  absl::Status save_job_tasks(const std::vector<database::JobTask>& t) override {
+    return store_.save_job_tasks(t);
+  }
+  absl::StatusOr<std::vector<database::JobTask>> job_tasks(int64_t id) override {
+    return store_.job_tasks(id);
+  }
+
+ private:
+  database::Store& store_;
+};
+
+TEST_F(TuneTest, EndsWithWhatTheStoreSaysWhenAResultCannotBeKept) {
+  FullStore full(*store_);
+  const absl::StatusOr<Progress> progress =
+      tune(tasks_, options_, builder_, runner_, full, stop_, [](const Progress&) {});
+  ASSERT_FALSE(progress.ok());
+  EXPECT_THAT(std::string(progress.status().message()), testing::HasSubstr("the disk is full"));
+  EXPECT_EQ(records().size(), 5u);
+  EXPECT_EQ(runner_.acknowledged, 5) << "only what is kept is acknowledged";
+}
+
+TEST_F(TuneTest, CountsTheMinutesOfEarlierRunsOfTheJob) {
+  ASSERT_TRUE(run().ok());
+  const int runs = runner_.runs;
+  // The next run of the job finds that its rows span two minutes of tuning.
+  options_.budget = {.minutes = 2};
+  database::Measurement row = records().front();
+  for (int i = 1; i <= 10; ++i) {
+    row.schedule = "spread out " + std::to_string(i);
+    row.finished_unix_ns += 15'000'000'000;
+    ASSERT_TRUE(store_->insert(row).ok());
+  }
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(runner_.runs, runs);
 }
 
 TEST_F(TuneTest, EndsWithWhatTheRunnerSaysWhenThatWillNotGetBetter) {
