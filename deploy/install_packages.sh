@@ -17,6 +17,8 @@ packages=(
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev sqlite3
 )
+# ONNX Runtime, the oracle of tests, comes from npm; a newer node.js than Debian's will do as well.
+command -v npm >/dev/null || packages+=(nodejs npm)
 
 missing=()
 for package in "${packages[@]}"; do
