@@ -53,7 +53,9 @@ struct LeasedDevice {
 
 // Thread-safe. run() survives the death and return of tracker and agent, the end of the lease and the
 // eviction of artifacts: it then measures again, under the next lease if need be, and returns one result.
-// Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait.
+// Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait. A trial
+// under which the lease ends three times is given up as UNAVAILABLE: it may be the reason. Once the tracker
+// refuses this runner for good (another protocol), run() returns what it said.
 class FarmRunner final : public Runner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: the tracker is not on loopback. NOT_FOUND: no device with

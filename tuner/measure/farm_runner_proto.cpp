@@ -28,6 +28,9 @@ constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long c
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
 constexpr int kMaxUploads = 4;
+// A trial whose leases end this often before it is answered may be what ends them: a candidate that takes the
+// agent or the whole device down.
+constexpr int kMaxLostLeases = 3;
 
 absl::Status cancelled() {
   return absl::CancelledError("the farm runner is cancelled");
@@ -85,11 +88,19 @@ class FarmRunner::Impl {
     pb::Trial trial = *request.trial;
     trial.set_artifact_digest(request.candidate.digest);
     trial.set_reference_digest(request.reference.digest);
+    int lost_leases = 0;
     for (int uploads = 0; uploads < kMaxUploads;) {
+      if (lost_leases == kMaxLostLeases) {
+        return absl::UnavailableError(absl::StrCat(device_id(), " could not measure: the lease ended ",
+                                                   lost_leases, " times while the trial ran"));
+      }
       TF_RETURN_IF_ERROR(upload(request.candidate));
       if (!request.reference.digest.empty()) TF_RETURN_IF_ERROR(upload(request.reference));
       TF_ASSIGN_OR_RETURN(const std::optional<pb::MeasureReply> reply, measure_once(trial));
-      if (!reply) continue;  // the lease ended first
+      if (!reply) {
+        ++lost_leases;
+        continue;
+      }
       if (reply->has_result()) return reply->result();
       const pb::Failure& failure = reply->failure();
       switch (failure.kind()) {
@@ -99,7 +110,8 @@ class FarmRunner::Impl {
           ++uploads;
           continue;
         case pb::FAILURE_KIND_STALE_EPOCH:
-          continue;  // received() has given the lease up
+          ++lost_leases;  // received() has given it up
+          continue;
         case pb::FAILURE_KIND_REFUSED:
           return absl::InvalidArgumentError(
               absl::StrCat(device_id(), " refused the trial: ", failure.message()));
@@ -176,10 +188,11 @@ class FarmRunner::Impl {
     lock.unlock();
     if (stream) send(*stream, sequence, trial);  // else the next stream begins with it
     lock.lock();
-    changed_.wait(lock, [&] { return cancelled_ || pending->lost || pending->reply; });
+    changed_.wait(lock, [&] { return cancelled_ || !hopeless_.ok() || pending->lost || pending->reply; });
     if (pending->reply) return pending->reply;
     if (!pending->lost) pending_.erase(sequence);
     if (cancelled_) return cancelled();
+    TF_RETURN_IF_ERROR(hopeless_);
     return std::nullopt;
   }
 

@@ -1,0 +1,106 @@
+// FarmRunner::run against farms that take away what it needs.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "device_agent/agent/agent.h"
+#include "device_agent/agent/facts.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/server.h"
+#include "tests/farm/fake_executor.h"
+#include "tests/farm/harness.h"
+#include "tracker/daemon.h"
+#include "tracker/operator_client.h"
+
+namespace tf::farm_test {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+using measure::FarmRunner;
+
+// Grants every lease, takes one trial of each stream, and then ends the stream for good.
+class RefusingTracker final : public pb::Tuners::Service {
+ public:
+  grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
+                            pb::LeaseGrant* grant) override {
+    grant->set_lease_id("l1");
+    grant->set_epoch(1);
+    grant->set_device_id("a1");
+    return grpc::Status::OK;
+  }
+  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest*,
+                                    pb::FindMissingArtifactsReply*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status Measure(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>* stream) override {
+    pb::MeasureRequest message;
+    while (stream->Read(&message) && !message.has_assignment()) {
+    }
+    ++trials;
+    return {grpc::StatusCode::FAILED_PRECONDITION, "this tracker measures nothing"};
+  }
+
+  std::atomic<int> trials = 0;
+};
+
+TEST(FarmRunnerTest, ATrialUnderWayHearsThatTheTrackerRefusesForGood) {
+  RefusingTracker tracker;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto runner = FarmRunner::connect({.tracker = (*server)->endpoint(), .device_key = "box"});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const pb::Trial trial;
+  const absl::Status refused = (*runner)->run(request(trial, "candidate")).status();
+  EXPECT_EQ(tracker.trials, 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ((*runner)->run(request(trial, "the next")).status(), refused);
+}
+
+TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
+  TempDir dir;
+  auto tracker = tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/t.db"});
+  ASSERT_TRUE(tracker.ok()) << tracker.status();
+  const rpc::Endpoint endpoint = (*tracker)->endpoint();
+  FakeExecutor executor(std::chrono::milliseconds(500), "");
+  auto agent = agent::Agent::create(
+      {.tracker = endpoint, .key = "box", .id = "a1", .state_dir = dir.path() + "/a", .cpus = {0}},
+      agent::read_facts(), executor);
+  ASSERT_TRUE(agent.ok()) << agent.status();
+  std::thread serving([&] { (*agent)->run().IgnoreError(); });
+
+  absl::StatusOr<std::unique_ptr<FarmRunner>> runner = absl::NotFoundError("");
+  for (int i = 0; i < 100 && absl::IsNotFound(runner.status()); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    runner = FarmRunner::connect({.tracker = endpoint, .device_key = "box"});
+  }
+  std::atomic<bool> over = false;
+  std::thread releasing([&] {
+    while (!over) {
+      tracker::force_release(endpoint, "a1").status().IgnoreError();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  });
+  absl::Status given_up = runner.status();
+  const pb::Trial trial;
+  if (runner.ok()) given_up = (*runner)->run(request(trial, "candidate")).status();
+  over = true;
+  releasing.join();
+  EXPECT_TRUE(absl::IsUnavailable(given_up)) << given_up;
+  EXPECT_NE(given_up.message().find("the lease ended 3 times while the trial ran"), std::string::npos)
+      << given_up;
+  // Nothing is wrong with the runner: it measures what the farm lets it.
+  if (runner.ok()) {
+    const absl::StatusOr<pb::TrialResult> result = (*runner)->run(request(trial, "candidate"));
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (result.ok()) (*runner)->acknowledge(*result);
+  }
+  (*agent)->stop();
+  serving.join();
+}
+
+}  // namespace
+}  // namespace tf::farm_test
