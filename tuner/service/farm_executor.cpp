@@ -2,16 +2,13 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <set>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "tuner/measure/farm_runner.h"
-#include "tuner/service/farm_keys.h"
+#include "tuner/service/farm_devices.h"
 #include "tuner/service/network_tasks.h"
 
 namespace tf::service {
@@ -21,14 +18,6 @@ namespace {
 constexpr absl::Duration kDeviceWait = absl::Seconds(10);
 // What a drain gives the trials under way; a trial whose farm is away never ends by itself.
 constexpr absl::Duration kDrainGrace = absl::Seconds(30);
-
-absl::Status check_device_key(const rpc::Endpoint& tracker, const std::string& key) {
-  TF_ASSIGN_OR_RETURN(std::set<std::string> keys, farm_device_keys(tracker));
-  if (keys.contains(key)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
-                                          keys.empty() ? "none yet" : absl::StrJoin(keys, ", "),
-                                          "; start device_agent --key ", key, " or use another key"));
-}
 
 // People know their network by its name, not by where it is kept.
 absl::Status by_its_name(const database::Job& job, const absl::Status& status) {
@@ -73,7 +62,8 @@ absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) 
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
   const absl::Status network = network_tasks(job.model_path, options.target, spec.dims).status();
   if (!network.ok()) return by_its_name(job, network);
-  return check_device_key(options_.tracker, spec.device_key);
+  TF_ASSIGN_OR_RETURN(std::vector<FarmDevice> devices, farm_devices(options_.tracker));
+  return check_farm(devices, spec.device_key, options.target);
 }
 
 absl::StatusOr<session::Progress> FarmExecutor::run(
@@ -82,9 +72,12 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job.id, spec.device_key));
   TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
                       network_tasks(job.model_path, options.target, spec.dims));
+  DeviceNeeds needs = needs_of(options.target);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<measure::FarmRunner> runner,
                       measure::FarmRunner::connect({.tracker = options_.tracker,
                                                     .device_key = spec.device_key,
+                                                    .arch = std::move(needs.arch),
+                                                    .cpu_features = std::move(needs.cpu_features),
                                                     .min_threads = static_cast<uint32_t>(spec.threads),
                                                     .holder = options_.holder,
                                                     .first_wait = kDeviceWait}));

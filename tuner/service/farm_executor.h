@@ -24,8 +24,8 @@ class FarmExecutor final : public JobExecutor {
   FarmExecutor(FarmExecutorOptions options, measure::Builder& builder, database::Store& store)
       : options_(std::move(options)), builder_(builder), store_(store) {}
 
-  // Also asks the tracker whether a device with the key has ever registered: NOT_FOUND names those that have.
-  // UNAVAILABLE: no tracker answers.
+  // Also asks the tracker whether a device with the key has ever registered that runs code for the job's
+  // target: NOT_FOUND names the keys that have, or what is missing. UNAVAILABLE: no tracker answers.
   absl::Status check(const database::Job& job, const JobSpec& spec) override;
   absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec,
                                         const std::atomic<bool>& stop,

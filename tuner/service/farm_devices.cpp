@@ -1,0 +1,78 @@
+#include "tuner/service/farm_devices.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tf::service {
+namespace {
+
+// As uname -m names it; empty where an agent's facts cannot tell whether code for it runs.
+std::string machine_of(target::Arch arch) {
+  switch (arch) {
+    case target::Arch::kX86_64:
+      return "x86_64";
+    case target::Arch::kAArch64:
+      return "aarch64";
+    case target::Arch::kArmV7:
+      return "armv7l";
+    case target::Arch::kRiscV64:
+      return "riscv64";
+    case target::Arch::kWasm32:
+    case target::Arch::kCuda:
+    case target::Arch::kOpenCl:
+      return "";
+  }
+  __builtin_unreachable();
+}
+
+// Linux lists features by name on these only.
+bool tells_features(target::Arch arch) {
+  return arch == target::Arch::kX86_64 || arch == target::Arch::kAArch64 || arch == target::Arch::kArmV7;
+}
+
+// Empty if the device has all of it.
+std::string missing(const FarmDevice& device, const DeviceNeeds& needs) {
+  if (!needs.arch.empty() && device.arch != needs.arch) {
+    return absl::StrCat("device ", device.id, " is ", device.arch, ", not ", needs.arch);
+  }
+  for (const std::string& feature : needs.cpu_features) {
+    if (!device.cpu_features.contains(feature))
+      return absl::StrCat("device ", device.id, " has no ", feature);
+  }
+  return "";
+}
+
+}  // namespace
+
+DeviceNeeds needs_of(const target::Target& target) {
+  DeviceNeeds needs{.arch = machine_of(target.arch), .cpu_features = {}};
+  if (!tells_features(target.arch)) return needs;
+  for (std::string& feature : target::known_features(target.arch)) {
+    if (target.has(feature)) needs.cpu_features.push_back(std::move(feature));
+  }
+  return needs;
+}
+
+absl::Status check_farm(const std::vector<FarmDevice>& devices, const std::string& key,
+                        const target::Target& target) {
+  const DeviceNeeds needs = needs_of(target);
+  std::set<std::string> keys;
+  std::string why;
+  for (const FarmDevice& device : devices) {
+    keys.insert(device.key);
+    if (device.key != key) continue;
+    const std::string lacks = missing(device, needs);
+    if (lacks.empty()) return absl::OkStatus();
+    if (why.empty()) why = lacks;
+  }
+  if (keys.contains(key)) {
+    return absl::NotFoundError(absl::StrCat("no device with the key \"", key, "\" runs code for ",
+                                            target.text(), ": ", why,
+                                            "; give the --target of the device, or another key"));
+  }
+  return absl::NotFoundError(absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
+                                          keys.empty() ? "none yet" : absl::StrJoin(keys, ", "),
+                                          "; start device_agent --key ", key, " or use another key"));
+}
+
+}  // namespace tf::service

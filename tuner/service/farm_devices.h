@@ -1,0 +1,41 @@
+#pragma once
+// Owns: which devices a farm has, and whether one of them can run what a job compiles. Does not know: leases,
+// trials.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/target/target.h"
+#include "rpc/endpoint.h"
+
+namespace tf::service {
+
+struct FarmDevice {
+  std::string id;
+  std::string key;
+  std::string arch;                    // as uname -m names it
+  std::set<std::string> cpu_features;  // LLVM's names
+};
+
+// All devices that have ever registered. UNAVAILABLE: no tracker answers there. (farm_devices_proto.cpp)
+absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker);
+
+// What a device must have to run code for a target, in the words of FarmDevice.
+struct DeviceNeeds {
+  std::string arch;  // empty: any
+  std::vector<std::string> cpu_features;
+};
+
+// Every feature that code for the target may use and that an agent can tell of its device: a kernel with an
+// instruction that the device lacks would only crash.
+DeviceNeeds needs_of(const target::Target& target);
+
+// NOT_FOUND if no device has the key, naming those that exist, or if none that has it runs code for the
+// target, naming the first thing that is missing.
+absl::Status check_farm(const std::vector<FarmDevice>& devices, const std::string& key,
+                        const target::Target& target);
+
+}  // namespace tf::service
