@@ -1,60 +1,24 @@
 #include "tuner/service/farm_executor.h"
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/time/clock.h"
 #include "base/status.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/service/farm_devices.h"
 #include "tuner/service/network_tasks.h"
+#include "tuner/service/run_limit.h"
 
 namespace tf::service {
 namespace {
 
 // A queue slot is better used by trying again than by waiting for a device.
 constexpr absl::Duration kDeviceWait = absl::Seconds(10);
-// What a drain gives the trials under way; a trial whose farm is away never ends by itself.
-constexpr absl::Duration kDrainGrace = absl::Seconds(30);
 
 // People know their network by its name, not by where it is kept.
 absl::Status by_its_name(const database::Job& job, const absl::Status& status) {
   return absl::Status(status.code(),
                       absl::StrReplaceAll(status.message(), {{job.model_path, job.model_name}}));
 }
-
-// Cancels the runner when a stop has not been obeyed for kDrainGrace.
-class DrainLimit {
- public:
-  DrainLimit(const std::atomic<bool>& stop, measure::Runner& runner)
-      : thread_([this, &stop, &runner] { watch(stop, runner); }) {}
-  ~DrainLimit() {
-    {
-      std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void watch(const std::atomic<bool>& stop, measure::Runner& runner) {
-    std::unique_lock lock(mutex_);
-    absl::Time limit = absl::InfiniteFuture();
-    while (!over_) {
-      if (stop && limit == absl::InfiniteFuture()) limit = absl::Now() + kDrainGrace;
-      if (absl::Now() >= limit) return runner.cancel();
-      changed_.wait_for(lock, std::chrono::milliseconds(200));
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
-  std::thread thread_;
-};
 
 }  // namespace
 
@@ -81,8 +45,21 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
                                                     .min_threads = static_cast<uint32_t>(spec.threads),
                                                     .holder = options_.holder,
                                                     .first_wait = kDeviceWait}));
-  DrainLimit limit(stop, *runner);
-  return session::tune(tasks, options, builder_, *runner, store_, stop, report);
+  RunLimits limits;
+  if (spec.minutes > 0) limits.budget = absl::Minutes(spec.minutes);
+  RunLimit limit(stop, *runner, limits);
+  session::Progress last;
+  absl::StatusOr<session::Progress> result =
+      session::tune(tasks, options, builder_, *runner, store_, stop, [&](const session::Progress& progress) {
+        last = progress;
+        report(progress);
+      });
+  if (!absl::IsCancelled(result.status()) || !limit.ended_by_budget()) return result;
+  // The time is over, and the device of the last trials stays away: what was measured is the result.
+  if (last.trials > 0) return last;
+  return absl::DeadlineExceededError(absl::StrCat("nothing was measured in ", spec.minutes,
+                                                  " minutes: the device with the key \"", spec.device_key,
+                                                  "\" stays away; see `tracker devices`"));
 }
 
 }  // namespace tf::service

@@ -1,0 +1,41 @@
+#pragma once
+// Owns: how long trials may keep a job that has to end: a trial whose device stays away never ends by itself.
+// Does not know: sessions, farms.
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "tuner/measure/runner.h"
+
+namespace tf::service {
+
+struct RunLimits {
+  absl::Duration budget = absl::InfiniteDuration();  // wall time of the job from now on
+  absl::Duration budget_grace = absl::Seconds(60);   // after it, for what is being measured
+  absl::Duration drain_grace = absl::Seconds(30);    // after a stop, likewise
+};
+
+// Cancels the runner, from its own thread, when a stop or the end of the budget has not been obeyed for the
+// grace it has. `stop` and `runner` must outlive it.
+class RunLimit {
+ public:
+  RunLimit(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits);
+  ~RunLimit();
+
+  // The runner was cancelled, and only because the budget had been spent.
+  bool ended_by_budget() const { return ended_by_budget_; }
+
+ private:
+  void watch(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits);
+
+  std::atomic<bool> ended_by_budget_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tf::service
