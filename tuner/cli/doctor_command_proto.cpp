@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,7 +22,7 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/remote/remote_records.h"
-#include "tuner/service/farm_keys.h"
+#include "tuner/service/farm_devices.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -71,7 +73,9 @@ Finding examine_database(const std::string& spec) {
 Finding examine_tracker(const std::string& address) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(address));
   TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
-  TF_ASSIGN_OR_RETURN(std::set<std::string> keys, service::farm_device_keys(tracker));
+  TF_ASSIGN_OR_RETURN(std::vector<service::FarmDevice> devices, service::farm_devices(tracker));
+  std::set<std::string> keys;
+  for (const service::FarmDevice& device : devices) keys.insert(device.key);
   if (keys.empty())
     return absl::NotFoundError("it answers, but no device has come; start device_agent --key KEY");
   return absl::StrCat("device keys: ", absl::StrJoin(keys, ", "));
