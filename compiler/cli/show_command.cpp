@@ -8,7 +8,7 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
-#include "compiler/driver/compile.h"
+#include "compiler/driver/build_pool.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/tensor/workload.h"
 #include "database/open_records.h"
@@ -17,6 +17,8 @@
 
 namespace tf::compiler_cli {
 namespace {
+
+namespace proto = tunefarm::kernel::v1;
 
 struct ShowArguments {
   std::string key, database;
@@ -37,19 +39,30 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
   return best;
 }
 
-absl::StatusOr<driver::KernelText> kernel_text(const database::Workload& workload,
-                                               const database::Measurement& record) {
-  tunefarm::kernel::v1::BuildKernelRequest request;
-  request.set_workload(workload.text);
+// The reply's `ir` and `assembly`, as asked for. What a database says is only lowered and compiled in a build
+// worker.
+absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const database::Workload& workload,
+                                              const database::Measurement& record,
+                                              const ShowArguments& arguments) {
+  proto::BuildRequest request;
+  request.mutable_show()->set_ir(arguments.ir);
+  request.mutable_show()->set_assembly(arguments.assembly);
+  proto::BuildKernelRequest& kernel = *request.mutable_show()->mutable_kernel();
+  kernel.set_workload(workload.text);
   TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(record.problem.binding));
-  request.mutable_binding()->insert(binding.begin(), binding.end());
-  request.set_schedule(record.schedule);
-  request.set_target(record.problem.target);
-  for (const std::string& layout : record.problem.in_layouts) request.add_in_layouts(layout);
-  for (const std::string& layout : record.problem.out_layouts) request.add_out_layouts(layout);
-  request.set_entry("kernel");
-  request.set_output(tunefarm::kernel::v1::BLOB_KIND_ELF_OBJECT);
-  return driver::show_kernel(request);
+  kernel.mutable_binding()->insert(binding.begin(), binding.end());
+  kernel.set_schedule(record.schedule);
+  kernel.set_target(record.problem.target);
+  for (const std::string& layout : record.problem.in_layouts) kernel.add_in_layouts(layout);
+  for (const std::string& layout : record.problem.out_layouts) kernel.add_out_layouts(layout);
+  kernel.set_entry("kernel");
+  TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(request));
+  if (reply.code() != 0) {
+    return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
+                                                      database::record_digest(record).hex().substr(0, 12),
+                                                      " cannot be built: ", reply.message()));
+  }
+  return reply;
 }
 
 absl::Status run(const ShowArguments& arguments) {
@@ -58,6 +71,10 @@ absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
   TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best, best_records(*records, workload.key()));
   const bool everything = !arguments.ir && !arguments.assembly && !arguments.schedule;
+  std::unique_ptr<driver::BuildPool> pool;
+  if (arguments.ir || arguments.assembly) {
+    TF_ASSIGN_OR_RETURN(pool, driver::BuildPool::create({}));
+  }
   nlohmann::json all = nlohmann::json::array();
   for (const database::Measurement& record : best) {
     nlohmann::json entry = {{"workload", workload.key().hex()},
@@ -69,10 +86,10 @@ absl::Status run(const ShowArguments& arguments) {
                             {"median_ns", record.median_ns().value_or(0)}};
     if (everything || arguments.schedule) entry["schedule"] = record.schedule;
     if (everything) entry["text"] = workload.text;
-    if (arguments.ir || arguments.assembly) {
-      TF_ASSIGN_OR_RETURN(const driver::KernelText text, kernel_text(workload, record));
-      if (arguments.ir) entry["ir"] = text.ir;
-      if (arguments.assembly) entry["asm"] = text.assembly;
+    if (pool) {
+      TF_ASSIGN_OR_RETURN(const proto::BuildReply text, kernel_text(*pool, workload, record, arguments));
+      if (arguments.ir) entry["ir"] = text.ir();
+      if (arguments.assembly) entry["asm"] = text.assembly();
     }
     all.push_back(std::move(entry));
   }

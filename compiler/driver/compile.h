@@ -1,11 +1,8 @@
 #pragma once
 // Owns: from the text of a workload and a schedule to an artifact (manifest, blobs, launch plan), in this
 // process. Does not know: child processes, devices, the tuner. LLVM keeps process-wide state: only build
-// workers, tests and `compiler show` call this, from one thread; everybody else goes through build_pool.h.
+// workers and tests call this, from one thread; everybody else goes through build_pool.h.
 
-#include <string>
-
-#include "absl/status/statusor.h"
 #include "compiler/tensor/workload.h"
 
 namespace tunefarm::kernel::v1 {
@@ -13,6 +10,7 @@ class BuildKernelRequest;
 class BuildReply;
 class BuildRequest;
 class LinkModelRequest;
+class ShowKernelRequest;
 }  // namespace tunefarm::kernel::v1
 
 namespace tf::driver {
@@ -34,14 +32,11 @@ tunefarm::kernel::v1::BuildReply compile_kernel(const tunefarm::kernel::v1::Buil
 // Links a model; the reply has no artifact.
 tunefarm::kernel::v1::BuildReply link_model(const tunefarm::kernel::v1::LinkModelRequest& request);
 
-// Either, by the request's kind.
-tunefarm::kernel::v1::BuildReply build(const tunefarm::kernel::v1::BuildRequest& request);
+// One kernel for people: its loop IR, its assembly, as asked for; the reply has no artifact. LLVM runs only
+// for assembly. Errors as compile_kernel's.
+tunefarm::kernel::v1::BuildReply show_kernel(const tunefarm::kernel::v1::ShowKernelRequest& request);
 
-// One kernel for people: its loop IR after lowering, and its assembly. Errors as compile_kernel's codes.
-struct KernelText {
-  std::string ir;
-  std::string assembly;
-};
-absl::StatusOr<KernelText> show_kernel(const tunefarm::kernel::v1::BuildKernelRequest& request);
+// Any of them, by the request's kind.
+tunefarm::kernel::v1::BuildReply build(const tunefarm::kernel::v1::BuildRequest& request);
 
 }  // namespace tf::driver

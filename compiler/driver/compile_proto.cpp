@@ -212,6 +212,18 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
   return absl::OkStatus();
 }
 
+absl::Status show_into(const proto::ShowKernelRequest& request, proto::BuildReply& reply) {
+  TF_ASSIGN_OR_RETURN(Job job, parse(request.kernel()));
+  TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
+  if (request.ir()) reply.set_ir(ir::to_string(lowered.function));
+  if (!request.assembly()) return absl::OkStatus();
+  codegen::CodegenOptions options;
+  options.assembly = true;
+  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, options));
+  reply.set_assembly(std::move(code.assembly));
+  return absl::OkStatus();
+}
+
 absl::Status link_from(const proto::LinkModelRequest& request) {
   TF_ASSIGN_OR_RETURN(target::Target target, target::parse_target(request.target()));
   codegen::ModelLink link;
@@ -285,26 +297,25 @@ proto::BuildReply link_model(const proto::LinkModelRequest& request) {
   return reply;
 }
 
+proto::BuildReply show_kernel(const proto::ShowKernelRequest& request) {
+  proto::BuildReply reply;
+  const absl::Status status = show_into(request, reply);
+  return status.ok() ? reply : failed(status);
+}
+
 proto::BuildReply build(const proto::BuildRequest& request) {
   switch (request.kind_case()) {
     case proto::BuildRequest::kKernel:
       return compile_kernel(request.kernel());
     case proto::BuildRequest::kLink:
       return link_model(request.link());
+    case proto::BuildRequest::kShow:
+      return show_kernel(request.show());
     case proto::BuildRequest::KIND_NOT_SET:
       break;
   }
   return failed(absl::InvalidArgumentError(
       "a build request of no known kind; is the requester newer than this worker?"));
-}
-
-absl::StatusOr<KernelText> show_kernel(const proto::BuildKernelRequest& request) {
-  TF_ASSIGN_OR_RETURN(Job job, parse(request));
-  TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
-  codegen::CodegenOptions options;
-  options.assembly = true;
-  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, options));
-  return KernelText{ir::to_string(lowered.function), std::move(code.assembly)};
 }
 
 }  // namespace tf::driver

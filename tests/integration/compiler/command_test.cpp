@@ -155,6 +155,14 @@ TEST_F(Commands, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnError) {
                     .ok());
     ASSERT_TRUE((*store)->insert(illegal).ok());
   }
+  const std::string show = "show " + tensor::workload_key(task.workload).hex() + " --db " + file("tune.db");
+  EXPECT_THAT(run(show).out, HasSubstr("split t9"));
+  for (const char* part : {" --ir", " --asm"}) {
+    const Answer answer = run(show + part);
+    EXPECT_EQ(answer.code, 1) << answer.err;
+    EXPECT_THAT(answer.err, HasSubstr("record " + database::record_digest(illegal).hex().substr(0, 12)));
+    EXPECT_EQ(lines(answer.err), 1) << answer.err;
+  }
   const std::string folder = file("model");
   const std::string build = "build " + file("mlp.onnx") + " --db " + file("tune.db") + " -o " + folder;
   Answer answer = run(build);

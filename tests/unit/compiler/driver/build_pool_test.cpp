@@ -155,6 +155,29 @@ TEST(BuildPool, MistakesInARequestAreRepliesThatSayWhatIsWrong) {
   EXPECT_EQ(empty->code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(BuildPool, ShowsAKernelAsTextsAndWithoutAssemblyCompilesNothing) {
+  auto workers = pool();
+  proto::BuildRequest request;
+  *request.mutable_show()->mutable_kernel() = kernel_request(matmul(4, 4, 4)).kernel();
+  request.mutable_show()->set_ir(true);
+  request.mutable_show()->set_assembly(true);
+  absl::StatusOr<proto::BuildReply> reply = workers->build(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  ASSERT_EQ(reply->code(), 0) << reply->message();
+  EXPECT_THAT(reply->ir(), HasSubstr("for "));
+  EXPECT_THAT(reply->assembly(), HasSubstr("kernel:"));
+  EXPECT_FALSE(reply->has_artifact());
+  // No code can be generated for this target here, so the IR alone comes of lowering alone.
+  request.mutable_show()->mutable_kernel()->set_target("cuda:arch=sm_90");
+  EXPECT_THAT(workers->build(request)->message(), HasSubstr("is a GPU"));
+  request.mutable_show()->set_assembly(false);
+  reply = workers->build(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->code(), 0) << reply->message();
+  EXPECT_THAT(reply->ir(), HasSubstr("for "));
+  EXPECT_EQ(reply->assembly(), "");
+}
+
 TEST(BuildPool, AWorkerThatCrashesIsATypedReplyAndTheNextBuildGetsANewOne) {
   std::string marker = ::testing::TempDir() + "/crashed_once";
   unlink(marker.c_str());
