@@ -32,7 +32,7 @@ class BulkInserter {
       TF_RETURN_IF_ERROR(status_);
       ++pending_;
     }
-    store_.insert_async(measurement, [this](absl::StatusOr<InsertResult> result) {
+    store_.insert_async(measurement, Origin::kImport, [this](absl::StatusOr<InsertResult> result) {
       std::lock_guard lock(mutex_);
       if (!result.ok()) {
         status_.Update(result.status());

@@ -103,7 +103,7 @@ class MemoryStore final : public Store {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<InsertResult> insert(const Measurement& measurement) override {
+  absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) override {
     std::lock_guard lock(mutex_);
     const Digest digest = record_digest(measurement);
     if (measurement.lease) {
@@ -114,7 +114,7 @@ class MemoryStore final : public Store {
       return InsertResult{.id = known->second, .duplicate = true};
     }
     if (!knows(measurement.problem.workload)) return workload_missing(measurement.problem.workload);
-    if (measurement.lease) TF_RETURN_IF_ERROR(pass_fence(*measurement.lease));
+    if (measurement.lease && origin == Origin::kLive) TF_RETURN_IF_ERROR(pass_fence(*measurement.lease));
     const auto id = static_cast<int64_t>(measurements_.size() + 1);
     measurements_.push_back(measurement);
     measurements_.back().id = id;
@@ -123,7 +123,9 @@ class MemoryStore final : public Store {
     return InsertResult{.id = id};
   }
 
-  void insert_async(const Measurement& measurement, InsertDone done) override { done(insert(measurement)); }
+  void insert_async(const Measurement& measurement, Origin origin, InsertDone done) override {
+    done(insert(measurement, origin));
+  }
 
   absl::Status add_attempt(const Attempt& attempt) override {
     std::lock_guard lock(mutex_);

@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id);
 
 // Writing, inside a transaction of the caller's.
 absl::Status add_workload(Connection& db, const Workload& workload);
-absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement);
+absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement, Origin origin);
 absl::Status add_attempt(Connection& db, const Attempt& attempt);
 absl::StatusOr<int64_t> add_job(Connection& db, const Job& job);
 absl::Status update_job(Connection& db, const Job& job);

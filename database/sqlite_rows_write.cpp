@@ -120,7 +120,7 @@ absl::Status add_workload(Connection& db, const Workload& workload) {
   return add.run();
 }
 
-absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement) {
+absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement, Origin origin) {
   std::optional<int64_t> known;
   // What is on disk already is acknowledged again whatever its epoch: the sender only missed the first
   // answer.
@@ -132,7 +132,7 @@ absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measureme
     TF_ASSIGN_OR_RETURN(known, find_digest(db, digest));
   }
   if (known) return InsertResult{.id = *known, .duplicate = true};
-  if (measurement.lease) TF_RETURN_IF_ERROR(pass_fence(db, *measurement.lease));
+  if (measurement.lease && origin == Origin::kLive) TF_RETURN_IF_ERROR(pass_fence(db, *measurement.lease));
   TF_ASSIGN_OR_RETURN(int64_t problem, need_problem(db, measurement.problem));
   TF_RETURN_IF_ERROR(add_row(db, measurement, problem, digest));
   return InsertResult{.id = db.last_insert_id()};
@@ -158,13 +158,17 @@ absl::StatusOr<int64_t> add_job(Connection& db, const Job& job) {
       Statement add,
       db.prepare(
           "INSERT INTO jobs (model_name, model_digest, model_path, target, device, options, state, detail, "
-          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
+          "?, ?, ?, ?)"));
   add.bind_text(job.model_name).bind_text(job.model_digest).bind_text(job.model_path).bind_text(job.target);
   add.bind_text(job.device)
       .bind_text(job.options)
       .bind(static_cast<int64_t>(job.state))
       .bind_text(job.detail);
-  add.bind(int64_t{job.status_code}).bind(job.created_unix_ns).bind(job.started_unix_ns).bind(job.finished_unix_ns);
+  add.bind(int64_t{job.status_code})
+      .bind(job.created_unix_ns)
+      .bind(job.started_unix_ns)
+      .bind(job.finished_unix_ns);
   TF_RETURN_IF_ERROR(add.run());
   return db.last_insert_id();
 }
@@ -173,9 +177,10 @@ absl::Status update_job(Connection& db, const Job& job) {
   TF_ASSIGN_OR_RETURN(std::vector<Job> found, jobs(db, job.id));
   if (found.empty()) return unknown_job(job.id);
   if (is_final(found.front().state)) return final_job(found.front());
-  TF_ASSIGN_OR_RETURN(Statement update,
-                      db.prepare("UPDATE jobs SET state = ?, detail = ?, status_code = ?, started_unix_ns = ?, "
-                                 "finished_unix_ns = ? WHERE id = ?"));
+  TF_ASSIGN_OR_RETURN(
+      Statement update,
+      db.prepare("UPDATE jobs SET state = ?, detail = ?, status_code = ?, started_unix_ns = ?, "
+                 "finished_unix_ns = ? WHERE id = ?"));
   update.bind(static_cast<int64_t>(job.state)).bind_text(job.detail).bind(int64_t{job.status_code});
   update.bind(job.started_unix_ns);
   update.bind(job.finished_unix_ns).bind(job.id);

@@ -94,14 +94,14 @@ class SqliteStore final : public SqliteView<Store> {
   absl::Status add_workload(const Workload& workload) override {
     return queue_.run([&](Connection& db) { return rows::add_workload(db, workload); });
   }
-  absl::StatusOr<InsertResult> insert(const Measurement& measurement) override {
-    return write<InsertResult>([&](Connection& db) { return rows::insert(db, measurement); });
+  absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) override {
+    return write<InsertResult>([&](Connection& db) { return rows::insert(db, measurement, origin); });
   }
-  void insert_async(const Measurement& measurement, InsertDone done) override {
+  void insert_async(const Measurement& measurement, Origin origin, InsertDone done) override {
     auto result = std::make_shared<InsertResult>();
     queue_.submit(
-        [measurement, result](Connection& db) -> absl::Status {
-          TF_ASSIGN_OR_RETURN(*result, rows::insert(db, measurement));
+        [measurement, origin, result](Connection& db) -> absl::Status {
+          TF_ASSIGN_OR_RETURN(*result, rows::insert(db, measurement, origin));
           return absl::OkStatus();
         },
         [result, done = std::move(done)](absl::Status status) {

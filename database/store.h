@@ -65,6 +65,11 @@ struct InsertResult {
   int64_t id = 0;          // of the new row, or of the one that was there
   bool duplicate = false;  // it was there already; nothing changed
 };
+
+// Where a measurement comes from. Only a live one is fenced: what an import brings was accepted by the
+// database that it is from, in whatever order; it neither passes nor raises the fences of this one.
+enum class Origin : uint8_t { kLive, kImport };
+
 using InsertDone = std::function<void(absl::StatusOr<InsertResult>)>;
 
 class Store : public Records {
@@ -74,11 +79,15 @@ class Store : public Records {
 
   // Inserts one measurement of a known workload. Success means that it is on disk. An equal lease stamp, or
   // without one an equal record, is acknowledged as duplicate. ABORTED: its lease is fenced off by a higher
-  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. Other errors: the row was not kept, try again.
-  virtual absl::StatusOr<InsertResult> insert(const Measurement& measurement) = 0;
+  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. Other errors: the row was not
+  // kept, try again.
+  virtual absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) = 0;
+  absl::StatusOr<InsertResult> insert(const Measurement& measurement) {
+    return insert(measurement, Origin::kLive);
+  }
   // The same without waiting: `done` runs after the commit, on another thread, once. It must not call the
   // store.
-  virtual void insert_async(const Measurement& measurement, InsertDone done) = 0;
+  virtual void insert_async(const Measurement& measurement, Origin origin, InsertDone done) = 0;
   virtual absl::Status add_attempt(const Attempt& attempt) = 0;
   virtual absl::StatusOr<int64_t> count_attempts(int64_t job_id) = 0;
   // Measurements of the job (not 0), with any outcome.

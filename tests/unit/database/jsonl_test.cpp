@@ -81,6 +81,33 @@ TEST(Jsonl, ASecondImportChangesNothing) {
   EXPECT_EQ(counts->duplicates, 8);
 }
 
+// Two farms, or one before and after its tracker's state was lost, reuse slots with other epochs.
+TEST(Jsonl, ExportsOfTwoEpochsOfASlotImportInAnyOrder) {
+  TemporaryFolder folder;
+  for (uint64_t epoch : {3u, 8u}) {
+    std::unique_ptr<Store> store = make_memory_store();
+    ASSERT_TRUE(store->add_workload(conv_workload()).ok());
+    Measurement m = measured(static_cast<int64_t>(epoch) * 100);
+    m.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L", .epoch = epoch, .sequence = 1};
+    ASSERT_TRUE(store->insert(m).ok());
+    ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file(std::to_string(epoch) + ".jsonl")).ok());
+  }
+  for (const auto& [first, second] : {std::pair("3", "8"), std::pair("8", "3")}) {
+    auto both = open_sqlite_store(folder.file(std::string(first) + "first.db"));
+    ASSERT_TRUE(both.ok()) << both.status();
+    for (const std::string name : {first, second}) {
+      absl::StatusOr<TransferCounts> counts = import_jsonl(folder.file(name + ".jsonl"), **both);
+      ASSERT_TRUE(counts.ok()) << counts.status();
+      EXPECT_EQ(counts->measurements, 1);
+    }
+    // And the file that holds both reads as records.
+    ASSERT_TRUE(export_jsonl_file(**both, {}, folder.file("both.jsonl")).ok());
+    auto records = open_records(folder.file("both.jsonl"));
+    ASSERT_TRUE(records.ok()) << records.status();
+    EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 300);
+  }
+}
+
 TEST(Jsonl, AFilteredExportBringsOnlyTheWorkloadsItNeeds) {
   std::unique_ptr<Store> store = make_memory_store();
   fill(*store);

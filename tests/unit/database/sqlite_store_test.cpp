@@ -134,10 +134,11 @@ TEST(SqliteStore, NoAcknowledgedRowIsLostWhenItsProcessIsKilled) {
       if (!store.ok() || !(*store)->add_workload(conv_workload()).ok()) ::_exit(1);
       for (int64_t i = 1;; ++i) {
         const int64_t ns = round * 1'000'000 + i;
-        (*store)->insert_async(measured(ns), [&acks, ns](const absl::StatusOr<InsertResult>& result) {
-          if (result.ok()) [[maybe_unused]]
-            ssize_t n = ::write(acks[1], &ns, sizeof ns);
-        });
+        (*store)->insert_async(measured(ns), Origin::kLive,
+                               [&acks, ns](const absl::StatusOr<InsertResult>& result) {
+                                 if (result.ok()) [[maybe_unused]]
+                                   ssize_t n = ::write(acks[1], &ns, sizeof ns);
+                               });
         if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
     });

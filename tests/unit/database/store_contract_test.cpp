@@ -193,6 +193,21 @@ TEST_P(StoreContract, AResultOfAnOlderEpochIsFencedOff) {
   EXPECT_FALSE(insert(old).duplicate);  // another slot has its own fence
 }
 
+TEST_P(StoreContract, AnImportNeitherPassesNorRaisesTheFence) {
+  Measurement current = measured(100), imported = measured(200), newer = measured(300), live = measured(400);
+  current.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L2", .epoch = 5, .sequence = 1};
+  imported.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 4, .sequence = 1};
+  newer.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L3", .epoch = 9, .sequence = 1};
+  live.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L2", .epoch = 5, .sequence = 2};
+  insert(current);
+  EXPECT_TRUE(store_->insert(imported, Origin::kImport).ok());
+  EXPECT_TRUE(store_->insert(newer, Origin::kImport).ok());
+  EXPECT_FALSE(insert(live).duplicate);
+  imported.lease->sequence = 2;
+  imported.finished_unix_ns++;
+  EXPECT_EQ(store_->insert(imported).status().code(), absl::StatusCode::kAborted) << "live ones are fenced";
+}
+
 TEST_P(StoreContract, AMeasurementOfAnUnknownWorkloadIsRefused) {
   Measurement m = measured(100);
   m.problem.workload = {sha256("never added")};
@@ -207,7 +222,7 @@ TEST_P(StoreContract, AnAsynchronousInsertIsAnsweredOnceEach) {
   std::latch answered(kRows);
   std::atomic<int> good = 0;
   for (int i = 1; i <= kRows; ++i) {
-    store_->insert_async(measured(i), [&](absl::StatusOr<InsertResult> result) {
+    store_->insert_async(measured(i), Origin::kLive, [&](absl::StatusOr<InsertResult> result) {
       good += result.ok() && !result->duplicate;
       answered.count_down();
     });
@@ -240,7 +255,8 @@ TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
 TEST_P(StoreContract, AScanVisitsMoreRowsThanOnePageAndItsVisitorMayAsk) {
   std::latch answered(700);
   for (int i = 1; i <= 700; ++i) {
-    store_->insert_async(measured(i), [&](const absl::StatusOr<InsertResult>&) { answered.count_down(); });
+    store_->insert_async(measured(i), Origin::kLive,
+                         [&](const absl::StatusOr<InsertResult>&) { answered.count_down(); });
   }
   answered.wait();
   int64_t next = 1;
