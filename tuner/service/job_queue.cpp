@@ -25,6 +25,13 @@ std::string summary(const session::Progress& progress) {
   return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed");
 }
 
+// The options of a stored job, which somebody else may have written or damaged.
+absl::StatusOr<JobSpec> stored_spec(const database::Job& job) {
+  TF_ASSIGN_OR_RETURN(JobSpec spec, job_spec_from_json(job.options));
+  TF_RETURN_IF_ERROR(check(spec));
+  return spec;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobQueue>> JobQueue::start(database::Store& store, JobExecutor& executor,
@@ -44,12 +51,19 @@ absl::Status JobQueue::take_over() {
   TF_ASSIGN_OR_RETURN(std::vector<database::Job> jobs, store_.jobs());
   for (database::Job& job : jobs) {
     auto entry = std::make_unique<Entry>();
-    absl::StatusOr<JobSpec> spec = job_spec_from_json(job.options);
-    if (spec.ok()) entry->spec = *std::move(spec);
+    absl::StatusOr<JobSpec> spec = stored_spec(job);
     entry->job = std::move(job);
+    if (spec.ok()) entry->spec = *spec;
     Entry& kept = *(entries_[entry->job.id] = std::move(entry));
     // An embedded run that died belongs to `tuner tune`, not to the queue.
-    if (kept.job.device.empty()) continue;
+    if (kept.job.device.empty() || database::is_final(kept.job.state)) continue;
+    if (!spec.ok()) {
+      kept.job.status_code = static_cast<int32_t>(spec.status().code());
+      TF_RETURN_IF_ERROR(set_state(kept, JobState::kFailed,
+                                   absl::StrCat("cannot go on after a restart of the tuner: ",
+                                                spec.status().message(), "; submit it again")));
+      continue;
+    }
     if (kept.job.state == JobState::kRunning) {
       TF_RETURN_IF_ERROR(set_state(kept, JobState::kQueued, "goes on after a restart of the tuner"));
     }

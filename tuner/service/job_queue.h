@@ -34,8 +34,8 @@ struct JobQueueOptions {
 // Thread-safe.
 class JobQueue {
  public:
-  // Takes over what an earlier process left (running jobs are queued again) and begins to work. The store and
-  // the executor must outlive the queue.
+  // Takes over what an earlier process left (running jobs are queued again, jobs whose options are damaged
+  // fail) and begins to work. The store and the executor must outlive the queue.
   static absl::StatusOr<std::unique_ptr<JobQueue>> start(database::Store& store, JobExecutor& executor,
                                                          JobQueueOptions options = {});
   // As drain().

@@ -122,6 +122,29 @@ TEST_F(JobQueueTest, AnEmbeddedRunThatDiedIsLeftToItsOwnCommand) {
   EXPECT_EQ(queue_->find(embedded)->job.state, JobState::kRunning);
 }
 
+TEST_F(JobQueueTest, AJobWhoseStoredOptionsAreDamagedFailsWithTheReason) {
+  JobSpec endless = spec_for("desk");
+  endless.trials = 0;
+  const std::vector<std::pair<std::string, std::string>> damaged = {{"{", "not readable"},
+                                                                    {to_json(endless), "without an end"}};
+  std::vector<int64_t> ids;
+  for (const auto& [options, why] : damaged) {
+    database::Job job = job_for("desk");
+    job.options = options;
+    job.state = JobState::kRunning;
+    ids.push_back(*store_->add_job(job));
+  }
+  start();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const database::Job job = *store_->find_job(ids[i]);
+    EXPECT_EQ(job.state, JobState::kFailed);
+    EXPECT_EQ(job.status_code, static_cast<int>(absl::StatusCode::kInvalidArgument));
+    EXPECT_THAT(job.detail, HasSubstr(damaged[i].second));
+  }
+  const int64_t id = submit("desk");  // its device is free
+  EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(id));
+}
+
 TEST_F(JobQueueTest, DrainLeavesJobsQueuedForTheNextProcess) {
   start();
   const int64_t id = submit("desk"), waiting = submit("desk");
