@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
@@ -26,7 +27,7 @@ using Choices = std::vector<std::optional<ScheduleChoice>>;
 
 struct BuildArguments {
   ModelArguments model;
-  std::string database, output;
+  std::string database, device, output;
   int threads = 1, jobs = 0;
   enum class Records { kBest, kLocked } records = Records::kBest;
   enum class Missing { kUseDefault, kRefuse } missing = Missing::kUseDefault;
@@ -35,6 +36,20 @@ struct BuildArguments {
 
 std::string lock_path(const BuildArguments& arguments) {
   return arguments.output + "/tuning.lock";
+}
+
+// Every class that measured a task of the network.
+absl::Status warn_of_mixed_devices(database::Records& records, const graph::Program& program,
+                                   const target::Target& target, int threads) {
+  std::set<std::string> classes;
+  for (const graph::Task& task : program.tasks) {
+    TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(driver::query_of(task, target, threads)));
+    TF_ASSIGN_OR_RETURN(std::set<std::string> more, device_classes(records, problem));
+    classes.merge(more);
+  }
+  const std::string warning = mixed_devices_warning(classes);
+  if (!warning.empty()) std::fprintf(stderr, "compiler build: warning: %s\n", warning.c_str());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const graph::Program& program,
@@ -49,7 +64,13 @@ absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const gr
     return driver::choose_schedules(program, target, arguments.threads, source);
   }
   if (!records) return Choices(program.tasks.size());
-  BestSource source(*records);
+  std::optional<std::string> device;
+  if (arguments.device.empty()) {
+    TF_RETURN_IF_ERROR(warn_of_mixed_devices(*records, program, target, arguments.threads));
+  } else {
+    device = arguments.device;
+  }
+  BestSource source(*records, device);
   return driver::choose_schedules(program, target, arguments.threads, source);
 }
 
@@ -172,6 +193,8 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_option("-o,--output", arguments->output, "The folder to write to")->required();
   command->add_option("--db", arguments->database,
                       "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
+  auto* device = command->add_option("--device", arguments->device,
+                                     "Only records measured on devices with this key [any]");
   command->add_option("--threads", arguments->threads, "Threads that the model will run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -184,7 +207,8 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
       ->add_flag_callback(
           "--locked", [arguments] { arguments->records = BuildArguments::Records::kLocked; },
           "Use exactly the records that OUTPUT/tuning.lock names")
-      ->excludes(strict);
+      ->excludes(strict)
+      ->excludes(device);
   command->add_flag("--json", arguments->json, "Print the report as JSON");
   command->footer("Example: compiler build squeezenet.onnx --target host --db tuning.db -o build/squeezenet");
   command->callback([arguments, &invocation] {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
@@ -24,17 +25,6 @@ bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
          a.out_layouts == b.out_layouts && a.target == b.target && a.threads == b.threads;
 }
 
-absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
-  database::Problem problem;
-  TF_ASSIGN_OR_RETURN(problem.workload.digest, Digest::from_hex(query.workload_key));
-  problem.binding = query.binding;
-  problem.in_layouts = query.in_layouts;
-  problem.out_layouts = query.out_layouts;
-  problem.target = query.target;
-  problem.threads = static_cast<uint32_t>(query.threads);
-  return problem;
-}
-
 // Whether a record that a lock names may be built from; the lock is a file that people edit and merge.
 absl::Status check_locked(const database::Measurement& record, const database::Problem& problem) {
   if (!(record.problem == problem)) return absl::FailedPreconditionError("it is of another problem");
@@ -53,9 +43,37 @@ absl::Status check_locked(const database::Measurement& record, const database::P
 
 }  // namespace
 
+absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
+  database::Problem problem;
+  TF_ASSIGN_OR_RETURN(problem.workload.digest, Digest::from_hex(query.workload_key));
+  problem.binding = query.binding;
+  problem.in_layouts = query.in_layouts;
+  problem.out_layouts = query.out_layouts;
+  problem.target = query.target;
+  problem.threads = static_cast<uint32_t>(query.threads);
+  return problem;
+}
+
+absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
+                                                     const database::Problem& problem) {
+  std::set<std::string> classes;
+  TF_RETURN_IF_ERROR(records.scan({.problem = problem, .only_ok = true}, [&](const database::Measurement& m) {
+    classes.insert(m.device.device_class);
+    return absl::OkStatus();
+  }));
+  return classes;
+}
+
+std::string mixed_devices_warning(const std::set<std::string>& device_classes) {
+  if (device_classes.size() < 2) return "";
+  return absl::StrCat("records of several device classes compete (", absl::StrJoin(device_classes, ", "),
+                      "): give --device KEY to choose one");
+}
+
 absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQuery& query) {
   database::BestQuery best;
   TF_ASSIGN_OR_RETURN(best.problem, problem_of(query));
+  best.device_class = device_class_;
   best.semantics_version = schedule::kSemanticsVersion;
   TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, records_.best(best));
   if (!record) return std::nullopt;

@@ -2,6 +2,8 @@
 // Owns: schedules for a build from the database, and tuning.lock, which pins the records that a build used.
 
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,15 +13,28 @@
 
 namespace tf::compiler_cli {
 
-// The best record of each problem. Only schedules of this version's meaning and plain numerics count.
+// The best record of each problem, of one device class or of any. Only schedules of this version's meaning
+// and plain numerics count.
 class BestSource final : public driver::ScheduleSource {
  public:
-  explicit BestSource(database::Records& records) : records_(records) {}
+  explicit BestSource(database::Records& records, std::optional<std::string> device_class = std::nullopt)
+      : records_(records), device_class_(std::move(device_class)) {}
   absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
 
  private:
   database::Records& records_;
+  const std::optional<std::string> device_class_;
 };
+
+// The device classes that ok records of the problem are of. Times of two classes do not compare, so that the
+// best over both may be good for neither.
+absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
+                                                     const database::Problem& problem);
+// One line that asks for --device, if there are several of them; else empty.
+std::string mixed_devices_warning(const std::set<std::string>& device_classes);
+
+// The problem that a query asks about; INVALID_ARGUMENT if its key is none.
+absl::StatusOr<database::Problem> problem_of(const driver::ScheduleQuery& query);
 
 struct LockEntry {
   driver::ScheduleQuery query;

@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
+#include "compiler/cli/records_source.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/tensor/workload.h"
@@ -21,21 +23,35 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 
 struct ShowArguments {
-  std::string key, database;
+  std::string key, database, device;
   bool ir = false, assembly = false, schedule = false, json = false;
 };
 
-// The best record of each problem of the workload, fastest first in each.
+// The best record of each problem of the workload, in order of the problems' first measurement.
 absl::StatusOr<std::vector<database::Measurement>> best_records(database::Records& records,
-                                                                const database::WorkloadKey& key) {
+                                                                const database::WorkloadKey& key,
+                                                                const std::string& device) {
   TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
   std::vector<database::Measurement> best;
+  std::set<std::string> classes;
   for (const database::Problem& problem : problems) {
     if (!(problem.workload == key)) continue;
-    TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best({.problem = problem}));
+    database::BestQuery query{.problem = problem};
+    if (device.empty()) {
+      TF_ASSIGN_OR_RETURN(std::set<std::string> more, device_classes(records, problem));
+      classes.merge(more);
+    } else {
+      query.device_class = device;
+    }
+    TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best(query));
     if (record) best.push_back(*std::move(record));
   }
-  if (best.empty()) return absl::NotFoundError("no measurement of this workload is ok: tune it first");
+  const std::string warning = mixed_devices_warning(classes);
+  if (!warning.empty()) std::fprintf(stderr, "compiler show: warning: %s\n", warning.c_str());
+  if (best.empty())
+    return absl::NotFoundError(absl::StrCat("no measurement of this workload is ok",
+                                            device.empty() ? "" : " and of device ", device,
+                                            ": tune it first"));
   return best;
 }
 
@@ -69,7 +85,8 @@ absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto records,
                       database::open_records(arguments.database, remote::open_remote_records));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
-  TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best, best_records(*records, workload.key()));
+  TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best,
+                      best_records(*records, workload.key(), arguments.device));
   const bool everything = !arguments.ir && !arguments.assembly && !arguments.schedule;
   std::unique_ptr<driver::BuildPool> pool;
   if (arguments.ir || arguments.assembly) {
@@ -82,6 +99,7 @@ absl::Status run(const ShowArguments& arguments) {
                             {"target", record.problem.target},
                             {"threads", record.problem.threads},
                             {"binding", record.problem.binding},
+                            {"device_class", record.device.device_class},
                             {"record", database::record_digest(record).hex()},
                             {"median_ns", record.median_ns().value_or(0)}};
     if (everything || arguments.schedule) entry["schedule"] = record.schedule;
@@ -98,9 +116,10 @@ absl::Status run(const ShowArguments& arguments) {
     return absl::OkStatus();
   }
   for (const nlohmann::json& entry : all) {
-    std::printf("# %s\n# %s, %d threads, %.1f us, record %.12s\n", workload.op.c_str(),
+    std::printf("# %s\n# %s, %d threads, device %s, %.1f us, record %.12s\n", workload.op.c_str(),
                 entry["target"].get<std::string>().c_str(), entry["threads"].get<int>(),
-                entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
+                entry["device_class"].get<std::string>().c_str(), entry["median_ns"].get<double>() / 1e3,
+                entry["record"].get<std::string>().c_str());
     for (const char* part : {"text", "schedule", "ir", "asm"}) {
       if (entry.contains(part)) std::printf("%s\n", entry[part].get<std::string>().c_str());
     }
@@ -115,6 +134,7 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("show", "Print the best record of a workload: text, schedule, code");
   command->add_option("key", arguments->key, "The workload's key, or its first 6 digits or more")->required();
   command->add_option("--db", arguments->database, "A database FILE or FILE.jsonl")->required();
+  command->add_option("--device", arguments->device, "Only records measured on devices with this key [any]");
   command->add_flag("--ir", arguments->ir, "The loop IR that the schedule makes");
   command->add_flag("--asm", arguments->assembly, "The machine code, as assembly");
   command->add_flag("--schedule", arguments->schedule, "The schedule");

@@ -183,6 +183,39 @@ TEST_F(Commands, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnError) {
   EXPECT_EQ(*read_file(lock), before);
 }
 
+TEST_F(Commands, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const graph::Program program = *graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
+                                                      {.lanes = target::host_target().fp32_lanes()});
+  const graph::Task& task = program.tasks[0];
+  database::Measurement here = record_of(task, "schedule v1\n"), there = here;
+  there.device.device_class = "desk";
+  there.samples = {{500, 1}};
+  {
+    auto store = database::open_sqlite_store(file("tune.db"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)
+                    ->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
+                    .ok());
+    ASSERT_TRUE((*store)->insert(here).ok());
+    ASSERT_TRUE((*store)->insert(there).ok());
+  }
+  const std::string db = " --db " + file("tune.db");
+  const std::string show = "show " + tensor::workload_key(task.workload).hex() + db;
+  const std::string build = "build " + file("mlp.onnx") + db + " --json -o " + file("model");
+  for (const std::string& command : {show, build}) {
+    const Answer any = run(command), one = run(command + " --device local");
+    EXPECT_EQ(any.code, 0) << any.err;
+    EXPECT_THAT(any.err, HasSubstr("(desk, local)"));
+    EXPECT_EQ(lines(any.err), 1) << any.err;
+    EXPECT_THAT(any.out, HasSubstr(database::record_digest(there).hex().substr(0, 12)));
+    EXPECT_EQ(one.code, 0) << one.err;
+    EXPECT_EQ(one.err, "");
+    EXPECT_THAT(one.out, HasSubstr(database::record_digest(here).hex().substr(0, 12)));
+  }
+  EXPECT_EQ(run(show + " --device phone").code, 1);
+}
+
 TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {
   ASSERT_EQ(run("zoo resnet18 -o " + file("net.onnx")).code, 0);
   const std::string folder = file("model");

@@ -92,6 +92,22 @@ TEST_F(RecordsSource, BestIgnoresSchedulesOfAnotherMeaningAndOtherNumerics) {
   EXPECT_EQ((*BestSource(*store_).find(query(0)))->median_ns, 900);
 }
 
+TEST_F(RecordsSource, BestKeepsToOneDeviceClassAndTellsOfSeveral) {
+  database::Measurement m = record(program_.tasks[0], 900);
+  EXPECT_EQ(mixed_devices_warning(*device_classes(*store_, m.problem)), "");
+  m.samples = {{100, 1}};
+  m.device.device_class = "fast-box";
+  ASSERT_TRUE(store_->insert(m).ok());
+  m.outcome = database::Outcome::kCrashed;
+  m.device.device_class = "broken-box";
+  ASSERT_TRUE(store_->insert(m).ok());
+  EXPECT_EQ((*BestSource(*store_).find(query(0)))->median_ns, 100);
+  EXPECT_EQ((*BestSource(*store_, "local").find(query(0)))->median_ns, 900);
+  EXPECT_FALSE(BestSource(*store_, "broken-box").find(query(0))->has_value());
+  EXPECT_THAT(mixed_devices_warning(*device_classes(*store_, m.problem)),
+              testing::AllOf(HasSubstr("(fast-box, local)"), HasSubstr("--device")));
+}
+
 TEST_F(RecordsSource, LockedUsesTheNamedRecordAlthoughAFasterOneCame) {
   const database::Measurement named = record(program_.tasks[0], 900);
   record(program_.tasks[0], 300);
