@@ -11,9 +11,12 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
+#include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
 #include "rpc/stop_signals.h"
+#include "rpc/text_config.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/serve_config.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/farm_executor.h"
@@ -21,9 +24,11 @@
 namespace tf::tuner_cli {
 namespace {
 
+using tunefarm::config::v1::Tuner;
+
 struct ServeArguments {
-  std::string db, tracker = kDefaultTracker, listen = kDefaultServer, log_level = "info";
-  int builders = 0;
+  std::string config_path;
+  Tuner flags;  // what the command line sets
 };
 
 // The same after a restart, another for another database: its new run ends the leases of a dead one.
@@ -35,22 +40,25 @@ std::string holder_name(const std::string& db) {
 }
 
 absl::Status serve(const ServeArguments& arguments) {
-  rpc::log_to_stderr("tuner", arguments.log_level);
+  TF_ASSIGN_OR_RETURN(Tuner config, serve_config(arguments.config_path, arguments.flags));
+  rpc::log_to_stderr("tuner", config.log_level());
   rpc::StopSignals signals;
-  TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(arguments.listen));
-  TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
+  TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(config.tracker()));
   TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
-  const int builders = arguments.builders > 0 ? arguments.builders : std::max(1, target::host_cores() - 1);
+  if (config.builders() == 0)
+    config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
+  const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
     return std::make_unique<service::FarmExecutor>(
-        service::FarmExecutorOptions{.tracker = tracker, .holder = holder_name(arguments.db)}, *builder,
+        service::FarmExecutorOptions{.tracker = tracker, .holder = holder_name(config.db())}, *builder,
         store);
   };
   TF_ASSIGN_OR_RETURN(
-      auto daemon, service::Daemon::start({.listen = listen, .database_path = arguments.db}, make_executor));
-  spdlog::info("listening on {} (plain text, loopback only); database {}, tracker {}, {} builders",
-               daemon->endpoint().text(), arguments.db, tracker.text(), builders);
+      auto daemon, service::Daemon::start({.listen = listen, .database_path = config.db()}, make_executor));
+  spdlog::info("listening on {} (plain text, loopback only); configuration: {}", daemon->endpoint().text(),
+               rpc::one_line(config));
   signals.wait();
   spdlog::info(
       "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at once)");
@@ -63,19 +71,24 @@ absl::Status serve(const ServeArguments& arguments) {
 void add_serve_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* command = app.add_subcommand("serve", "Run a tuner that takes jobs, until SIGINT or SIGTERM");
+  const Tuner defaults = default_serve_config();
+  Tuner& flags = arguments->flags;
+  command->add_option("--config", arguments->config_path,
+                      "File in protobuf text format (proto/config/v1/farm.proto); flags override it");
+  command->add_option("--db", *flags.mutable_db(),
+                      "The database FILE, made if there is none; models go to FILE.models");
+  command->add_option("--tracker", *flags.mutable_tracker(), "HOST:PORT of the farm's tracker")
+      ->default_str(defaults.tracker());
+  command->add_option("--listen", *flags.mutable_listen(), "HOST:PORT to listen on; port 0 takes a free one")
+      ->default_str(defaults.listen());
   command
-      ->add_option("--db", arguments->db,
-                   "The database FILE, made if there is none; models go to FILE.models")
-      ->required();
-  command->add_option("--tracker", arguments->tracker, "HOST:PORT of the farm's tracker")
-      ->capture_default_str();
-  command->add_option("--listen", arguments->listen, "HOST:PORT to listen on; port 0 takes a free one")
-      ->capture_default_str();
-  command->add_option("--builders", arguments->builders, "Build workers [one less than there are CPUs]")
+      ->add_option_function<uint32_t>(
+          "--builders", [arguments](uint32_t builders) { arguments->flags.set_builders(builders); },
+          "Build workers [one less than there are CPUs]")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--log-level", arguments->log_level, "debug, info, warning or error")
+  command->add_option("--log-level", *flags.mutable_log_level(), "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
+      ->default_str(defaults.log_level());
   command->footer("Example: tuner serve --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments]() -> int {

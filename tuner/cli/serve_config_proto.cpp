@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "proto/config/v1/farm.pb.h"
+#include "rpc/text_config.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/serve_config.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+using tunefarm::config::v1::Tuner;
+
+constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+
+// Flags are checked as they are parsed; a file is not.
+absl::Status check(const Tuner& config) {
+  if (config.db().empty())
+    return absl::InvalidArgumentError("no database: give --db FILE, or db in the --config file");
+  if (config.builders() > 1024) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("builders must be at most 1024, not ", config.builders(), "; 0 chooses by the CPUs"));
+  }
+  if (std::ranges::find(kLogLevels, config.log_level()) == kLogLevels.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("log_level must be debug, info, warning or error, not '", config.log_level(), "'"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Tuner default_serve_config() {
+  Tuner config;
+  config.set_tracker(kDefaultTracker);
+  config.set_listen(kDefaultServer);
+  config.set_log_level("info");
+  return config;
+}
+
+absl::StatusOr<Tuner> serve_config(const std::string& path, const Tuner& flags) {
+  Tuner config = default_serve_config();
+  if (!path.empty()) TF_RETURN_IF_ERROR(rpc::merge_text_config(path, config));
+  config.MergeFrom(flags);
+  TF_RETURN_IF_ERROR(check(config));
+  return config;
+}
+
+}  // namespace tf::tuner_cli
