@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +22,11 @@ std::string encode_samples(const std::vector<Sample>& samples);
 absl::StatusOr<std::vector<Sample>> decode_samples(std::string_view blob);
 
 namespace rows {
+
+// A digest as a column holds it; valid as long as the digest.
+inline std::string_view digest_bytes(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+}
 
 // Reading.
 absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem);

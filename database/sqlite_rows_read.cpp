@@ -95,10 +95,6 @@ Workload read_workload(const Statement& row) {
   return {.text = row.text(0), .op = row.text(1), .flops = row.real(2)};
 }
 
-std::string_view digest_bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 }  // namespace
 
 std::string encode_samples(const std::vector<Sample>& samples) {
@@ -262,12 +258,12 @@ absl::StatusOr<int64_t> count_measurements(Connection& db, int64_t job_id) {
 }
 
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id) {
-  TF_ASSIGN_OR_RETURN(
-      Statement find,
-      db.prepare(absl::StrCat("SELECT id, model_name, model_digest, model_path, target, device, options, "
-                              "state, detail, status_code, created_unix_ns, started_unix_ns, finished_unix_ns "
-                              "FROM jobs ",
-                              id ? "WHERE id = ?" : "ORDER BY id")));
+  TF_ASSIGN_OR_RETURN(Statement find,
+                      db.prepare(absl::StrCat(
+                          "SELECT id, model_name, model_digest, model_path, target, device, options, "
+                          "state, detail, status_code, created_unix_ns, started_unix_ns, finished_unix_ns "
+                          "FROM jobs ",
+                          id ? "WHERE id = ?" : "ORDER BY id")));
   if (id) find.bind(*id);
   std::vector<Job> out;
   for (;;) {

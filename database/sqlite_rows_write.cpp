@@ -10,10 +10,6 @@
 namespace tf::database::rows {
 namespace {
 
-std::string_view digest_bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 // The row of a problem whose workload is known, made if need be.
 absl::StatusOr<int64_t> need_problem(Connection& db, const Problem& problem) {
   TF_ASSIGN_OR_RETURN(std::optional<int64_t> known, problem_id(db, problem));
