@@ -20,8 +20,10 @@ namespace tf::driver {
 struct BuildPoolOptions {
   int workers = 1;
   std::string worker_path;                     // empty: `build_worker` beside the running executable
-  absl::Duration timeout = absl::Seconds(30);  // of one request, by the parent's clock
-  int64_t memory_bytes = int64_t{4} << 30;     // address space of one worker
+  absl::Duration timeout = absl::Seconds(30);  // of one kernel, by the parent's clock
+  absl::Duration link_timeout =
+      absl::Minutes(10);                    // of one model: hundreds of megabytes may go to a slow disk
+  int64_t memory_bytes = int64_t{4} << 30;  // address space of one worker
 };
 
 // Thread-safe. Children are started on first use and again after a crash; they end with the pool.

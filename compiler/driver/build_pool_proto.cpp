@@ -32,9 +32,9 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  absl::StatusOr<proto::BuildReply> build(const std::string& request) {
+  absl::StatusOr<proto::BuildReply> build(const std::string& request, absl::Duration timeout) {
     TF_RETURN_IF_ERROR(start());
-    absl::Time deadline = absl::Now() + options_.timeout;
+    absl::Time deadline = absl::Now() + timeout;
     absl::Status sent = write_frame(socket_, request, deadline);
     if (sent.code() == absl::StatusCode::kInvalidArgument) return sent;
     absl::StatusOr<std::string> bytes = sent.ok() ? read_frame(socket_, deadline) : sent;
@@ -50,9 +50,9 @@ class Worker {
                                 : absl::StatusCode::kAborted;
     reply.Clear();
     reply.set_code(static_cast<int>(code));
-    reply.set_message(late ? absl::StrCat("the build took longer than ",
-                                          absl::FormatDuration(options_.timeout), " and was killed")
-                           : absl::StrCat("the build worker ", end));
+    reply.set_message(
+        late ? absl::StrCat("the build took longer than ", absl::FormatDuration(timeout), " and was killed")
+             : absl::StrCat("the build worker ", end));
     return reply;
   }
 
@@ -71,8 +71,8 @@ class Worker {
           absl::StrCat("cannot start a build worker: socketpair: ", strerror(errno)));
     }
     std::string memory = absl::StrCat("--memory-bytes=", options_.memory_bytes);
-    std::string cpu =
-        absl::StrCat("--cpu-seconds=", std::max<int64_t>(1, absl::ToInt64Seconds(options_.timeout)));
+    const absl::Duration longest = std::max(options_.timeout, options_.link_timeout);
+    std::string cpu = absl::StrCat("--cpu-seconds=", std::max<int64_t>(1, absl::ToInt64Seconds(longest)));
     std::vector<char*> argv = {const_cast<char*>(options_.worker_path.c_str()), memory.data(), cpu.data(),
                                nullptr};
     posix_spawn_file_actions_t actions;
@@ -195,7 +195,8 @@ absl::StatusOr<proto::BuildReply> BuildPool::build(const proto::BuildRequest& re
     worker = impl_->idle.back();  // the most recent one is the warmest
     impl_->idle.pop_back();
   }
-  absl::StatusOr<proto::BuildReply> reply = worker->build(bytes);
+  absl::StatusOr<proto::BuildReply> reply =
+      worker->build(bytes, request.has_link() ? impl_->options.link_timeout : impl_->options.timeout);
   std::lock_guard lock(impl_->mutex);
   impl_->idle.push_back(worker);
   impl_->changed.notify_all();
