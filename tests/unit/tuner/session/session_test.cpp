@@ -246,9 +246,11 @@ TEST_F(TuneTest, BuildsAReferenceAgainThatAnOverloadedMachineSpoiled) {
 class FullStore final : public database::Store {
  public:
   explicit FullStore(database::Store& store) : store_(store) {}
-  absl::StatusOr<database::InsertResult> insert(const database::Measurement& m) override {
+  using database::Store::insert;
+  absl::StatusOr<database::InsertResult> insert(const database::Measurement& m,
+                                                database::Origin origin) override {
     if (++inserts > 5) return absl::ResourceExhaustedError("the disk is full");
-    return store_.insert(m);
+    return store_.insert(m, origin);
   }
   int inserts = 0;
 
@@ -270,7 +272,10 @@ class FullStore final : public database::Store {
     return store_.is_measured(p, s);
   }
   absl::Status add_workload(const database::Workload& w) override { return store_.add_workload(w); }
-  void insert_async(const database::Measurement& m, database::InsertDone done) override { done(insert(m)); }
+  void insert_async(const database::Measurement& m, database::Origin origin,
+                    database::InsertDone done) override {
+    done(insert(m, origin));
+  }
   absl::Status add_attempt(const database::Attempt& a) override { return store_.add_attempt(a); }
   absl::StatusOr<int64_t> count_measurements(int64_t job) override { return store_.count_measurements(job); }
   absl::StatusOr<int64_t> count_attempts(int64_t job) override { return store_.count_attempts(job); }
