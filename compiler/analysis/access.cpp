@@ -1,5 +1,7 @@
 #include "compiler/analysis/access.h"
 
+#include <unordered_set>
+
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
 
@@ -55,6 +57,16 @@ std::optional<int64_t> physical_stride(const ir::BufferNode& buffer, std::span<c
                                        const VarNode* var, const RangeMap& ranges) {
   Simplifier simplifier(ranges);
   return stride_in(simplifier.linear(ir::physical_offset(buffer, indices)), var);
+}
+
+bool contains_load(const Expr& expr) {
+  std::unordered_set<const tensor::ExprNode*> seen;  // shared parts make a tree walk exponential
+  bool found = false;
+  tensor::for_each(expr, [&](const Expr& e) {
+    found = found || e->kind() == ir::ExprKind::kLoad;
+    return !found && seen.insert(e.get()).second;
+  });
+  return found;
 }
 
 }  // namespace tf::analysis

@@ -32,4 +32,7 @@ std::optional<int64_t> physical_stride(const ir::BufferNode& buffer, std::span<c
 // Whether the variable occurs in the expression.
 bool uses(const Expr& expr, const VarNode* var);
 
+// Whether the expression loads from memory. Shared parts are looked at once.
+bool contains_load(const Expr& expr);
+
 }  // namespace tf::analysis

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
 
@@ -25,15 +26,6 @@ std::vector<int64_t> covered_extents(const ir::Buffer& buffer) {
     covered[d] = (extent + axis.divisor - 1) / axis.divisor * axis.divisor;
   }
   return covered;
-}
-
-bool contains_load(const Expr& expr) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& e) {
-    found = found || e->kind() == ir::ExprKind::kLoad;
-    return !found;
-  });
-  return found;
 }
 
 // Positive zero: what a load whose predicate is false gives.
@@ -142,7 +134,7 @@ class MemoryGuard final : public ir::Rewriter {
     if (!test) return expr;
     Expr path;
     for (const Expr& condition : path_) path = both(path, condition);
-    if (path && !contains_load(path)) {
+    if (path && !analysis::contains_load(path)) {
       const auto mark = simplifier_.push_facts(path, true);
       const bool suffices = !needed(load);
       simplifier_.pop_facts(mark);

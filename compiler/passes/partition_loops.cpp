@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/fresh_variables.h"
@@ -23,15 +24,6 @@ bool mentions(const Expr& expr, const Var& var) {
   bool found = false;
   tensor::for_each(expr, [&](const Expr& e) {
     found = found || e.get() == var.get();
-    return !found;
-  });
-  return found;
-}
-
-bool contains_load(const Expr& expr) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& e) {
-    found = found || e->kind() == ir::ExprKind::kLoad;
     return !found;
   });
   return found;
@@ -127,7 +119,7 @@ class HoldFinder final : public ir::Visitor {
     Linear kept, inner;
     kept.constant = form.constant;
     for (const analysis::Term& term : form.terms) {
-      if (contains_load(term.atom)) return;  // it may be safe only where the guards inside hold
+      if (analysis::contains_load(term.atom)) return;  // it may be safe only where the guards inside hold
       bool is_inside = false;
       for (const Var& var : inside_) is_inside = is_inside || mentions(term.atom, var);
       (is_inside ? inner : kept).add(term);

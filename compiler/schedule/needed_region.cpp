@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "compiler/analysis/access.h"
 #include "compiler/analysis/region.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/schedule/stage_loops.h"
@@ -13,15 +14,6 @@ namespace {
 using analysis::Interval;
 using tensor::as;
 using tensor::Expr;
-
-bool contains_load(const Expr& expr) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& e) {
-    found = found || e->kind() == tensor::ExprKind::kLoad;
-    return !found;
-  });
-  return found;
-}
 
 // All loops of the stage range, from number `from` on; the others and those of the stages around are fixed.
 void add_ranges(const StageState& stage, int from, analysis::RangeMap* ranges) {
@@ -45,7 +37,7 @@ class NeedFinder {
     Region region;
     for (size_t d = 0; d < extents.size(); ++d) {
       const int64_t extent = constant_extent(stage.stage.axes[d]);
-      const bool narrow = (*all)[d].extent < extent && !contains_load((*all)[d].min);
+      const bool narrow = (*all)[d].extent < extent && !analysis::contains_load((*all)[d].min);
       region.origin.push_back(narrow ? analysis::simplify((*all)[d].min, all_) : tensor::imm(0));
       region.extents.push_back(narrow ? (*all)[d].extent : extent);
     }

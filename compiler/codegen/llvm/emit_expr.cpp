@@ -1,6 +1,7 @@
 // Expressions, but for loads and the parts of arithmetic that take more than one instruction.
 
 #include "absl/strings/str_cat.h"
+#include "compiler/analysis/access.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/tensor/text.h"
 
@@ -151,8 +152,8 @@ llvm::Value* Emitter::binary(const ir::Binary& e) {
   llvm::Value* a = value(e.a);
   llvm::Value* b = value(e.b);
   // Only indices must not overflow; tensors of i64 wrap like other integers, and lanes may be masked off.
-  bool index =
-      element == tensor::Element::kInt64 && e.type().lanes == 1 && !contains_load(e.a) && !contains_load(e.b);
+  bool index = element == tensor::Element::kInt64 && e.type().lanes == 1 && !analysis::contains_load(e.a) &&
+               !analysis::contains_load(e.b);
   switch (e.op) {
     case Op::kAdd:
       if (floating) return rounded(element, b_.CreateFAdd(a, b));
@@ -226,7 +227,7 @@ llvm::Value* Emitter::lane_limit_mask(const ir::Binary& e) {
 // Loads in a side run only where that side is chosen: a branch for one condition, a mask for a vector of
 // them.
 llvm::Value* Emitter::select(const ir::Select& e) {
-  bool loads = contains_load(e.if_true) || contains_load(e.if_false);
+  bool loads = analysis::contains_load(e.if_true) || analysis::contains_load(e.if_false);
   const ir::Expr* condition_expr = &e.condition;
   if (auto* broadcast = tensor::as<ir::Broadcast>(e.condition)) condition_expr = &broadcast->value;
   llvm::Value* condition = value(*condition_expr);

@@ -1,7 +1,6 @@
 #include "compiler/codegen/llvm/index.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace tf::codegen {
 namespace {
@@ -165,16 +164,6 @@ std::optional<AffineIndex> affine_index(const ir::Expr& index, const VarTable& v
   std::stable_sort(result->terms.begin(), result->terms.end(),
                    [](const AffineIndex::Term& a, const AffineIndex::Term& b) { return a.depth < b.depth; });
   return result;
-}
-
-bool contains_load(const ir::Expr& expr) {
-  std::unordered_set<const tensor::ExprNode*> seen;  // shared parts make a tree walk exponential
-  bool found = false;
-  tensor::for_each(expr, [&](const ir::Expr& e) {
-    found = found || e->kind() == ir::ExprKind::kLoad;
-    return !found && seen.insert(e.get()).second;
-  });
-  return found;
 }
 
 }  // namespace tf::codegen

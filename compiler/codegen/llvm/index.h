@@ -44,6 +44,4 @@ struct AffineIndex {
 // Nothing if lanes do not differ by a constant stride.
 std::optional<AffineIndex> affine_index(const ir::Expr& index, const VarTable& vars);
 
-bool contains_load(const ir::Expr& expr);
-
 }  // namespace tf::codegen
