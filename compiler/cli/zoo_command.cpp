@@ -56,6 +56,8 @@ void add_zoo_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--batch", arguments->options.batch, "Size of the batch axis")->capture_default_str();
   command->add_option("--batch-name", arguments->options.batch_name,
                       "Leave the batch axis open under this name; a build then says --dim NAME=N");
+  command->add_option("--sequence", arguments->options.sequence, "Tokens a text, of networks that read text")
+      ->capture_default_str();
   command->add_option("--seed", arguments->options.seed, "Seed of the weights")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler zoo squeezenet -o squeezenet.onnx");

@@ -7,7 +7,6 @@
 #include "compiler/onnx/tensor_proto.h"
 
 namespace tf::onnx {
-namespace {
 
 using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
@@ -26,38 +25,56 @@ void set_ints(NodeProto& node, const char* name, std::initializer_list<int64_t> 
   for (int64_t v : values) attribute.add_ints(v);
 }
 
+void set_float(NodeProto& node, const char* name, double value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::FLOAT);
+  attribute.set_f(static_cast<float>(value));
+}
+
+namespace {
+
 void set_window(NodeProto& node, int64_t kernel, int64_t stride, int64_t pad) {
   set_ints(node, "kernel_shape", {kernel, kernel});
   set_ints(node, "strides", {stride, stride});
   set_ints(node, "pads", {pad, pad, pad, pad});
 }
 
-void set_batch(::onnx::TensorShapeProto& shape, const ZooOptions& options) {
+void set_type(::onnx::ValueInfoProto& info, ::onnx::TensorProto::DataType element, const ZooOptions& options,
+              const std::vector<int64_t>& shape_after_batch) {
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(element);
+  ::onnx::TensorShapeProto& shape = *type.mutable_shape();
   if (options.batch_name.empty()) {
     shape.add_dim()->set_dim_value(options.batch);
   } else {
     shape.add_dim()->set_dim_param(options.batch_name);
   }
+  for (int64_t extent : shape_after_batch) shape.add_dim()->set_dim_value(extent);
 }
 
 }  // namespace
 
-NetworkWriter::NetworkWriter(const std::string& name, const ZooOptions& options)
+NetworkWriter::NetworkWriter(const std::string& name, const ZooOptions& options, int opset)
     : options_(options), state_(options.seed) {
-  model_.set_ir_version(7);
+  model_.set_ir_version(opset < 15 ? 7 : 8);
   model_.set_producer_name("tunefarm");
-  model_.add_opset_import()->set_version(13);
+  model_.add_opset_import()->set_version(opset);
   model_.mutable_graph()->set_name(name);
 }
 
 Feature NetworkWriter::input(const std::vector<int64_t>& shape_after_batch) {
   auto& info = *model_.mutable_graph()->add_input();
   info.set_name("input");
-  auto& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(::onnx::TensorProto::FLOAT);
-  set_batch(*type.mutable_shape(), options_);
-  for (int64_t extent : shape_after_batch) type.mutable_shape()->add_dim()->set_dim_value(extent);
+  set_type(info, ::onnx::TensorProto::FLOAT, options_, shape_after_batch);
   return {"input", shape_after_batch[0]};
+}
+
+std::string NetworkWriter::token_input(const std::string& name) {
+  auto& info = *model_.mutable_graph()->add_input();
+  info.set_name(name);
+  set_type(info, ::onnx::TensorProto::INT64, options_, {options_.sequence});
+  return name;
 }
 
 NodeProto& NetworkWriter::node(const std::string& op_type, const std::string& name,
@@ -73,6 +90,12 @@ NodeProto& NetworkWriter::node(const std::string& op_type, const std::string& na
 std::string NetworkWriter::tensor(const std::string& name, const std::vector<int64_t>& shape,
                                   const std::vector<float>& values) {
   to_proto({name, tensor::Element::kFloat32, shape, graph::make_blob(values)},
+           *model_.mutable_graph()->add_initializer());
+  return name;
+}
+
+std::string NetworkWriter::integers(const std::string& name, const std::vector<int64_t>& values) {
+  to_proto({name, tensor::Element::kInt64, {static_cast<int64_t>(values.size())}, graph::make_blob(values)},
            *model_.mutable_graph()->add_initializer());
   return name;
 }
@@ -140,9 +163,29 @@ Feature NetworkWriter::relu6(const Feature& x) {
   return {name, x.channels};
 }
 
-Feature NetworkWriter::max_pool(const Feature& x, int64_t kernel, int64_t stride, int64_t pad) {
+Feature NetworkWriter::max_pool(const Feature& x, const PoolShape& shape) {
   const std::string name = unnamed("max_pool");
-  set_window(node("MaxPool", name, {x.value}), kernel, stride, pad);
+  NodeProto& n = node("MaxPool", name, {x.value});
+  set_window(n, shape.kernel, shape.stride, shape.pad);
+  set_int(n, "ceil_mode", shape.ceil ? 1 : 0);
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::average_pool(const Feature& x, const PoolShape& shape) {
+  const std::string name = unnamed("average_pool");
+  NodeProto& n = node("AveragePool", name, {x.value});
+  set_window(n, shape.kernel, shape.stride, shape.pad);
+  set_int(n, "ceil_mode", shape.ceil ? 1 : 0);
+  return {name, x.channels};
+}
+
+Feature NetworkWriter::lrn(const Feature& x, double alpha) {
+  const std::string name = unnamed("lrn");
+  NodeProto& n = node("LRN", name, {x.value});
+  set_int(n, "size", 5);
+  set_float(n, "alpha", alpha);
+  set_float(n, "beta", 0.75);
+  set_float(n, "bias", 1);
   return {name, x.channels};
 }
 
@@ -174,10 +217,16 @@ Feature NetworkWriter::gemm(const std::string& name, const Feature& x, int64_t c
   return {name, channels};
 }
 
-Feature NetworkWriter::concat(const Feature& a, const Feature& b) {
+Feature NetworkWriter::concat(const std::vector<Feature>& parts) {
   const std::string name = unnamed("concat");
-  set_int(node("Concat", name, {a.value, b.value}), "axis", 1);
-  return {name, a.channels + b.channels};
+  std::vector<std::string> values;
+  int64_t channels = 0;
+  for (const Feature& part : parts) {
+    values.push_back(part.value);
+    channels += part.channels;
+  }
+  set_int(node("Concat", name, values), "axis", 1);
+  return {name, channels};
 }
 
 Feature NetworkWriter::add(const Feature& a, const Feature& b) {
@@ -187,13 +236,18 @@ Feature NetworkWriter::add(const Feature& a, const Feature& b) {
 }
 
 std::string NetworkWriter::finish(const Feature& logits) && {
-  set_int(node("Softmax", "output", {logits.value}), "axis", 1);
+  set_int(node("Softmax", "probabilities", {logits.value}), "axis", 1);
+  return std::move(*this).finish("probabilities", {logits.channels});
+}
+
+std::string NetworkWriter::finish(const std::string& value,
+                                  const std::vector<int64_t>& shape_after_batch) && {
+  for (NodeProto& n : *model_.mutable_graph()->mutable_node()) {
+    if (n.output(0) == value) n.set_output(0, "output");
+  }
   auto& info = *model_.mutable_graph()->add_output();
   info.set_name("output");
-  auto& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(::onnx::TensorProto::FLOAT);
-  set_batch(*type.mutable_shape(), options_);
-  type.mutable_shape()->add_dim()->set_dim_value(logits.channels);
+  set_type(info, ::onnx::TensorProto::FLOAT, options_, shape_after_batch);
   return model_.SerializeAsString();
 }
 

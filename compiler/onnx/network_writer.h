@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -25,35 +26,51 @@ struct ConvShape {
   double gain = 1;  // of the weights' standard deviation over He's
 };
 
+struct PoolShape {
+  int64_t kernel = 3, stride = 2, pad = 0;
+  bool ceil = false;  // a last, partial window counts
+};
+
 class NetworkWriter {
  public:
-  NetworkWriter(const std::string& name, const ZooOptions& options);
+  NetworkWriter(const std::string& name, const ZooOptions& options, int opset = 13);
 
+  // A feature map or vector, called "input".
   Feature input(const std::vector<int64_t>& shape_after_batch);
+  // [batch, options.sequence] of i64.
+  std::string token_input(const std::string& name);
   Feature conv(const std::string& name, const Feature& x, const ConvShape& shape);
   // Statistics near those that the layer before really has, so that the result has about unit scale times
   // `gain`.
   Feature batch_norm(const std::string& name, const Feature& x, double gain = 1);
   Feature relu(const Feature& x);
   Feature relu6(const Feature& x);
-  Feature max_pool(const Feature& x, int64_t kernel, int64_t stride, int64_t pad);
+  Feature max_pool(const Feature& x, const PoolShape& shape);
+  Feature average_pool(const Feature& x, const PoolShape& shape);
   Feature global_average_pool(const Feature& x);
   Feature flatten(const Feature& x);
   Feature dropout(const Feature& x);
   Feature gemm(const std::string& name, const Feature& x, int64_t channels, double gain);
-  Feature concat(const Feature& a, const Feature& b);
+  // x / (1 + alpha / 5 * Σ x²)^0.75 over five channels, as Krizhevsky et al. 2012 have it.
+  Feature lrn(const Feature& x, double alpha);
+  Feature concat(const std::vector<Feature>& parts);
   Feature add(const Feature& a, const Feature& b);
   // Ends the network with softmax over axis 1 of [batch, channels].
   std::string finish(const Feature& logits) &&;
+  // Ends the network with this value, [batch, shape_after_batch…], called "output".
+  std::string finish(const std::string& value, const std::vector<int64_t>& shape_after_batch) &&;
 
- private:
+  // --- The pieces that layers are made of. Names are unique; a node's result is called as the node.
   ::onnx::NodeProto& node(const std::string& op_type, const std::string& name,
                           const std::vector<std::string>& inputs);
   std::string tensor(const std::string& name, const std::vector<int64_t>& shape,
                      const std::vector<float>& values);
-  double uniform();  // [0, 1)
+  std::string integers(const std::string& name, const std::vector<int64_t>& values);  // of rank 1
   std::vector<float> normal(int64_t count, double mean, double deviation);
   std::string unnamed(const std::string& base) { return base + "_" + std::to_string(++counter_); }
+
+ private:
+  double uniform();  // [0, 1)
 
   ::onnx::ModelProto model_;
   const ZooOptions options_;
@@ -61,5 +78,10 @@ class NetworkWriter {
   int counter_ = 0;
   bool has_relu6_ = false;  // its two bounds are in the model
 };
+
+// Attributes.
+void set_int(::onnx::NodeProto& node, const char* name, int64_t value);
+void set_ints(::onnx::NodeProto& node, const char* name, std::initializer_list<int64_t> values);
+void set_float(::onnx::NodeProto& node, const char* name, double value);
 
 }  // namespace tf::onnx

@@ -55,7 +55,8 @@ void expect_telling(const Reference& reference) {
       most = std::max(most, v);
     }
     EXPECT_GT(most - least, 0.3 * largest(values)) << "nearly constant";
-    EXPECT_LT(most, 0.9) << "a saturated softmax";
+    const bool distribution = least >= 0;  // not the hidden state of a text encoder
+    EXPECT_TRUE(!distribution || most < 0.9) << "a saturated softmax";
   }
 }
 
@@ -110,6 +111,9 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
     pool_ = *std::move(pool);
   }
   void TearDown() override { fs::remove_all(root_); }
+
+  // Hundreds of megabytes that show little that a smaller network does not.
+  static bool is_a_larger_other() { return GetParam() == "bert_base"; }
 
   // Writes the network and asks ONNX Runtime; `program_` and `reference_` are then set.
   void prepare(const onnx::ZooOptions& options, const tensor::Binding& dims) {
@@ -186,11 +190,13 @@ TEST_P(AgainstOnnxRuntime, AnUntunedNetworkAgrees) {
 }
 
 TEST_P(AgainstOnnxRuntime, ANamedBatchOnTwoThreadsAgrees) {
+  if (is_a_larger_other()) GTEST_SKIP() << "bert_mini has the same kernels";
   ASSERT_NO_FATAL_FAILURE(prepare({.batch_name = "batch", .seed = 2}, {{"batch", 2}}));
   check({}, 2, "default schedules");
 }
 
 TEST_P(AgainstOnnxRuntime, RandomSchedulesAgree) {
+  if (is_a_larger_other()) GTEST_SKIP() << "bert_mini has the same kernels";
   ASSERT_NO_FATAL_FAILURE(prepare({.seed = 3}, {}));
   const int tasks = static_cast<int>(program_.tasks.size());
   for (int threads : {1, 2}) {

@@ -273,11 +273,21 @@ TEST(Import, ReadsEveryZooNetworkAndNamesItsBatch) {
     ASSERT_TRUE(bytes.ok());
     absl::StatusOr<graph::Graph> graph = import_model_bytes(*bytes, "", {{{"batch", 3}}});
     ASSERT_TRUE(graph.ok()) << graph.status();
-    EXPECT_THAT(graph::to_string(graph->type(graph->outputs[0].node)), HasSubstr("f32[batch, 10"))
+    EXPECT_THAT(graph::to_string(graph->type(graph->outputs[0].node)), HasSubstr("f32[batch, 1"))
         << network.name;
   }
   EXPECT_THAT(std::string(zoo_model("nothing", {}).status().message()),
-              HasSubstr("it has mlp, mobilenet_v2"));
+              HasSubstr("inception_v1, mlp, mobilenet_v2"));
+}
+
+TEST(Zoo, TextNetworksReadAsManyTokensAsAskedFor) {
+  absl::StatusOr<std::string> bytes = zoo_model("bert_mini", {.sequence = 7});
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  absl::StatusOr<graph::Graph> graph = import_model_bytes(*bytes, "", {});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph::to_string(graph->type(graph->outputs[0].node)), "f32[1, 7, 256]");
+  EXPECT_THAT(std::string(zoo_model("bert_mini", {.sequence = 513}).status().message()),
+              HasSubstr("1 to 512 are possible"));
 }
 
 TEST(Zoo, SameSeedGivesTheSameBytes) {
