@@ -1,21 +1,50 @@
 #!/usr/bin/env bash
 # Installs ONNX Runtime for node.js into build/peers: the oracle of tests/integration/onnxruntime and the speed to
 # beat of tests/bench/peers. Needs npm and the network, once; safe to run again.
+# With --libraries also OpenBLAS, BLIS and oneDNN from Debian, which that bench compares kernels with (as root or
+# with sudo, once).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-package=onnxruntime-node@1.30.0
-folder=build/peers
-if [ -f "$folder/node_modules/onnxruntime-node/package.json" ]; then
-  echo "peers: $package is installed"
-  exit 0
-fi
-if ! command -v npm >/dev/null; then
-  echo "install_peers.sh: needs npm (Debian: apt-get install nodejs npm) for $package" >&2
-  exit 1
-fi
-echo "peers: installing $package into $folder"
-rm -rf "$folder.new"
-npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder.new" "$package" >/dev/null
-rm -rf "$folder"
-mv "$folder.new" "$folder" # as one step: an interrupted install leaves nothing half done
+install_libraries() {
+  local missing=() sudo=() package
+  for package in libopenblas0-pthread libblis4-pthread libdnnl-dev; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    echo "peers: OpenBLAS, BLIS and oneDNN are installed"
+    return
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "install_peers.sh: run as root to install: ${missing[*]}" >&2; exit 1; }
+    sudo=(sudo)
+  fi
+  echo "peers: installing ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    >/dev/null
+}
+
+install_onnxruntime() {
+  local package=onnxruntime-node@1.30.0 folder=build/peers
+  if [ -f "$folder/node_modules/onnxruntime-node/package.json" ]; then
+    echo "peers: $package is installed"
+    return
+  fi
+  if ! command -v npm >/dev/null; then
+    echo "install_peers.sh: needs npm (Debian: apt-get install nodejs npm) for $package" >&2
+    exit 1
+  fi
+  echo "peers: installing $package into $folder"
+  rm -rf "$folder.new"
+  npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder.new" "$package" >/dev/null
+  rm -rf "$folder"
+  mv "$folder.new" "$folder" # as one step: an interrupted install leaves nothing half done
+}
+
+case "${1-}" in
+  '') ;;
+  --libraries) install_libraries ;;
+  *) echo "usage: $0 [--libraries]" >&2 && exit 2 ;;
+esac
+install_onnxruntime

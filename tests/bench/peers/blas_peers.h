@@ -1,0 +1,16 @@
+#pragma once
+// Owns: OpenBLAS and BLIS. Both export the same symbols, so that each is opened on its own at run time and
+// neither is linked. Does not know: timing.
+
+#include <vector>
+
+#include "tests/bench/peers/contender.h"
+#include "tests/bench/peers/kernel_table.h"
+
+namespace tf::peers {
+
+// Those that are installed; a line on stderr for those that are not. Operands are borrowed. Matrix by vector
+// is sgemv; neither library packs a constant operand beforehand.
+std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operands, int threads);
+
+}  // namespace tf::peers

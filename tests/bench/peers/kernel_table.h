@@ -1,0 +1,65 @@
+#pragma once
+// Owns: the kernels that are compared, as a table of data, and what each computes: its workload, its
+// operands, single elements of its answer in double precision. Does not know: who computes it, how it is
+// timed.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "compiler/tensor/workload.h"
+
+namespace tf::peers {
+
+// y[m, n] = a[m, k] · b[k, n], all row-major. A constant b may be packed before the clock starts.
+struct Gemm {
+  int64_t m, n, k;
+  bool constant_b = false;
+};
+
+enum class Activation : uint8_t { kNone, kRelu, kRelu6 };
+
+// y = activation(conv(x, w) + bias), batch 1, square kernel, the same padding on all sides; w and bias are
+// constant.
+struct Convolution {
+  int64_t channels, filters, extent;  // of the input: channels x extent x extent
+  int64_t kernel = 1, stride = 1, groups = 1;
+  Activation activation = Activation::kRelu;
+  int64_t padding() const { return kernel / 2; }
+  int64_t output_extent() const { return (extent + 2 * padding() - kernel) / stride + 1; }
+  bool is_depthwise() const { return groups > 1; }
+};
+
+struct Kernel {
+  std::string name;
+  std::variant<Gemm, Convolution> shape;
+  bool core = true;  // false: only in a full run
+};
+
+// GEMMs, then convolutions.
+std::span<const Kernel> kernel_table();
+
+tensor::Workload workload_of(const Kernel& kernel);
+
+// A multiply-add counts 2; bias and activation count nothing.
+double flops_of(const Kernel& kernel);
+
+// Row-major, drawn uniformly from [-1, 1] by a fixed seed.
+struct Operands {
+  std::vector<float> x;     // a, or the feature map [channels, extent, extent]
+  std::vector<float> w;     // b, or the filters [filters, channels / groups, kernel, kernel]
+  std::vector<float> bias;  // of convolutions, [filters]
+  int64_t output_elements = 0;
+};
+Operands make_operands(const Kernel& kernel);
+
+// Element `index` of the row-major answer, and Σ|a||b| of its terms, by which errors are scaled.
+struct Expected {
+  double value, magnitude;
+};
+Expected expected_element(const Kernel& kernel, const Operands& operands, int64_t index);
+
+}  // namespace tf::peers

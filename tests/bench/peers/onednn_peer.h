@@ -1,0 +1,17 @@
+#pragma once
+// Owns: oneDNN's matrix products and convolutions. Does not know: timing. Built only where oneDNN is
+// installed.
+
+#include <vector>
+
+#include "tests/bench/peers/contender.h"
+#include "tests/bench/peers/kernel_table.h"
+
+namespace tf::peers {
+
+// One contender an algorithm that oneDNN has for the kernel (direct, Winograd). Of convolutions it chooses
+// all layouts, of constant operands theirs; putting them in order is not part of a run. Empty without oneDNN,
+// with a line on stderr.
+std::vector<Contender> onednn_contenders(const Kernel& kernel, const Operands& operands, int threads);
+
+}  // namespace tf::peers

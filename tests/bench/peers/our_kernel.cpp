@@ -1,0 +1,163 @@
+#include "tests/bench/peers/our_kernel.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "compiler/runtime/layout.h"
+#include "compiler/runtime/thread_pool.h"
+#include "compiler/schedule/default_schedule.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "tests/support/loaded_kernel/loaded_kernel.h"
+#include "tuner/session/requests_proto.h"
+
+namespace tf::peers {
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+using support::AlignedBytes;
+
+// A feature map's layout; the rule of compiler/graph/layout_choice.h.
+tensor::Layout feature_map(int64_t channels, int64_t extent, int64_t lanes, bool row_major) {
+  if (row_major || lanes <= 1 || channels < lanes || extent == 1) return {};
+  return tensor::Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
+}
+
+// What one run needs, kept alive by the contender.
+struct Loaded {
+  std::unique_ptr<support::LoadedKernel> kernel;
+  std::vector<std::unique_ptr<AlignedBytes>> storage;
+  std::vector<void*> buffers;
+  std::vector<uint64_t> sizes;
+  std::unique_ptr<AlignedBytes> workspace;
+  tf_call call = {};
+};
+
+tf_layout layout_of(const proto::Port& port) {
+  tf_layout layout;
+  TF_CHECK(tf_layout_parse(port.layout().c_str(), port.extents_size(), &layout) == 0);
+  return layout;
+}
+
+// The constant or input in the layout that the kernel reads.
+void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& bytes) {
+  const tf_layout layout = layout_of(port);
+  tf_layout_pack(&layout, port.extents().data(), port.extents_size(), 4, values.data(), bytes.data());
+}
+
+std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const Operands& operands,
+                             const Runtime& runtime, std::unique_ptr<support::LoadedKernel> kernel) {
+  auto loaded = std::make_shared<Loaded>();
+  loaded->kernel = std::move(kernel);
+  const std::vector<float>* values[] = {&operands.x, &operands.w, &operands.bias};
+  size_t given = 0;
+  for (const proto::Port& port : artifact.manifest().ports()) {
+    loaded->storage.push_back(std::make_unique<AlignedBytes>(port.size_bytes()));
+    AlignedBytes& bytes = *loaded->storage.back();
+    if (port.role() != proto::PORT_ROLE_OUTPUT) fill(port, *values[given++], bytes);
+    loaded->buffers.push_back(bytes.data());
+    loaded->sizes.push_back(bytes.size());
+  }
+  const proto::Manifest& manifest = artifact.manifest();
+  loaded->workspace = std::make_unique<AlignedBytes>(manifest.workspace_bytes() +
+                                                     static_cast<uint64_t>(runtime.get()->threads) *
+                                                         manifest.workspace_per_thread_bytes());
+  loaded->call = {.abi_version = TF_ABI_VERSION,
+                  .buffer_count = static_cast<uint32_t>(loaded->buffers.size()),
+                  .buffers = loaded->buffers.data(),
+                  .sizes_bytes = loaded->sizes.data(),
+                  .dims = nullptr,
+                  .workspace = loaded->workspace->data(),
+                  .runtime = runtime.get()};
+  return loaded;
+}
+
+std::string list(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) absl::StrAppend(&text, text.empty() ? " with " : ",", name);
+  return text;
+}
+
+}  // namespace
+
+session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major) {
+  session::Task task{.label = kernel.name, .workload = workload_of(kernel)};
+  if (const auto* c = std::get_if<Convolution>(&kernel.shape)) {
+    const int64_t lanes = target.fp32_lanes();
+    task.in_layouts = {feature_map(c->channels, c->extent, lanes, row_major)};
+    task.out_layouts = {feature_map(c->filters, c->output_extent(), lanes, row_major)};
+  }
+  return task;
+}
+
+NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads) {
+  const schedule::Schedule chosen =
+      schedule::default_schedule(task.workload, {task.in_layouts, task.out_layouts}, target, threads);
+  return {.name = "default", .text = schedule::to_string(chosen)};
+}
+
+absl::StatusOr<NamedSchedule> best_schedule_of(const session::Task& task, const target::Target& target,
+                                               int threads, database::Records* records,
+                                               const std::vector<std::string>& allowed_numerics) {
+  if (records != nullptr) {
+    TF_ASSIGN_OR_RETURN(
+        const std::optional<database::Measurement> best,
+        records->best({.problem = session::problem_of(task, target.text(), threads),
+                       .device_class = std::nullopt,
+                       .allowed_numerics = allowed_numerics,
+                       .semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion)}));
+    if (best) return NamedSchedule{.name = "tuned", .text = best->schedule};
+  }
+  return default_schedule_of(task, target, threads);
+}
+
+Runtime::Runtime(int threads) : runtime_(tf_runtime_create(threads)) {
+  TF_CHECK(runtime_ != nullptr);
+}
+Runtime::~Runtime() {
+  tf_runtime_destroy(runtime_);
+}
+
+absl::StatusOr<OurKernel> our_kernel(driver::BuildPool& pool, const session::Task& task,
+                                     const target::Target& target, const NamedSchedule& schedule,
+                                     const Operands& operands, const Runtime& runtime) {
+  const auto request = session::candidate_request(task, target.text(), schedule.text);
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(*request));
+  if (reply.code() != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(task.label, " by schedule ", schedule.name, " cannot be built: ", reply.message()));
+  }
+  const proto::Artifact& artifact = reply.artifact();
+  TF_ASSIGN_OR_RETURN(auto kernel, support::LoadedKernel::load(artifact.blobs(0).content(),
+                                                               artifact.manifest().launches(0).entry()));
+  const auto loaded = load(artifact, operands, runtime, std::move(kernel));
+  const proto::Port output = *artifact.manifest().ports().rbegin();
+  const auto& numerics = artifact.manifest().numerics();
+  Contender contender{.name = "tunefarm",
+                      .note = schedule.name + list(numerics),
+                      .winograd = std::find(numerics.begin(), numerics.end(), "winograd") != numerics.end(),
+                      .run = [loaded] { TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK); },
+                      .read_out =
+                          [loaded, output](std::span<float> out) {
+                            const tf_layout layout = layout_of(output);
+                            tf_layout_unpack(&layout, output.extents().data(), output.extents_size(), 4,
+                                             loaded->storage.back()->data(), out.data());
+                          }};
+  return OurKernel{std::move(contender), artifact.manifest().tolerance()};
+}
+
+absl::StatusOr<std::string> show_kernel(driver::BuildPool& pool, const session::Task& task,
+                                        const target::Target& target, const NamedSchedule& schedule,
+                                        Form form) {
+  proto::BuildRequest request;
+  *request.mutable_show()->mutable_kernel() =
+      session::candidate_request(task, target.text(), schedule.text)->kernel();
+  request.mutable_show()->set_ir(form == Form::kIr);
+  request.mutable_show()->set_assembly(form == Form::kAssembly);
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(request));
+  if (reply.code() != 0) return absl::FailedPreconditionError(reply.message());
+  return form == Form::kIr ? reply.ir() : reply.assembly();
+}
+
+}  // namespace tf::peers

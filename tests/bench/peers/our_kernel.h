@@ -1,0 +1,60 @@
+#pragma once
+// Owns: our side: a kernel of the table as a tuning task, and as code made from a schedule. Does not know:
+// peers, timing.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "compiler/target/target.h"
+#include "database/store.h"
+#include "tests/bench/peers/contender.h"
+#include "tests/bench/peers/kernel_table.h"
+#include "tuner/session/task.h"
+
+namespace tf::peers {
+
+// Feature maps are stored as the graph would have them inside a network: by vectors of channels where there
+// are at least as many channels as lanes, else row-major. With `row_major` all are.
+session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major);
+
+// A schedule and what people should know of it.
+struct NamedSchedule {
+  std::string name;  // "tuned", "default", a file
+  std::string text;
+};
+NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads);
+// The database's best record of the task; the default schedule if it has none or there is no database.
+absl::StatusOr<NamedSchedule> best_schedule_of(const session::Task& task, const target::Target& target,
+                                               int threads, database::Records* records,
+                                               const std::vector<std::string>& allowed_numerics);
+
+// Calls kernels on that many threads; outlives the contenders made with it.
+class Runtime {
+ public:
+  explicit Runtime(int threads);
+  ~Runtime();
+  const tf_runtime* get() const { return runtime_; }
+
+ private:
+  tf_runtime* runtime_;
+};
+
+struct OurKernel {
+  Contender contender;
+  double tolerance = 0;  // c of |y - ref| <= c * Σ|a||b|
+};
+// Builds and loads the kernel. Errors: an illegal schedule, code that does not compile.
+absl::StatusOr<OurKernel> our_kernel(driver::BuildPool& pool, const session::Task& task,
+                                     const target::Target& target, const NamedSchedule& schedule,
+                                     const Operands& operands, const Runtime& runtime);
+
+// The loop IR or the assembly that the schedule makes.
+enum class Form : uint8_t { kIr, kAssembly };
+absl::StatusOr<std::string> show_kernel(driver::BuildPool& pool, const session::Task& task,
+                                        const target::Target& target, const NamedSchedule& schedule,
+                                        Form form);
+
+}  // namespace tf::peers

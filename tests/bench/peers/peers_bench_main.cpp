@@ -1,0 +1,178 @@
+// Our kernels against OpenBLAS, BLIS and oneDNN, in turns within one process. README.md says how to read it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "compiler/runtime/peak.h"
+#include "database/open_records.h"
+#include "tests/bench/peers/blas_peers.h"
+#include "tests/bench/peers/onednn_peer.h"
+#include "tests/bench/peers/our_kernel.h"
+#include "tests/bench/peers/report.h"
+#include "tuner/service/job_spec.h"
+
+namespace tf::peers {
+namespace {
+
+struct Arguments {
+  std::string kernels = ".*", database, json, allow, print;
+  std::vector<std::string> schedules;
+  int threads = 1;
+  int rounds = 15;
+  double turn_ms = 10;
+  bool full = false, row_major = false, list = false, only_ours = false;
+};
+
+struct Bench {
+  const Arguments& arguments;
+  target::Target target = target::host_target();
+  Runtime runtime{arguments.threads};
+  std::unique_ptr<driver::BuildPool> pool;
+  std::unique_ptr<database::Records> records;  // may be null
+  std::vector<std::string> allowed_numerics;
+};
+
+absl::StatusOr<NamedSchedule> find_schedule(const Bench& bench, const session::Task& task,
+                                            const std::string& spec) {
+  const int threads = bench.arguments.threads;
+  if (spec == "default") return default_schedule_of(task, bench.target, threads);
+  if (spec == "best")
+    return best_schedule_of(task, bench.target, threads, bench.records.get(), bench.allowed_numerics);
+  TF_ASSIGN_OR_RETURN(std::string text, read_file(spec == "-" ? "/dev/stdin" : spec));
+  return NamedSchedule{.name = spec, .text = std::move(text)};
+}
+
+absl::Status print_kernel(const Bench& bench, const session::Task& task) {
+  TF_ASSIGN_OR_RETURN(const NamedSchedule schedule,
+                      find_schedule(bench, task, bench.arguments.schedules.front()));
+  if (bench.arguments.print == "workload") {
+    std::printf("%s", tensor::canonical_text(task.workload).c_str());
+  } else if (bench.arguments.print == "schedule") {
+    std::printf("%s", schedule.text.c_str());
+  } else {
+    const Form form = bench.arguments.print == "ir" ? Form::kIr : Form::kAssembly;
+    TF_ASSIGN_OR_RETURN(const std::string text, show_kernel(*bench.pool, task, bench.target, schedule, form));
+    std::printf("%s\n", text.c_str());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Row> compare(const Bench& bench, const Kernel& kernel) {
+  const Arguments& arguments = bench.arguments;
+  const session::Task task = task_of(kernel, bench.target, arguments.row_major);
+  const Operands operands = make_operands(kernel);
+  std::vector<Contender> contenders;
+  double tolerance = 0;
+  for (const std::string& spec : arguments.schedules) {
+    TF_ASSIGN_OR_RETURN(const NamedSchedule schedule, find_schedule(bench, task, spec));
+    TF_ASSIGN_OR_RETURN(OurKernel ours,
+                        our_kernel(*bench.pool, task, bench.target, schedule, operands, bench.runtime));
+    contenders.push_back(std::move(ours.contender));
+    tolerance = ours.tolerance;
+  }
+  if (!arguments.only_ours) {
+    if (const Gemm* gemm = std::get_if<Gemm>(&kernel.shape))
+      absl::c_move(blas_contenders(*gemm, operands, arguments.threads), std::back_inserter(contenders));
+    absl::c_move(onednn_contenders(kernel, operands, arguments.threads), std::back_inserter(contenders));
+  }
+  TF_RETURN_IF_ERROR(check_answers(kernel, operands, contenders, tolerance));
+  const Turns turns = take_turns(
+      contenders, {.rounds = arguments.rounds, .turn_ms = arguments.turn_ms, .runtime = bench.runtime.get()});
+  return make_row(kernel, contenders, turns);
+}
+
+std::vector<Kernel> chosen_kernels(const Arguments& arguments) {
+  const std::regex pattern(arguments.kernels);
+  std::vector<Kernel> chosen;
+  for (const Kernel& kernel : kernel_table()) {
+    if ((kernel.core || arguments.full) && std::regex_search(kernel.name, pattern)) chosen.push_back(kernel);
+  }
+  return chosen;
+}
+
+absl::Status write_report(const Bench& bench, std::span<const Row> rows) {
+  nlohmann::json kernels = nlohmann::json::array();
+  for (const Row& row : rows) kernels.push_back(to_json(row));
+  const nlohmann::json report = {{"target", bench.target.text()},
+                                 {"threads", bench.arguments.threads},
+                                 {"rounds", bench.arguments.rounds},
+                                 {"buffers", "hot"},
+                                 {"peak_gflops", tf_peak_gflops_threads(bench.runtime.get(), 100'000'000)},
+                                 {"kernels", kernels}};
+  return write_file(bench.arguments.json, report.dump(1) + "\n");
+}
+
+absl::Status run(const Arguments& arguments) {
+  const std::vector<Kernel> kernels = chosen_kernels(arguments);
+  if (kernels.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no kernel's name has '", arguments.kernels, "' in it; --list prints all"));
+  }
+  if (arguments.list) {
+    for (const Kernel& kernel : kernels) std::printf("%s\n", kernel.name.c_str());
+    return absl::OkStatus();
+  }
+  Bench bench{.arguments = arguments};
+  TF_ASSIGN_OR_RETURN(bench.pool, driver::BuildPool::create({}));
+  TF_ASSIGN_OR_RETURN(bench.allowed_numerics, service::parse_numerics(arguments.allow));
+  if (!arguments.database.empty()) {
+    TF_ASSIGN_OR_RETURN(bench.records, database::open_records(arguments.database));
+  }
+  if (!arguments.print.empty())
+    return print_kernel(bench, task_of(kernels.front(), bench.target, arguments.row_major));
+  const bool details = kernels.size() == 1 || arguments.schedules.size() > 1;
+  print_header();
+  std::vector<Row> rows;
+  for (const Kernel& kernel : kernels) {
+    TF_ASSIGN_OR_RETURN(Row row, compare(bench, kernel));
+    print_row(row);
+    if (details) print_entries(row);
+    rows.push_back(std::move(row));
+  }
+  if (rows.size() > 1) print_summary(rows);
+  return arguments.json.empty() ? absl::OkStatus() : write_report(bench, rows);
+}
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.add_option("--kernels", arguments.kernels, "Regular expression that finds names of kernels")
+      ->capture_default_str();
+  app.add_option("--schedule", arguments.schedules,
+                 "Ours: best (of --db, else default), default, a FILE, or - for stdin; several run in turns "
+                 "[best]");
+  app.add_option("--db", arguments.database, "Database with tuned schedules");
+  app.add_option("--allow", arguments.allow, "Reduced numerics that ours may use, as in tuner tune");
+  app.add_option("--threads", arguments.threads, "Of every contender")->check(CLI::Range(1, 1024));
+  app.add_option("--rounds", arguments.rounds, "Turns of each contender; 6 or more give 95% bounds")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option("--turn-ms", arguments.turn_ms, "Timed, of each turn")->capture_default_str();
+  app.add_option("--json", arguments.json, "Write the report to FILE, too");
+  app.add_option("--print", arguments.print, "Of the first kernel that is found; nothing runs")
+      ->check(CLI::IsMember({"workload", "schedule", "ir", "asm"}));
+  app.add_flag("--full", arguments.full, "All kernels of the table, not only the core set");
+  app.add_flag("--row-major", arguments.row_major, "Our feature maps as [channels, height, width]");
+  app.add_flag("--only-ours", arguments.only_ours, "Without peers");
+  app.add_flag("--list", arguments.list, "Names of kernels; nothing runs");
+  app.footer(
+      "Example: peers_bench --kernels 3x3_64_64 --print schedule > a.txt; edit it; then\n"
+      "         peers_bench --kernels 3x3_64_64 --schedule a.txt --schedule default");
+}
+
+}  // namespace
+}  // namespace tf::peers
+
+int main(int argc, char** argv) {
+  CLI::App app("Our kernels against OpenBLAS, BLIS and oneDNN, in turns");
+  tf::peers::Arguments arguments;
+  tf::peers::add_options(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  if (arguments.schedules.empty()) arguments.schedules = {"best"};
+  const absl::Status status = tf::peers::run(arguments);
+  return status.ok() ? tf::kExitOk : tf::report_error("peers_bench", status);
+}

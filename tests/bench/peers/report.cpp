@@ -1,0 +1,111 @@
+#include "tests/bench/peers/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace tf::peers {
+namespace {
+
+bool is_ours(const Entry& entry) {
+  return entry.name == "tunefarm";
+}
+
+Entry make_entry(const Contender& contender, double flops, const std::vector<double>& ns,
+                 const Turns& turns) {
+  std::vector<double> gflops, shares;
+  for (size_t round = 0; round < ns.size(); ++round) {
+    gflops.push_back(flops / ns[round]);
+    shares.push_back(gflops.back() / turns.peak_gflops[round]);
+  }
+  return {.name = contender.name,
+          .note = contender.note,
+          .ns = median_of(ns).value,
+          .gflops = median_of(std::move(gflops)),
+          .share_of_peak = median_of(std::move(shares)),
+          .ours_times_as_fast = times_as_fast(turns.ns.front(), ns)};
+}
+
+nlohmann::json to_json(const Median& median) {
+  return {{"median", median.value}, {"low", median.low}, {"high", median.high}};
+}
+
+void print_mean(const char* what, const std::vector<double>& ratios) {
+  if (ratios.empty()) return;
+  std::printf("%-52s %6.2f   least %.2f   of %zu\n", what, geometric_mean(ratios),
+              *std::min_element(ratios.begin(), ratios.end()), ratios.size());
+}
+
+}  // namespace
+
+const Entry* Row::best_peer() const {
+  const Entry* best = nullptr;
+  for (const Entry& entry : entries) {
+    if (!is_ours(entry) && (best == nullptr || entry.ns < best->ns)) best = &entry;
+  }
+  return best;
+}
+
+Row make_row(const Kernel& kernel, std::span<const Contender> contenders, const Turns& turns) {
+  Row row{.kernel = kernel.name, .flops = flops_of(kernel), .entries = {}};
+  for (size_t i = 0; i < contenders.size(); ++i)
+    row.entries.push_back(make_entry(contenders[i], row.flops, turns.ns[i], turns));
+  return row;
+}
+
+void print_header() {
+  std::printf("%-30s %10s %8s %6s  %-15s %10s  %s\n", "kernel", "ours us", "GFLOP/s", "peak", "best peer",
+              "us", "times as fast [95%]   schedule");
+}
+
+void print_row(const Row& row) {
+  const Entry& ours = row.entries.front();
+  std::printf("%-30s %10.1f %8.1f %5.1f%%  ", row.kernel.c_str(), ours.ns / 1e3, ours.gflops.value,
+              100 * ours.share_of_peak.value);
+  if (const Entry* peer = row.best_peer()) {
+    const Median& ratio = peer->ours_times_as_fast;
+    std::printf("%-15s %10.1f  %5.2f [%4.2f, %4.2f]     %s\n", peer->name.c_str(), peer->ns / 1e3,
+                ratio.value, ratio.low, ratio.high, ours.note.c_str());
+  } else {
+    std::printf("%-15s %10s  %-19s     %s\n", "-", "-", "-", ours.note.c_str());
+  }
+  std::fflush(stdout);
+}
+
+void print_entries(const Row& row) {
+  for (const Entry& entry : row.entries) {
+    std::printf(
+        "  %-16s %10.1f us %8.1f GFLOP/s [%.1f, %.1f] %5.1f%% of peak; ours %.2f [%.2f, %.2f] times as fast  "
+        "%s\n",
+        entry.name.c_str(), entry.ns / 1e3, entry.gflops.value, entry.gflops.low, entry.gflops.high,
+        100 * entry.share_of_peak.value, entry.ours_times_as_fast.value, entry.ours_times_as_fast.low,
+        entry.ours_times_as_fast.high, entry.note.c_str());
+  }
+}
+
+void print_summary(std::span<const Row> rows) {
+  std::vector<double> gemms, convolutions;
+  for (const Row& row : rows) {
+    if (const Entry* peer = row.best_peer())
+      (row.kernel.starts_with("gem") ? gemms : convolutions).push_back(peer->ours_times_as_fast.value);
+  }
+  print_mean("GEMMs, times as fast as the best peer, mean", gemms);
+  print_mean("convolutions, times as fast as oneDNN's best, mean", convolutions);
+}
+
+nlohmann::json to_json(const Row& row) {
+  nlohmann::json contenders = nlohmann::json::array();
+  for (const Entry& entry : row.entries) {
+    contenders.push_back({{"name", entry.name},
+                          {"note", entry.note},
+                          {"median_ns", entry.ns},
+                          {"gflops", to_json(entry.gflops)},
+                          {"share_of_peak", to_json(entry.share_of_peak)},
+                          {"ours_times_as_fast", to_json(entry.ours_times_as_fast)}});
+  }
+  nlohmann::json result = {{"kernel", row.kernel}, {"flops", row.flops}, {"contenders", contenders}};
+  if (const Entry* peer = row.best_peer()) result["best_peer"] = peer->name;
+  return result;
+}
+
+}  // namespace tf::peers

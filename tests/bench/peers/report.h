@@ -1,0 +1,37 @@
+#pragma once
+// Owns: the rows of the comparison as a table for people and as JSON. Does not know: how they came about.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/bench/peers/comparison.h"
+
+namespace tf::peers {
+
+struct Entry {
+  std::string name, note;
+  double ns = 0;              // median over the rounds
+  Median gflops;              // over the rounds
+  Median share_of_peak;       // of the FMA rate that the same threads had in the same round
+  Median ours_times_as_fast;  // as this one; 1 of ours itself
+};
+
+struct Row {
+  std::string kernel;
+  double flops = 0;
+  std::vector<Entry> entries;  // ours first: the one that the others are compared with
+  // The peer with the least median; nothing if no peer has the kernel.
+  const Entry* best_peer() const;
+};
+
+Row make_row(const Kernel& kernel, std::span<const Contender> contenders, const Turns& turns);
+
+void print_header();
+void print_row(const Row& row);      // one line: ours against the best peer
+void print_entries(const Row& row);  // a line for each contender
+void print_summary(std::span<const Row> rows);
+nlohmann::json to_json(const Row& row);
+
+}  // namespace tf::peers
