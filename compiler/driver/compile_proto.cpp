@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/llvm/inner_loop.h"
 #include "compiler/codegen/llvm/link.h"
 #include "compiler/driver/compile.h"
 #include "compiler/ir/print.h"
@@ -220,7 +221,9 @@ absl::Status show_into(const proto::ShowKernelRequest& request, proto::BuildRepl
   codegen::CodegenOptions options;
   options.assembly = true;
   TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, options));
-  reply.set_assembly(std::move(code.assembly));
+  const std::optional<codegen::InnerLoop> loop = codegen::inner_loop(code.assembly);
+  reply.set_assembly(loop ? absl::StrCat("# inner loop: ", loop->summary(), "\n", code.assembly)
+                          : std::move(code.assembly));
   return absl::OkStatus();
 }
 

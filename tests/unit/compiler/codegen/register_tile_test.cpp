@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/llvm/inner_loop.h"
 #include "compiler/ir/stmt.h"
 
 namespace tf::codegen {
@@ -43,48 +42,6 @@ ir::Function gemm_tile(int rows, int vectors, int64_t k) {
   return {"kernel", {}, {a, b, c}, ir::make_stmt<ir::Allocate>(acc, ir::seq(body))};
 }
 
-// The instructions of the loop that holds the most fused multiply-adds: from its label to the jump back.
-std::vector<std::string> inner_loop(const std::string& assembly) {
-  std::vector<std::string> best, current;
-  size_t best_count = 0, count = 0;
-  std::istringstream lines(assembly);
-  std::string line;
-  while (std::getline(lines, line)) {
-    if (line.starts_with(".LBB")) {
-      current.clear();
-      count = 0;
-      continue;
-    }
-    if (!line.starts_with('\t') || line.starts_with("\t.")) continue;
-    current.push_back(line.substr(1));
-    count += line.find("vfmadd") != std::string::npos ? 1 : 0;
-    if (line.starts_with("\tj") && count > best_count) {
-      best = current;
-      best_count = count;
-    }
-  }
-  return best;
-}
-
-struct Counts {
-  int fma = 0, loads = 0, stack = 0, moves = 0, total = 0;
-};
-
-Counts count(const std::vector<std::string>& loop) {
-  Counts counts;
-  for (const std::string& instruction : loop) {
-    bool fma = instruction.starts_with("vfmadd");
-    bool memory = instruction.find('(') != std::string::npos && !instruction.starts_with("lea");
-    counts.fma += fma;
-    counts.loads += memory;
-    counts.stack +=
-        instruction.find("%rsp") != std::string::npos || instruction.find("%rbp") != std::string::npos;
-    counts.moves += instruction.starts_with("vmov") && !memory;
-    ++counts.total;
-  }
-  return counts;
-}
-
 struct Tile {
   const char* target;
   int rows, vectors;
@@ -100,12 +57,13 @@ TEST_P(RegisterTile, StaysInRegistersAndLoadsEachOperandOnce) {
   absl::StatusOr<KernelCode> code =
       compile(gemm_tile(tile.rows, tile.vectors, 384), *target, {.assembly = true});
   ASSERT_TRUE(code.ok()) << code.status();
-  Counts counts = count(inner_loop(code->assembly));
-  EXPECT_EQ(counts.fma, tile.fma) << code->assembly;
-  EXPECT_EQ(counts.stack, 0) << code->assembly;
-  EXPECT_EQ(counts.moves, 0) << code->assembly;
-  EXPECT_LE(counts.loads, tile.loads) << code->assembly;
-  EXPECT_LE(counts.total, tile.fma + tile.loads + 4) << code->assembly;
+  const std::optional<InnerLoop> counts = inner_loop(code->assembly);
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->fma, tile.fma) << code->assembly;
+  EXPECT_EQ(counts->stack, 0) << code->assembly;
+  EXPECT_EQ(counts->moves, 0) << code->assembly;
+  EXPECT_LE(counts->loads, tile.loads) << code->assembly;
+  EXPECT_LE(static_cast<int>(counts->instructions.size()), tile.fma + tile.loads + 4) << code->assembly;
 }
 
 // A step loads a broadcast a row and a vector a column vector. Sixteen lanes are two AVX2 registers.
@@ -116,6 +74,17 @@ INSTANTIATE_TEST_SUITE_P(Tiles, RegisterTile,
                                            Tile{"x86_64:cpu=znver4", 8, 3, 24, 11},
                                            Tile{"x86_64:cpu=haswell", 6, 1, 12, 8},
                                            Tile{"x86_64:cpu=znver3", 4, 1, 8, 6}));
+
+TEST(InnerLoop, IsTheOneWithTheMostMultiplyAdds) {
+  const std::optional<InnerLoop> loop = inner_loop(
+      ".LBB0_1:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tjl\t.LBB0_1\n"
+      ".LBB0_2:\n\tvmovups\t(%rax), %zmm1\n\tvfmadd231ps\t(%rcx){1to16}, %zmm1, %zmm2\n"
+      "\tvfmadd231ps\t-64(%rsp), %zmm1, %zmm3\n\tvmovaps\t%zmm4, %zmm5\n\tjl\t.LBB0_2\n");
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->summary(), "2 FMAs, 3 loads (1.50 a FMA), 1 spills, 5 instructions");
+  EXPECT_EQ(loop->moves, 1);
+  EXPECT_FALSE(inner_loop("\tret\n"));
+}
 
 TEST(RegisterTileCode, HasTheSameDigestUnderAnotherNameAndAnotherForOtherCode) {
   absl::StatusOr<target::Target> target = target::parse_target("x86_64:cpu=znver4");

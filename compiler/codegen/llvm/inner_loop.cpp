@@ -1,0 +1,49 @@
+#include "compiler/codegen/llvm/inner_loop.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+
+namespace tf::codegen {
+namespace {
+
+InnerLoop counted(std::vector<std::string> instructions) {
+  InnerLoop loop;
+  for (const std::string& instruction : instructions) {
+    const bool memory = absl::StrContains(instruction, '(') && !absl::StartsWith(instruction, "lea") &&
+                        !absl::StartsWith(instruction, "prefetch");
+    loop.fma += absl::StartsWith(instruction, "vfmadd");
+    loop.loads += memory;
+    loop.stack += absl::StrContains(instruction, "%rsp") || absl::StrContains(instruction, "%rbp");
+    loop.moves += absl::StartsWith(instruction, "vmov") && !memory;
+  }
+  loop.instructions = std::move(instructions);
+  return loop;
+}
+
+}  // namespace
+
+std::string InnerLoop::summary() const {
+  return absl::StrFormat("%d FMAs, %d loads (%.2f a FMA), %d spills, %d instructions", fma, loads,
+                         loads_per_fma(), stack, static_cast<int>(instructions.size()));
+}
+
+std::optional<InnerLoop> inner_loop(std::string_view assembly) {
+  std::optional<InnerLoop> best;
+  std::vector<std::string> current;
+  for (const absl::string_view line :
+       absl::StrSplit(absl::string_view(assembly.data(), assembly.size()), '\n')) {
+    if (absl::StartsWith(line, ".LBB")) {
+      current.clear();
+      continue;
+    }
+    if (!absl::StartsWith(line, "\t") || absl::StartsWith(line, "\t.")) continue;
+    current.emplace_back(line.substr(1));
+    if (!absl::StartsWith(line, "\tj")) continue;
+    InnerLoop loop = counted(current);
+    if (loop.fma > (best ? best->fma : 0)) best = std::move(loop);
+  }
+  return best;
+}
+
+}  // namespace tf::codegen
