@@ -22,13 +22,13 @@ struct Gemm {
 
 enum class Activation : uint8_t { kNone, kRelu, kRelu6 };
 
-// y = activation(conv(x, w) + bias), batch 1, square kernel, the same padding on all sides; w and bias are
-// constant.
+// y = activation(conv(x, w) + bias), batch 1, square kernel; w and bias are constant.
 struct Convolution {
   int64_t channels, filters, extent;  // of the input: channels x extent x extent
   int64_t kernel = 1, stride = 1, groups = 1;
   Activation activation = Activation::kRelu;
-  int64_t padding() const { return kernel / 2; }
+  bool padded = true;  // by half a kernel on all sides
+  int64_t padding() const { return padded ? kernel / 2 : 0; }
   int64_t output_extent() const { return (extent + 2 * padding() - kernel) / stride + 1; }
   bool is_depthwise() const { return groups > 1; }
 };
@@ -36,10 +36,9 @@ struct Convolution {
 struct Kernel {
   std::string name;
   std::variant<Gemm, Convolution> shape;
-  bool core = true;  // false: only in a full run
 };
 
-// GEMMs, then convolutions.
+// The core set: GEMMs, then convolutions.
 std::span<const Kernel> kernel_table();
 
 tensor::Workload workload_of(const Kernel& kernel);

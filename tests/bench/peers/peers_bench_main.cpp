@@ -12,9 +12,11 @@
 #include "compiler/runtime/peak.h"
 #include "database/open_records.h"
 #include "tests/bench/peers/blas_peers.h"
+#include "tests/bench/peers/network_kernels.h"
 #include "tests/bench/peers/onednn_peer.h"
 #include "tests/bench/peers/our_kernel.h"
 #include "tests/bench/peers/report.h"
+#include "tests/bench/peers/tuning.h"
 #include "tuner/service/job_spec.h"
 
 namespace tf::peers {
@@ -22,11 +24,12 @@ namespace {
 
 struct Arguments {
   std::string kernels = ".*", database, json, allow, print;
-  std::vector<std::string> schedules;
+  std::vector<std::string> schedules, networks;
   int threads = 1;
   int rounds = 15;
   double turn_ms = 10;
-  bool full = false, row_major = false, list = false, only_ours = false;
+  double tune_minutes = 0;
+  bool row_major = false, list = false, only_ours = false;
 };
 
 struct Bench {
@@ -87,13 +90,15 @@ absl::StatusOr<Row> compare(const Bench& bench, const Kernel& kernel) {
   return make_row(kernel, contenders, turns);
 }
 
-std::vector<Kernel> chosen_kernels(const Arguments& arguments) {
-  const std::regex pattern(arguments.kernels);
-  std::vector<Kernel> chosen;
-  for (const Kernel& kernel : kernel_table()) {
-    if ((kernel.core || arguments.full) && std::regex_search(kernel.name, pattern)) chosen.push_back(kernel);
+absl::StatusOr<std::vector<Kernel>> chosen_kernels(const Arguments& arguments) {
+  std::vector<Kernel> all(kernel_table().begin(), kernel_table().end());
+  for (const std::string& network : arguments.networks) {
+    TF_ASSIGN_OR_RETURN(std::vector<Kernel> more, network_kernels(network));
+    absl::c_move(more, std::back_inserter(all));
   }
-  return chosen;
+  const std::regex pattern(arguments.kernels);
+  std::erase_if(all, [&](const Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
+  return all;
 }
 
 absl::Status write_report(const Bench& bench, std::span<const Row> rows) {
@@ -108,8 +113,21 @@ absl::Status write_report(const Bench& bench, std::span<const Row> rows) {
   return write_file(bench.arguments.json, report.dump(1) + "\n");
 }
 
+absl::Status tune(const Bench& bench, std::span<const Kernel> kernels) {
+  const Arguments& arguments = bench.arguments;
+  if (arguments.database.empty())
+    return absl::InvalidArgumentError("--tune-minutes needs --db: where to keep what is measured");
+  return tune_kernels(kernels,
+                      {.target = bench.target,
+                       .threads = arguments.threads,
+                       .row_major = arguments.row_major,
+                       .allowed_numerics = bench.allowed_numerics,
+                       .minutes = arguments.tune_minutes},
+                      arguments.database);
+}
+
 absl::Status run(const Arguments& arguments) {
-  const std::vector<Kernel> kernels = chosen_kernels(arguments);
+  TF_ASSIGN_OR_RETURN(const std::vector<Kernel> kernels, chosen_kernels(arguments));
   if (kernels.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no kernel's name has '", arguments.kernels, "' in it; --list prints all"));
@@ -121,6 +139,7 @@ absl::Status run(const Arguments& arguments) {
   Bench bench{.arguments = arguments};
   TF_ASSIGN_OR_RETURN(bench.pool, driver::BuildPool::create({}));
   TF_ASSIGN_OR_RETURN(bench.allowed_numerics, service::parse_numerics(arguments.allow));
+  if (arguments.tune_minutes > 0) return tune(bench, kernels);
   if (!arguments.database.empty()) {
     TF_ASSIGN_OR_RETURN(bench.records, database::open_records(arguments.database));
   }
@@ -152,10 +171,14 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   app.add_option("--turn-ms", arguments.turn_ms, "Timed, of each turn")->capture_default_str();
+  app.add_option(
+      "--tune-minutes", arguments.tune_minutes,
+      "Tune the kernels into --db for so long in all, at most 2 minutes each; nothing is compared");
   app.add_option("--json", arguments.json, "Write the report to FILE, too");
   app.add_option("--print", arguments.print, "Of the first kernel that is found; nothing runs")
       ->check(CLI::IsMember({"workload", "schedule", "ir", "asm"}));
-  app.add_flag("--full", arguments.full, "All kernels of the table, not only the core set");
+  app.add_option("--network", arguments.networks,
+                 "ONNX files whose convolutions and matrix products are kernels, too");
   app.add_flag("--row-major", arguments.row_major, "Our feature maps as [channels, height, width]");
   app.add_flag("--only-ours", arguments.only_ours, "Without peers");
   app.add_flag("--list", arguments.list, "Names of kernels; nothing runs");

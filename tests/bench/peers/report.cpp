@@ -30,10 +30,22 @@ nlohmann::json to_json(const Median& median) {
   return {{"median", median.value}, {"low", median.low}, {"high", median.high}};
 }
 
-void print_mean(const char* what, const std::vector<double>& ratios) {
+void print_mean(const char* what, const std::vector<Median>& ratios) {
   if (ratios.empty()) return;
-  std::printf("%-52s %6.2f   least %.2f   of %zu\n", what, geometric_mean(ratios),
-              *std::min_element(ratios.begin(), ratios.end()), ratios.size());
+  std::vector<double> medians;
+  double least_bound = ratios[0].low;
+  for (const Median& ratio : ratios) {
+    medians.push_back(ratio.value);
+    least_bound = std::min(least_bound, ratio.low);
+  }
+  std::printf("%-60s %5.2f in geometric mean of %zu, least %.2f, least lower bound %.2f\n", what,
+              geometric_mean(medians), medians.size(), *std::min_element(medians.begin(), medians.end()),
+              least_bound);
+}
+
+// Neither small nor skinny nor of one row.
+bool is_large(const Gemm& gemm) {
+  return std::min({gemm.m, gemm.n, gemm.k}) >= 256;
 }
 
 }  // namespace
@@ -46,10 +58,18 @@ const Entry* Row::best_peer() const {
   return best;
 }
 
+const Entry* Row::find(std::string_view name) const {
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
 Row make_row(const Kernel& kernel, std::span<const Contender> contenders, const Turns& turns) {
-  Row row{.kernel = kernel.name, .flops = flops_of(kernel), .entries = {}};
+  Row row{.kernel = kernel, .entries = {}};
+  const double flops = flops_of(kernel);
   for (size_t i = 0; i < contenders.size(); ++i)
-    row.entries.push_back(make_entry(contenders[i], row.flops, turns.ns[i], turns));
+    row.entries.push_back(make_entry(contenders[i], flops, turns.ns[i], turns));
   return row;
 }
 
@@ -60,7 +80,7 @@ void print_header() {
 
 void print_row(const Row& row) {
   const Entry& ours = row.entries.front();
-  std::printf("%-30s %10.1f %8.1f %5.1f%%  ", row.kernel.c_str(), ours.ns / 1e3, ours.gflops.value,
+  std::printf("%-30s %10.1f %8.1f %5.1f%%  ", row.kernel.name.c_str(), ours.ns / 1e3, ours.gflops.value,
               100 * ours.share_of_peak.value);
   if (const Entry* peer = row.best_peer()) {
     const Median& ratio = peer->ours_times_as_fast;
@@ -84,13 +104,19 @@ void print_entries(const Row& row) {
 }
 
 void print_summary(std::span<const Row> rows) {
-  std::vector<double> gemms, convolutions;
+  std::vector<Median> large, small, convolutions;
   for (const Row& row : rows) {
-    if (const Entry* peer = row.best_peer())
-      (row.kernel.starts_with("gem") ? gemms : convolutions).push_back(peer->ours_times_as_fast.value);
+    const Gemm* gemm = std::get_if<Gemm>(&row.kernel.shape);
+    const Entry* openblas = row.find("openblas");
+    if (gemm != nullptr && !is_large(*gemm) && openblas != nullptr)
+      small.push_back(openblas->ours_times_as_fast);
+    const Entry* peer = row.best_peer();
+    if (peer == nullptr || (gemm != nullptr && !is_large(*gemm))) continue;
+    (gemm != nullptr ? large : convolutions).push_back(peer->ours_times_as_fast);
   }
-  print_mean("GEMMs, times as fast as the best peer, mean", gemms);
-  print_mean("convolutions, times as fast as oneDNN's best, mean", convolutions);
+  print_mean("GEMMs, all extents 256 and above, times as fast as the best peer", large);
+  print_mean("other GEMMs, times as fast as OpenBLAS", small);
+  print_mean("convolutions, times as fast as oneDNN's best", convolutions);
 }
 
 nlohmann::json to_json(const Row& row) {
@@ -103,7 +129,8 @@ nlohmann::json to_json(const Row& row) {
                           {"share_of_peak", to_json(entry.share_of_peak)},
                           {"ours_times_as_fast", to_json(entry.ours_times_as_fast)}});
   }
-  nlohmann::json result = {{"kernel", row.kernel}, {"flops", row.flops}, {"contenders", contenders}};
+  nlohmann::json result = {
+      {"kernel", row.kernel.name}, {"flops", flops_of(row.kernel)}, {"contenders", contenders}};
   if (const Entry* peer = row.best_peer()) result["best_peer"] = peer->name;
   return result;
 }

@@ -19,11 +19,11 @@ struct Entry {
 };
 
 struct Row {
-  std::string kernel;
-  double flops = 0;
+  Kernel kernel;
   std::vector<Entry> entries;  // ours first: the one that the others are compared with
   // The peer with the least median; nothing if no peer has the kernel.
   const Entry* best_peer() const;
+  const Entry* find(std::string_view name) const;
 };
 
 Row make_row(const Kernel& kernel, std::span<const Contender> contenders, const Turns& turns);
