@@ -17,6 +17,7 @@ namespace {
 struct BenchArguments {
   std::string folder;
   int threads = 1, runs = 30;
+  std::vector<int> affinity;  // CPUs; empty: any
   bool profile = false, json = false;
 };
 
@@ -38,6 +39,7 @@ struct KernelRow {
 // What --profile adds.
 struct Profile {
   double peak_gflops = 0;  // of all threads
+  double total_ms = 0;     // of the kernels' medians: what the network's lacks is spent between kernels
   std::vector<KernelRow> kernels;
 };
 
@@ -51,7 +53,7 @@ Profile profile_of(const LoadedModel& model, int threads) {
     rows.push_back({kernel.name, kernel.key, median, kernel.flops, 0, kernel.flops / median / peak_gflops});
   }
   for (KernelRow& row : rows) row.share = row.median_ns / total;
-  return {peak_gflops, std::move(rows)};
+  return {peak_gflops, total / 1e6, std::move(rows)};
 }
 
 void print(const std::vector<double>& samples_ms, const Profile& profile) {
@@ -60,7 +62,8 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
               percentile(s, 0.5), percentile(s, 0.1), percentile(s, 0.9), percentile(s, 0.99), s.front(),
               s.back());
   if (profile.kernels.empty()) return;
-  std::printf("FMA peak: %.0f GFLOP/s\n", profile.peak_gflops);
+  std::printf("FMA peak: %.0f GFLOP/s; kernels take %.3f ms together\n", profile.peak_gflops,
+              profile.total_ms);
   std::printf("%10s %7s %8s %7s  %-12s %s\n", "us", "share", "GFLOP/s", "of peak", "key", "kernel");
   for (const KernelRow& row : profile.kernels)
     std::printf("%10.1f %6.1f%% %8.1f %6.1f%%  %-12s %s\n", row.median_ns / 1e3, row.share * 100,
@@ -72,7 +75,10 @@ void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
   nlohmann::json result = {{"median_ms", percentile(sorted(samples_ms), 0.5)},
                            {"min_ms", sorted(samples_ms).front()},
                            {"samples_ms", samples_ms}};
-  if (!profile.kernels.empty()) result["peak_gflops"] = profile.peak_gflops;
+  if (!profile.kernels.empty()) {
+    result["peak_gflops"] = profile.peak_gflops;
+    result["kernels_ms"] = profile.total_ms;
+  }
   for (const KernelRow& row : profile.kernels)
     result["kernels"].push_back({{"name", row.name},
                                  {"key", row.key},
@@ -86,6 +92,7 @@ void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
 
 absl::Status run(const BenchArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
+  TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
   TF_RETURN_IF_ERROR(model->bind(random_inputs(*model, 1)));
   constexpr int kWarmUp = 3;
   std::vector<double> samples_ms;
@@ -108,6 +115,12 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--affinity", arguments->affinity,
+          "CPU numbers, as in 0,2: thread t stays on the t-th of them; without it the system decides")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--runs", arguments->runs, "Timed runs, after three that are not")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

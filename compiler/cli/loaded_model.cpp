@@ -9,6 +9,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
@@ -64,6 +65,7 @@ struct LoadedModel::Impl {
   tf_model* model = nullptr;
   decltype(&tf_model_open) open = nullptr;
   decltype(&tf_model_close) close = nullptr;
+  decltype(&tf_model_set_affinity) set_affinity = nullptr;
   decltype(&tf_model_input_count) input_count = nullptr;
   decltype(&tf_model_output_count) output_count = nullptr;
   decltype(&tf_model_input) input = nullptr;
@@ -83,8 +85,9 @@ struct LoadedModel::Impl {
   }
   bool find_all() {
     return find("tf_model_open", open) && find("tf_model_close", close) &&
-           find("tf_model_input_count", input_count) && find("tf_model_output_count", output_count) &&
-           find("tf_model_input", input) && find("tf_model_output", output) && find("tf_model_run", run) &&
+           find("tf_model_set_affinity", set_affinity) && find("tf_model_input_count", input_count) &&
+           find("tf_model_output_count", output_count) && find("tf_model_input", input) &&
+           find("tf_model_output", output) && find("tf_model_run", run) &&
            find("tf_model_kernel_count", kernel_count) && find("tf_model_kernel", kernel) &&
            find("tf_model_set_profile", set_profile) && find("tf_model_error_text", error_text);
   }
@@ -121,6 +124,16 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
     m.output_bytes.push_back(allocate(m.output(m.model, i)->size_bytes));
   }
   return loaded;
+}
+
+absl::Status LoadedModel::set_affinity(const std::vector<int>& cpus) {
+  if (cpus.empty()) return absl::OkStatus();
+  const std::vector<int32_t> numbers(cpus.begin(), cpus.end());
+  if (impl_->set_affinity(impl_->model, numbers.data(), static_cast<int32_t>(numbers.size())) != TF_MODEL_OK)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--affinity ", absl::StrJoin(cpus, ","),
+                     ": this process may not use all of these CPUs; see `taskset -p $$`"));
+  return absl::OkStatus();
 }
 
 absl::Status LoadedModel::bind(const std::vector<HostTensor>& inputs) {

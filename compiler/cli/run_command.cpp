@@ -22,6 +22,7 @@ struct RunArguments {
   std::string folder, output;
   std::vector<std::string> inputs;  // NAME=FILE
   int threads = 1;
+  std::vector<int> affinity;  // CPUs; empty: any
   bool npy = false, json = false;
 };
 
@@ -56,6 +57,7 @@ absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& argument
 
 absl::Status run(const RunArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
+  TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
   TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, read_inputs(arguments, *model));
   TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs, model->run(inputs));
   std::error_code error;
@@ -86,6 +88,12 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--affinity", arguments->affinity,
+          "CPU numbers, as in 0,2: thread t stays on the t-th of them; without it the system decides")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--npy", arguments->npy, "Write NumPy arrays");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler run build/squeezenet --input input=cat.npy --output out");

@@ -261,6 +261,11 @@ void tf_model_close(tf_model* model) {
   free(model);
 }
 
+int32_t tf_model_set_affinity(tf_model* model, const int32_t* cpus, int32_t count) {
+  if (model == nullptr || cpus == nullptr) return TF_MODEL_BAD_ARGUMENT;
+  return tf_runtime_set_affinity(model->runtime, cpus, count) ? TF_MODEL_OK : TF_MODEL_BAD_ARGUMENT;
+}
+
 int32_t tf_model_input_count(const tf_model* model) {
   return static_cast<int32_t>(model->header->inputs.count);
 }
@@ -318,7 +323,7 @@ const char* tf_model_error_text(int32_t error) {
     case TF_KERNEL_SHORT_BUFFER:
       return "a kernel was given a buffer that is too small";
     case TF_MODEL_BAD_ARGUMENT:
-      return "a null pointer or fewer than one thread was given";
+      return "a null pointer, fewer than one thread or a CPU that this process may not use was given";
     case TF_MODEL_OUT_OF_MEMORY:
       return "no memory for activations, or threads cannot be started";
     case TF_MODEL_BAD_LIBRARY:

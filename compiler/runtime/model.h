@@ -26,7 +26,7 @@ extern "C" {
 
 enum {
   TF_MODEL_OK = 0,
-  TF_MODEL_BAD_ARGUMENT = 100,  /* a null pointer, or fewer than one thread */
+  TF_MODEL_BAD_ARGUMENT = 100,  /* a null pointer, fewer than one thread, or a CPU that there is not */
   TF_MODEL_OUT_OF_MEMORY = 101, /* no memory for the arena, or no thread */
   TF_MODEL_BAD_LIBRARY = 102,   /* the library's tables are of another version, or inconsistent */
   /* 1 … 99: the error of the kernel that failed (kernel_abi.h) */
@@ -69,6 +69,11 @@ typedef void (*tf_model_profile)(void* context, int32_t kernel, int64_t start_ns
 /* Makes the arena and `threads` workers. *model is null on failure. */
 TF_MODEL_API int32_t tf_model_open(int32_t threads, tf_model** model);
 TF_MODEL_API void tf_model_close(tf_model* model);
+
+/* Keeps the workers on CPUs: worker t on the one with number cpus[t % count], worker 0 being the calling
+ * thread, which is to call tf_model_run. TF_MODEL_BAD_ARGUMENT if count is under 1 or this process may not
+ * use one of them; threads may then be placed in part. Otherwise the system places threads as it likes. */
+TF_MODEL_API int32_t tf_model_set_affinity(tf_model* model, const int32_t* cpus, int32_t count);
 
 TF_MODEL_API int32_t tf_model_input_count(const tf_model* model);
 TF_MODEL_API int32_t tf_model_output_count(const tf_model* model);

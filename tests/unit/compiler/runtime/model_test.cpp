@@ -194,7 +194,7 @@ TEST_F(Model, ExportsNothingButItsInterface) {
     EXPECT_EQ(name.rfind("tf_model_", 0), 0u) << name << " is visible to the programs that load the model";
     ++count;
   }
-  EXPECT_EQ(count, 11);
+  EXPECT_EQ(count, 12);
 }
 
 TEST(ModelLibrary, OfAnotherVersionIsRefusedAndSaysWhatToDo) {

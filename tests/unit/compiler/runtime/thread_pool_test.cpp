@@ -1,6 +1,7 @@
 #include "compiler/runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -104,6 +105,66 @@ TEST(ThreadPool, ServesSeveralCallersAtOnce) {
 
 TEST(ThreadPool, RefusesFewerThanOneThread) {
   EXPECT_EQ(tf_runtime_create(0), nullptr);
+}
+
+TEST(ThreadPool, EveryThreadTakesPartInALongLoop) {
+  Pool pool(tf_runtime_create(3));
+  std::atomic<int> arrived = 0;
+  // An iteration ends when all three have begun: no thread can run two of them.
+  EXPECT_EQ(parallel_for(pool, 3,
+                         [&](int64_t, int32_t) {
+                           ++arrived;
+                           while (arrived.load() < 3) std::this_thread::yield();
+                           return 0;
+                         }),
+            0);
+}
+
+TEST(ThreadPool, OthersTakeOverTheShareOfAThreadThatIsHeldUp) {
+  Pool pool(tf_runtime_create(2));
+  // The first iteration waits for all but the piece that its thread holds, an eighth of a share of 80.
+  std::atomic<int> runs = 0;
+  EXPECT_EQ(parallel_for(pool, 160,
+                         [&](int64_t i, int32_t) {
+                           if (i == 0) {
+                             while (runs.load() < 150) std::this_thread::yield();
+                           } else {
+                             ++runs;
+                           }
+                           return 0;
+                         }),
+            0);
+  EXPECT_EQ(runs.load(), 159);
+}
+
+TEST(ThreadPool, GetsThroughManyShortLoopsWithMoreThreadsThanCpus) {
+  Pool pool(tf_runtime_create(16));
+  std::atomic<int> runs = 0;
+  for (int round = 0; round < 500; ++round)
+    parallel_for(pool, 16, [&](int64_t, int32_t) { return ++runs, 0; });
+  EXPECT_EQ(runs.load(), 500 * 16);
+}
+
+TEST(ThreadPool, KeepsThreadsOnTheCpusThatItIsTold) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  std::vector<int32_t> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  std::thread([&] {  // a thread of its own: it is placed too
+    Pool pool(tf_runtime_create(3));
+    ASSERT_EQ(tf_runtime_set_affinity(pool.get(), cpus.data(), static_cast<int32_t>(cpus.size())), 1);
+    std::atomic<int> elsewhere = 0;
+    parallel_for(pool, 300, [&](int64_t, int32_t thread) {
+      if (sched_getcpu() != cpus[static_cast<size_t>(thread) % cpus.size()]) ++elsewhere;
+      return 0;
+    });
+    EXPECT_EQ(elsewhere.load(), 0);
+    const int32_t none = CPU_SETSIZE - 1;
+    EXPECT_EQ(tf_runtime_set_affinity(pool.get(), &none, 1), 0);
+    EXPECT_EQ(tf_runtime_set_affinity(pool.get(), &none, 0), 0);
+  })
+      .join();
 }
 
 }  // namespace
