@@ -183,8 +183,12 @@ class LoopBuilder {
     for (int i = count - 1; i >= 0; --i) {
       const auto n = static_cast<size_t>(i);
       body = with_attached(stage, stage.loops[n], body);
-      for (const Expr& guard : guards_of(stage))
-        if (deepest_loop(stage, guard) == i) body = ir::make_stmt<ir::If>(guard, body);
+      for (const Expr& guard : guards_of(stage)) {
+        if (deepest_loop(stage, guard) == i)
+          body = ir::make_stmt<ir::If>(guard, body);
+        else if (held_guard_loop(stage, guard) == i)
+          body = ir::make_stmt<ir::If>(at_first_iterations(stage, guard, i), body);
+      }
       body = ir::make_for(stage.loop_vars[n], tensor::imm(0), tensor::imm(stage.loops[n].extent),
                           for_kind(annotations[n]), body);
       if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
@@ -197,6 +201,24 @@ class LoopBuilder {
     for (size_t i = 0; i < stage.loop_vars.size(); ++i)
       if (mentions(expr, stage.loop_vars[i])) deepest = static_cast<int>(i);
     return deepest;
+  }
+
+  // Where other stages are computed outside of the guard: the innermost loop around them that the guard moves
+  // with, so that they are not computed for iterations of which none counts; -1 if there is none.
+  int held_guard_loop(const StageState& stage, const Expr& guard) const {
+    const int held = data_.deepest_held_loop(stage);
+    if (held >= deepest_loop(stage, guard)) return -1;
+    for (int i = held; i >= 0; --i)
+      if (mentions(guard, stage.loop_vars[static_cast<size_t>(i)])) return i;
+    return -1;
+  }
+
+  // Whether any iteration of the loops inside of `loop` counts: guards bound sums that grow with every loop.
+  static Expr at_first_iterations(const StageState& stage, const Expr& guard, int loop) {
+    tensor::Substitution first;
+    for (size_t i = static_cast<size_t>(loop) + 1; i < stage.loop_vars.size(); ++i)
+      first[stage.loop_vars[i].get()] = tensor::imm(0);
+    return tensor::substitute(guard, first);
   }
 
   // The pragma unroll_limit: serial loops from the innermost out, up to one that holds other stages.

@@ -12,7 +12,9 @@ namespace tf::passes {
 // Root stages stand in order; a stage placed by compute_at stands at the start of its consumer's loop, in a
 // buffer of its region's size whose indices count from the region's origin. A reduction starts from the
 // neutral element just before its outermost reduce loop, over the spatial loops inside of that. Guards of
-// factors that do not divide stand as far out as their variables allow.
+// factors that do not divide stand as far out as their variables allow, and where stages are computed outside
+// of them, these stages stand under the same guard for the first iterations inside: tiles beyond an edge are
+// not computed.
 //
 //   t0[i] = sum(r) a[i, r], split i 4    →   for i.0 in 3
 //                                              for i.1 in 4

@@ -82,6 +82,14 @@ TEST(GoldenLowering, KeepsARegisterTileInConstantPlaces) {
                "annotate t0 i1 vectorize\n");
 }
 
+TEST(GoldenLowering, TilesOfABlockBeyondTheEdgeAreNotComputed) {
+  // 9 rows in blocks of 4 tiles of 2 rows: the second block has half a tile.
+  check_golden("edge_of_blocks", dense_relu(9, 4, 3),
+               "split t1 i0 4,2 guard\nreorder t1 i0.0,i0.1,i0.2,i1\nannotate t1 i0.2 unroll\n"
+               "annotate t1 i1 vectorize\ncompute_at t0 t1 i0.1 register\nreorder t0 r0,i0,i1\n"
+               "annotate t0 i0 unroll\nannotate t0 i1 vectorize\n");
+}
+
 TEST(GoldenLowering, PartialResultsOfASplitReduction) {
   check_golden("rfactor", dense_relu(2, 3, 8), "split t0 r0 4 guard\nrfactor t0 r0.0\n");
 }
