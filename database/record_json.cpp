@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/json_text.h"
 #include "base/status.h"
 
 namespace tf::database {
@@ -120,16 +121,15 @@ absl::StatusOr<JsonLine> parse_measurement(const json& in) {
 }  // namespace
 
 std::string to_json(const JsonHeader& header) {
-  return json{{"type", "tunefarm-records"}, {"version", header.version}}.dump();
+  return json_text(json{{"type", "tunefarm-records"}, {"version", header.version}});
 }
 
 std::string to_json(const Workload& workload) {
-  return json{{"type", "workload"},
-              {"key", workload.key().hex()},
-              {"text", workload.text},
-              {"op", workload.op},
-              {"flops", number_json(workload.flops)}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(json{{"type", "workload"},
+                        {"key", workload.key().hex()},
+                        {"text", workload.text},
+                        {"op", workload.op},
+                        {"flops", number_json(workload.flops)}});
 }
 
 std::string to_json(const Measurement& m) {
@@ -156,7 +156,7 @@ std::string to_json(const Measurement& m) {
                     {"sequence", m.lease->sequence}};
   }
   // `replace`: what a candidate printed may be no UTF-8, and must not make its record unwritable.
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(out);
 }
 
 absl::StatusOr<JsonLine> parse_json_line(std::string_view line) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/json_text.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/devices_text.h"
 
@@ -108,7 +109,7 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
     list.push_back(std::move(json));
   }
   // Agents choose their names: what is not UTF-8 must not end the command.
-  return list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(list, 2) + "\n";
 }
 
 }  // namespace tf::tracker

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
@@ -87,7 +88,7 @@ void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
                                  {"gflops", row.flops / row.median_ns},
                                  {"share", row.share},
                                  {"share_of_peak", row.of_peak}});
-  std::printf("%s\n", result.dump(1).c_str());
+  std::printf("%s\n", json_text(result, 1).c_str());
 }
 
 absl::Status run(const BenchArguments& arguments) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/interrupt.h"
@@ -142,11 +143,11 @@ void print_json(const BuildArguments& arguments, const driver::ModelReport& repo
     if (!task.problem.empty()) entry["problem"] = task.problem;
     tasks.push_back(std::move(entry));
   }
-  std::printf("%s\n", nlohmann::json{{"model", arguments.output + "/model.so"},
-                                     {"tasks", tasks},
-                                     {"weights_bytes", report.weights_bytes},
-                                     {"arena_bytes", report.arena_bytes}}
-                          .dump(1)
+  std::printf("%s\n", json_text(nlohmann::json{{"model", arguments.output + "/model.so"},
+                                               {"tasks", tasks},
+                                               {"weights_bytes", report.weights_bytes},
+                                               {"arena_bytes", report.arena_bytes}},
+                                1)
                           .c_str());
 }
 

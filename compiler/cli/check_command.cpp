@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
@@ -146,7 +147,7 @@ int run(const CheckArguments& arguments) {
       std::printf("%s %s%s%s\n", status.ok() ? "ok  " : "FAIL", folder.c_str(), status.ok() ? "" : ": ",
                   message.c_str());
   }
-  if (arguments.json) std::printf("%s\n", all.dump(1).c_str());
+  if (arguments.json) std::printf("%s\n", json_text(all, 1).c_str());
   std::fprintf(stderr, "%zu of %zu passed\n", arguments.folders.size() - failed, arguments.folders.size());
   return failed == 0 ? kExitOk : kExitFailed;
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 
@@ -142,7 +143,7 @@ absl::Status write_lock(const std::string& path, const std::vector<LockEntry>& e
                                {"target", entries.empty() ? "" : entries[0].query.target},
                                {"threads", entries.empty() ? 1 : entries[0].query.threads},
                                {"tasks", tasks}};
-  return write_file(path, lock.dump(1) + "\n");
+  return write_file(path, json_text(lock, 1) + "\n");
 }
 
 }  // namespace tf::compiler_cli

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
@@ -70,7 +71,7 @@ absl::Status run(const RunArguments& arguments) {
     files.push_back({{"name", outputs[i].name}, {"file", file}, {"shape", outputs[i].shape}});
     if (!arguments.json) std::printf("%s\t%s\n", outputs[i].name.c_str(), file.c_str());
   }
-  if (arguments.json) std::printf("%s\n", nlohmann::json{{"outputs", files}}.dump(1).c_str());
+  if (arguments.json) std::printf("%s\n", json_text(nlohmann::json{{"outputs", files}}, 1).c_str());
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/records_source.h"
@@ -112,7 +113,7 @@ absl::Status run(const ShowArguments& arguments) {
     all.push_back(std::move(entry));
   }
   if (arguments.json) {
-    std::printf("%s\n", all.dump(1).c_str());
+    std::printf("%s\n", json_text(all, 1).c_str());
     return absl::OkStatus();
   }
   for (const nlohmann::json& entry : all) {

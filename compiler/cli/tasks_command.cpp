@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
@@ -52,7 +53,7 @@ void print_json(const graph::Program& program) {
                    {"nodes", task.nodes},
                    {"workload", tensor::canonical_text(task.workload)}});
   }
-  std::printf("%s\n", nlohmann::json{{"tasks", all}}.dump(1).c_str());
+  std::printf("%s\n", json_text(nlohmann::json{{"tasks", all}}, 1).c_str());
 }
 
 absl::Status run(const TasksArguments& arguments) {

@@ -6,6 +6,7 @@
 
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "compiler/cli/commands.h"
 #include "compiler/onnx/zoo.h"
 
@@ -24,7 +25,7 @@ int list(bool json) {
     all.push_back({{"name", network.name}, {"description", network.description}});
     if (!json) std::printf("%-14s %s\n", network.name.c_str(), network.description.c_str());
   }
-  if (json) std::printf("%s\n", all.dump(1).c_str());
+  if (json) std::printf("%s\n", json_text(all, 1).c_str());
   return kExitOk;
 }
 
@@ -37,7 +38,8 @@ int run(const ZooArguments& arguments) {
   if (absl::Status written = write_file(arguments.output, *model); !written.ok())
     return report_error("compiler zoo", written);
   if (arguments.json) {
-    std::printf("%s\n", nlohmann::json{{"file", arguments.output}, {"bytes", model->size()}}.dump().c_str());
+    std::printf("%s\n",
+                json_text(nlohmann::json{{"file", arguments.output}, {"bytes", model->size()}}).c_str());
   } else {
     std::fprintf(stderr, "wrote %s (%.1f MB)\n", arguments.output.c_str(),
                  static_cast<double>(model->size()) / 1e6);

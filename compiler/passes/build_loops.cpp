@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/schedule/steps/layout_rewrite.h"
 
@@ -53,15 +54,6 @@ struct Storage {
   std::vector<Expr> origin;
 };
 
-bool mentions(const Expr& expr, const Var& var) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& e) {
-    found = found || e.get() == var.get();
-    return !found;
-  });
-  return found;
-}
-
 class LoopBuilder {
  public:
   explicit LoopBuilder(const schedule::StateData& data) : data_(data) {}
@@ -98,7 +90,7 @@ class LoopBuilder {
       for (size_t i = 0; i < stage.loops.size(); ++i)
         ranges[stage.loop_vars[i].get()] = analysis::Interval::from_extent(0, stage.loops[i].extent);
       for (size_t d = 0; d < extents.size(); ++d)
-        if (mentions(stage.axis_values[d], stage.loop_vars.back()))
+        if (analysis::uses(stage.axis_values[d], stage.loop_vars.back().get()))
           extents[d] =
               std::max(extents[d], analysis::tight_interval_of(stage.axis_values[d], ranges).max + 1);
     }
@@ -124,7 +116,7 @@ class LoopBuilder {
   static int vectorized_axis(const StageState& stage) {
     if (stage.loops.empty() || stage.loops.back().annotation != Annotation::kVectorize) return -1;
     for (size_t d = 0; d < stage.origin.size(); ++d)
-      if (mentions(stage.axis_values[d], stage.loop_vars.back())) return static_cast<int>(d);
+      if (analysis::uses(stage.axis_values[d], stage.loop_vars.back().get())) return static_cast<int>(d);
     return -1;
   }
 
@@ -199,7 +191,7 @@ class LoopBuilder {
   static int deepest_loop(const StageState& stage, const Expr& expr) {
     int deepest = 0;
     for (size_t i = 0; i < stage.loop_vars.size(); ++i)
-      if (mentions(expr, stage.loop_vars[i])) deepest = static_cast<int>(i);
+      if (analysis::uses(expr, stage.loop_vars[i].get())) deepest = static_cast<int>(i);
     return deepest;
   }
 

@@ -34,17 +34,12 @@ bool is_zero(const Expr& expr) {
   return tensor::as_int(expr) == 0;
 }
 
-// Either may be null: always true.
-Expr both(const Expr& a, const Expr& b) {
-  return a && b ? tensor::logical_and(a, b) : a ? a : b;
-}
-
 // The statement with the condition as predicate of each store; null if it is more than stores.
 Stmt with_mask(const Stmt& stmt, const Expr& condition) {
   if (const auto* store = as<ir::Store>(stmt))
-    return ir::store(store->buffer, store->indices, store->value, both(store->predicate, condition));
+    return ir::store(store->buffer, store->indices, store->value, tensor::both(store->predicate, condition));
   if (const auto* branch = as<ir::If>(stmt); branch && !branch->else_body)
-    return with_mask(branch->then_body, both(condition, branch->condition));
+    return with_mask(branch->then_body, tensor::both(condition, branch->condition));
   const auto* sequence = as<ir::Seq>(stmt);
   if (!sequence) return nullptr;
   std::vector<Stmt> out;
@@ -102,7 +97,7 @@ class MemoryGuard final : public ir::Rewriter {
     const Interval range = analysis::interval_of(simplifier_.linear(index));
     Expr test;
     if (range.min < 0) test = unless_known(tensor::imm(0) <= index);
-    if (range.max >= extent) test = both(test, unless_known(index < tensor::imm(extent)));
+    if (range.max >= extent) test = tensor::both(test, unless_known(index < tensor::imm(extent)));
     return test;
   }
 
@@ -125,7 +120,7 @@ class MemoryGuard final : public ir::Rewriter {
     const std::vector<int64_t> extents = covered_extents(load.buffer);
     Expr all;
     for (size_t d = 0; d < extents.size(); ++d)
-      if (Expr test = needed(load.indices[d], extents[d])) all = both(all, test);
+      if (Expr test = needed(load.indices[d], extents[d])) all = tensor::both(all, test);
     return all;
   }
 
@@ -133,14 +128,14 @@ class MemoryGuard final : public ir::Rewriter {
     Expr test = needed(load);
     if (!test) return expr;
     Expr path;
-    for (const Expr& condition : path_) path = both(path, condition);
+    for (const Expr& condition : path_) path = tensor::both(path, condition);
     if (path && !analysis::contains_load(path)) {
       const auto mark = simplifier_.push_facts(path, true);
       const bool suffices = !needed(load);
       simplifier_.pop_facts(mark);
       if (suffices) test = path;
     }
-    return tensor::load(load.buffer, load.indices, both(load.predicate, test));
+    return tensor::load(load.buffer, load.indices, tensor::both(load.predicate, test));
   }
 
   analysis::RangeMap ranges_;

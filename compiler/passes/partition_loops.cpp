@@ -20,15 +20,6 @@ using ir::Expr;
 using ir::Stmt;
 using ir::Var;
 
-bool mentions(const Expr& expr, const Var& var) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& e) {
-    found = found || e.get() == var.get();
-    return !found;
-  });
-  return found;
-}
-
 std::optional<Interval> loop_range(const ir::For& loop, analysis::Simplifier& simplifier) {
   const Interval low = analysis::interval_of(simplifier.linear(loop.min));
   const Interval extent = analysis::interval_of(simplifier.linear(loop.extent));
@@ -79,7 +70,7 @@ class HoldFinder final : public ir::Visitor {
  private:
   void condition(const Expr& expr) {
     const auto* node = as<Binary>(expr);
-    if (!node || !mentions(expr, var_)) return;
+    if (!node || !analysis::uses(expr, var_.get())) return;
     if (node->op == BinaryOp::kAnd) {
       condition(node->a);
       condition(node->b);
@@ -99,7 +90,7 @@ class HoldFinder final : public ir::Visitor {
     for (const analysis::Term& term : form.terms) {
       if (term.atom.get() == var_.get()) {
         coefficient = term.coefficient;
-      } else if (mentions(term.atom, var_)) {
+      } else if (analysis::uses(term.atom, var_.get())) {
         return add_sufficient(form);
       } else {
         rest.add(term);
@@ -121,7 +112,7 @@ class HoldFinder final : public ir::Visitor {
     for (const analysis::Term& term : form.terms) {
       if (analysis::contains_load(term.atom)) return;  // it may be safe only where the guards inside hold
       bool is_inside = false;
-      for (const Var& var : inside_) is_inside = is_inside || mentions(term.atom, var);
+      for (const Var& var : inside_) is_inside = is_inside || analysis::uses(term.atom, var.get());
       (is_inside ? inner : kept).add(term);
     }
     const Interval worst = analysis::interval_of(inner), outside = analysis::interval_of(kept);

@@ -13,11 +13,6 @@ Expr widened(const Expr& expr, int lanes) {
   return expr->type().lanes == lanes ? expr : tensor::broadcast(expr, lanes);
 }
 
-// Either may be null: always true.
-Expr both(const Expr& a, const Expr& b) {
-  return a && b ? tensor::logical_and(a, b) : a ? a : b;
-}
-
 // One loop's body over all lanes. `ok` becomes false where that is not possible.
 class LaneRewriter {
  public:
@@ -54,7 +49,7 @@ class LaneRewriter {
     }
     ok_ = ok_ && moves;
     Expr predicate = s.predicate ? tensor::substitute(s.predicate, values_) : nullptr;
-    predicate = both(predicate, mask);
+    predicate = tensor::both(predicate, mask);
     if (predicate) predicate = widened(predicate, lanes_);
     return ir::store(s.buffer, std::move(indices), widened(tensor::substitute(s.value, values_), lanes_),
                      predicate);
@@ -65,10 +60,10 @@ class LaneRewriter {
     if (!condition->type().is_vector())
       return ir::make_stmt<ir::If>(condition, statement(s.then_body, mask),
                                    s.else_body ? statement(s.else_body, mask) : nullptr);
-    Stmt then_body = statement(s.then_body, both(mask, condition));
+    Stmt then_body = statement(s.then_body, tensor::both(mask, condition));
     if (!s.else_body) return then_body;
     const Expr otherwise = tensor::logical_not(condition);
-    return ir::seq({then_body, statement(s.else_body, both(mask, otherwise))});
+    return ir::seq({then_body, statement(s.else_body, tensor::both(mask, otherwise))});
   }
 
   const int lanes_;

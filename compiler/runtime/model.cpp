@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "compiler/runtime/clock.h"
 #include "compiler/runtime/model_abi.h"
 #include "compiler/runtime/thread_pool.h"
 
@@ -198,12 +198,6 @@ int32_t bind_tensors(tf_model* model, const void* const* inputs, void* const* ou
   return TF_MODEL_OK;
 }
 
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
-
 int32_t run_step(const tf_model* model, const tf_model_step& step) {
   tf_call call;
   call.abi_version = TF_ABI_VERSION;
@@ -289,9 +283,10 @@ int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* ou
   if (int32_t error = bind_tensors(model, inputs, outputs); error != TF_MODEL_OK) return error;
   const tf_model_step* steps = table_at<tf_model_step>(model->header->steps);
   for (uint64_t i = 0; i < model->header->steps.count; ++i) {
-    const int64_t start_ns = model->profile ? now_ns() : 0;
+    const int64_t start_ns = model->profile ? tf_monotonic_ns() : 0;
     if (int32_t error = run_step(model, steps[i]); error != 0) return error;
-    if (model->profile) model->profile(model->profile_context, static_cast<int32_t>(i), start_ns, now_ns());
+    if (model->profile)
+      model->profile(model->profile_context, static_cast<int32_t>(i), start_ns, tf_monotonic_ns());
   }
   for (uint64_t i = 0; i < model->header->outputs.count; ++i) {
     const uint64_t tensor = model->header->inputs.count + i;

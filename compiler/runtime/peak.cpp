@@ -1,12 +1,12 @@
 #include "compiler/runtime/peak.h"
 
-#include <time.h>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
+
+#include "compiler/runtime/clock.h"
 #endif
 
 namespace {
@@ -129,12 +129,6 @@ Isa widest() {
   return {"generic", loop_generic};
 }
 
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
-
 struct Window {
   FmaLoop loop;
   int64_t iterations;
@@ -148,18 +142,18 @@ int32_t run_window(void* closure, int64_t, int32_t) {
 
 double best_of_windows(const tf_runtime* runtime, int64_t budget_ns) {
   const Isa isa = widest();
-  const int64_t deadline_ns = now_ns() + budget_ns;
+  const int64_t deadline_ns = tf_monotonic_ns() + budget_ns;
   const double threads = runtime ? runtime->threads : 1;
   double best_gflops = 0;
   Window window = {isa.loop, 2000};
   do {
-    const int64_t start_ns = now_ns();
+    const int64_t start_ns = tf_monotonic_ns();
     if (runtime) {
       runtime->parallel_for(runtime, runtime->threads, run_window, &window);
     } else {
       run_window(&window, 0, 0);
     }
-    const int64_t elapsed_ns = now_ns() - start_ns;
+    const int64_t elapsed_ns = tf_monotonic_ns() - start_ns;
     if (elapsed_ns < 500000) {
       window.iterations *= 2;  // too short to be timed well: not counted
       continue;
@@ -167,7 +161,7 @@ double best_of_windows(const tf_runtime* runtime, int64_t budget_ns) {
     const double flops = threads * static_cast<double>(window.iterations) * isa.loop(1);
     const double gflops = flops / static_cast<double>(elapsed_ns);
     if (gflops > best_gflops) best_gflops = gflops;
-  } while (now_ns() < deadline_ns || best_gflops == 0);
+  } while (tf_monotonic_ns() < deadline_ns || best_gflops == 0);
   return best_gflops;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/analysis/access.h"
 
 namespace tf::schedule {
 namespace {
@@ -55,15 +56,6 @@ bool find_epilogue(const Workload& workload, int anchor, Structure& structure) {
     if (i != structure.output) structure.epilogue.push_back(i);
   }
   return downstream.contains(workload.stages[static_cast<size_t>(structure.output)].output.get());
-}
-
-bool uses_var(const Expr& expr, const tensor::VarNode* var) {
-  bool used = false;
-  tensor::for_each(expr, [&](const Expr& e) {
-    used = used || e.get() == var;
-    return !used;
-  });
-  return used;
 }
 
 }  // namespace
@@ -135,7 +127,7 @@ std::vector<ConstantLayout> constant_layouts(const Workload& workload, int ancho
       const Expr& index = found->indices[static_cast<size_t>(dim)];
       if (index.get() == vector_var) vector_dim = dim;
       if (reduce_var != nullptr && index.get() == reduce_var) reduce_dim = dim;
-      if (index.get() != vector_var && uses_var(index, vector_var))
+      if (index.get() != vector_var && analysis::uses(index, vector_var))
         vector_dim = -2;  // strided: no layout helps
     }
     if (vector_dim < 0) continue;

@@ -220,6 +220,9 @@ Expr operator<=(const Expr& a, const Expr& b) {
 Expr logical_and(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kAnd, a, b);
 }
+Expr both(const Expr& a, const Expr& b) {
+  return a && b ? logical_and(a, b) : a ? a : b;
+}
 Expr logical_or(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kOr, a, b);
 }

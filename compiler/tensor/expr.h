@@ -254,6 +254,8 @@ Expr operator<(const Expr& a, const Expr& b);
 Expr operator<=(const Expr& a, const Expr& b);
 // Named, because with operators `!e` and `a && b`, which ask whether a reference is null, would build nodes.
 Expr logical_and(const Expr& a, const Expr& b);
+// The conjunction of two conditions of which either may be null: always true.
+Expr both(const Expr& a, const Expr& b);
 Expr logical_or(const Expr& a, const Expr& b);
 Expr logical_not(const Expr& a);
 Expr equal(const Expr& a, const Expr& b);

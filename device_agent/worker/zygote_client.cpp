@@ -10,23 +10,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/runtime/clock.h"
 
 namespace tf::worker {
 namespace {
 
 // The zygote keeps the deadline; this long after it we take the zygote for dead.
 constexpr int64_t kGraceNs = 5'000'000'000;
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 struct Pipe {
   OwnedFd read, write;
@@ -82,8 +76,9 @@ void read_marks(int fd, ChildRun* run) {
   char marks[16];
   const ssize_t n = ::read(fd, marks, sizeof marks);
   for (ssize_t i = 0; i < n; ++i) {
-    if (marks[i] == sandbox::kTimingStarts && run->timing_started_ns == 0) run->timing_started_ns = now_ns();
-    if (marks[i] == sandbox::kTimingEnds) run->timing_ended_ns = now_ns();
+    if (marks[i] == sandbox::kTimingStarts && run->timing_started_ns == 0)
+      run->timing_started_ns = tf_monotonic_ns();
+    if (marks[i] == sandbox::kTimingEnds) run->timing_ended_ns = tf_monotonic_ns();
   }
 }
 
@@ -143,7 +138,7 @@ absl::Status ZygoteClient::collect(OwnedFd print, OwnedFd status, int64_t timeou
   const int64_t give_up_ns = run->sent_ns + timeout_ns + kGraceNs;
   for (;;) {
     pollfd polled[] = {{socket_.get(), POLLIN, 0}, {print.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
-    const int64_t left_ns = give_up_ns - now_ns();
+    const int64_t left_ns = give_up_ns - tf_monotonic_ns();
     if (left_ns <= 0) return gone();
     if (::poll(polled, 3, static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000))) < 0)
       continue;
@@ -172,7 +167,7 @@ absl::StatusOr<ChildRun> ZygoteClient::run(const sandbox::Job& job, std::span<co
   std::vector<int> fds = {job_file.get(), run.memory.fd(), print.write.get(), status.write.get()};
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
   const sandbox::Request request = {next_id_++, job.timeout_ns};
-  run.sent_ns = now_ns();
+  run.sent_ns = tf_monotonic_ns();
   TF_RETURN_IF_ERROR(send(request, fds));
   print.write.reset();
   status.write.reset();

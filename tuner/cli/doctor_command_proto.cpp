@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
@@ -96,7 +97,7 @@ int run(const DoctorArguments& arguments) {
       std::printf("%-6s %-13s %s\n", finding.ok() ? "ok" : "FAILED", what.c_str(), text.c_str());
     }
   }
-  if (arguments.json) std::printf("%s\n", all.dump(1).c_str());
+  if (arguments.json) std::printf("%s\n", json_text(all, 1).c_str());
   return all_ok ? kExitOk : kExitFailed;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "rpc/stop_signals.h"
 #include "tuner/cli/progress_printer.h"
 #include "tuner/cli/progress_text.h"
@@ -83,7 +84,7 @@ std::string job_json(const service::JobView& view) {
                         {"started_unix_ns", view.job.started_unix_ns},
                         {"finished_unix_ns", view.job.finished_unix_ns}};
   if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(out);
 }
 
 int follow_job(service::JobClient& client, int64_t id, bool json) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/json_text.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -69,7 +70,7 @@ std::string progress_json(const session::Progress& progress, int64_t job_id) {
                         {"tasks", std::move(tasks)}};
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
   if (job_id != 0) out["job"] = job_id;
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(out);
 }
 
 std::string task_table(const session::Progress& progress) {

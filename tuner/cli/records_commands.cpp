@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/exit_code.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
@@ -120,7 +121,7 @@ int run_best(const BestArguments& arguments) {
   if (arguments.json) {
     json all = json::array();
     for (const Answer& answer : *answers) all.push_back(to_json(answer));
-    std::printf("%s\n", all.dump(1, ' ', false, json::error_handler_t::replace).c_str());
+    std::printf("%s\n", json_text(all, 1).c_str());
     return kExitOk;
   }
   std::printf("%-12s %-36s %12s %9s %3s %-10s %-20s %s\n", "key", "op", "time", "GFLOP/s", "thr", "device",
@@ -131,10 +132,9 @@ int run_best(const BestArguments& arguments) {
 
 void report_counts(const char* verb, const database::TransferCounts& counts, bool as_json) {
   if (as_json) {
-    std::printf("%s\n", json{{"workloads", counts.workloads},
-                             {"measurements", counts.measurements},
-                             {"duplicates", counts.duplicates}}
-                            .dump()
+    std::printf("%s\n", json_text(json{{"workloads", counts.workloads},
+                                       {"measurements", counts.measurements},
+                                       {"duplicates", counts.duplicates}})
                             .c_str());
     return;
   }

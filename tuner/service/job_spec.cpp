@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/json_text.h"
 #include "base/status.h"
 
 namespace tf::service {
@@ -24,17 +25,16 @@ absl::Status check_numerics(const std::string& name) {
 }  // namespace
 
 std::string to_json(const JobSpec& spec) {
-  return nlohmann::json{{"model_name", spec.model_name},
-                        {"target", spec.target},
-                        {"device_key", spec.device_key},
-                        {"threads", spec.threads},
-                        {"trials", spec.trials},
-                        {"minutes", spec.minutes},
-                        {"allowed_numerics", spec.allowed_numerics},
-                        {"dims", spec.dims},
-                        {"seed", spec.seed},
-                        {"strategy", spec.strategy}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(nlohmann::json{{"model_name", spec.model_name},
+                                  {"target", spec.target},
+                                  {"device_key", spec.device_key},
+                                  {"threads", spec.threads},
+                                  {"trials", spec.trials},
+                                  {"minutes", spec.minutes},
+                                  {"allowed_numerics", spec.allowed_numerics},
+                                  {"dims", spec.dims},
+                                  {"seed", spec.seed},
+                                  {"strategy", spec.strategy}});
 }
 
 absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {

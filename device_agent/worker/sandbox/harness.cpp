@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "compiler/runtime/clock.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/runtime/thread_pool.h"
@@ -21,12 +21,6 @@ namespace tf::worker::sandbox {
 namespace {
 
 constexpr int64_t kPeakBudgetNs = 25'000'000;
-
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 [[noreturn]] void finish(Result* result, ChildEnd end) {
   std::fflush(nullptr);
@@ -46,7 +40,7 @@ int64_t now_ns() {
 class Harness {
  public:
   Harness(const Job& job, Result* result, const int* fds)
-      : job_(job), result_(result), fds_(fds), started_ns_(now_ns()) {}
+      : job_(job), result_(result), fds_(fds), started_ns_(tf_monotonic_ns()) {}
 
   [[noreturn]] void run() {
     make_threads();
@@ -167,9 +161,9 @@ class Harness {
 
   int64_t checked_run() {
     const tf_call call = make_call(guarded_pointers_);
-    const int64_t start_ns = now_ns();
+    const int64_t start_ns = tf_monotonic_ns();
     call_once(call);
-    const int64_t elapsed_ns = now_ns() - start_ns;
+    const int64_t elapsed_ns = tf_monotonic_ns() - start_ns;
     for (uint32_t p = 0; p < job_.port_count; ++p) {
       if (!guarded_[p].intact()) finish(result_, ChildEnd::kWroteOutside, "it wrote outside of buffer %u", p);
       if (job_.ports[p].role == Role::kOutput) {
@@ -185,13 +179,13 @@ class Harness {
 
   // Runs on the next sets in turn and returns the time of all runs together.
   int64_t run_batch(uint32_t iterations) {
-    const int64_t start_ns = now_ns();
+    const int64_t start_ns = tf_monotonic_ns();
     for (uint32_t i = 0; i < iterations; ++i) {
       call_once(make_call(pointers_ + static_cast<size_t>(next_set_) * job_.port_count));
       last_set_ = next_set_;
       if (++next_set_ == sets_.count()) next_set_ = 0;
     }
-    return now_ns() - start_ns;
+    return tf_monotonic_ns() - start_ns;
   }
 
   // Time of one run, in ns. A first run that was long has warmed things up already.
@@ -249,7 +243,7 @@ class Harness {
       run_ns = std::max(1.0, static_cast<double>(sample.total_ns) / sample.iterations);
       best_ns = count == 1 ? run_ns : std::min(best_ns, run_ns);
       slower = count < job_.samples && clearly_slower(best_ns, count);
-      const int64_t left_ns = job_.timeout_ns - (now_ns() - started_ns_);
+      const int64_t left_ns = job_.timeout_ns - (tf_monotonic_ns() - started_ns_);
       if (static_cast<double>(left_ns) < 1.5 * static_cast<double>(sample.total_ns)) break;
     }
     tell_parent(kTimingEnds);

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,17 +17,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "compiler/runtime/clock.h"
 #include "device_agent/worker/sandbox/harness.h"
 #include "device_agent/worker/sandbox/job.h"
 
 namespace tf::worker::sandbox {
 namespace {
-
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 struct Received {
   Request request;
@@ -125,7 +119,7 @@ Woken watch(const Watched& watched) {
         info.si_pid != 0) {
       return Woken::kChildEnded;
     }
-    const int64_t left_ns = watched.deadline_ns - now_ns();
+    const int64_t left_ns = watched.deadline_ns - tf_monotonic_ns();
     if (left_ns <= 0) return Woken::kDeadline;
     // Nobody sends a second request while one runs: readable means that the other end has closed.
     pollfd polled[] = {{watched.signals, POLLIN, 0}, {watched.socket, POLLIN, 0}};
@@ -141,7 +135,7 @@ Woken watch(const Watched& watched) {
 
 // Runs one request to its end. False if the parent has gone meanwhile.
 bool run_request(int socket, int signals, const Received& received, Reply* reply) {
-  const int64_t start_ns = now_ns();
+  const int64_t start_ns = tf_monotonic_ns();
   *reply = {};
   reply->id = received.request.id;
   const pid_t pid = fork();
@@ -162,7 +156,7 @@ bool run_request(int socket, int signals, const Received& received, Reply* reply
   }
   reap_descendants(pid);
   reply->timed_out = woken == Woken::kDeadline;
-  reply->wall_ns = now_ns() - start_ns;
+  reply->wall_ns = tf_monotonic_ns() - start_ns;
   reply->max_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
   return woken != Woken::kParentGone;
 }
