@@ -136,7 +136,7 @@ class LoopBuilder {
     const bool reaches_over = stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0;
     std::vector<Expr> guards;
     for (const Expr& guard : stage.guards)
-      if (!reaches_over || !mentions(guard, stage.loop_vars.back())) guards.push_back(guard);
+      if (!reaches_over || !analysis::uses(guard, stage.loop_vars.back().get())) guards.push_back(guard);
     return guards;
   }
 

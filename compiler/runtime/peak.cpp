@@ -1,12 +1,13 @@
 #include "compiler/runtime/peak.h"
 
+#include "compiler/runtime/clock.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 
-#include "compiler/runtime/clock.h"
 #endif
 
 namespace {

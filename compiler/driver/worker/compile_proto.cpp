@@ -7,7 +7,7 @@
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/inner_loop.h"
 #include "compiler/codegen/llvm/link.h"
-#include "compiler/driver/compile.h"
+#include "compiler/driver/worker/compile.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/lower.h"
 #include "compiler/runtime/kernel_abi.h"

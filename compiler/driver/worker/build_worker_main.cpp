@@ -9,7 +9,7 @@
 #include <new>
 
 #include "base/status.h"
-#include "compiler/driver/compile.h"
+#include "compiler/driver/worker/compile.h"
 #include "compiler/driver/frame.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
