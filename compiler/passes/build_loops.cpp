@@ -201,7 +201,7 @@ class LoopBuilder {
     const int held = data_.deepest_held_loop(stage);
     if (held >= deepest_loop(stage, guard)) return -1;
     for (int i = held; i >= 0; --i)
-      if (mentions(guard, stage.loop_vars[static_cast<size_t>(i)])) return i;
+      if (analysis::uses(guard, stage.loop_vars[static_cast<size_t>(i)].get())) return i;
     return -1;
   }
 

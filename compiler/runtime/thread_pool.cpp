@@ -5,11 +5,12 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <new>
+
+#include "compiler/runtime/clock.h"
 
 namespace {
 
@@ -31,12 +32,6 @@ void relax() {
 #else
   __asm__ volatile("" ::: "memory");
 #endif
-}
-
-int64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
 void futex_wait(std::atomic<uint32_t>* word, uint32_t expected) {
@@ -106,7 +101,7 @@ uint32_t wait_for(Pool* pool, std::atomic<uint32_t>* asleep, Wanted wanted) {
   for (int32_t ask = 1; !wanted(state); ++ask) {
     relax();
     if (ask % kAsksPerLook == 0) {
-      const int64_t now = now_ns();
+      const int64_t now = tf_monotonic_ns();
       if (start_ns == 0) start_ns = now;
       if (now - start_ns >= kYieldNs) break;
       if (now - start_ns >= pool->spin_ns) sched_yield();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/runtime/peak.h"
 #include "database/open_records.h"
@@ -110,7 +111,7 @@ absl::Status write_report(const Bench& bench, std::span<const Row> rows) {
                                  {"buffers", "hot"},
                                  {"peak_gflops", tf_peak_gflops_threads(bench.runtime.get(), 100'000'000)},
                                  {"kernels", kernels}};
-  return write_file(bench.arguments.json, report.dump(1) + "\n");
+  return write_file(bench.arguments.json, json_text(report, 1) + "\n");
 }
 
 absl::Status tune(const Bench& bench, std::span<const Kernel> kernels) {
