@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Tunefarm builds and runs with, from Debian 12's own packages. Safe to run again: it installs only what is
-# missing, and needs root only then.
+# missing, and needs root only then. With --cross also what runs code for aarch64 here: a cross compiler and qemu
+# (300 MB), for models built for such a device and for the tests of such code.
 set -euo pipefail
 
 packages=(
@@ -19,6 +20,11 @@ packages=(
 )
 # ONNX Runtime, the oracle of tests, comes from npm; a newer node.js than Debian's will do as well.
 command -v npm >/dev/null || packages+=(nodejs npm)
+case "${1-}" in
+  '') ;;
+  --cross) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+  *) echo "usage: $0 [--cross]" >&2 && exit 2 ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do

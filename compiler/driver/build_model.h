@@ -53,7 +53,7 @@ struct BuildModelOptions {
   int threads = 1;  // that the schedules are for; a model runs with any number
   OnFailedChoice on_failed_choice = OnFailedChoice::kUseDefault;
   std::string folder;                // made if it is not there
-  std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: the one of this build
+  std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: that of this build
 };
 
 struct TaskReport {

@@ -162,12 +162,20 @@ class ScratchFolder {
   fs::path path_;
 };
 
-// Of the tree that this program was built in: beside its own folder, or where CMake put it.
-std::string default_runtime_archive() {
+// Of the tree that this program was built in: beside its own folder, or where CMake put it. Those for other
+// processors than this one stand in a folder of their name.
+absl::StatusOr<std::string> default_runtime_archive(const target::Target& target) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path beside = self.parent_path().parent_path() / "lib" / "libtf_runtime_model.a";
-  return !error && fs::exists(beside, error) ? beside.string() : TF_RUNTIME_MODEL_ARCHIVE;
+  fs::path archive = !error && fs::exists(beside, error) ? beside : fs::path(TF_RUNTIME_MODEL_ARCHIVE);
+  if (target.arch == target::host_target().arch) return archive.string();
+  const std::string arch(target::arch_name(target.arch));
+  archive = archive.parent_path() / arch / archive.filename();
+  if (fs::exists(archive, error)) return archive.string();
+  return absl::FailedPreconditionError(
+      absl::StrCat("a model for ", target.text(), " needs the runtime as ", archive.string(),
+                   ", which is not there: install g++-", arch, "-linux-gnu, configure and build again"));
 }
 
 absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scratch, BuildPool& pool,
@@ -182,8 +190,11 @@ absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scrat
   link.set_blob_path(scratch.file("model.blob"));
   link.set_weights_path(scratch.file("weights.bin"));
   link.set_output_path(scratch.file("model.so"));
-  link.set_runtime_archive_path(options.runtime_archive_path.empty() ? default_runtime_archive()
-                                                                     : options.runtime_archive_path);
+  std::string archive = options.runtime_archive_path;
+  if (archive.empty()) {
+    TF_ASSIGN_OR_RETURN(archive, default_runtime_archive(options.target));
+  }
+  link.set_runtime_archive_path(archive);
   link.set_target(options.target.text());
   TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(request));
   if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));

@@ -23,7 +23,7 @@ struct InnerLoop {
   std::string summary() const;
 };
 
-// Of x86-64 assembly in AT&T syntax, as codegen.h's compile() gives it; nothing if no loop has a
+// Of x86-64 (AT&T syntax) or AArch64 assembly, as codegen.h's compile() gives it; nothing if no loop has a
 // multiply-add.
 std::optional<InnerLoop> inner_loop(std::string_view assembly);
 

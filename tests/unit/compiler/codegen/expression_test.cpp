@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/parse.h"
-#include "tests/unit/compiler/codegen/interpreter_oracle.h"
+#include "tests/support/interpreter_oracle/interpreter_oracle.h"
 
 namespace tf::codegen {
 namespace {

@@ -10,7 +10,7 @@
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "tests/support/schedule/random_schedule.h"
-#include "tests/unit/compiler/codegen/interpreter_oracle.h"
+#include "tests/support/interpreter_oracle/interpreter_oracle.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::codegen {

@@ -1,4 +1,4 @@
-// What the inner loops of register tiles look like in x86-64 assembly: a spill there is a bug.
+// What the inner loops of register tiles look like in assembly: a spill there is a bug.
 
 #include <gtest/gtest.h>
 
@@ -66,14 +66,17 @@ TEST_P(RegisterTile, StaysInRegistersAndLoadsEachOperandOnce) {
   EXPECT_LE(static_cast<int>(counts->instructions.size()), tile.fma + tile.loads + 4) << code->assembly;
 }
 
-// A step loads a broadcast a row and a vector a column vector. Sixteen lanes are two AVX2 registers.
+// A step loads a broadcast a row and a vector a column vector. Sixteen lanes are two AVX2 registers or four of NEON,
+// where a load may fill two.
 INSTANTIATE_TEST_SUITE_P(Tiles, RegisterTile,
                          ::testing::Values(Tile{"x86_64:cpu=znver4", 6, 4, 24, 10},
                                            Tile{"x86_64:cpu=znver5", 14, 2, 28, 16},
                                            Tile{"x86_64:cpu=skylake-avx512", 12, 2, 24, 14},
                                            Tile{"x86_64:cpu=znver4", 8, 3, 24, 11},
                                            Tile{"x86_64:cpu=haswell", 6, 1, 12, 8},
-                                           Tile{"x86_64:cpu=znver3", 4, 1, 8, 6}));
+                                           Tile{"x86_64:cpu=znver3", 4, 1, 8, 6},
+                                           Tile{"aarch64:cpu=cortex-a72", 4, 1, 16, 8},
+                                           Tile{"aarch64:cpu=neoverse-n1", 5, 1, 20, 9}));
 
 TEST(InnerLoop, IsTheOneWithTheMostMultiplyAdds) {
   const std::optional<InnerLoop> loop = inner_loop(

@@ -6,7 +6,7 @@
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/parse.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
-#include "tests/unit/compiler/codegen/interpreter_oracle.h"
+#include "tests/support/interpreter_oracle/interpreter_oracle.h"
 
 namespace tf::codegen {
 namespace {

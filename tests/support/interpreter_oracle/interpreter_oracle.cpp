@@ -1,4 +1,4 @@
-#include "tests/unit/compiler/codegen/interpreter_oracle.h"
+#include "tests/support/interpreter_oracle/interpreter_oracle.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,15 @@
 #include <limits>
 #include <random>
 
+#include "base/status.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/llvm/link.h"
 #include "compiler/ir/equal.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ir/physical.h"
 #include "compiler/ir/print.h"
+#include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
 namespace tf::codegen {
@@ -172,6 +176,24 @@ std::string difference(const ir::Function& function, const Buffers& got, const B
   return "";
 }
 
+// On this machine, or under an emulator if it is for another processor.
+absl::StatusOr<int32_t> compile_and_call(const ir::Function& function, const target::Target& target,
+                                         const Buffers& buffers, const OracleOptions& options) {
+  std::vector<support::AlignedBytes*> pointers;
+  for (const auto& buffer : buffers) pointers.push_back(buffer.get());
+  if (target.arch == target::host_target().arch) {
+    TF_ASSIGN_OR_RETURN(const support::CompiledKernel kernel, support::compile_for(function, target));
+    return support::call_kernel(kernel, pointers, options.dims, options.threads);
+  }
+  TF_ASSIGN_OR_RETURN(const KernelCode code, compile(function, target));
+  TF_ASSIGN_OR_RETURN(std::string shared, link_shared(code.object, target));
+  return support::call_foreign({.shared_object = std::move(shared),
+                                .symbol = function.name,
+                                .workspace_bytes = code.workspace_bytes,
+                                .workspace_per_thread_bytes = code.workspace_per_thread_bytes},
+                               target, pointers, options.dims, options.threads);
+}
+
 }  // namespace
 
 std::vector<std::string> runnable_targets() {
@@ -194,12 +216,10 @@ void expect_agrees(const ir::Function& function, const OracleOptions& options) {
   for (const std::string& name : options.targets.empty() ? runnable_targets() : options.targets) {
     absl::StatusOr<target::Target> target = target::parse_target(name);
     ASSERT_TRUE(target.ok()) << target.status();
-    absl::StatusOr<support::CompiledKernel> kernel = support::compile_for(function, *target);
-    ASSERT_TRUE(kernel.ok()) << name << ": " << kernel.status() << "\n" << ir::to_string(function);
     Buffers got = make_buffers(function, options);
-    std::vector<support::AlignedBytes*> pointers;
-    for (const auto& buffer : got) pointers.push_back(buffer.get());
-    ASSERT_EQ(support::call_kernel(*kernel, pointers, options.dims, options.threads), TF_KERNEL_OK) << name;
+    const absl::StatusOr<int32_t> code = compile_and_call(function, *target, got, options);
+    ASSERT_TRUE(code.ok()) << name << ": " << code.status() << "\n" << ir::to_string(function);
+    ASSERT_EQ(*code, TF_KERNEL_OK) << name << "\n" << ir::to_string(function);
     ASSERT_EQ(difference(function, got, want, options.tolerance), "") << name << "\n"
                                                                       << ir::to_string(function);
   }

@@ -10,7 +10,7 @@
 namespace tf::codegen {
 
 struct OracleOptions {
-  std::vector<std::string> targets;  // empty: all runnable_targets()
+  std::vector<std::string> targets;  // empty: all runnable_targets(); other processors' code runs under qemu
   std::vector<int64_t> dims;         // values of the function's dimensions
   int threads = 1;
   double tolerance = 1e-5;  // |llvm - oracle| <= tolerance * max(1, |oracle|) for floats; integers are equal

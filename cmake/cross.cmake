@@ -1,0 +1,53 @@
+# Code for other processors than this build's, by Debian's cross compilers (g++-aarch64-linux-gnu), where they are
+# installed. TF_CROSS_ARCHS lists the architectures that there is a compiler for; nothing else depends on them.
+set(TF_CROSS_ARCHS)
+foreach(arch aarch64 riscv64)
+  if(NOT arch STREQUAL CMAKE_SYSTEM_PROCESSOR)
+    find_program(TF_CXX_${arch} ${arch}-linux-gnu-g++)
+    if(TF_CXX_${arch})
+      list(APPEND TF_CROSS_ARCHS ${arch})
+    endif()
+  endif()
+endforeach()
+
+# Objects of C++ sources, appended to the variable `result`.
+function(tf_cross_objects result arch folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
+  set(objects)
+  foreach(source ${arg_SOURCES})
+    get_filename_component(stem ${source} NAME)
+    set(object ${folder}/${stem}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+      COMMAND ${TF_CXX_${arch}} -std=c++20 -O2 -fPIC -I${CMAKE_SOURCE_DIR} ${arg_FLAGS} -MD -MF ${object}.d -c ${source}
+              -o ${object}
+      DEPENDS ${source} DEPFILE ${object}.d VERBATIM COMMENT "Compiling ${stem} for ${arch}")
+    list(APPEND objects ${object})
+  endforeach()
+  set(${result} ${objects} PARENT_SCOPE)
+endfunction()
+
+# ${CMAKE_BINARY_DIR}/lib/ARCH/libNAME.a, by the target NAME_ARCH.
+function(tf_cross_archive name arch)
+  tf_cross_objects(objects ${arch} ${CMAKE_CURRENT_BINARY_DIR}/${name}.${arch} ${ARGN})
+  set(archive ${CMAKE_BINARY_DIR}/lib/${arch}/lib${name}.a)
+  add_custom_command(OUTPUT ${archive}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/lib/${arch}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+    COMMAND ${arch}-linux-gnu-ar rcs ${archive} ${objects}
+    DEPENDS ${objects} VERBATIM)
+  add_custom_target(${name}_${arch} ALL DEPENDS ${archive})
+endfunction()
+
+# ${CMAKE_BINARY_DIR}/bin/ARCH/NAME from one source, with lib/ARCH/libtf_runtime_model.a, by the target NAME_ARCH.
+function(tf_cross_program name arch source)
+  tf_cross_objects(objects ${arch} ${CMAKE_CURRENT_BINARY_DIR}/${name}.${arch} SOURCES ${source})
+  set(program ${CMAKE_BINARY_DIR}/bin/${arch}/${name})
+  set(archive ${CMAKE_BINARY_DIR}/lib/${arch}/libtf_runtime_model.a)
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin/${arch}
+    COMMAND ${TF_CXX_${arch}} -pthread ${objects} ${archive} -ldl -o ${program}
+    DEPENDS ${objects} ${archive} VERBATIM)
+  add_custom_target(${name}_${arch} DEPENDS ${program})
+  add_dependencies(${name}_${arch} tf_runtime_model_${arch})
+endfunction()

@@ -1,0 +1,137 @@
+#include "tests/support/foreign_code/foreign_code.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status.h"
+
+namespace tf::support {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string arch_of(const target::Target& target) {
+  return std::string(target::arch_name(target.arch));
+}
+
+std::string runner(const target::Target& target, const char* name) {
+  return absl::StrCat(TF_FOREIGN_PROGRAMS "/", arch_of(target), "/", name);
+}
+
+// The emulated processor has what the target has and, where qemu knows it, nothing else.
+std::string processor(const target::Target& target) {
+  if (target.arch == target::Arch::kRiscV64)
+    return target.has("v") ? "rv64,v=true,vext_spec=v1.0,vlen=128" : "rv64";
+  return target.cpu == "generic" ? "max" : target.cpu;
+}
+
+std::string find_program(const std::string& name) {
+  for (const char* folder : {"/usr/bin/", "/usr/local/bin/"}) {
+    if (access((folder + name).c_str(), X_OK) == 0) return folder + name;
+  }
+  return "";
+}
+
+// Runs the command with these bytes as standard input, in a folder that goes away.
+class Session {
+ public:
+  Session() {
+    folder_ = (fs::temp_directory_path() / "foreign.XXXXXX").string();
+    if (mkdtemp(folder_.data()) == nullptr) folder_.clear();
+  }
+  ~Session() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  std::string file(const char* name) const { return absl::StrCat(folder_, "/", name); }
+
+  absl::StatusOr<std::string> run(const target::Target& target, const char* program,
+                                  const std::string& arguments, const std::string& input) const {
+    TF_RETURN_IF_ERROR(write_file(file("in"), input));
+    const std::string arch = arch_of(target);
+    const std::string command = absl::StrCat(
+        find_program("qemu-" + arch), " -cpu ", processor(target), " -L /usr/", arch, "-linux-gnu ",
+        runner(target, program), " ", arguments, " < ", file("in"), " > ", file("out"), " 2> ", file("err"));
+    const int code = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe): tests have one thread
+    if (code == 0) return read_file(file("out"));
+    const absl::StatusOr<std::string> message = read_file(file("err"));
+    return absl::InternalError(absl::StrCat(command, ": ", code, ": ", message.value_or("")));
+  }
+
+ private:
+  std::string folder_;
+};
+
+void append_number(std::string& bytes, int64_t value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+std::optional<std::string> missing_emulator(const target::Target& target) {
+  const std::string arch = arch_of(target);
+  if (find_program("qemu-" + arch).empty())
+    return absl::StrCat("code for ", arch,
+                        " cannot run here: install qemu-user (deploy/install_packages.sh --cross)");
+  if (access(runner(target, "kernel_runner").c_str(), X_OK) == 0) return std::nullopt;
+  return absl::StrCat("code for ", arch, " cannot run here: install g++-", arch,
+                      "-linux-gnu (deploy/install_packages.sh --cross), configure and build again");
+}
+
+absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::Target& target,
+                                     std::span<AlignedBytes* const> buffers, std::span<const int64_t> dims,
+                                     int threads) {
+  std::string input;
+  for (const int64_t number : {int64_t{threads}, static_cast<int64_t>(kernel.workspace_bytes),
+                               static_cast<int64_t>(kernel.workspace_per_thread_bytes),
+                               static_cast<int64_t>(dims.size()), static_cast<int64_t>(buffers.size())})
+    append_number(input, number);
+  for (const int64_t dim : dims) append_number(input, dim);
+  for (const AlignedBytes* buffer : buffers) append_number(input, static_cast<int64_t>(buffer->size()));
+  for (const AlignedBytes* buffer : buffers)
+    input.append(reinterpret_cast<const char*>(buffer->data()), buffer->size());
+
+  const Session session;
+  TF_RETURN_IF_ERROR(write_file(session.file("kernel.so"), kernel.shared_object));
+  TF_ASSIGN_OR_RETURN(const std::string output,
+                      session.run(target, "kernel_runner",
+                                  absl::StrCat(session.file("kernel.so"), " ", kernel.symbol), input));
+  int64_t code = 0;
+  size_t at = sizeof code;
+  uint64_t wanted = at;
+  for (const AlignedBytes* buffer : buffers) wanted += buffer->size();
+  if (output.size() != wanted) return absl::InternalError("kernel_runner wrote too little or too much");
+  std::memcpy(&code, output.data(), sizeof code);
+  for (AlignedBytes* buffer : buffers) {
+    std::memcpy(buffer->data(), output.data() + at, buffer->size());
+    at += buffer->size();
+  }
+  return static_cast<int32_t>(code);
+}
+
+absl::StatusOr<std::vector<std::string>> run_foreign_model(const std::string& path,
+                                                           const target::Target& target,
+                                                           std::span<const std::string> inputs,
+                                                           std::span<const uint64_t> output_bytes,
+                                                           int threads) {
+  std::string input;
+  for (const std::string& bytes : inputs) input += bytes;
+  const Session session;
+  TF_ASSIGN_OR_RETURN(const std::string output,
+                      session.run(target, "model_runner", absl::StrCat(path, " ", threads), input));
+  std::vector<std::string> outputs;
+  size_t at = 0;
+  for (const uint64_t bytes : output_bytes) {
+    outputs.push_back(output.substr(std::min(at, output.size()), bytes));
+    at += bytes;
+  }
+  if (output.size() != at) return absl::InternalError("model_runner wrote too little or too much");
+  return outputs;
+}
+
+}  // namespace tf::support

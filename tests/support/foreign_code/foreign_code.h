@@ -1,0 +1,40 @@
+#pragma once
+// Owns: running kernels and models for other processors than this one under qemu-user, for tests. Programs of
+// our own that were cross-compiled load them (kernel_runner.cpp, model_runner.cpp). Does not know: how either
+// is made.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/target/target.h"
+#include "tests/support/loaded_kernel/loaded_kernel.h"
+
+namespace tf::support {
+
+// Why code for the target cannot run on this machine, and what to install; nothing if it can.
+std::optional<std::string> missing_emulator(const target::Target& target);
+
+struct ForeignKernel {
+  std::string shared_object;  // its bytes
+  std::string symbol;
+  uint64_t workspace_bytes = 0;
+  uint64_t workspace_per_thread_bytes = 0;
+};
+
+// Calls it like call_kernel does; what it wrote is then in the buffers. INTERNAL if the emulator ends
+// otherwise than by handing back the buffers, a crash of the kernel for example.
+absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::Target& target,
+                                     std::span<AlignedBytes* const> buffers,
+                                     std::span<const int64_t> dims = {}, int threads = 1);
+
+// Runs model.so once. Inputs and outputs are row-major bytes, in the model's order.
+absl::StatusOr<std::vector<std::string>> run_foreign_model(const std::string& path,
+                                                           const target::Target& target,
+                                                           std::span<const std::string> inputs,
+                                                           std::span<const uint64_t> output_bytes,
+                                                           int threads);
+
+}  // namespace tf::support
