@@ -76,10 +76,37 @@ int64_t input_reduce_block(const Workload& workload, int anchor, const PortLayou
   return block;
 }
 
-// Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency and
-// edges wins.
-std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared,
-                                  const target::Target& target) {
+// What share of the threads' time is work when `blocks` equal pieces of it are dealt.
+double busy_share(int64_t blocks, int threads) {
+  const int64_t rounds = (blocks + threads - 1) / threads;
+  return static_cast<double>(blocks) / static_cast<double>(rounds * threads);
+}
+
+// How many of the outer loops become one parallel loop, and what share of the threads' time is then work: all
+// but the last, which alone is a loop of few instructions more, unless with it they share the work better.
+struct Parallel {
+  int fused = 1;
+  double busy = 1;
+};
+Parallel choose_parallel(const Stage& stage, const std::vector<int64_t>& tiles, const Prepared& prepared,
+                         int threads) {
+  constexpr double kOfFusingAll = 0.97;
+  int64_t outer = 1, last = 1;
+  for (size_t axis = 0; axis < tiles.size(); ++axis) {
+    const int64_t size = tiles[axis] * (static_cast<int>(axis) == prepared.vector_axis ? prepared.lanes : 1);
+    outer *= last;
+    last = round_up(extent_of(stage.axes[axis]), size) / size;
+  }
+  const auto rank = static_cast<int>(tiles.size());
+  const double busy = busy_share(outer, threads), busy_all = kOfFusingAll * busy_share(outer * last, threads);
+  if (rank == 1 || busy_all > busy) return {rank, busy_all};
+  return {rank - 1, busy};
+}
+
+// Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency, edges
+// and threads wins.
+std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, const target::Target& target,
+                                  int threads) {
   const auto rank = stage.axes.size();
   const auto vector = static_cast<size_t>(prepared.vector_axis);
   const int64_t vectors_needed = round_up(extent_of(stage.axes[vector]), prepared.lanes) / prepared.lanes;
@@ -98,13 +125,15 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared,
         const double waste = static_cast<double>(round_up(extent0, inner) * round_up(extent1, outer) *
                                                  round_up(vectors_needed, vectors)) /
                              static_cast<double>(extent0 * extent1 * vectors_needed);
-        const double score = tile_efficiency(inner * outer, vectors, target) / waste;
+        std::vector<int64_t> tiles(rank, 1);
+        if (!row_axes.empty()) tiles[row_axes[0]] = inner;
+        if (row_axes.size() > 1) tiles[row_axes[1]] = outer;
+        tiles[vector] = vectors;
+        const double score = tile_efficiency(inner * outer, vectors, target) / waste *
+                             choose_parallel(stage, tiles, prepared, threads).busy;
         if (score <= best_score * 1.0001) continue;
         best_score = score;
-        best.assign(rank, 1);
-        if (!row_axes.empty()) best[row_axes[0]] = inner;
-        if (row_axes.size() > 1) best[row_axes[1]] = outer;
-        best[vector] = vectors;
+        best = std::move(tiles);
       }
     }
   }
@@ -116,7 +145,7 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   const Prepared prepared =
       append_preparation(workload, structure, ports, target, threads, Producers::kStored, steps);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
-  const DefaultTile sizes = default_tile(anchor, prepared, target);
+  const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
   RegisterTile tile;
   tile.reduction = prepared.reduction;
   tile.output = prepared.output;
@@ -124,7 +153,7 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   tile.lanes = prepared.lanes;
   for (int64_t size : sizes.tiles) tile.axes.push_back({1, size});
   for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
-  tile.fused = std::max<int>(1, static_cast<int>(anchor.axes.size()) - 1);
+  tile.fused = sizes.fused;
   tile.parallel = worth_threads(anchor, threads);
   append_register_tile(tile, steps);
 }
@@ -168,8 +197,10 @@ double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& targ
   return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
 }
 
-DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target) {
-  DefaultTile tile{choose_tiles(anchor, prepared, target), {}};
+DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target,
+                         int threads) {
+  DefaultTile tile{choose_tiles(anchor, prepared, target, threads), {}};
+  tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
   for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
     const int64_t extent = extent_of(anchor.reduce_axes[axis]);
     tile.reduce_inner.push_back(axis == 0 && extent % prepared.reduce_block == 0 ? prepared.reduce_block : 1);

@@ -32,8 +32,10 @@ Prepared append_preparation(const tensor::Workload& workload, const Structure& s
 struct DefaultTile {
   std::vector<int64_t> tiles;         // one an output axis: elements, for the vector axis vectors
   std::vector<int64_t> reduce_inner;  // one a reduce axis: the inner factor
+  int fused = 1;                      // with threads: so many outer loops are worth one parallel loop
 };
-DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target);
+DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target,
+                         int threads);
 
 // How well a register tile of `rows` broadcasts by `vectors` vectors uses a core, in (0, 1]: FMAs over the
 // cycles that FMA pipes, load ports and latency need; 0 if the accumulators do not fit the registers.

@@ -57,8 +57,8 @@ void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
   }
   order.loops.insert(order.loops.end(), inner.begin(), inner.end());
   steps.push_back(Split{tile.reduction, whole('i', vector), {tile.lanes}, Tail::kGuard});
-  // The vectors of one row stand together, innermost: what they share (one broadcast) then lives in a register
-  // for a row only, and what the rows share takes as many registers as a row has vectors.
+  // The vectors of one row stand together, innermost: what they share (one broadcast) then lives in a
+  // register for a row only, and what the rows share takes as many registers as a row has vectors.
   std::vector<std::string> unrolled;
   for (size_t axis = 0; axis < tile.axes.size(); ++axis)
     if (axis != vector) unrolled.push_back(whole('i', axis));

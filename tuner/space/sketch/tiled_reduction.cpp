@@ -19,7 +19,7 @@ TiledReductionFrame frame_of(const Problem& problem, const target::Target& targe
                                                 {problem.in_layouts, problem.out_layouts}, target, threads,
                                                 producers, frame.preparation);
   frame.default_tile = schedule::default_tile(
-      problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target);
+      problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target, threads);
   return frame;
 }
 
@@ -36,7 +36,7 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   tile.vector_axis = frame.prepared.vector_axis;
   tile.lanes = frame.prepared.lanes;
   tile.parallel = threads > 1;
-  tile.fused = std::max<int>(1, static_cast<int>(slots.axes.size()) - 1);
+  tile.fused = frame.default_tile.fused;
   Point seed;
   for (size_t axis = 0; axis < slots.axes.size(); ++axis) {
     Slot& slot = slots.axes[axis];

@@ -1,4 +1,5 @@
-// What the untuned choice is like: that it is legal and right for every operator, tests/unit/compiler/passes checks.
+// What the untuned choice is like: that it is legal and right for every operator, tests/unit/compiler/passes
+// checks.
 
 #include "compiler/schedule/default_schedule.h"
 
@@ -8,6 +9,7 @@
 #include "compiler/ops/builder.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/matmul.h"
 
 namespace tf::schedule {
 namespace {
@@ -52,6 +54,26 @@ TEST(DefaultSchedule, UsesThreadsOnlyWhereThereAreAny) {
   const tensor::Workload workload = conv_relu(16, 32, 28);
   EXPECT_THAT(to_string(default_schedule(workload, blocked(16), target, 2)), HasSubstr(" parallel"));
   EXPECT_THAT(to_string(default_schedule(workload, blocked(16), target, 1)), Not(HasSubstr(" parallel")));
+}
+
+// Iterations of the parallel loop of the stage that is tiled.
+int64_t parallel_iterations(const tensor::Workload& workload, const PortLayouts& ports, int threads) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const State state = apply(workload, default_schedule(workload, ports, target, threads)).value();
+  for (const Loop& loop :
+       state.data().find_stage(stage_name(static_cast<int>(workload.stages.size()) - 1))->loops)
+    if (loop.annotation == Annotation::kParallel) return loop.extent;
+  return 0;
+}
+
+TEST(DefaultSchedule, DealsEqualSharesToThreads) {
+  // 14 rows in tiles of two would be seven pieces: four for one thread and three for the other.
+  EXPECT_EQ(parallel_iterations(conv_relu(384, 64, 14), blocked(16), 2) % 2, 0);
+  // One row of results: threads share the columns.
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(1280)});
+  auto w = b.constant("w", tensor::Element::kFloat32, {imm(1280), imm(1000)});
+  EXPECT_GE(parallel_iterations(*b.finish({ops::relu(b, ops::matmul(b, x, w))}), {}, 2), 2);
 }
 
 TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {
