@@ -125,9 +125,9 @@ class Printer {
 }  // namespace
 
 std::string_view kind_name(ForKind kind) {
-  static constexpr std::array<std::string_view, 10> kNames = {
-      "serial", "parallel", "vectorized", "unrolled", "grid_x",
-      "grid_y", "grid_z",   "thread_x",   "thread_y", "thread_z"};
+  static constexpr std::array<std::string_view, 11> kNames = {"serial",   "parallel", "vectorized", "folded",
+                                                              "unrolled", "grid_x",   "grid_y",     "grid_z",
+                                                              "thread_x", "thread_y", "thread_z"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -4,7 +4,8 @@
 //
 // A function runs its body once. Loops run their variable over [min, min + extent), by default in order. A
 // parallel loop's iterations may run in any order on several threads and must not race. A vectorized loop
-// means the same as a serial one and is gone after the vectorize pass; an unrolled one after the unroll pass.
+// means the same as a serial one and is gone after the vectorize pass, as is a folded one, a reduction whose
+// iterations may be combined in any order; an unrolled one is gone after the unroll pass.
 // Grid and thread loops map to a GPU's launch. An allocation exists while its body runs and starts undefined.
 
 #include <cstdint>
@@ -73,6 +74,7 @@ enum class ForKind : uint8_t {
   kSerial,
   kParallel,
   kVectorized,
+  kFolded,
   kUnrolled,
   kGridX,
   kGridY,

@@ -229,8 +229,8 @@ class Verifier {
     const bool grid = s.for_kind >= ForKind::kGridX && s.for_kind <= ForKind::kGridZ;
     const bool thread = s.for_kind >= ForKind::kThreadX;
     if ((grid || thread) && promises_.for_cpu) return error("grid and thread loops are for GPUs");
-    if ((s.for_kind == ForKind::kVectorized || s.for_kind == ForKind::kUnrolled) &&
-        promises_.explicit_vectors)
+    const bool vectors = s.for_kind == ForKind::kVectorized || s.for_kind == ForKind::kFolded;
+    if ((vectors || s.for_kind == ForKind::kUnrolled) && promises_.explicit_vectors)
       return error(absl::StrCat("a loop is still ", std::string(kind_name(s.for_kind))));
     if ((grid || thread) && launch_.contains(s.for_kind))
       return error(absl::StrCat("loop ", std::string(kind_name(s.for_kind)), " stands inside another one"));

@@ -10,7 +10,7 @@ namespace tf::ir {
 // What a function promises beyond being well-formed; back ends ask for all that they rely on.
 struct Promises {
   bool flat = false;              // buffers have rank 1 and no layout: one physical element offset an access
-  bool explicit_vectors = false;  // no vectorized and no unrolled loop is left
+  bool explicit_vectors = false;  // no vectorized, folded or unrolled loop is left
   bool constant_registers =
       false;             // register buffers have constant extents and are accessed at constant indices
   bool for_cpu = false;  // no grid, thread or shared memory, no barrier, no async copy

@@ -22,14 +22,14 @@ using schedule::Annotation;
 using schedule::Loop;
 using schedule::StageState;
 
-ForKind for_kind(Annotation annotation) {
+ForKind for_kind(Annotation annotation, bool reduce) {
   switch (annotation) {
     case Annotation::kSerial:
       return ForKind::kSerial;
     case Annotation::kParallel:
       return ForKind::kParallel;
     case Annotation::kVectorize:
-      return ForKind::kVectorized;
+      return reduce ? ForKind::kFolded : ForKind::kVectorized;
     case Annotation::kUnroll:
       return ForKind::kUnrolled;
     case Annotation::kGridX:
@@ -182,7 +182,7 @@ class LoopBuilder {
           body = ir::make_stmt<ir::If>(at_first_iterations(stage, guard, i), body);
       }
       body = ir::make_for(stage.loop_vars[n], tensor::imm(0), tensor::imm(stage.loops[n].extent),
-                          for_kind(annotations[n]), body);
+                          for_kind(annotations[n], stage.loops[n].reduce), body);
       if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
     return body;
@@ -283,7 +283,7 @@ class LoopBuilder {
         if (deepest_loop(stage, guard) == static_cast<int>(i))
           body = ir::make_stmt<ir::If>(tensor::substitute(guard, fresh), body);
       body = ir::make_for(vars[i], tensor::imm(0), tensor::imm(stage.loops[i].extent),
-                          for_kind(annotations[i]), body);
+                          for_kind(annotations[i], false), body);
     }
     return body;
   }

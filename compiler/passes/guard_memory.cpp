@@ -63,7 +63,8 @@ class MemoryGuard final : public ir::Rewriter {
       const Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
       if (low.is_bounded() && extent.has_max() && extent.max > 0)
         simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
-      const bool outer = std::exchange(in_vector_, loop->for_kind == ir::ForKind::kVectorized);
+      const bool outer = std::exchange(
+          in_vector_, loop->for_kind == ir::ForKind::kVectorized || loop->for_kind == ir::ForKind::kFolded);
       Stmt out = recurse(stmt);
       in_vector_ = outer;
       return out;

@@ -1,23 +1,70 @@
 #include "compiler/passes/vectorize.h"
 
-#include <map>
+#include <algorithm>
+#include <optional>
 
 namespace tf::passes {
 namespace {
 
 using ir::as;
 using ir::Expr;
+using ir::Intrinsic;
 using ir::Stmt;
 
 Expr widened(const Expr& expr, int lanes) {
   return expr->type().lanes == lanes ? expr : tensor::broadcast(expr, lanes);
 }
 
+// target = target + x and the like, in pieces.
+struct Accumulation {
+  tensor::Combiner combiner = tensor::Combiner::kSum;
+  Intrinsic fold = Intrinsic::kReduceAdd;
+  Expr target, x;
+};
+
+std::optional<Accumulation> accumulation_of(const ir::Store& s) {
+  const auto* binary = as<ir::Binary>(s.value);
+  if (!binary) return std::nullopt;
+  Accumulation found;
+  switch (binary->op) {
+    case ir::BinaryOp::kAdd:
+      break;
+    case ir::BinaryOp::kMax:
+      found.combiner = tensor::Combiner::kMax;
+      found.fold = Intrinsic::kReduceMax;
+      break;
+    case ir::BinaryOp::kMin:
+      found.combiner = tensor::Combiner::kMin;
+      found.fold = Intrinsic::kReduceMin;
+      break;
+    default:
+      return std::nullopt;
+  }
+  auto is_target = [&](const Expr& e) {
+    const auto* load = as<ir::Load>(e);
+    if (!load || !load->buffer.same_as(s.buffer)) return false;
+    return std::equal(load->indices.begin(), load->indices.end(), s.indices.begin(), s.indices.end(),
+                      tensor::structurally_equal);
+  };
+  const bool left = is_target(binary->a);
+  if (!left && !is_target(binary->b)) return std::nullopt;
+  found.target = left ? binary->a : binary->b;
+  found.x = left ? binary->b : binary->a;
+  bool reads_target = false;
+  tensor::for_each(found.x, [&](const Expr& e) {
+    const auto* load = as<ir::Load>(e);
+    reads_target = reads_target || (load && load->buffer.same_as(s.buffer));
+    return !reads_target;
+  });
+  return reads_target ? std::nullopt : std::optional(found);
+}
+
 // One loop's body over all lanes. `ok` becomes false where that is not possible.
 class LaneRewriter {
  public:
-  LaneRewriter(const ir::Var& var, const Expr& first, int lanes) : lanes_(lanes) {
-    values_[var.get()] = tensor::ramp(first, tensor::imm(1), lanes);
+  LaneRewriter(const ir::For& loop, int lanes)
+      : lanes_(lanes), folds_(loop.for_kind == ir::ForKind::kFolded) {
+    values_[loop.var.get()] = tensor::ramp(loop.min, tensor::imm(1), lanes);
   }
   bool ok() const { return ok_; }
 
@@ -25,6 +72,7 @@ class LaneRewriter {
   Stmt statement(const Stmt& stmt, const Expr& mask) {
     if (const auto* s = as<ir::Store>(stmt)) return store(*s, mask);
     if (const auto* s = as<ir::Seq>(stmt)) {
+      ok_ = ok_ && !folds_;
       std::vector<Stmt> out;
       for (const Stmt& child : s->stmts) out.push_back(statement(child, mask));
       return ir::seq(std::move(out));
@@ -47,12 +95,27 @@ class LaneRewriter {
       indices.push_back(tensor::substitute(index, values_));
       moves = moves || indices.back()->type().is_vector();
     }
-    ok_ = ok_ && moves;
     Expr predicate = s.predicate ? tensor::substitute(s.predicate, values_) : nullptr;
     predicate = tensor::both(predicate, mask);
+    ok_ = ok_ && moves != folds_;
+    if (folds_) return fold(s, predicate);
     if (predicate) predicate = widened(predicate, lanes_);
     return ir::store(s.buffer, std::move(indices), widened(tensor::substitute(s.value, values_), lanes_),
                      predicate);
+  }
+
+  // Lanes that do not run give what changes nothing.
+  Stmt fold(const ir::Store& s, const Expr& predicate) {
+    const std::optional<Accumulation> sum = accumulation_of(s);
+    ok_ = ok_ && sum;
+    if (!ok_) return Stmt(&s);
+    Expr x = widened(tensor::substitute(sum->x, values_), lanes_);
+    if (predicate) {
+      const Expr nothing = tensor::identity(sum->combiner, s.buffer->element);
+      x = tensor::select(widened(predicate, lanes_), x, tensor::broadcast(nothing, lanes_));
+    }
+    const Expr folded = tensor::call(sum->fold, {x});
+    return ir::store(s.buffer, s.indices, tensor::combine(sum->combiner, sum->target, folded));
   }
 
   Stmt branch(const ir::If& s, const Expr& mask) {
@@ -67,6 +130,7 @@ class LaneRewriter {
   }
 
   const int lanes_;
+  const bool folds_;
   tensor::Substitution values_;
   bool ok_ = true;
 };
@@ -77,10 +141,12 @@ class Vectorizer final : public ir::Rewriter {
 
   Stmt rewrite(const Stmt& stmt) override {
     const auto* loop = as<ir::For>(stmt);
-    if (!loop || loop->for_kind != ir::ForKind::kVectorized) return recurse(stmt);
+    const bool vector =
+        loop && (loop->for_kind == ir::ForKind::kVectorized || loop->for_kind == ir::ForKind::kFolded);
+    if (!vector) return recurse(stmt);
     const auto extent = tensor::as_int(loop->extent);
     if (extent && *extent > 1 && *extent <= 256) {
-      LaneRewriter lanes(loop->var, loop->min, static_cast<int>(*extent));
+      LaneRewriter lanes(*loop, static_cast<int>(*extent));
       Stmt body = lanes.statement(loop->body, nullptr);
       if (lanes.ok()) return body;
     }

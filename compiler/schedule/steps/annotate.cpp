@@ -29,7 +29,8 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
       if (auto reason = check_parallel(*stage, loop)) return reason;
       break;
     case Annotation::kVectorize:
-      if (loop.reduce) return Illegal::kReductionParallel;
+      // Folding lanes is for combiners that the loop IR has a fold for.
+      if (loop.reduce && stage->stage.combiner == tensor::Combiner::kProd) return Illegal::kReductionParallel;
       if (index + 1 != static_cast<int>(stage->loops.size())) return Illegal::kNotInnermost;
       if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
       if (loop.extent > kMaxVectorLanes) return Illegal::kVectorExtent;

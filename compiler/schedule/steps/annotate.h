@@ -8,8 +8,14 @@
 //     for i1 in 16               t0[i0, 0:16] = …   (one vector operation)
 //       t0[i0, i1] = …
 //
+//   annotate t0 r0 vectorize: the lanes are folded, which is a licence to reassociate
+//   for i0 in 4             →  for i0 in 4
+//     t0[i0] = 0                 t0[i0] = 0
+//     for r0 in 16               t0[i0] = t0[i0] + reduce_add(a[i0, 0:16])
+//       t0[i0] = t0[i0] + a[i0, r0]
+//
 // Legal: parallel, on a spatial loop of a stage at root, once a nest; vectorize, on the innermost loop, not
-// of the reduction, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
+// of a product, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
 // kMaxUnrollExtent; grid and thread loops on spatial loops.
 
 #include <optional>

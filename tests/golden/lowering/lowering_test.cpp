@@ -94,6 +94,10 @@ TEST(GoldenLowering, PartialResultsOfASplitReduction) {
   check_golden("rfactor", dense_relu(2, 3, 8), "split t0 r0 4 guard\nrfactor t0 r0.0\n");
 }
 
+TEST(GoldenLowering, FoldsTheLanesOfAReduction) {
+  check_golden("folded_lanes", dense_relu(2, 3, 10), "split t0 r0 4 guard\nannotate t0 r0.1 vectorize\n");
+}
+
 TEST(GoldenLowering, PacksAnInputForItsReader) {
   check_golden("cache_read", dense_relu(4, 4, 4),
                "cache_read p0 t0 1,0 global\ncompute_at p0.pack t0 i0 global\n");

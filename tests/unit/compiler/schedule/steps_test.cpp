@@ -116,7 +116,7 @@ TEST(Reorder, TakesEveryLoopOnce) {
 TEST(Annotate, KeepsVectorsInnermostAndThreadsOutOfReductions) {
   EXPECT_EQ(reason_of("annotate t2 i1 vectorize"), std::nullopt);
   EXPECT_EQ(reason_of("annotate t2 i0 vectorize"), Illegal::kNotInnermost);
-  EXPECT_EQ(reason_of("annotate t0 r0 vectorize"), Illegal::kReductionParallel);
+  EXPECT_EQ(reason_of("annotate t0 r0 vectorize"), std::nullopt);
   EXPECT_EQ(reason_of("annotate t0 r0 parallel"), Illegal::kReductionParallel);
   EXPECT_EQ(reason_of("fuse t2 i0,i1\nannotate t2 i0*i1 vectorize"), Illegal::kVectorExtent);
   EXPECT_EQ(reason_of("annotate t2 i0 parallel\nannotate t2 i1 parallel"), Illegal::kNestedParallel);
