@@ -156,6 +156,29 @@ Graph expand_batch_norms(const Graph& graph) {
   return std::move(rewriter).finish();
 }
 
+Graph multiply_by_reciprocals(const Graph& graph) {
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id = NodeId(i);
+    const Node& node = graph.nodes[i];
+    auto* binary = as<Binary>(node);
+    bool division = binary && binary->kind == BinaryKind::kDiv && tensor::is_float(node.type.element);
+    if (division && !constant(graph, node.inputs[1])) {
+      auto count = [&](const TensorType& type) { return element_count(graph.shape(type)).value_or(0); };
+      division = 2 * count(graph.type(node.inputs[1])) <= count(node.type);
+    }
+    if (!division) {
+      rewriter.map(id, rewriter.copy(id));
+      continue;
+    }
+    const NodeId inverse =
+        rewriter.add(Unary{UnaryKind::kReciprocal}, {rewriter.mapped(node.inputs[1])}, node.name);
+    rewriter.map(
+        id, rewriter.add(Binary{BinaryKind::kMul}, {rewriter.mapped(node.inputs[0]), inverse}, node.name));
+  }
+  return std::move(rewriter).finish();
+}
+
 Graph fold_affine(const Graph& graph) {
   return AffineFolder(graph).run();
 }

@@ -9,6 +9,10 @@ namespace tf::graph {
 // + eps), s and the shift of shape [C, 1, …], which constant folding turns into constants.
 Graph expand_batch_norms(const Graph& graph);
 
+// Pass. div(x, y) → mul(x, reciprocal(y)) for floats, where y is constant or broadcasts to a larger result: one division
+// for many elements. The result is rounded twice instead of once.
+Graph multiply_by_reciprocals(const Graph& graph);
+
 // Pass. Where the weights are constant and nothing else reads the product:
 //   mul(conv(x, w, b), s), s constant, one value or one a channel → conv(x, w * s, b * s)
 //   add(conv(x, w, b), t), t likewise                             → conv(x, w, b + t)

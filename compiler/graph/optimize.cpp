@@ -19,6 +19,8 @@ constexpr std::array kPasses = {
     // Batch norms become scales and shifts whose factors fold, and these then fold into weights.
     Pass{"expand_batch_norms", expand_batch_norms},
     Pass{"fold_batch_norm_factors", fold_constants},
+    Pass{"multiply_by_reciprocals", multiply_by_reciprocals},
+    Pass{"fold_reciprocals", fold_constants},
     Pass{"fold_affine", fold_affine},
 };
 

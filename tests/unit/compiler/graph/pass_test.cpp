@@ -122,5 +122,18 @@ TEST(FoldAffine, ScalesTheColumnsOfAMatrix) {
   EXPECT_THAT(to_string(folded), testing::HasSubstr("constant(10f32, 20f32, 300f32, 400f32)"));
 }
 
+TEST(MultiplyByReciprocals, DividesOnceARowAndNeverByConstants) {
+  const Graph graph = parsed(R"(
+    n0 = input() "x" : f32[4, 2]
+    n1 = input() "rows" : f32[4, 1]
+    n2 = div(n0, n1) "a" : f32[4, 2]
+    n3 = constant(8f32) "eight" : f32[]
+    n4 = div(n2, n3) "b" : f32[4, 2]
+    n5 = div(n4, n0) "c" : f32[4, 2]
+    output "y" = n5
+)");
+  EXPECT_EQ(operators(fold_constants(multiply_by_reciprocals(graph))), "reciprocal mul mul div");
+}
+
 }  // namespace
 }  // namespace tf::graph
