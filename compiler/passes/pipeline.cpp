@@ -6,6 +6,7 @@
 #include "compiler/passes/guard_memory.h"
 #include "compiler/passes/hoist_loads.h"
 #include "compiler/passes/partition_loops.h"
+#include "compiler/passes/split_loads.h"
 #include "compiler/passes/unroll.h"
 #include "compiler/passes/vectorize.h"
 
@@ -33,6 +34,8 @@ std::span<const Pass> cpu_pipeline() {
       {"vectorize", vectorize},
       {"unroll", unroll},
       {"simplify_vectors", simplify},
+      // Once lanes are constants apart from a common base.
+      {"split_loads", split_loads},
       // Last: nothing after them needs to see through their lets.
       {"hoist_loads", hoist_loads},
       {"expand_math", expand_math},

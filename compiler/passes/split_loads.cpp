@@ -1,0 +1,138 @@
+#include "compiler/passes/split_loads.h"
+
+#include <optional>
+
+#include "compiler/analysis/simplifier.h"
+
+namespace tf::passes {
+namespace {
+
+using analysis::Linear;
+using ir::as;
+using ir::Expr;
+
+using Lanes = std::vector<int64_t>;
+
+// The value in each lane, if all are known.
+std::optional<Lanes> constant_lanes(const Expr& expr, int lanes) {
+  if (const auto value = tensor::as_int(expr)) return Lanes(static_cast<size_t>(lanes), *value);
+  if (const auto* ramp = as<ir::Ramp>(expr)) {
+    const auto base = tensor::as_int(ramp->base), stride = tensor::as_int(ramp->stride);
+    if (!base || !stride) return std::nullopt;
+    Lanes values;
+    for (int lane = 0; lane < lanes; ++lane) values.push_back(*base + *stride * lane);
+    return values;
+  }
+  const auto* binary = as<ir::Binary>(expr);
+  if (!binary) return std::nullopt;
+  std::optional<Lanes> a = constant_lanes(binary->a, lanes);
+  const std::optional<Lanes> b = a ? constant_lanes(binary->b, lanes) : std::nullopt;
+  if (!b) return std::nullopt;
+  for (size_t lane = 0; lane < a->size(); ++lane) {
+    int64_t& x = (*a)[lane];
+    const int64_t y = (*b)[lane];
+    switch (binary->op) {
+      case ir::BinaryOp::kAdd:
+        x += y;
+        break;
+      case ir::BinaryOp::kSub:
+        x -= y;
+        break;
+      case ir::BinaryOp::kMul:
+        x *= y;
+        break;
+      case ir::BinaryOp::kFloorDiv:
+        if (y == 0) return std::nullopt;
+        x = analysis::floor_quotient(x, y);
+        break;
+      case ir::BinaryOp::kFloorMod:
+        if (y == 0) return std::nullopt;
+        x = analysis::floor_remainder(x, y);
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  return a;
+}
+
+// index = base + offsets[lane].
+struct Address {
+  Linear base;
+  Lanes offsets;
+};
+
+class LoadSplitter final : public ir::Rewriter {
+ public:
+  LoadSplitter() : simplifier_(ranges_) {}
+
+ protected:
+  Expr rewrite(const Expr& expr) override {
+    Expr out = recurse(expr);
+    const auto* load = as<ir::Load>(out);
+    if (!load || load->indices.size() != 1 || !load->indices[0]->type().is_vector()) return out;
+    if (as<ir::Ramp>(load->indices[0]) || as<ir::Broadcast>(load->indices[0])) return out;
+    const std::optional<Address> address = address_of(load->indices[0]);
+    return address ? by_runs(*load, *address, out) : out;
+  }
+
+ private:
+  std::optional<Address> address_of(const Expr& index) {
+    const int lanes = index->type().lanes;
+    const Linear form = simplifier_.linear(index);
+    Address address{analysis::constant_form(form.constant), Lanes(static_cast<size_t>(lanes), 0)};
+    for (const analysis::Term& term : form.terms) {
+      if (!term.atom->type().is_vector()) {
+        address.base.add(term);
+        continue;
+      }
+      const std::optional<Lanes> values = constant_lanes(term.atom, lanes);
+      if (!values) return std::nullopt;
+      for (size_t lane = 0; lane < values->size(); ++lane)
+        address.offsets[lane] += term.coefficient * (*values)[lane];
+    }
+    return address;
+  }
+
+  static Expr by_runs(const ir::Load& load, const Address& address, const Expr& whole) {
+    const Lanes& offsets = address.offsets;
+    std::vector<int> starts = {0};
+    for (int lane = 1; lane < static_cast<int>(offsets.size()); ++lane)
+      if (offsets[static_cast<size_t>(lane)] != offsets[static_cast<size_t>(lane) - 1] + 1)
+        starts.push_back(lane);
+    const int lanes = static_cast<int>(offsets.size());
+    if (static_cast<int>(starts.size()) > std::min(kMaxRuns, lanes / 2)) return whole;
+    const Expr lane = tensor::ramp(tensor::imm(0), tensor::imm(1), lanes),
+               base = analysis::to_expr(address.base);
+    auto before = [&](int end) { return lane < tensor::broadcast(tensor::imm(end), lanes); };
+    auto both = [](const Expr& a, const Expr& b) { return a && b ? tensor::logical_and(a, b) : a ? a : b; };
+    // From the last run to the first, each chosen below its end.
+    Expr value;
+    for (size_t run = starts.size(); run-- > 0;) {
+      const int start = starts[run];
+      const bool last = run + 1 == starts.size();
+      Expr inside = last ? Expr() : before(starts[run + 1]);
+      if (start > 0) inside = both(tensor::broadcast(tensor::imm(start), lanes) <= lane, inside);
+      Expr predicate = load.predicate;
+      if (predicate && !predicate->type().is_vector()) predicate = tensor::broadcast(predicate, lanes);
+      const Expr first = base + (offsets[static_cast<size_t>(start)] - start);
+      const Expr part =
+          tensor::load(load.buffer, {tensor::ramp(first, tensor::imm(1), lanes)}, both(predicate, inside));
+      value = last ? part : tensor::select(before(starts[run + 1]), part, value);
+    }
+    return value;
+  }
+
+  analysis::RangeMap ranges_;
+  analysis::Simplifier simplifier_;
+};
+
+}  // namespace
+
+ir::Function split_loads(const ir::Function& function) {
+  ir::Function out = function;
+  out.body = LoadSplitter()(function.body);
+  return out;
+}
+
+}  // namespace tf::passes
