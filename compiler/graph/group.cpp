@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMostNodes = 24;
 
 bool is_anchor(const Node& node) {
-  return as<Conv>(node) || as<MatMul>(node) || as<Pool>(node) || as<Reduce>(node);
+  return as<Conv>(node) || as<MatMul>(node) || as<Pool>(node) || as<Reduce>(node) || as<Softmax>(node);
 }
 
 class Grouper {
@@ -44,12 +44,25 @@ class Grouper {
            std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !set.contains(r); });
   }
 
+  // Whether the node can be computed where the first one is: element by element, or, behind a reduction that
+  // keeps its axes, row by row: over whole rows again, or one more reduction of them.
+  bool keeps_to_rows(NodeId first, NodeId next) const {
+    const Node& node = graph_.node(next);
+    const std::vector<int64_t> shape = graph_.shape(next);
+    const auto* rows = as<Reduce>(graph_.node(first));
+    if (is_elementwise(node.op) && shape == graph_.shape(first)) return true;
+    if (!rows || !rows->keep_dims) return false;
+    const std::vector<int64_t> whole = graph_.shape(graph_.node(first).inputs[0]);
+    if (is_elementwise(node.op)) return shape == whole;
+    const auto* reduce = as<Reduce>(node);
+    return reduce && reduce->keep_dims && reduce->axes == rows->axes && graph_.shape(node.inputs[0]) == whole;
+  }
+
   // Adds readers in order; what counts is the last moment at which only the last node was open.
   Group grow(NodeId first) const {
     std::set<NodeId> set = {first};
     std::vector<NodeId> nodes = {first};
     size_t closed = 1;
-    const std::vector<int64_t> shape = graph_.shape(first);
     while (nodes.size() < kMostNodes) {
       // An output must be stored, so nothing can be fused behind it.
       if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return outputs_[index(id)]; })) break;
@@ -59,8 +72,7 @@ class Grouper {
           if (!set.contains(reader)) next = std::min(next, reader);
       }
       if (index(next) == static_cast<int>(graph_.nodes.size()) || taken_[index(next)]) break;
-      const Node& node = graph_.node(next);
-      if (!is_elementwise(node.op) || graph_.shape(next) != shape) break;
+      if (!keeps_to_rows(first, next)) break;
       set.insert(next);
       nodes.push_back(next);
       const bool single =

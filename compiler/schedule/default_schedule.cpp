@@ -1,8 +1,10 @@
 #include "compiler/schedule/default_schedule.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/schedule/rows.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
 
@@ -140,11 +142,21 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
   return best;
 }
 
+bool reads_one_operand(const Stage& stage) {
+  std::set<const tensor::BufferNode*> operands;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    if (const auto* load = tensor::as<tensor::Load>(e)) operands.insert(load->buffer.get());
+    return true;
+  });
+  return operands.size() == 1;
+}
+
 void append_anchored(const Workload& workload, const Structure& structure, const PortLayouts& ports,
                      const target::Target& target, int threads, std::vector<Step>& steps) {
-  const Prepared prepared =
-      append_preparation(workload, structure, ports, target, threads, Producers::kStored, steps);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  // A window of a pool reads an element only a few times: less than storing a padded copy costs.
+  const Producers producers = reads_one_operand(anchor) ? Producers::kInlined : Producers::kStored;
+  const Prepared prepared = append_preparation(workload, structure, ports, target, threads, producers, steps);
   const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
   RegisterTile tile;
   tile.reduction = prepared.reduction;
@@ -257,6 +269,12 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
 
 Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
                           int threads) {
+  if (const std::optional<Rows> rows = rows_of(workload, ports)) {
+    std::vector<Step> steps;
+    const RowSizes sizes = default_row_sizes(workload, *rows, target.fp32_lanes());
+    append_rows(workload, *rows, sizes, worth_threads(workload.stages.back(), threads), steps);
+    if (is_legal(workload, steps)) return Schedule{std::move(steps)};
+  }
   const Structure structure = structure_of(workload);
   if (structure.anchor) {
     std::vector<Step> steps;

@@ -5,6 +5,7 @@
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/structure.h"
 #include "tuner/space/sketch/flat.h"
+#include "tuner/space/sketch/rows.h"
 #include "tuner/space/sketch/tiled_reduction.h"
 #include "tuner/space/templates/conv2d.h"
 #include "tuner/space/templates/dense.h"
@@ -42,6 +43,8 @@ void add_reductions(const Problem& problem, const target::Target& target, int th
 
 DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads) {
   DesignSpace space;
+  if (std::optional<Sketch> rows = generated_rows(problem, target, threads))
+    add_if_usable(*std::move(rows), space);
   add_reductions(problem, target, threads, space);
   if (space.sketches.empty()) add_if_usable(generated_flat(problem, target, threads), space);
   // A tuned build is never slower than an untuned one: the default schedule is in every space, and a seed.

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the sketch of everything without a single reduction: element-wise chains, softmax, copies. Each
+// Owns: the sketch of everything that no other rule takes: element-wise chains, copies. Each
 // remaining stage runs over its axes in order, in vectors whose length is open, in parallel over the outer
 // ones.
 

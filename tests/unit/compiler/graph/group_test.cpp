@@ -58,7 +58,23 @@ TEST(Groups, StopWhereAnotherKernelReads) {
     n5 = add(n3, n4) "sum" : f32[1, 1, 2, 2]
     output "y" = n5
 )")),
-            (std::vector<std::string>{"conv2d", "softmax", "relu+add"}));
+            (std::vector<std::string>{"conv2d", "relu", "softmax+add"}));
+}
+
+// However layer norm is written, it is one kernel.
+TEST(Groups, RunReductionsOfTheSameRowsTogether) {
+  EXPECT_EQ(labels(parsed(R"(
+    n0 = input() "x" : f32[2, 8]
+    n1 = reduce_mean(n0; axes=[1], keep_dims=true) "mean" : f32[2, 1]
+    n2 = sub(n0, n1) "apart" : f32[2, 8]
+    n3 = mul(n2, n2) "square" : f32[2, 8]
+    n4 = reduce_mean(n3; axes=[1], keep_dims=true) "variance" : f32[2, 1]
+    n5 = sqrt(n4) "deviation" : f32[2, 1]
+    n6 = div(n2, n5) "y" : f32[2, 8]
+    n7 = reduce_mean(n6; axes=[0], keep_dims=true) "columns" : f32[1, 8]
+    output "y" = n7
+)")),
+            (std::vector<std::string>{"reduce_mean+sub+mul+reduce_mean+sqrt+div", "reduce_mean"}));
 }
 
 TEST(Groups, StopAtOutputs) {

@@ -130,6 +130,48 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        [](Builder& b) {
          return ops::softmax(b, f32_input(b, {4, 5}), 0, true);
        }},
+      {"softmax_of_long_rows",
+       [](Builder& b) {
+         return ops::softmax(b, f32_input(b, {2, 3, 149}), 2);
+       }},
+      {"softmax_across",
+       [](Builder& b) {
+         return ops::softmax(b, f32_input(b, {2, 5, 19}), 1);
+       }},
+      {"softmax_of_one_row",
+       [](Builder& b) {
+         return ops::softmax(b, f32_input(b, {70}), 0);
+       }},
+      {"layer_norm",
+       [](Builder& b) {
+         const auto binary = [&](ops::BinaryKind kind, const Buffer& x, const Buffer& y) {
+           return ops::binary(b, kind, x, y);
+         };
+         Buffer x = f32_input(b, {2, 3, 83});
+         Buffer apart =
+             binary(ops::BinaryKind::kSub, x, ops::reduce(b, ops::ReduceKind::kMean, x, {2}, true));
+         Buffer square = ops::binary(b, ops::BinaryKind::kPow, apart, 2);
+         Buffer variance = ops::reduce(b, ops::ReduceKind::kMean, square, {2}, true);
+         Buffer deviation =
+             ops::unary(b, ops::UnaryKind::kSqrt, ops::binary(b, ops::BinaryKind::kAdd, variance, 1e-5));
+         Buffer y = binary(ops::BinaryKind::kDiv, apart, deviation);
+         y = binary(ops::BinaryKind::kMul, y, f32_constant(b, {83}));
+         return binary(ops::BinaryKind::kAdd, y, f32_constant(b, {83}));
+       }},
+      {"instance_norm",
+       [](Builder& b) {
+         Buffer x = f32_input(b, {1, 18, 3, 5});
+         Buffer mean = ops::reduce(b, ops::ReduceKind::kMean, x, {2, 3}, true);
+         return ops::binary(b, ops::BinaryKind::kSub, x, mean);
+       }},
+      {"largest_of_a_row",
+       [](Builder& b) {
+         return ops::reduce(b, ops::ReduceKind::kMax, f32_input(b, {3, 131}), {1}, false);
+       }},
+      {"sum_of_all",
+       [](Builder& b) {
+         return ops::reduce(b, ops::ReduceKind::kSum, f32_input(b, {3, 31}), {0, 1}, false);
+       }},
       {"reduce_mean",
        [](Builder& b) {
          return ops::reduce(b, ops::ReduceKind::kMean, f32_input(b, {3, 4, 5}), {0, 2}, false);

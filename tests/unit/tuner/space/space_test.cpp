@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "compiler/ops/reduction.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
 #include "tests/support/tuner/test_problems.h"
@@ -42,6 +43,17 @@ TEST(GenerateSpace, SeedsEachTiledSketchWithTheDefaultSchedule) {
     seed.steps.pop_back();  // the default leaves unrolling to the back end
     EXPECT_EQ(schedule::to_string(seed), schedule::to_string(fallback)) << sketch.family;
   }
+}
+
+TEST(GenerateSpace, GivesASoftmaxRows) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {tensor::imm(6), tensor::imm(200)});
+  const Problem problem{*b.finish({ops::softmax(b, x, 1)}), {}, {}};
+  const DesignSpace space = generate_space(problem, avx512(), 2);
+  ASSERT_EQ(space.sketches.size(), 1u);
+  EXPECT_EQ(space.sketches[0].family, "generated rows");
+  for (uint32_t partials = 0; partials < space.sketches[0].slots[1].choices.size(); ++partials)
+    EXPECT_TRUE(schedule::apply(problem.workload, instantiate(space.sketches[0], {1, partials, 0})).ok());
 }
 
 TEST(Instantiate, LeavesNoSizeOpen) {

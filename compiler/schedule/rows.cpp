@@ -1,0 +1,416 @@
+#include "compiler/schedule/rows.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/schedule/structure.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Expr;
+using tensor::Stage;
+using tensor::Workload;
+
+int64_t extent_of(const tensor::Axis& axis) {
+  return tensor::as_int(axis.extent).value_or(1);
+}
+
+// What an axis of a stage is to the output: one of its axes, the row's own, or of one element.
+constexpr int kOne = -1, kOwn = -2;
+
+class RowFinder {
+ public:
+  RowFinder(const Workload& workload, const PortLayouts& ports) : workload_(workload), ports_(ports) {}
+
+  std::optional<Rows> run() {
+    if (workload_.outputs.size() != 1 || workload_.stages.empty()) return std::nullopt;
+    const size_t last = workload_.stages.size() - 1;
+    if (!workload_.stages[last].output.same_as(workload_.outputs[0])) return std::nullopt;
+    for (const Stage& stage : workload_.stages) {
+      axes_.emplace_back(stage.axes.size(), kOne);
+      reached_.push_back(false);
+    }
+    for (size_t d = 0; d < workload_.stages[last].axes.size(); ++d)
+      if (extent_of(workload_.stages[last].axes[d]) > 1) axes_[last][d] = static_cast<int>(d);
+    reached_[last] = true;
+    for (size_t s = last + 1; s-- > 0;)
+      if (!reached_[s] || !follow(s)) return std::nullopt;
+    settle();
+    if (!choose_vectors()) return std::nullopt;
+    for (size_t s = 0; s < workload_.stages.size(); ++s) rows_.stages[s].place = place(s);
+    return rows_;
+  }
+
+ private:
+  const Stage& stage(size_t s) const { return workload_.stages[s]; }
+  int find_stage(const tensor::BufferNode* buffer) const {
+    for (size_t s = 0; s < workload_.stages.size(); ++s)
+      if (stage(s).output.get() == buffer) return static_cast<int>(s);
+    return -1;
+  }
+  template <typename F>
+  static void for_each_load(const Stage& stage, F&& f) {
+    tensor::for_each(stage.body, [&](const Expr& e) {
+      if (const auto* load = tensor::as<tensor::Load>(e)) f(*load);
+      return true;
+    });
+  }
+
+  // What the index is to the output; nothing if it is more than an axis.
+  std::optional<int> meaning(size_t s, const Expr& index) const {
+    if (tensor::as_int(index)) return kOne;
+    for (size_t d = 0; d < stage(s).axes.size(); ++d)
+      if (index.get() == stage(s).axes[d].var.get()) return axes_[s][d];
+    for (const tensor::Axis& axis : stage(s).reduce_axes)
+      if (index.get() == axis.var.get()) return kOwn;
+    return std::nullopt;
+  }
+
+  // The axes of the stages that this one reads.
+  bool follow(size_t s) {
+    bool ok = true;
+    for_each_load(stage(s), [&](const tensor::Load& load) {
+      const int read = find_stage(load.buffer.get());
+      if (read < 0) return;
+      const auto r = static_cast<size_t>(read);
+      for (size_t d = 0; d < load.indices.size(); ++d) {
+        const std::optional<int> now = meaning(s, load.indices[d]);
+        if (!now) {
+          ok = false;
+          return;
+        }
+        int& known = axes_[r][d];
+        const int before = known;
+        // An axis that is read at its own place and folded too is the row's own.
+        if (*now == kOwn && before >= 0) own_.insert(before);
+        if (before == kOwn && *now >= 0) own_.insert(*now);
+        if (before >= 0 && *now >= 0 && before != *now) ok = false;
+        if (before == kOne || *now >= 0) known = *now;
+      }
+      reached_[r] = true;
+    });
+    return ok;
+  }
+
+  // Row axes are those that every reduction has.
+  void settle() {
+    const std::vector<int>& output = axes_.back();
+    for (size_t d = 0; d < output.size(); ++d) {
+      const auto axis = static_cast<int>(d);
+      bool everywhere = !own_.contains(axis);
+      for (size_t s = 0; s < workload_.stages.size(); ++s) {
+        const bool has = std::find(axes_[s].begin(), axes_[s].end(), axis) != axes_[s].end();
+        everywhere = everywhere && (has || stage(s).reduce_axes.empty());
+      }
+      if (everywhere || output[d] == kOne)
+        rows_.row_axes.push_back(axis);
+      else
+        own_.insert(axis);
+    }
+    for (std::vector<int>& axes : axes_)
+      for (int& axis : axes)
+        if (own_.contains(axis)) axis = kOwn;
+  }
+
+  // The innermost axis of the buffer in memory with more than one element; -1 if there is none.
+  int innermost(const tensor::Buffer& buffer) const {
+    tensor::Layout layout;
+    for (size_t i = 0; i < workload_.inputs.size(); ++i)
+      if (workload_.inputs[i].buffer.same_as(buffer)) layout = ports_.input(workload_, i);
+    if (buffer.same_as(workload_.outputs[0])) layout = ports_.output(0);
+    auto long_axis = [&](int axis) {
+      return tensor::as_int(buffer->extents[static_cast<size_t>(axis)]).value_or(1) > 1;
+    };
+    for (size_t i = layout.axes.size(); i-- > 0;)
+      if (long_axis(layout.axes[i].axis)) return layout.axes[i].axis;
+    for (int axis = buffer->rank(); axis-- > 0;)
+      if (long_axis(axis)) return axis;
+    return -1;
+  }
+
+  // What memory runs along, as far as the stage reads the model's tensors: kOwn, an output axis, or kOne.
+  int runs_along(size_t s) const {
+    int found = kOne;
+    for_each_load(stage(s), [&](const tensor::Load& load) {
+      if (find_stage(load.buffer.get()) >= 0 || load.buffer->rank() == 0) return;
+      const int axis = innermost(load.buffer);
+      if (axis < 0) return;
+      const int now = meaning(s, load.indices[static_cast<size_t>(axis)]).value_or(kOne);
+      if (now == kOwn || found == kOne) found = now;
+    });
+    return found;
+  }
+
+  bool choose_vectors() {
+    int along = kOne;
+    size_t reductions = 0;
+    for (size_t s = 0; s < workload_.stages.size(); ++s) {
+      reductions += stage(s).reduce_axes.empty() ? 0 : 1;
+      const int now = runs_along(s);
+      if (now == kOwn || along == kOne) along = now;
+    }
+    if (reductions == 0 || (structure_of(workload_).anchor && !folds_one_operand())) return false;
+    rows_.across = along >= 0;
+    for (size_t s = 0; s < workload_.stages.size(); ++s) {
+      RowStage chosen;
+      chosen.reduces = !stage(s).reduce_axes.empty();
+      const int wanted = rows_.across ? along : kOwn;
+      for (size_t d = 0; d < axes_[s].size(); ++d)
+        if (axes_[s][d] == wanted && extent_of(stage(s).axes[d]) > 1)
+          chosen.vector_axis = static_cast<int>(d);
+      if (s + 1 == workload_.stages.size() && chosen.vector_axis >= 0) {
+        const int inner = innermost(stage(s).output);
+        if (inner >= 0 && axes_[s][static_cast<size_t>(inner)] == wanted) chosen.vector_axis = inner;
+      }
+      if (!rows_.across && chosen.reduces && stage(s).combiner != tensor::Combiner::kProd) {
+        chosen.folds = true;
+        chosen.vector_axis = static_cast<int>(stage(s).axes.size()) + folded_axis(s);
+      }
+      rows_.stages.push_back(chosen);
+    }
+    return true;
+  }
+
+  // The reduce axis that memory runs along, else the last one.
+  int folded_axis(size_t s) const {
+    auto found = static_cast<int>(stage(s).reduce_axes.size()) - 1;
+    for_each_load(stage(s), [&](const tensor::Load& load) {
+      const int axis = load.buffer->rank() == 0 ? -1 : innermost(load.buffer);
+      if (axis < 0) return;
+      for (size_t r = 0; r < stage(s).reduce_axes.size(); ++r)
+        if (load.indices[static_cast<size_t>(axis)].get() == stage(s).reduce_axes[r].var.get())
+          found = static_cast<int>(r);
+    });
+    return found;
+  }
+
+  // Of a workload with one reduction.
+  bool folds_one_operand() const {
+    for (size_t s = 0; s < workload_.stages.size(); ++s) {
+      if (stage(s).reduce_axes.empty()) continue;
+      std::set<const tensor::BufferNode*> operands;
+      int along = kOne;
+      for_each_load(stage(s), [&](const tensor::Load& load) {
+        operands.insert(load.buffer.get());
+        const int read = find_stage(load.buffer.get());
+        along = read < 0 ? runs_along(s) : runs_along(static_cast<size_t>(read));
+      });
+      return operands.size() == 1 && along == kOwn;
+    }
+    return false;
+  }
+
+  bool depends_on_reduction(size_t s) const {
+    bool depends = !stage(s).reduce_axes.empty();
+    for_each_load(stage(s), [&](const tensor::Load& load) {
+      const int read = find_stage(load.buffer.get());
+      depends = depends || (read >= 0 && depends_on_reduction(static_cast<size_t>(read)));
+    });
+    return depends;
+  }
+
+  // Stored are reductions, what there is one of a row, and what is dear and read more than once.
+  RowStage::Place place(size_t s) const {
+    if (s + 1 == workload_.stages.size() || !stage(s).reduce_axes.empty()) return RowStage::Place::kStored;
+    const bool one = std::find(axes_[s].begin(), axes_[s].end(), kOwn) == axes_[s].end();
+    if (one && depends_on_reduction(s)) return RowStage::Place::kStored;
+    bool dear = false;
+    tensor::for_each(stage(s).body, [&](const Expr& e) {
+      dear = dear || tensor::as<tensor::Call>(e) != nullptr;
+      return !dear;
+    });
+    int readers = 0;
+    for (const Stage& reader : workload_.stages) {
+      bool reads = false;
+      for_each_load(reader,
+                    [&](const tensor::Load& load) { reads = reads || load.buffer.same_as(stage(s).output); });
+      readers += reads ? 1 : 0;
+    }
+    return dear && readers > 1 ? RowStage::Place::kStored : RowStage::Place::kInlined;
+  }
+
+  const Workload& workload_;
+  const PortLayouts& ports_;
+  std::vector<std::vector<int>> axes_;  // of each stage, what they are to the output
+  std::vector<bool> reached_;
+  std::set<int> own_;  // output axes
+  Rows rows_;
+};
+
+// Appends the steps of one workload.
+class RowSteps {
+ public:
+  RowSteps(const Workload& workload, const Rows& rows, const RowSizes& sizes, std::vector<Step>& steps)
+      : workload_(workload), rows_(rows), sizes_(sizes), steps_(steps) {}
+
+  void run(bool parallel) {
+    const size_t last = workload_.stages.size() - 1;
+    for (size_t s = 0; s < last; ++s)
+      if (rows_.stages[s].place == RowStage::Place::kInlined) steps_.push_back(Inline{stage_name(index(s))});
+    for (size_t s = 0; s <= last; ++s)
+      if (is_factored(s)) factor(s);
+    shape_output(parallel);
+    if (!attach_.empty()) {
+      for (size_t s = last + 1; s-- > 0;) {
+        if (rows_.stages[s].place == RowStage::Place::kInlined) continue;
+        const std::string name = stage_name(index(s));
+        if (s != last) steps_.push_back(ComputeAt{name, stage_name(index(last)), attach_, scope(s)});
+        if (is_factored(s))
+          steps_.push_back(ComputeAt{absl::StrCat(name, ".rf"), stage_name(index(last)), attach_,
+                                     tensor::Scope::kRegister});
+      }
+    }
+    for (size_t s = 0; s <= last; ++s)
+      if (rows_.stages[s].place == RowStage::Place::kStored) shape(s);
+  }
+
+ private:
+  static int index(size_t s) { return static_cast<int>(s); }
+  const Stage& stage(size_t s) const { return workload_.stages[s]; }
+  static std::string loop(char kind, int axis) { return absl::StrCat(std::string(1, kind), axis); }
+
+  // Short folds are one vector.
+  int64_t fold_extent(size_t s) const {
+    const auto axis = static_cast<size_t>(rows_.stages[s].vector_axis) - stage(s).axes.size();
+    return extent_of(stage(s).reduce_axes[axis]);
+  }
+  bool is_factored(size_t s) const {
+    return rows_.stages[s].folds && (sizes_.partials.is_open() || fold_extent(s) > sizes_.partials.value);
+  }
+
+  // One value a row, or a vector of rows, lives in a register.
+  tensor::Scope scope(size_t s) const {
+    const RowStage& row = rows_.stages[s];
+    const bool small = row.folds || row.vector_axis < 0 || (rows_.across && row.reduces);
+    return small ? tensor::Scope::kRegister : tensor::Scope::kGlobal;
+  }
+
+  void factor(size_t s) {
+    const std::string name = stage_name(index(s));
+    const std::string folded = loop('r', rows_.stages[s].vector_axis - index(stage(s).axes.size()));
+    steps_.push_back(Split{name, folded, {sizes_.partials}, Tail::kGuard});
+    steps_.push_back(RFactor{name, absl::StrCat(folded, ".1")});
+  }
+
+  void shape_output(bool parallel) {
+    const size_t last = workload_.stages.size() - 1;
+    const RowStage& row = rows_.stages[last];
+    const std::string name = stage_name(index(last));
+    const int rank = index(stage(last).axes.size());
+    auto is_row = [&](int axis) {
+      return std::find(rows_.row_axes.begin(), rows_.row_axes.end(), axis) != rows_.row_axes.end();
+    };
+    const bool split = row.vector_axis >= 0 && !row.folds;
+    std::vector<std::string> outer, inner;
+    for (int axis = 0; axis < rank; ++axis) {
+      const std::string whole = loop('i', axis);
+      const bool vector = split && axis == row.vector_axis;
+      (is_row(axis) ? outer : inner).push_back(vector ? absl::StrCat(whole, ".0") : whole);
+    }
+    if (split) steps_.push_back(Split{name, loop('i', row.vector_axis), {sizes_.lanes}, Tail::kGuard});
+    std::vector<std::string> order = outer;
+    order.insert(order.end(), inner.begin(), inner.end());
+    for (int r = 0; r < output_reduces(); ++r) order.push_back(loop('r', r));
+    if (split) order.push_back(absl::StrCat(loop('i', row.vector_axis), ".1"));
+    if (order.size() > 1) steps_.push_back(Reorder{name, order});
+    if (split) steps_.push_back(Annotate{name, order.back(), Annotation::kVectorize});
+    if (outer.empty()) return;
+    attach_ = outer.back();
+    if (!parallel) return;
+    if (outer.size() > 1) steps_.push_back(Fuse{name, outer});
+    attach_ = absl::StrJoin(outer, "*");
+    steps_.push_back(Annotate{name, attach_, Annotation::kParallel});
+  }
+
+  // Reduce loops that the output has once its lanes are factored off.
+  int output_reduces() const {
+    const size_t last = workload_.stages.size() - 1;
+    return is_factored(last) ? 1 : index(stage(last).reduce_axes.size());
+  }
+
+  // The loops of one stage, now over one row or vector of rows.
+  void shape(size_t s) {
+    const RowStage& row = rows_.stages[s];
+    const std::string name = stage_name(index(s));
+    const int rank = index(stage(s).axes.size()), reduces = index(stage(s).reduce_axes.size());
+    if (is_factored(s)) {
+      const std::string partial = absl::StrCat(name, ".rf");
+      std::vector<std::string> order;
+      for (int axis = 1; axis <= rank; ++axis) order.push_back(loop('i', axis));
+      for (int r = 0; r < reduces; ++r) order.push_back(loop('r', r));
+      order.push_back("i0");
+      steps_.push_back(Reorder{partial, order});
+      steps_.push_back(Annotate{partial, "i0", Annotation::kVectorize});
+      steps_.push_back(Annotate{name, "r0", Annotation::kVectorize});
+      return;
+    }
+    if (row.folds) return shape_short_fold(s);
+    if (row.vector_axis < 0 || s + 1 == workload_.stages.size()) return;
+    const std::string vector = loop('i', row.vector_axis);
+    std::vector<std::string> order;
+    for (int axis = 0; axis < rank; ++axis)
+      if (axis != row.vector_axis || !rows_.across)
+        order.push_back(axis == row.vector_axis ? absl::StrCat(vector, ".0") : loop('i', axis));
+    for (int r = 0; r < reduces; ++r) order.push_back(loop('r', r));
+    order.push_back(rows_.across ? vector : absl::StrCat(vector, ".1"));
+    if (!rows_.across) steps_.push_back(Split{name, vector, {sizes_.lanes}, Tail::kGuard});
+    if (order.size() > 1) steps_.push_back(Reorder{name, order});
+    steps_.push_back(Annotate{name, order.back(), Annotation::kVectorize});
+  }
+
+  void shape_short_fold(size_t s) {
+    const std::string name = stage_name(index(s));
+    const std::string folded = loop('r', rows_.stages[s].vector_axis - index(stage(s).axes.size()));
+    std::vector<std::string> order;
+    for (size_t axis = 0; axis < stage(s).axes.size(); ++axis) order.push_back(loop('i', index(axis)));
+    for (size_t r = 0; r < stage(s).reduce_axes.size(); ++r)
+      if (loop('r', index(r)) != folded) order.push_back(loop('r', index(r)));
+    order.push_back(folded);
+    // The output's loops stand already, with the fold among them.
+    if (s + 1 != workload_.stages.size()) steps_.push_back(Reorder{name, order});
+    steps_.push_back(Annotate{name, folded, Annotation::kVectorize});
+  }
+
+  const Workload& workload_;
+  const Rows& rows_;
+  const RowSizes& sizes_;
+  std::vector<Step>& steps_;
+  std::string attach_;  // the output's loop over rows
+};
+
+}  // namespace
+
+std::optional<Rows> rows_of(const Workload& workload, const PortLayouts& ports) {
+  return RowFinder(workload, ports).run();
+}
+
+RowSizes default_row_sizes(const Workload& workload, const Rows& rows, int64_t lanes) {
+  RowSizes sizes{lanes, 4 * lanes};
+  int64_t shortest = 4 * lanes, longest_fold = 1;
+  for (size_t s = 0; s < workload.stages.size(); ++s) {
+    const tensor::Stage& stage = workload.stages[s];
+    const RowStage& row = rows.stages[s];
+    const auto axis = static_cast<size_t>(std::max(row.vector_axis, 0));
+    if (row.folds)
+      longest_fold = std::max(longest_fold, extent_of(stage.reduce_axes[axis - stage.axes.size()]));
+    else if (row.vector_axis >= 0)
+      shortest = std::min(shortest, extent_of(stage.axes[axis]));
+  }
+  // Several partial results a lane hide the latency of adding; what does not fill them is wasted in the last
+  // round.
+  while (sizes.partials.value > lanes && longest_fold % sizes.partials.value != 0 &&
+         longest_fold < 4 * sizes.partials.value)
+    sizes.partials.value /= 2;
+  while (sizes.lanes.value > 2 && sizes.lanes.value > shortest) sizes.lanes.value /= 2;
+  return sizes;
+}
+
+void append_rows(const Workload& workload, const Rows& rows, const RowSizes& sizes, bool parallel,
+                 std::vector<Step>& steps) {
+  RowSteps(workload, rows, sizes, steps).run(parallel);
+}
+
+}  // namespace tf::schedule

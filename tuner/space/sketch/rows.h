@@ -1,0 +1,16 @@
+#pragma once
+// Owns: the sketch of workloads that run row by row (softmax, layer norm): vector length, partial results of folded
+// reductions and unrolling are open.
+
+#include <optional>
+
+#include "compiler/target/target.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::space {
+
+// Nothing for a workload that has no rows.
+std::optional<Sketch> generated_rows(const Problem& problem, const target::Target& target, int threads);
+
+}  // namespace tf::space
