@@ -105,19 +105,18 @@ class LoadSplitter final : public ir::Rewriter {
     const Expr lane = tensor::ramp(tensor::imm(0), tensor::imm(1), lanes),
                base = analysis::to_expr(address.base);
     auto before = [&](int end) { return lane < tensor::broadcast(tensor::imm(end), lanes); };
-    auto both = [](const Expr& a, const Expr& b) { return a && b ? tensor::logical_and(a, b) : a ? a : b; };
     // From the last run to the first, each chosen below its end.
     Expr value;
     for (size_t run = starts.size(); run-- > 0;) {
       const int start = starts[run];
       const bool last = run + 1 == starts.size();
       Expr inside = last ? Expr() : before(starts[run + 1]);
-      if (start > 0) inside = both(tensor::broadcast(tensor::imm(start), lanes) <= lane, inside);
+      if (start > 0) inside = tensor::both(tensor::broadcast(tensor::imm(start), lanes) <= lane, inside);
       Expr predicate = load.predicate;
       if (predicate && !predicate->type().is_vector()) predicate = tensor::broadcast(predicate, lanes);
       const Expr first = base + (offsets[static_cast<size_t>(start)] - start);
-      const Expr part =
-          tensor::load(load.buffer, {tensor::ramp(first, tensor::imm(1), lanes)}, both(predicate, inside));
+      const Expr part = tensor::load(load.buffer, {tensor::ramp(first, tensor::imm(1), lanes)},
+                                     tensor::both(predicate, inside));
       value = last ? part : tensor::select(before(starts[run + 1]), part, value);
     }
     return value;
