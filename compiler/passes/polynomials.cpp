@@ -96,11 +96,11 @@ Expr cos_reduced(const Expr& r, const Bind& bind) {
 }  // namespace
 
 Expr exp_f32(const Expr& x, const Bind& bind) {
-  // Beyond these the result is 0 or infinity, by ldexp.
+  // Beyond these the result is 0 or infinity, by ldexp. A NaN passes through all of it.
   const Expr clamped = bind(tensor::min(tensor::max(x, number(x, -104)), number(x, 89)));
-  const Expr n = bind(nearest(clamped * number(x, 1.44269504088896341)));
+  const Expr n = bind(tensor::call(Intrinsic::kRound, {clamped * number(x, 1.44269504088896341)}));
   const Expr r = bind(fma(n, 2.12194440e-4, fma(n, -0.693359375, clamped)));
-  return tensor::select(is_nan(x), x, ldexp(exp_reduced(r), n));
+  return ldexp(exp_reduced(r), n);
 }
 
 Expr log_f32(const Expr& x, const Bind& bind) {

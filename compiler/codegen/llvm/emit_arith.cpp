@@ -1,5 +1,8 @@
 // The parts of arithmetic that take more than one LLVM instruction.
 
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -8,6 +11,33 @@
 
 namespace tf::codegen {
 namespace {
+
+// AVX-512's own instruction; null where the target or the type does not have it.
+llvm::Value* scale_by_power(llvm::IRBuilderBase& b, const target::Target& target, llvm::Value* x,
+                            llvm::Value* n) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (!type || !type->getElementType()->isFloatTy() || target.arch != target::Arch::kX86_64 ||
+      !target.has("avx512vl"))
+    return nullptr;
+  const int lanes = static_cast<int>(type->getNumElements()), longest = target.fp32_lanes();
+  const int part = lanes % 16 == 0 && longest >= 16 ? 16 : lanes % 8 == 0 ? 8 : lanes % 4 == 0 ? 4 : 0;
+  if (part == 0) return nullptr;
+  const llvm::Intrinsic::ID id = part == 16  ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                                 : part == 8 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_256
+                                             : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
+  std::vector<llvm::Value*> parts;
+  for (int first = 0; first < lanes; first += part) {
+    std::vector<int> range(static_cast<size_t>(part));
+    std::iota(range.begin(), range.end(), first);
+    llvm::Value* value = b.CreateShuffleVector(x, range);
+    std::vector<llvm::Value*> args = {value, b.CreateShuffleVector(n, range), value};
+    args.push_back(part == 16 ? b.getInt16(0xffff) : b.getInt8(0xff));
+    constexpr uint32_t kCurrentRounding = 4;
+    if (part == 16) args.push_back(b.getInt32(kCurrentRounding));
+    parts.push_back(b.CreateIntrinsic(id, {}, args));
+  }
+  return parts.size() == 1 ? parts[0] : llvm::concatenateVectors(b, parts);
+}
 
 // IEEE 754 single or double precision, or a vector of them, and the integers of the same width.
 struct FloatFormat {
@@ -79,7 +109,8 @@ llvm::Value* Emitter::min_max(bool is_max, tensor::Element element, llvm::Value*
   llvm::Value* first = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
   llvm::Value* result = b_.CreateSelect(first, a, b);
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(a); constant && !constant->isNaN()) return result;
-  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, result);
+  // Frozen, or LLVM would join the two conditions: three instructions in place of the CPU's one.
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, b_.CreateFreeze(result));
 }
 
 llvm::Value* Emitter::cast(const ir::Cast& e) {
@@ -199,6 +230,7 @@ llvm::Value* Emitter::rounding(tensor::Intrinsic function, llvm::Value* a) {
 
 // Two factors, because 2^n itself may be no normal number where x * 2^n is one.
 llvm::Value* Emitter::ldexp(llvm::Value* x, llvm::Value* n) {
+  if (llvm::Value* scaled = scale_by_power(b_, target_, x, n)) return scaled;
   const FloatFormat format(x->getType());
   llvm::FastMathFlags contract = b_.getFastMathFlags();
   b_.clearFastMathFlags();
