@@ -142,6 +142,8 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
   return best;
 }
 
+constexpr int64_t kMostWindowStatements = 256;
+
 bool reads_one_operand(const Stage& stage) {
   std::set<const tensor::BufferNode*> operands;
   tensor::for_each(stage.body, [&](const tensor::Expr& e) {
@@ -168,6 +170,9 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   tile.fused = sizes.fused;
   tile.parallel = worth_threads(anchor, threads);
   append_register_tile(tile, steps);
+  // A window's places become constants, which boundaries between blocks can be found at.
+  if (producers == Producers::kInlined)
+    steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, kMostWindowStatements});
 }
 
 // Every stage by itself; element-wise ones with one reader disappear into it.
