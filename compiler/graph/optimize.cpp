@@ -6,6 +6,7 @@
 #include "compiler/graph/fold.h"
 #include "compiler/graph/fold_affine.h"
 #include "compiler/graph/rewrite.h"
+#include "compiler/graph/share_concats.h"
 #include "compiler/graph/simplify.h"
 #include "compiler/graph/verify.h"
 
@@ -16,6 +17,7 @@ constexpr std::array kPasses = {
     Pass{"remove_dead_code", remove_dead_code},
     Pass{"fold_constants", fold_constants},
     Pass{"remove_identities", remove_identities},
+    Pass{"share_concats", share_concats},
     // Batch norms become scales and shifts whose factors fold, and these then fold into weights.
     Pass{"expand_batch_norms", expand_batch_norms},
     Pass{"fold_batch_norm_factors", fold_constants},

@@ -1,6 +1,8 @@
 #include "compiler/graph/evaluate.h"
+#include "compiler/graph/fold.h"
 #include "compiler/graph/fold_affine.h"
 #include "compiler/graph/optimize.h"
+#include "compiler/graph/share_concats.h"
 #include "compiler/graph/simplify.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
@@ -133,6 +135,20 @@ TEST(MultiplyByReciprocals, DividesOnceARowAndNeverByConstants) {
     output "y" = n5
 )");
   EXPECT_EQ(operators(fold_constants(multiply_by_reciprocals(graph))), "reciprocal mul mul div");
+}
+
+TEST(ShareConcats, BuildsALongerConcatenationFromAShorterOne) {
+  const Graph graph = parsed(R"(
+    n0 = input() "a" : f32[1, 2]
+    n1 = input() "b" : f32[1, 3]
+    n2 = concat(n0, n1; axis=1) "c" : f32[1, 5]
+    n3 = relu(n2) "r" : f32[1, 5]
+    n4 = concat(n0, n1, n3; axis=1) "d" : f32[1, 10]
+    n5 = concat(n1, n0, n4; axis=1) "e" : f32[1, 15]
+    output "y" = n5
+)");
+  EXPECT_THAT(to_string(share_concats(graph)), testing::HasSubstr("n4 = concat(n2, n3; axis=1)"));
+  EXPECT_THAT(to_string(share_concats(graph)), testing::HasSubstr("n5 = concat(n1, n0, n4; axis=1)"));
 }
 
 }  // namespace
