@@ -1,5 +1,5 @@
-// Coefficients: exp, log, tanh, sin and cos from Cephes (S. L. Moshier, single precision); erf after N.
-// Juffa, "faithfully-rounded erff" (public domain, 2018).
+// Coefficients: exp, log, tanh, sin and cos from Cephes (S. L. Moshier, single precision); erf from Eigen (G.
+// Guennebaud and others, MPL 2).
 #include "compiler/passes/polynomials.h"
 
 #include <initializer_list>
@@ -125,19 +125,16 @@ Expr tanh_f32(const Expr& x, const Bind& bind) {
   return tensor::select(number(x, 0.625) <= size, with_sign_of(bind(large), x), small);
 }
 
+// Odd over even polynomial on [-4, 4], beyond which erf is 1 in f32.
 Expr erf_f32(const Expr& x, const Bind& bind) {
-  const Expr size = bind(tensor::abs(x));
-  const Expr square = bind(x * x);
-  Expr r = fma(size, -1.72853470e-5, number(x, 3.83197126e-4));
-  r = fma(r, square, fma(size, -3.88396438e-3, number(x, 2.42546219e-2)));
-  for (double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) r = fma(r, size, number(x, c));
-  // Far out the polynomial would overflow; erf is 1 long before.
-  r = bind(tensor::max(fma(r, size, -size), number(x, -100)));
-  const Expr large = number(x, 1) - exp_f32(r, bind);
+  const Expr clamped = bind(tensor::min(tensor::max(x, number(x, -4)), number(x, 4)));
+  const Expr square = bind(clamped * clamped);
   const Expr p = polynomial(
-      square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
-  const Expr outside = tensor::select(size < number(x, 4), bind(large), number(x, 1));
-  return tensor::select(number(x, 0.927734375) < size, with_sign_of(bind(outside), x), fma(p, x, x));
+      square, {-2.72614225801306e-10, 2.77068142495902e-8, -2.10102402082508e-6, -5.69250639462346e-5,
+               -7.34990630326855e-4, -2.95459980854025e-3, -1.60960333262415e-2});
+  const Expr q = polynomial(square, {-1.45660718464996e-5, -2.13374055278905e-4, -1.68282697438203e-3,
+                                     -7.37332916720468e-3, -1.42647390514189e-2});
+  return clamped * p / q;
 }
 
 Expr sigmoid_f32(const Expr& x, const Bind& bind) {
