@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/analysis/access.h"
 #include "compiler/schedule/rows.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
@@ -32,8 +33,30 @@ bool worth_threads(const Stage& stage, int threads) {
   return iterations >= kWorthThreads;
 }
 
-void append_flat(const Stage& stage, const std::string& name, const tensor::Layout& layout,
-                 const target::Target& target, int threads, std::vector<Step>& steps) {
+// Whether the stage only moves elements that do not lie next to each other where they come from: a gather
+// takes longer than its elements one by one.
+bool gathers(const Workload& workload, const Stage& stage, int axis, const PortLayouts& ports) {
+  const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
+  const auto* load = tensor::as<tensor::Load>(stage.body);
+  if (load == nullptr) return false;
+  int innermost = load->buffer->rank() - 1;
+  for (size_t i = 0; i < workload.inputs.size(); ++i) {
+    const tensor::Layout& layout = ports.input(workload, i);
+    if (workload.inputs[i].buffer.same_as(load->buffer) && !layout.is_row_major())
+      innermost = layout.axes.back().axis;
+  }
+  bool gathered = false;
+  for (int dim = 0; dim < load->buffer->rank(); ++dim) {
+    const bool moves = analysis::uses(load->indices[static_cast<size_t>(dim)], var);
+    if (moves && dim == innermost) return false;
+    gathered = gathered || moves;
+  }
+  return gathered;
+}
+
+void append_flat(const Workload& workload, const Stage& stage, const std::string& name,
+                 const tensor::Layout& layout, const PortLayouts& ports, const target::Target& target,
+                 int threads, std::vector<Step>& steps) {
   if (stage.axes.empty()) return;
   FlatLoops loops;
   loops.stage = name;
@@ -43,7 +66,7 @@ void append_flat(const Stage& stage, const std::string& name, const tensor::Layo
   const int64_t extent = extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]);
   int64_t lanes = target.fp32_lanes();
   while (lanes > extent) lanes /= 2;
-  loops.vectorized = lanes >= 2;
+  loops.vectorized = lanes >= 2 && !gathers(workload, stage, loops.vector_axis, ports);
   loops.lanes = lanes;
   loops.parallel = worth_threads(stage, threads);
   append_flat_loops(loops, steps);
@@ -192,7 +215,7 @@ void append_separate(const Workload& workload, const Structure& structure, const
     for (size_t k = 0; k < workload.outputs.size(); ++k) {
       if (workload.outputs[k].get() == stage.output.get()) layout = ports.output(k);
     }
-    append_flat(stage, stage_name(static_cast<int>(i)), layout, target, threads, steps);
+    append_flat(workload, stage, stage_name(static_cast<int>(i)), layout, ports, target, threads, steps);
   }
 }
 
@@ -256,7 +279,8 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
       }
     }
     if (!layout.is_row_major()) steps.push_back(LayoutRewrite{name, layout});
-    append_flat(workload.stages[static_cast<size_t>(producer)], name, layout, target, threads, steps);
+    append_flat(workload, workload.stages[static_cast<size_t>(producer)], name, layout, ports, target,
+                threads, steps);
   }
   for (int stage : structure.epilogue) steps.push_back(Inline{stage_name(stage)});
   for (const ConstantLayout& constant :
