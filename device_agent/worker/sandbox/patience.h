@@ -1,0 +1,42 @@
+#pragma once
+// Owns: which batches of timed runs count. On a busy machine the system takes the processor away in the
+// middle of a batch; what the clock says then tells of the others' work, not of the kernel. Such batches are
+// left out and later ones made shorter, to fit between the interruptions, until the patience is used up: from
+// then on everything counts. Pure; does not know clocks or kernels.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tf::worker::sandbox {
+
+struct BatchTime {
+  int64_t total_ns;  // by the clock on the wall
+  int64_t cpu_ns;    // that the processor worked for the thread which ran the batch
+};
+
+class Patience {
+ public:
+  // `total_ns`: how much time batches that are left out may take together; 0: every batch counts.
+  explicit Patience(int64_t total_ns) : left_ns_(total_ns) {}
+
+  // Whether the batch is to be left out, which uses up patience.
+  bool leaves_out(const BatchTime& batch) {
+    const int64_t taken_away_ns = batch.total_ns - batch.cpu_ns;
+    if (taken_away_ns <= kNoticedNs + batch.total_ns / 50 || batch.total_ns > left_ns_) return false;
+    left_ns_ -= batch.total_ns;
+    batch_ns_ = std::max(kShortestBatchNs, std::min(batch_ns_, batch.cpu_ns) / 2);
+    return true;
+  }
+
+  // How long a batch should take at most.
+  int64_t batch_ns() const { return batch_ns_; }
+
+ private:
+  static constexpr int64_t kNoticedNs = 5'000;          // the two clocks are not read at the same moment
+  static constexpr int64_t kShortestBatchNs = 200'000;  // clock reads must not count
+
+  int64_t left_ns_;
+  int64_t batch_ns_ = INT64_MAX;
+};
+
+}  // namespace tf::worker::sandbox
