@@ -34,6 +34,22 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
+// A storage order, as tensor::Layout, whose blocks a sketch may leave open. Empty: row-major.
+struct OpenLayoutAxis {
+  int axis = 0;
+  Size block = 0;  // 0: what is left of the axis
+  bool operator==(const OpenLayoutAxis&) const = default;
+};
+struct OpenLayout {
+  std::vector<OpenLayoutAxis> axes;
+  int swizzle_bits = 0;
+  OpenLayout() = default;
+  OpenLayout(const tensor::Layout& layout);  // NOLINT(google-explicit-constructor): one with nothing open.
+  bool is_open() const;
+  tensor::Layout closed() const;  // nothing may be open
+  bool operator==(const OpenLayout&) const = default;
+};
+
 // What happens in the last tile when factors do not divide the extent.
 enum class Tail : uint8_t {
   kGuard,  // iterations beyond the extent are masked
@@ -93,7 +109,7 @@ struct Root {  // undoes compute_at: the stage is computed whole, before its rea
 };
 struct CacheRead {  // a copy of a buffer, stored in `layout`, that `reader` reads instead
   std::string source, reader;
-  tensor::Layout layout;
+  OpenLayout layout;
   tensor::Scope scope = tensor::Scope::kGlobal;
   bool operator==(const CacheRead&) const = default;
 };
@@ -110,7 +126,7 @@ struct RFactor {  // partial results over one reduce loop become a stage of thei
 struct LayoutRewrite {  // storage order of a constant input or of a stage's own buffer; activations' layouts
                         // are ports, not steps
   std::string buffer;
-  tensor::Layout layout;
+  OpenLayout layout;
   bool operator==(const LayoutRewrite&) const = default;
 };
 struct StorageAlign {  // pads the buffer's row pitch over `axis` to a multiple of `factor` plus `offset`

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -47,8 +48,13 @@ std::string text(const Size& size) {
 std::string text(const std::vector<Size>& sizes) {
   return absl::StrJoin(sizes, ",", [](std::string* out, const Size& s) { *out += text(s); });
 }
-std::string text(const tensor::Layout& layout) {
-  return layout.is_row_major() ? "row_major" : layout.text();
+std::string text(const OpenLayout& layout) {
+  if (layout.axes.empty()) return "row_major";
+  if (!layout.is_open()) return layout.closed().text();
+  return absl::StrJoin(layout.axes, ",", [](std::string* out, const OpenLayoutAxis& part) {
+    absl::StrAppend(out, part.axis);
+    if (part.block != Size(0)) absl::StrAppend(out, ":", text(part.block));
+  });
 }
 
 struct Printer {
@@ -111,9 +117,10 @@ class LineReader {
     if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not an axis number"));
     return value;
   }
-  tensor::Layout layout() {
+  OpenLayout layout() {
     const std::string w = word("a layout");
     if (w == "row_major") return {};
+    if (absl::StrContains(w, '$')) return open_layout(w);
     // The rank is not known here: it is one more than the largest axis.
     int rank = 1;
     for (absl::string_view part : absl::StrSplit(w, ',')) {
@@ -122,7 +129,7 @@ class LineReader {
       if (error == std::errc() && axis < 16) rank = std::max(rank, axis + 1);
     }
     absl::StatusOr<tensor::Layout> parsed = tensor::Layout::parse(w, rank);
-    if (parsed.ok()) return *std::move(parsed);
+    if (parsed.ok()) return *parsed;
     fail(parsed.status().message());
     return {};
   }
@@ -133,6 +140,17 @@ class LineReader {
       if (w == name) return value;
     fail(absl::StrCat("'", w, "' is not ", what));
     return table[0].first;
+  }
+  OpenLayout open_layout(const std::string& w) {
+    OpenLayout layout;
+    for (absl::string_view part : absl::StrSplit(w, ',')) {
+      const std::pair<absl::string_view, absl::string_view> pieces = absl::StrSplit(part, absl::MaxSplits(':', 1));
+      OpenLayoutAxis& axis = layout.axes.emplace_back();
+      if (!absl::SimpleAtoi(pieces.first, &axis.axis))
+        fail(absl::StrCat("'", part, "' is not AXIS or AXIS:BLOCK"));
+      if (!pieces.second.empty()) axis.block = size_of(std::string(pieces.second));
+    }
+    return layout;
   }
   void fail(absl::string_view message) {
     if (status_.ok())

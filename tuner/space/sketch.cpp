@@ -14,6 +14,8 @@ class Filler {
   void operator()(schedule::Split& step) const {
     for (schedule::Size& factor : step.factors) fill(factor);
   }
+  void operator()(schedule::CacheRead& step) const { fill(step.layout); }
+  void operator()(schedule::LayoutRewrite& step) const { fill(step.layout); }
   void operator()(schedule::StorageAlign& step) const {
     fill(step.factor);
     fill(step.offset);
@@ -23,6 +25,9 @@ class Filler {
   void operator()(Other&) const {}  // the other steps have no sizes
 
  private:
+  void fill(schedule::OpenLayout& layout) const {
+    for (schedule::OpenLayoutAxis& axis : layout.axes) fill(axis.block);
+  }
   void fill(schedule::Size& size) const {
     if (!size.is_open()) return;
     const auto slot = static_cast<size_t>(size.slot);

@@ -14,7 +14,9 @@ std::optional<Illegal> apply_step(StateData& data, const CacheRead& step) {
   if (const StageState* stage = data.find_stage(step.source))
     if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
   if (std::ranges::count(data.readers(source.get()), reader) == 0) return Illegal::kNoConsumer;
-  if (!is_layout_of(step.layout, source->rank())) return Illegal::kBadLayout;
+  if (step.layout.is_open()) return Illegal::kOpenSize;
+  const tensor::Layout layout = step.layout.closed();
+  if (!is_layout_of(layout, source->rank())) return Illegal::kBadLayout;
   if (step.scope != tensor::Scope::kGlobal) return Illegal::kBadScope;
 
   StageState pack;
@@ -32,7 +34,7 @@ std::optional<Illegal> apply_step(StateData& data, const CacheRead& step) {
       replace_loads(reader->stage.body, source.get(), [&](const tensor::Load& load) -> tensor::Expr {
         return tensor::load(pack.stage.output, load.indices, load.predicate);
       });
-  if (!step.layout.is_row_major()) data.layouts[pack.name] = step.layout;
+  if (!layout.is_row_major()) data.layouts[pack.name] = layout;
   data.stages.insert(data.stages.begin() + (reader - data.stages.data()), std::move(pack));
   return std::nullopt;
 }

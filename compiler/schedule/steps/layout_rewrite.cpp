@@ -24,9 +24,10 @@ std::optional<Illegal> apply_step(StateData& data, const LayoutRewrite& step) {
   } else if (!data.workload.inputs[static_cast<size_t>(data.find_input(step.buffer))].constant) {
     return Illegal::kNotConstant;
   }
-  if (!is_layout_of(step.layout, buffer->rank()) || data.pitches.contains(step.buffer))
-    return Illegal::kBadLayout;
-  data.layouts[step.buffer] = step.layout;
+  if (step.layout.is_open()) return Illegal::kOpenSize;
+  tensor::Layout layout = step.layout.closed();
+  if (!is_layout_of(layout, buffer->rank()) || data.pitches.contains(step.buffer)) return Illegal::kBadLayout;
+  data.layouts[step.buffer] = std::move(layout);
   return std::nullopt;
 }
 

@@ -199,6 +199,7 @@ TEST(LayoutRewrite, IsForConstantsAndTemporaries) {
   EXPECT_EQ(reason_of("layout_rewrite p0 1,0"), Illegal::kNotConstant);
   EXPECT_EQ(reason_of("layout_rewrite t2 1,0"), Illegal::kIsOutput);
   EXPECT_EQ(reason_of("layout_rewrite p2 1,0"), Illegal::kBadLayout);
+  EXPECT_EQ(reason_of("layout_rewrite p1 1,0,1:$0.0"), Illegal::kOpenSize);
 }
 
 TEST(StorageAlign, IsForRowMajorTemporaries) {

@@ -16,6 +16,8 @@ using ::testing::HasSubstr;
 TEST(ScheduleText, RoundTripsEveryKindOfStep) {
   Schedule schedule;
   const tensor::Layout layout = tensor::Layout::parse("0,1,2,3,1:16", 4).value();
+  OpenLayout open = layout;
+  open.axes.back().block = Size::open(3, 0);
   schedule.steps = {Split{"t0", "i0", {4, Size::open(2, 1)}, Tail::kShift},
                     Fuse{"t0", {"i0", "i1.0"}},
                     Reorder{"t0", {"i0*i1.0", "r0"}},
@@ -28,6 +30,7 @@ TEST(ScheduleText, RoundTripsEveryKindOfStep) {
                     CacheWrite{"t1"},
                     RFactor{"t0", "r0.0"},
                     LayoutRewrite{"p1", layout},
+                    LayoutRewrite{"p1", open},
                     StorageAlign{"t0", 0, 16, 1},
                     Pragma{"t0", PragmaKind::kUnrollLimit, 64}};
   const std::string text = to_string(schedule);
@@ -62,6 +65,8 @@ TEST(ScheduleText, NamesTheLineOfAMistake) {
   EXPECT_THAT(message("schedule v1\nsplit t0 i0 4 wrap"), HasSubstr("'wrap' is not a tail"));
   EXPECT_THAT(message("schedule v1\ninline t0 t1"), HasSubstr("'t1' is too much"));
   EXPECT_THAT(message("schedule v1\nlayout_rewrite p0 0,0"), HasSubstr("layout"));
+  EXPECT_THAT(message("schedule v1\nlayout_rewrite p0 0,x:$1.0"), HasSubstr("'x:$1.0' is not AXIS"));
+  EXPECT_THAT(message("schedule v1\nlayout_rewrite p0 0,0:$1"), HasSubstr("'$1' is not a number"));
 }
 
 }  // namespace

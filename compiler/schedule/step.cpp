@@ -1,0 +1,22 @@
+#include "compiler/schedule/step.h"
+
+#include <algorithm>
+
+namespace tf::schedule {
+
+OpenLayout::OpenLayout(const tensor::Layout& layout) : swizzle_bits(layout.swizzle_bits) {
+  for (const tensor::LayoutAxis& axis : layout.axes) axes.push_back({axis.axis, axis.block});
+}
+
+bool OpenLayout::is_open() const {
+  return std::ranges::any_of(axes, [](const OpenLayoutAxis& axis) { return axis.block.is_open(); });
+}
+
+tensor::Layout OpenLayout::closed() const {
+  tensor::Layout layout;
+  layout.swizzle_bits = swizzle_bits;
+  for (const OpenLayoutAxis& axis : axes) layout.axes.push_back({axis.axis, axis.block.value});
+  return layout;
+}
+
+}  // namespace tf::schedule
