@@ -165,6 +165,25 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
   return best;
 }
 
+// Everything of Prepared that does not depend on steps.
+Prepared frame_of(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                  const target::Target& target) {
+  const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
+  Prepared prepared;
+  prepared.vector_axis = vector_axis(output, ports.output(0));
+  prepared.lanes = target.fp32_lanes();
+  const int64_t extent = extent_of(output.axes[static_cast<size_t>(prepared.vector_axis)]);
+  while (prepared.lanes > 1 && prepared.lanes >= 2 * extent) prepared.lanes /= 2;
+  prepared.reduce_block = input_reduce_block(workload, *structure.anchor, ports, structure.producers);
+  return prepared;
+}
+
+ProductTile product_tile(const Prepared& prepared, const std::vector<int64_t>& tiles) {
+  ProductTile tile{prepared.vector_axis, tiles};
+  tile.elements[static_cast<size_t>(prepared.vector_axis)] *= prepared.lanes;
+  return tile;
+}
+
 constexpr int64_t kMostWindowStatements = 256;
 
 bool reads_one_operand(const Stage& stage) {
@@ -181,17 +200,21 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   // A window of a pool reads an element only a few times: less than storing a padded copy costs.
   const Producers producers = reads_one_operand(anchor) ? Producers::kInlined : Producers::kStored;
-  const Prepared prepared = append_preparation(workload, structure, ports, target, threads, producers, steps);
+  const ProductChoice choice = choose_product(workload, structure, ports, target, threads);
+  const Prepared prepared =
+      append_preparation(workload, structure, ports, target, threads,
+                         {.producers = producers, .partial_sum = choice.partial_sum}, steps);
   const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
-  RegisterTile tile;
-  tile.reduction = prepared.reduction;
-  tile.output = prepared.output;
-  tile.vector_axis = prepared.vector_axis;
-  tile.lanes = prepared.lanes;
-  for (int64_t size : sizes.tiles) tile.axes.push_back({1, size});
+  const bool parallel = worth_threads(anchor, threads);
+  append_operand_storage(workload, structure, prepared,
+                         sizes.tiles[static_cast<size_t>(prepared.vector_axis)], choice.pack, parallel,
+                         steps);
+  RegisterTile tile = register_tile(anchor, prepared);
+  for (size_t axis = 0; axis < sizes.tiles.size(); ++axis)
+    tile.axes.push_back({sizes.blocks[axis], sizes.tiles[axis]});
   for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
   tile.fused = sizes.fused;
-  tile.parallel = worth_threads(anchor, threads);
+  tile.parallel = parallel;
   append_register_tile(tile, steps);
   // A window's places become constants, which boundaries between blocks can be found at.
   if (producers == Producers::kInlined)
@@ -237,10 +260,27 @@ double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& targ
   return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
 }
 
+RegisterTile register_tile(const Stage& anchor, const Prepared& prepared) {
+  RegisterTile tile;
+  tile.reduction = prepared.reduction;
+  tile.output = prepared.output;
+  tile.vector_axis = prepared.vector_axis;
+  tile.lanes = prepared.lanes;
+  tile.accumulates = prepared.accumulates;
+  tile.vector_axis_outside = matrix_product(anchor, prepared.vector_axis).has_value();
+  return tile;
+}
+
 DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target,
                          int threads) {
-  DefaultTile tile{choose_tiles(anchor, prepared, target, threads), {}};
+  DefaultTile tile;
+  tile.tiles = choose_tiles(anchor, prepared, target, threads);
+  tile.blocks.assign(tile.tiles.size(), 1);
   tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
+  if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
+    tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);
+    tile.fused = static_cast<int>(anchor.axes.size());
+  }
   for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
     const int64_t extent = extent_of(anchor.reduce_axes[axis]);
     tile.reduce_inner.push_back(axis == 0 && extent % prepared.reduce_block == 0 ? prepared.reduce_block : 1);
@@ -248,24 +288,50 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   return tile;
 }
 
+ProductChoice choose_product(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                             const target::Target& target, int threads) {
+  const Prepared prepared = frame_of(workload, structure, ports, target);
+  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
+  if (!product) return {};
+  const std::vector<int64_t> tiles = choose_tiles(anchor, prepared, target, threads);
+  return choose_product(workload, anchor, *product, product_tile(prepared, tiles), target);
+}
+
+void append_operand_storage(const Workload& workload, const Structure& structure, const Prepared& prepared,
+                            Size vectors, bool pack, bool parallel, std::vector<Step>& steps) {
+  for (const ConstantLayout& constant :
+       constant_layouts(workload, *structure.anchor, {prepared.vector_axis, vectors, prepared.lanes},
+                        prepared.reduce_block)) {
+    steps.push_back(LayoutRewrite{input_name(constant.input), constant.layout});
+  }
+  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
+  if (!pack || !product) return;
+  Packing packing;
+  packing.source = input_name(packable_columns(workload, *product).value());
+  packing.reader = prepared.reduction;
+  packing.rank = product->columns->rank();
+  packing.vector_axis = product->vector_dim;
+  packing.reduce_axis = product->reduce_dim;
+  packing.vectors = vectors;
+  packing.lanes = prepared.lanes;
+  packing.parallel = parallel;
+  append_packing(packing, steps);
+}
+
 Prepared append_preparation(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                            const target::Target& target, int threads, Producers producers,
+                            const target::Target& target, int threads, const PreparationOptions& options,
                             std::vector<Step>& steps) {
   const int anchor = *structure.anchor;
-  const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
-  Prepared prepared;
-  prepared.vector_axis = vector_axis(output, ports.output(0));
-  prepared.lanes = target.fp32_lanes();
-  const int64_t extent = extent_of(output.axes[static_cast<size_t>(prepared.vector_axis)]);
-  while (prepared.lanes > 1 && prepared.lanes >= 2 * extent) prepared.lanes /= 2;
-  prepared.reduce_block = input_reduce_block(workload, anchor, ports, structure.producers);
+  Prepared prepared = frame_of(workload, structure, ports, target);
 
   // Producers that others read once an element disappear; the last one before the anchor (padding) is stored,
   // in the layout of what it copies, because the anchor reads each of its elements many times.
   for (int producer : structure.producers) {
     const bool last = producer == structure.producers.back();
     const std::string name = stage_name(producer);
-    if (!last || producers == Producers::kInlined) {
+    if (!last || options.producers == Producers::kInlined) {
       steps.push_back(Inline{name});
       continue;
     }
@@ -283,13 +349,18 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
                 threads, steps);
   }
   for (int stage : structure.epilogue) steps.push_back(Inline{stage_name(stage)});
-  for (const ConstantLayout& constant :
-       constant_layouts(workload, anchor, prepared.vector_axis, prepared.lanes, prepared.reduce_block)) {
-    steps.push_back(LayoutRewrite{input_name(constant.input), constant.layout});
-  }
   prepared.output = stage_name(structure.output);
   prepared.reduction = stage_name(anchor);
-  if (anchor == structure.output) {
+  if (options.partial_sum != Size(0)) {
+    steps.push_back(Split{prepared.reduction, "r0", {options.partial_sum}, Tail::kGuard});
+    steps.push_back(RFactor{prepared.reduction, "r0.0"});
+    if (anchor != structure.output)
+      append_flat(workload, workload.stages[static_cast<size_t>(structure.output)], prepared.output,
+                  ports.output(0), ports, target, threads, steps);
+    prepared.output = prepared.reduction;
+    prepared.reduction += ".rf";
+    prepared.accumulates = true;
+  } else if (anchor == structure.output) {
     steps.push_back(CacheWrite{prepared.output});
     prepared.reduction = absl::StrCat(prepared.output, ".acc");
   }

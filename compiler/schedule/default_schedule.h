@@ -2,9 +2,11 @@
 // Owns: the schedule of a kernel that nobody has tuned: a heuristic choice, always legal, by counting
 // registers and loads.
 
+#include "compiler/schedule/matrix_product.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/structure.h"
+#include "compiler/schedule/tiling.h"
 #include "compiler/target/target.h"
 
 namespace tf::schedule {
@@ -14,28 +16,48 @@ Schedule default_schedule(const tensor::Workload& workload, const PortLayouts& p
                           const target::Target& target, int threads);
 
 // The steps that make a workload with an anchor ready for tiling: producers placed, epilogue inlined, the
-// anchor split off if it is the output itself, constants' layouts. `reduction` and `output` receive the names
-// to tile.
+// anchor split off if it is the output itself. `reduction` and `output` receive the names to tile.
 struct Prepared {
   std::string reduction, output;
   int vector_axis = 0;
   int64_t lanes = 1;
   int64_t reduce_block = 1;  // by which the first reduce axis is blocked in the input's layout; 1: it is not
+  bool accumulates = false;  // as RegisterTile's
 };
-// What the anchor reads: copied to memory first, or computed in place.
-enum class Producers : uint8_t { kStored, kInlined };
+struct PreparationOptions {
+  // What the anchor reads: copied to memory first, or computed in place.
+  enum class Producers : uint8_t { kStored, kInlined } producers = Producers::kStored;
+  // The first reduce axis is summed in parts of this length, each in registers, added up in memory: for
+  // reductions that are too long for the caches, and for rows of a matrix that a vector multiplies. 0: whole.
+  Size partial_sum = 0;
+};
+using Producers = PreparationOptions::Producers;
 Prepared append_preparation(const tensor::Workload& workload, const Structure& structure,
                             const PortLayouts& ports, const target::Target& target, int threads,
-                            Producers producers, std::vector<Step>& steps);
+                            const PreparationOptions& options, std::vector<Step>& steps);
+
+// How the operands that a tile of `vectors` vectors reads are stored: constants' layouts, and with `pack` a
+// copy of a matrix product's columns that is made at run time. Comes before the steps of the tile.
+void append_operand_storage(const tensor::Workload& workload, const Structure& structure,
+                            const Prepared& prepared, Size vectors, bool pack, bool parallel,
+                            std::vector<Step>& steps);
 
 // The sizes that the default schedule gives a register tile; also where searches start.
 struct DefaultTile {
   std::vector<int64_t> tiles;         // one an output axis: elements, for the vector axis vectors
+  std::vector<int64_t> blocks;        // one an output axis: tiles of a block
   std::vector<int64_t> reduce_inner;  // one a reduce axis: the inner factor
   int fused = 1;                      // with threads: so many outer loops are worth one parallel loop
 };
 DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target,
                          int threads);
+
+// A register tile of the anchor with everything but sizes and threads.
+RegisterTile register_tile(const tensor::Stage& anchor, const Prepared& prepared);
+
+// What the default schedule does with a matrix product beyond tiles; nothing of it for other anchors.
+ProductChoice choose_product(const tensor::Workload& workload, const Structure& structure,
+                             const PortLayouts& ports, const target::Target& target, int threads);
 
 // How well a register tile of `rows` broadcasts by `vectors` vectors uses a core, in (0, 1]: FMAs over the
 // cycles that FMA pipes, load ports and latency need; 0 if the accumulators do not fit the registers.

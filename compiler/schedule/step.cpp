@@ -12,6 +12,10 @@ bool OpenLayout::is_open() const {
   return std::ranges::any_of(axes, [](const OpenLayoutAxis& axis) { return axis.block.is_open(); });
 }
 
+void OpenLayout::push_back(int axis, Size block) {
+  if (block != Size(1)) axes.push_back({axis, block});
+}
+
 tensor::Layout OpenLayout::closed() const {
   tensor::Layout layout;
   layout.swizzle_bits = swizzle_bits;

@@ -46,7 +46,8 @@ struct OpenLayout {
   OpenLayout() = default;
   OpenLayout(const tensor::Layout& layout);  // NOLINT(google-explicit-constructor): one with nothing open.
   bool is_open() const;
-  tensor::Layout closed() const;  // nothing may be open
+  tensor::Layout closed() const;         // nothing may be open
+  void push_back(int axis, Size block);  // a literal block of 1 is left out
   bool operator==(const OpenLayout&) const = default;
 };
 

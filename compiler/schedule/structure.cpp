@@ -101,10 +101,10 @@ int vector_axis(const Stage& output, const tensor::Layout& layout) {
   return 0;
 }
 
-std::vector<ConstantLayout> constant_layouts(const Workload& workload, int anchor, int axis, int64_t lanes,
+std::vector<ConstantLayout> constant_layouts(const Workload& workload, int anchor, const VectorBlock& block,
                                              int64_t reduce_block) {
   const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
-  const tensor::VarNode* vector_var = stage.axes[static_cast<size_t>(axis)].var.get();
+  const tensor::VarNode* vector_var = stage.axes[static_cast<size_t>(block.axis)].var.get();
   const tensor::VarNode* reduce_var =
       stage.reduce_axes.empty() ? nullptr : stage.reduce_axes.front().var.get();
   std::vector<ConstantLayout> layouts;
@@ -131,13 +131,14 @@ std::vector<ConstantLayout> constant_layouts(const Workload& workload, int ancho
         vector_dim = -2;  // strided: no layout helps
     }
     if (vector_dim < 0) continue;
-    tensor::Layout layout;
+    OpenLayout layout;
     layout.axes.push_back({vector_dim, 0});
     for (int dim = 0; dim < buffer->rank(); ++dim) {
       if (dim != vector_dim) layout.axes.push_back({dim, 0});
     }
     if (reduce_block > 1 && reduce_dim >= 0) layout.axes.push_back({reduce_dim, reduce_block});
-    layout.axes.push_back({vector_dim, lanes});
+    layout.push_back(vector_dim, block.vectors);
+    layout.axes.push_back({vector_dim, block.lanes});
     layouts.push_back({static_cast<int>(input), std::move(layout)});
   }
   return layouts;

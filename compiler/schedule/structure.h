@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/schedule/ports.h"
+#include "compiler/schedule/step.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -32,14 +33,19 @@ std::string input_name(int index);
 int vector_axis(const tensor::Stage& output, const tensor::Layout& layout);
 
 // How constants that the anchor reads are best stored: the dimension that moves with the anchor's axis `axis`
-// is blocked by `lanes` and made innermost, so that one vector load takes consecutive lanes; if
+// is blocked by `vectors` * `lanes` and made innermost, so that the vectors of a tile stand side by side; if
 // `reduce_block` > 1, the dimension that moves with the first reduce axis is blocked by it just outside. One
 // entry a constant that has such a dimension.
 struct ConstantLayout {
   int input = 0;
-  tensor::Layout layout;
+  OpenLayout layout;
 };
-std::vector<ConstantLayout> constant_layouts(const tensor::Workload& workload, int anchor, int axis,
-                                             int64_t lanes, int64_t reduce_block);
+struct VectorBlock {
+  int axis = 0;
+  Size vectors = 1;
+  int64_t lanes = 1;
+};
+std::vector<ConstantLayout> constant_layouts(const tensor::Workload& workload, int anchor,
+                                             const VectorBlock& block, int64_t reduce_block);
 
 }  // namespace tf::schedule

@@ -144,7 +144,8 @@ class LineReader {
   OpenLayout open_layout(const std::string& w) {
     OpenLayout layout;
     for (absl::string_view part : absl::StrSplit(w, ',')) {
-      const std::pair<absl::string_view, absl::string_view> pieces = absl::StrSplit(part, absl::MaxSplits(':', 1));
+      const std::pair<absl::string_view, absl::string_view> pieces =
+          absl::StrSplit(part, absl::MaxSplits(':', 1));
       OpenLayoutAxis& axis = layout.axes.emplace_back();
       if (!absl::SimpleAtoi(pieces.first, &axis.axis))
         fail(absl::StrCat("'", part, "' is not AXIS or AXIS:BLOCK"));

@@ -1,5 +1,7 @@
 #include "compiler/schedule/tiling.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -14,8 +16,16 @@ std::string whole(char axis, size_t index) {
   return absl::StrCat(std::string(1, axis), index);
 }
 
-// The output's loops: blocks, tiles of a block, elements of a tile; returns the innermost loop outside of the
-// tile.
+// The vector axis first or in its place.
+std::vector<std::string> in_order(std::vector<std::string> loops, size_t vector, bool vector_first) {
+  if (vector_first)
+    std::rotate(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(vector),
+                loops.begin() + static_cast<std::ptrdiff_t>(vector) + 1);
+  return loops;
+}
+
+// The output's loops: blocks, partial sums, tiles of a block, elements of a tile; returns the innermost loop
+// outside of the tile.
 std::string tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
   const auto vector = static_cast<size_t>(tile.vector_axis);
   std::vector<std::string> blocks, tiles, elements;
@@ -28,7 +38,9 @@ std::string tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
     elements.push_back(part('i', axis, 2));
   }
   const std::string lanes = part('i', vector, 3);
+  tiles = in_order(std::move(tiles), vector, tile.vector_axis_outside);
   Reorder order{tile.output, blocks};
+  if (tile.accumulates) order.loops.push_back(whole('r', 0));
   order.loops.insert(order.loops.end(), tiles.begin(), tiles.end());
   order.loops.insert(order.loops.end(), elements.begin(), elements.end());
   order.loops.push_back(lanes);
@@ -47,7 +59,8 @@ std::string tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
 
 // The reduction's loops: outer reduce loops, inner ones, then the tile, unrolled, with its vectors innermost.
 void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
-  const auto vector = static_cast<size_t>(tile.vector_axis);
+  const size_t first = tile.accumulates ? 1 : 0;
+  const size_t vector = static_cast<size_t>(tile.vector_axis) + first;
   Reorder order{tile.reduction, {}};
   std::vector<std::string> inner;
   for (size_t axis = 0; axis < tile.reduce_inner.size(); ++axis) {
@@ -60,7 +73,7 @@ void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
   // The vectors of one row stand together, innermost: what they share (one broadcast) then lives in a
   // register for a row only, and what the rows share takes as many registers as a row has vectors.
   std::vector<std::string> unrolled;
-  for (size_t axis = 0; axis < tile.axes.size(); ++axis)
+  for (size_t axis = 0; axis < tile.axes.size() + first; ++axis)
     if (axis != vector) unrolled.push_back(whole('i', axis));
   unrolled.push_back(part('i', vector, 0));
   order.loops.insert(order.loops.end(), unrolled.begin(), unrolled.end());
@@ -77,6 +90,38 @@ void append_register_tile(const RegisterTile& tile, std::vector<Step>& steps) {
   const std::string place = tile_output(tile, steps);
   steps.push_back(ComputeAt{tile.reduction, tile.output, place, tensor::Scope::kRegister});
   tile_reduction(tile, steps);
+}
+
+void append_packing(const Packing& packing, std::vector<Step>& steps) {
+  CacheRead read{packing.source, packing.reader, {}, tensor::Scope::kGlobal};
+  const auto vector = static_cast<size_t>(packing.vector_axis);
+  std::vector<std::string> outer;
+  for (int axis = 0; axis < packing.rank; ++axis) {
+    if (axis == packing.vector_axis || axis == packing.reduce_axis) continue;
+    read.layout.axes.push_back({axis, 0});
+    outer.push_back(whole('i', static_cast<size_t>(axis)));
+  }
+  read.layout.axes.push_back({packing.vector_axis, 0});
+  read.layout.axes.push_back({packing.reduce_axis, 0});
+  read.layout.push_back(packing.vector_axis, packing.vectors);
+  read.layout.axes.push_back({packing.vector_axis, packing.lanes});
+  const std::string copy = packing.source + ".pack";
+  steps.push_back(std::move(read));
+  steps.push_back(Split{copy, whole('i', vector), {packing.vectors, packing.lanes}, Tail::kGuard});
+  // In the order of the source where it is row-major: one page after another.
+  outer.push_back(whole('i', static_cast<size_t>(packing.reduce_axis)));
+  outer.push_back(part('i', vector, 0));
+  if (packing.reduce_axis > packing.vector_axis) std::swap(outer[outer.size() - 2], outer.back());
+  Reorder order{copy, outer};
+  order.loops.push_back(part('i', vector, 1));
+  order.loops.push_back(part('i', vector, 2));
+  steps.push_back(std::move(order));
+  steps.push_back(Annotate{copy, part('i', vector, 1), Annotation::kUnroll});
+  steps.push_back(Annotate{copy, part('i', vector, 2), Annotation::kVectorize});
+  if (!packing.parallel) return;
+  outer.pop_back();
+  if (outer.size() > 1) steps.push_back(Fuse{copy, outer});
+  steps.push_back(Annotate{copy, absl::StrJoin(outer, "*"), Annotation::kParallel});
 }
 
 void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps) {

@@ -37,9 +37,29 @@ struct RegisterTile {
   std::vector<Size> reduce_inner;  // one a reduce axis: the inner factor of its split
   int fused = 1;                   // if `parallel`, this many outer loops become one parallel loop
   bool parallel = true;
+  // The tiles of a block: those of the other axes pass by one of the vector axis, whose operand stays in
+  // cache.
+  bool vector_axis_outside = false;
+  // `output` adds up partial sums (of rfactor), over a reduce loop between blocks and tiles; `reduction` has
+  // that loop as an axis before those of `output`.
+  bool accumulates = false;
 };
 
 void append_register_tile(const RegisterTile& tile, std::vector<Step>& steps);
+
+// A copy of an operand, made before `reader` runs, in which the tiles of a register tile's vector axis stand
+// one after another: axes other than these two, tiles, reduction, vectors of a tile, lanes.
+//
+//   cache_read p1 t0.acc 1,0,1:4,1:16      (vector axis 1, reduce axis 0, tiles of 4 vectors of 16)
+struct Packing {
+  std::string source, reader;
+  int rank = 2;
+  int vector_axis = 1, reduce_axis = 0;  // of the source
+  Size vectors = 1;
+  int64_t lanes = 16;
+  bool parallel = true;
+};
+void append_packing(const Packing& packing, std::vector<Step>& steps);
 
 // Loops of a stage that stands alone: its axes in order, the vector axis in vectors of `lanes` innermost (0:
 // not vectorized), reduce loops serial around them; all but the last axis fused into one parallel loop, if

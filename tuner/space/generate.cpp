@@ -30,10 +30,13 @@ void add_reductions(const Problem& problem, const target::Target& target, int th
   for (schedule::Producers producers : {schedule::Producers::kStored, schedule::Producers::kInlined}) {
     if (structure.producers.empty() && producers == schedule::Producers::kInlined)
       continue;  // the same again
-    for (auto make_template : {conv2d_template, depthwise_template, dense_template}) {
+    for (auto make_template : {conv2d_template, depthwise_template}) {
       if (std::optional<Sketch> sketch = make_template(problem, target, threads, producers)) {
         add_if_usable(*std::move(sketch), space);
       }
+    }
+    for (Sketch& sketch : dense_templates(problem, target, threads, producers)) {
+      add_if_usable(std::move(sketch), space);
     }
     add_if_usable(generated_tiled_reduction(problem, target, threads, producers), space);
   }

@@ -27,6 +27,7 @@ class Filler {
  private:
   void fill(schedule::OpenLayout& layout) const {
     for (schedule::OpenLayoutAxis& axis : layout.axes) fill(axis.block);
+    std::erase_if(layout.axes, [](const auto& axis) { return axis.block == schedule::Size(1); });
   }
   void fill(schedule::Size& size) const {
     if (!size.is_open()) return;

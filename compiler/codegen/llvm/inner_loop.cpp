@@ -17,7 +17,7 @@ InnerLoop counted(std::vector<std::string> instructions) {
     const bool neon = absl::StartsWith(instruction, "fmla\tv");
     loop.fma += neon || absl::StartsWith(instruction, "vfmadd");
     loop.loads += memory && !neon;
-    loop.stack += absl::StrContains(instruction, "%rsp") || absl::StrContains(instruction, "%rbp") ||
+    loop.stack += absl::StrContains(instruction, "%rsp") ||  // %rbp is a register like others
                   absl::StrContains(instruction, "[sp") || absl::StrContains(instruction, "[x29");
     loop.moves +=
         (absl::StartsWith(instruction, "vmov") || absl::StartsWith(instruction, "mov\tv")) && !memory;

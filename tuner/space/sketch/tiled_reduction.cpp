@@ -11,13 +11,28 @@ int64_t extent_of(const tensor::Axis& axis) {
   return tensor::as_int(axis.extent).value_or(1);
 }
 
+namespace {
+
+// Of a reduction of that length: parts that leave more than one of them.
+Slot partial_sum_slot(int64_t extent) {
+  Slot slot{"partial_sum", {}};
+  for (int64_t length = 8; length < extent && length <= 4096; length *= 2) slot.choices.push_back({length});
+  return slot;
+}
+
+}  // namespace
+
 TiledReductionFrame frame_of(const Problem& problem, const target::Target& target, int threads,
-                             schedule::Producers producers) {
+                             const ReductionForm& form) {
   TiledReductionFrame frame;
+  frame.form = form;
   frame.structure = schedule::structure_of(problem.workload);
-  frame.prepared = schedule::append_preparation(problem.workload, frame.structure,
-                                                {problem.in_layouts, problem.out_layouts}, target, threads,
-                                                producers, frame.preparation);
+  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+  frame.default_product = schedule::choose_product(problem.workload, frame.structure, ports, target, threads);
+  const schedule::Size partial_sum = form.accumulates ? schedule::Size::open(0, 0) : schedule::Size(0);
+  frame.prepared = schedule::append_preparation(problem.workload, frame.structure, ports, target, threads,
+                                                {.producers = form.producers, .partial_sum = partial_sum},
+                                                frame.preparation);
   frame.default_tile = schedule::default_tile(
       problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target, threads);
   return frame;
@@ -29,41 +44,45 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   sketch.family = std::move(family);
   sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
   sketch.steps.steps = frame.preparation;
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
 
-  schedule::RegisterTile tile;
-  tile.reduction = frame.prepared.reduction;
-  tile.output = frame.prepared.output;
-  tile.vector_axis = frame.prepared.vector_axis;
-  tile.lanes = frame.prepared.lanes;
+  Point seed;
+  auto add = [&](Slot slot, const std::vector<int64_t>& choice) {
+    seed.push_back(ensure_choice(slot, choice));
+    sketch.slots.push_back(std::move(slot));
+    return static_cast<int>(sketch.slots.size()) - 1;
+  };
+  if (frame.form.accumulates) {  // the slot that the preparation refers to
+    const int64_t extent = extent_of(anchor.reduce_axes.front());
+    const int64_t chosen = frame.default_product.partial_sum;
+    add(partial_sum_slot(extent), {chosen > 0 ? chosen : std::min<int64_t>(1024, (extent + 1) / 2)});
+  }
+  schedule::RegisterTile tile = schedule::register_tile(anchor, frame.prepared);
   tile.parallel = threads > 1;
   tile.fused = frame.default_tile.fused;
-  Point seed;
   for (size_t axis = 0; axis < slots.axes.size(); ++axis) {
-    Slot& slot = slots.axes[axis];
-    seed.push_back(ensure_choice(slot, {1, frame.default_tile.tiles[axis]}));
-    const auto index = static_cast<int>(sketch.slots.size());
-    tile.axes.push_back({schedule::Size::open(index, 0), schedule::Size::open(index, 1)});
-    sketch.slots.push_back(std::move(slot));
+    const int slot =
+        add(std::move(slots.axes[axis]), {frame.default_tile.blocks[axis], frame.default_tile.tiles[axis]});
+    tile.axes.push_back({schedule::Size::open(slot, 0), schedule::Size::open(slot, 1)});
   }
   for (size_t axis = 0; axis < slots.reduces.size(); ++axis) {
-    Slot& slot = slots.reduces[axis];
-    seed.push_back(ensure_choice(slot, {frame.default_tile.reduce_inner[axis]}));
-    tile.reduce_inner.push_back(schedule::Size::open(static_cast<int>(sketch.slots.size()), 0));
-    sketch.slots.push_back(std::move(slot));
+    const int slot = add(std::move(slots.reduces[axis]), {frame.default_tile.reduce_inner[axis]});
+    tile.reduce_inner.push_back(schedule::Size::open(slot, 0));
   }
+  schedule::append_operand_storage(problem.workload, frame.structure, frame.prepared,
+                                   tile.axes[static_cast<size_t>(frame.prepared.vector_axis)].tile,
+                                   frame.form.pack, tile.parallel, sketch.steps.steps);
   schedule::append_register_tile(tile, sketch.steps.steps);
+  const int unroll = add(std::move(slots.unroll), {0});
   sketch.steps.steps.push_back(
-      schedule::Pragma{tile.reduction, schedule::PragmaKind::kUnrollLimit,
-                       schedule::Size::open(static_cast<int>(sketch.slots.size()), 0)});
-  seed.push_back(ensure_choice(slots.unroll, {0}));
-  sketch.slots.push_back(std::move(slots.unroll));
+      schedule::Pragma{tile.reduction, schedule::PragmaKind::kUnrollLimit, schedule::Size::open(unroll, 0)});
   sketch.seeds.push_back(std::move(seed));
   return sketch;
 }
 
 Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,
                                  schedule::Producers producers) {
-  const TiledReductionFrame frame = frame_of(problem, target, threads, producers);
+  const TiledReductionFrame frame = frame_of(problem, target, threads, {.producers = producers});
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   constexpr int64_t kMaxBlock = 512;
   TiledReductionSlots slots;

@@ -19,15 +19,24 @@ struct TiledReductionSlots {
   Slot unroll;                // one part: statements that unrolling the reduction's inner loops may make
 };
 
-// What the workload's structure fixes before any choice.
+// In what a reduction's sketches differ beyond sizes.
+struct ReductionForm {
+  schedule::Producers producers = schedule::Producers::kStored;
+  bool pack = false;         // as ProductChoice's
+  bool accumulates = false;  // partial sums are added up in memory
+};
+
+// What the workload's structure and the form fix before any choice.
 struct TiledReductionFrame {
+  ReductionForm form;
   schedule::Structure structure;
   schedule::Prepared prepared;
   std::vector<schedule::Step> preparation;
   schedule::DefaultTile default_tile;
+  schedule::ProductChoice default_product;
 };
 TiledReductionFrame frame_of(const Problem& problem, const target::Target& target, int threads,
-                             schedule::Producers producers);
+                             const ReductionForm& form);
 
 // The sketch with these slots, the default tile added to their choices and its point as seed. Slots of one
 // choice stay slots, so that points keep their meaning.

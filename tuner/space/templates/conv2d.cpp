@@ -45,7 +45,7 @@ std::optional<Sketch> conv2d_template(const Problem& problem, const target::Targ
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
   const bool windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
   if (!windowed || anchor.combiner != tensor::Combiner::kSum) return std::nullopt;
-  const TiledReductionFrame frame = frame_of(problem, target, threads, producers);
+  const TiledReductionFrame frame = frame_of(problem, target, threads, {.producers = producers});
   if (frame.prepared.vector_axis != 1) return std::nullopt;  // channels innermost: what the template is about
 
   const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;

@@ -21,26 +21,67 @@ Slot rows_slot(int64_t extent, int64_t registers) {
   return slot;
 }
 
-}  // namespace
-
-std::optional<Sketch> dense_template(const Problem& problem, const target::Target& target, int threads,
-                                     schedule::Producers producers) {
-  const schedule::Structure structure = schedule::structure_of(problem.workload);
-  if (!structure.anchor) return std::nullopt;
-  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
-  if (anchor.axes.size() != 2 || anchor.reduce_axes.size() != 1) return std::nullopt;
-  const TiledReductionFrame frame = frame_of(problem, target, threads, producers);
-  if (frame.prepared.vector_axis != 1) return std::nullopt;
-
-  const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
+Sketch dense_template(const Problem& problem, const target::Target& target, int threads,
+                      const ReductionForm& form) {
+  const TiledReductionFrame frame = frame_of(problem, target, threads, form);
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
+  const auto column = static_cast<size_t>(frame.prepared.vector_axis);
+  const std::optional<schedule::MatrixProduct> product =
+      schedule::matrix_product(anchor, frame.prepared.vector_axis);
+  const size_t row = product ? static_cast<size_t>(product->row_axis) : 0;
+  const int64_t vectors = (extent_of(anchor.axes[column]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
   TiledReductionSlots slots;
-  slots.axes.push_back(rows_slot(extent_of(anchor.axes[0]), target.vector.registers));
-  slots.axes.push_back(
-      tile_slot("tile_n", vectors, {.parts = 2, .max_innermost = 8, .max_inner_product = 64}));
+  for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
+    if (axis == row) {
+      slots.axes.push_back(rows_slot(extent_of(anchor.axes[row]), target.vector.registers));
+    } else if (axis == column) {
+      slots.axes.push_back(tile_slot("tile_n", vectors, {.parts = 2, .max_innermost = 8}));
+    } else {
+      slots.axes.push_back(Slot{"tile_batch", {{1, 1}}});
+    }
+  }
   slots.reduces.push_back(
       tile_slot("inner_k", extent_of(anchor.reduce_axes[0]), {.parts = 1, .max_innermost = 16}));
   slots.unroll = scalar_slot("unroll", {0, 64, 256});
-  return tiled_reduction("template dense", problem, frame, std::move(slots), threads);
+  std::string family = "template dense";
+  if (form.pack) family += ", packed";
+  if (form.accumulates) family += ", partial sums";
+  return tiled_reduction(std::move(family), problem, frame, std::move(slots), threads);
+}
+
+// Worth a sketch of its own.
+bool is_long(const tensor::Stage& anchor) {
+  constexpr int64_t kLong = 512;
+  return extent_of(anchor.reduce_axes.front()) >= kLong;
+}
+
+}  // namespace
+
+std::vector<Sketch> dense_templates(const Problem& problem, const target::Target& target, int threads,
+                                    schedule::Producers producers) {
+  const schedule::Structure structure = schedule::structure_of(problem.workload);
+  if (!structure.anchor) return {};
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
+  if (anchor.axes.size() < 2 || anchor.reduce_axes.size() != 1) return {};
+  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+  const tensor::Stage& output = problem.workload.stages[static_cast<size_t>(structure.output)];
+  const int column = schedule::vector_axis(output, ports.output(0));
+  const std::optional<schedule::MatrixProduct> product = schedule::matrix_product(anchor, column);
+  if (!product && (anchor.axes.size() != 2 || column != 1)) return {};
+
+  const schedule::ProductChoice chosen =
+      schedule::choose_product(problem.workload, structure, ports, target, threads);
+  const bool may_pack = product && schedule::packable_columns(problem.workload, *product);
+  const ReductionForm first{producers, chosen.pack, chosen.partial_sum > 0};
+  std::vector<ReductionForm> forms = {first};
+  if (may_pack) forms.push_back({producers, !first.pack, first.accumulates});
+  if (product && is_long(anchor)) {
+    forms.push_back({producers, first.pack, !first.accumulates});
+    if (may_pack) forms.push_back({producers, !first.pack, !first.accumulates});
+  }
+  std::vector<Sketch> sketches;
+  for (const ReductionForm& form : forms) sketches.push_back(dense_template(problem, target, threads, form));
+  return sketches;
 }
 
 }  // namespace tf::space

@@ -2,7 +2,7 @@
 // Owns: the hand-written template of matrix products (dense layers, GEMM): parameters tile_m, tile_n
 // (vectors), block_m, block_n, inner_k.
 
-#include <optional>
+#include <vector>
 
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/target/target.h"
@@ -11,8 +11,9 @@
 
 namespace tf::space {
 
-// Nothing unless the workload is one sum over one axis of a matrix.
-std::optional<Sketch> dense_template(const Problem& problem, const target::Target& target, int threads,
-                                     schedule::Producers producers);
+// A sketch a form: columns packed or not, sums whole or in parts; the default schedule's form first. None
+// unless the workload is a product of matrices, or one sum over one axis of a matrix.
+std::vector<Sketch> dense_templates(const Problem& problem, const target::Target& target, int threads,
+                                    schedule::Producers producers);
 
 }  // namespace tf::space

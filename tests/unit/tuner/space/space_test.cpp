@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "compiler/ops/reduction.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
@@ -54,6 +56,37 @@ TEST(GenerateSpace, GivesASoftmaxRows) {
   EXPECT_EQ(space.sketches[0].family, "generated rows");
   for (uint32_t partials = 0; partials < space.sketches[0].slots[1].choices.size(); ++partials)
     EXPECT_TRUE(schedule::apply(problem.workload, instantiate(space.sketches[0], {1, partials, 0})).ok());
+}
+
+// a[m, k] * b[k, n], both given at run time.
+Problem product_problem(int64_t m, int64_t n, int64_t k) {
+  Problem problem = test::matmul_problem(m, n, k);
+  problem.workload.inputs[1].constant = false;
+  return problem;
+}
+
+TEST(GenerateSpace, SeedsTheFormOfAProductThatTheDefaultScheduleTakes) {
+  for (const Problem& problem : {product_problem(1024, 1024, 1024), product_problem(64, 64, 64),
+                                 product_problem(1, 4096, 4096), product_problem(512, 512, 8192)}) {
+    const DesignSpace space = generate_space(problem, avx512(), 1);
+    schedule::Schedule seed = instantiate(space.sketches[0], space.sketches[0].seeds[0]);
+    seed.steps.pop_back();  // the default leaves unrolling to the back end
+    EXPECT_EQ(schedule::to_string(seed),
+              schedule::to_string(schedule::default_schedule(problem.workload, {}, avx512(), 1)));
+  }
+}
+
+TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
+  const DesignSpace space = generate_space(product_problem(256, 256, 1024), avx512(), 1);
+  std::set<std::string> families;
+  for (const Sketch& sketch : space.sketches) {
+    families.insert(sketch.family);
+    EXPECT_TRUE(schedule::apply(*sketch.workload, instantiate(sketch, sketch.seeds[0])).ok())
+        << sketch.family;
+  }
+  EXPECT_EQ(families, (std::set<std::string>{"template dense", "template dense, packed",
+                                             "template dense, packed, partial sums",
+                                             "template dense, partial sums", "generated tiled-reduction"}));
 }
 
 TEST(Instantiate, LeavesNoSizeOpen) {

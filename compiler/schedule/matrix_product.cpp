@@ -1,0 +1,111 @@
+#include "compiler/schedule/matrix_product.h"
+
+#include <algorithm>
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Stage;
+using tensor::Workload;
+
+int64_t extent_of(const tensor::Axis& axis) {
+  return tensor::as_int(axis.extent).value_or(1);
+}
+
+int64_t ceil_div(int64_t value, int64_t step) {
+  return (value + step - 1) / step;
+}
+
+// The dimension of which the variable itself is the index; -1 if there is none.
+int find_index(const tensor::Load& load, const tensor::VarNode* var) {
+  for (size_t dim = 0; dim < load.indices.size(); ++dim)
+    if (load.indices[dim].get() == var) return static_cast<int>(dim);
+  return -1;
+}
+
+int64_t tiles_along(const Stage& anchor, const ProductTile& tile, size_t axis) {
+  return ceil_div(extent_of(anchor.axes[axis]), tile.elements[axis]);
+}
+
+}  // namespace
+
+std::optional<MatrixProduct> matrix_product(const Stage& anchor, int vector_axis) {
+  const auto* body = tensor::as<tensor::Binary>(anchor.body);
+  if (anchor.reduce_axes.size() != 1 || anchor.combiner != tensor::Combiner::kSum || body == nullptr ||
+      body->op != tensor::BinaryOp::kMul)
+    return std::nullopt;
+  const tensor::Load* operands[] = {tensor::as<tensor::Load>(body->a), tensor::as<tensor::Load>(body->b)};
+  if (operands[0] == nullptr || operands[1] == nullptr) return std::nullopt;
+  const tensor::VarNode* vector_var = anchor.axes[static_cast<size_t>(vector_axis)].var.get();
+  if (find_index(*operands[1], vector_var) < 0) std::swap(operands[0], operands[1]);
+  const tensor::Load &rows = *operands[0], &columns = *operands[1];
+  const tensor::VarNode* reduce_var = anchor.reduce_axes.front().var.get();
+  MatrixProduct product{-1, rows.buffer.get(), columns.buffer.get(), find_index(columns, vector_var),
+                        find_index(columns, reduce_var)};
+  for (int axis = 0; axis < static_cast<int>(anchor.axes.size()); ++axis) {
+    const tensor::VarNode* var = anchor.axes[static_cast<size_t>(axis)].var.get();
+    if (find_index(rows, var) >= 0 && find_index(columns, var) < 0) product.row_axis = axis;
+  }
+  const bool plain = product.vector_dim >= 0 && product.reduce_dim >= 0 && find_index(rows, vector_var) < 0 &&
+                     find_index(rows, reduce_var) >= 0 && product.row_axis >= 0;
+  return plain ? std::optional(product) : std::nullopt;
+}
+
+std::optional<int> packable_columns(const Workload& workload, const MatrixProduct& product) {
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.get() == product.columns && !workload.inputs[i].constant)
+      return static_cast<int>(i);
+  return std::nullopt;
+}
+
+std::vector<int64_t> choose_blocks(const Stage& anchor, const MatrixProduct& product, const ProductTile& tile,
+                                   int threads) {
+  // Rows of so many tiles stay in L2 beside a panel of columns.
+  constexpr int64_t kRowTiles = 8, kBlocksPerThread = 4;
+  const auto row = static_cast<size_t>(product.row_axis), column = static_cast<size_t>(tile.vector_axis);
+  const int64_t row_tiles = tiles_along(anchor, tile, row), column_tiles = tiles_along(anchor, tile, column);
+  std::vector<int64_t> blocks(anchor.axes.size(), 1);
+  blocks[row] = std::min(kRowTiles, row_tiles);
+  blocks[column] = column_tiles;
+  int64_t others = 1;
+  for (size_t axis = 0; axis < anchor.axes.size(); ++axis)
+    if (axis != row && axis != column) others *= tiles_along(anchor, tile, axis);
+  auto count = [&] {
+    return others * ceil_div(row_tiles, blocks[row]) * ceil_div(column_tiles, blocks[column]);
+  };
+  while (threads > 1 && count() < kBlocksPerThread * threads && (blocks[row] > 1 || blocks[column] > 1)) {
+    const size_t longer = blocks[column] >= blocks[row] ? column : row;
+    blocks[longer] = ceil_div(blocks[longer], 2);
+  }
+  return blocks;
+}
+
+ProductChoice choose_product(const Workload& workload, const Stage& anchor, const MatrixProduct& product,
+                             const ProductTile& tile, const target::Target& target) {
+  const auto row = static_cast<size_t>(product.row_axis), column = static_cast<size_t>(tile.vector_axis);
+  const int64_t row_tiles = tiles_along(anchor, tile, row);
+  const int64_t reduce = extent_of(anchor.reduce_axes.front());
+  const int64_t columns_bytes = 4 * reduce * extent_of(anchor.axes[column]);
+  const int64_t panel_bytes = 4 * reduce * tile.elements[column];
+  const int64_t l2_bytes = target.caches.l2_bytes;
+  const bool at_run_time = packable_columns(workload, product).has_value();
+  const bool strided = product.vector_dim + 1 != product.columns->rank();
+
+  // A copy costs about what reading the columns in their own order costs a few times over; it pays in pages
+  // and cache sets that a panel then does not share.
+  constexpr int64_t kTilesWorthCopy = 16;
+  ProductChoice choice;
+  choice.pack = at_run_time && (strided ? row_tiles > 1 : row_tiles >= kTilesWorthCopy) &&
+                (strided || columns_bytes > l2_bytes);
+  constexpr int64_t kPartialSum = 1024, kRowsPartialSum = 8, kMostBroadcasts = 4;
+  // Few rows use columns that memory must deliver: then a few whole rows of the columns at a time are the
+  // fastest to read.
+  const bool streams = at_run_time && !strided && row_tiles == 1 && columns_bytes > 8 * l2_bytes;
+  if (streams)
+    choice.partial_sum = kRowsPartialSum * (tile.elements[row] > kMostBroadcasts ? 2 : 1);
+  else if (panel_bytes > l2_bytes && reduce >= 2 * kPartialSum)
+    choice.partial_sum = kPartialSum;
+  return choice;
+}
+
+}  // namespace tf::schedule

@@ -1,0 +1,101 @@
+// The default schedules of matrix products, on targets with caches so small that small products are packed,
+// blocked and summed in parts as large ones are, against the workload's definition in double precision.
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/schedule/default_schedule.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
+
+namespace tf::testing {
+namespace {
+
+using tensor::imm;
+
+constexpr auto kFloat = tensor::Element::kFloat32;
+
+struct Product {
+  const char* name;
+  int64_t batch, m, n, k;  // batch 0: plain matrices
+  bool transposed = false, constant = false, bias = false;
+  bool packs = false, sums_parts = false;
+};
+
+tensor::Workload workload_of(const Product& p) {
+  ops::Builder b;
+  std::vector<tensor::Expr> x = {imm(p.m), imm(p.k)}, y = {imm(p.k), imm(p.n)};
+  if (p.transposed) std::swap(y[0], y[1]);
+  if (p.batch > 0) {
+    x.insert(x.begin(), imm(p.batch));
+    y.insert(y.begin(), imm(p.batch));
+  }
+  const auto a = b.input("a", kFloat, x);
+  const auto columns = p.constant ? b.constant("b", kFloat, y) : b.input("b", kFloat, y);
+  auto result = ops::matmul(b, a, columns, {.transpose_b = p.transposed});
+  if (p.bias) result = ops::relu(b, ops::bias_add(b, result, b.constant("c", kFloat, {imm(p.n)})));
+  return *b.finish({result});
+}
+
+class MatrixProduct : public ::testing::TestWithParam<Product> {};
+
+TEST_P(MatrixProduct, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
+  const Product& product = GetParam();
+  const tensor::Workload workload = workload_of(product);
+  for (const char* text : {"x86_64:cpu=znver4,l2=1K", "x86_64:cpu=haswell,l2=1K"}) {
+    const target::Target target = target::parse_target(text).value();
+    for (int threads : {1, 2}) {
+      const schedule::Schedule schedule = schedule::default_schedule(workload, {}, target, threads);
+      const std::string steps = schedule::to_string(schedule);
+      EXPECT_EQ(absl::StrContains(steps, "cache_read p1 "), product.packs) << steps;
+      EXPECT_EQ(absl::StrContains(steps, "rfactor"), product.sums_parts) << steps;
+      check_schedule(workload, schedule, {}, 1, absl::StrCat(text, ", ", threads, " threads"));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Small, MatrixProduct,
+    ::testing::Values(
+        Product{.name = "packed", .batch = 0, .m = 131, .n = 67, .k = 9, .packs = true},
+        Product{
+            .name = "packed_with_bias", .batch = 0, .m = 128, .n = 33, .k = 8, .bias = true, .packs = true},
+        Product{.name = "batch_packed", .batch = 2, .m = 127, .n = 65, .k = 5, .packs = true},
+        Product{
+            .name = "transposed", .batch = 0, .m = 40, .n = 35, .k = 7, .transposed = true, .packs = true},
+        Product{.name = "batch_transposed",
+                .batch = 3,
+                .m = 40,
+                .n = 17,
+                .k = 6,
+                .transposed = true,
+                .bias = false,
+                .packs = true},
+        Product{.name = "constant", .batch = 0, .m = 61, .n = 150, .k = 10, .constant = true},
+        Product{
+            .name = "long_sum", .batch = 0, .m = 7, .n = 20, .k = 2050, .constant = true, .sums_parts = true},
+        Product{.name = "long_sum_with_bias",
+                .batch = 0,
+                .m = 7,
+                .n = 20,
+                .k = 2049,
+                .constant = true,
+                .bias = true,
+                .sums_parts = true},
+        Product{.name = "one_row", .batch = 0, .m = 1, .n = 135, .k = 67, .sums_parts = true},
+        Product{.name = "few_rows_with_bias",
+                .batch = 0,
+                .m = 5,
+                .n = 135,
+                .k = 67,
+                .bias = true,
+                .sums_parts = true},
+        Product{.name = "one_column", .batch = 0, .m = 37, .n = 1, .k = 65},
+        Product{.name = "one_element", .batch = 0, .m = 1, .n = 1, .k = 1},
+        Product{.name = "one_term", .batch = 0, .m = 9, .n = 18, .k = 1}),
+    [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace tf::testing
