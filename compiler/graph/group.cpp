@@ -58,6 +58,32 @@ class Grouper {
     return reduce && reduce->keep_dims && reduce->axes == rows->axes && graph_.shape(node.inputs[0]) == whole;
   }
 
+  // Scores of queries and keys, neither of them weights that would be packed, as matrices in a batch.
+  bool are_scores(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const auto* product = as<MatMul>(node);
+    return product && !product->transpose_a && !product->transpose_b &&
+           !as<Constant>(graph_.node(node.inputs[1]));
+  }
+
+  // Whether the node is the softmax of the rows of scores, of which nothing but a product with values is
+  // made, or that product.
+  bool continues_attention(NodeId first, NodeId next) const {
+    if (!are_scores(first)) return false;
+    const Node& node = graph_.node(next);
+    const std::vector<int64_t> scores = graph_.shape(first);
+    if (const auto* softmax = as<Softmax>(node)) {
+      const auto& readers = users_[index(next)];
+      return !softmax->log && softmax->axis + 1 == node.type.rank() && graph_.shape(next) == scores &&
+             !outputs_[index(next)] && readers.size() == 1 && continues_attention(first, readers[0]);
+    }
+    if (!are_scores(next) || !as<Softmax>(graph_.node(node.inputs[0])) || node.inputs[0] == node.inputs[1])
+      return false;
+    const std::vector<int64_t> weights = graph_.shape(node.inputs[0]), values = graph_.shape(node.inputs[1]);
+    return weights == scores && values.size() == scores.size() &&
+           std::equal(values.begin(), values.end() - 2, scores.begin());
+  }
+
   // Adds readers in order; what counts is the last moment at which only the last node was open.
   Group grow(NodeId first) const {
     std::set<NodeId> set = {first};
@@ -72,12 +98,13 @@ class Grouper {
           if (!set.contains(reader)) next = std::min(next, reader);
       }
       if (index(next) == static_cast<int>(graph_.nodes.size()) || taken_[index(next)]) break;
-      if (!keeps_to_rows(first, next)) break;
+      if (!keeps_to_rows(first, next) && !continues_attention(first, next)) break;
       set.insert(next);
       nodes.push_back(next);
       const bool single =
           std::none_of(nodes.begin(), nodes.end() - 1, [&](NodeId id) { return is_open(id, set); });
       if (single) closed = nodes.size();
+      if (as<MatMul>(graph_.node(next))) break;  // the second product ends attention
     }
     nodes.resize(closed);
     return {std::move(nodes)};

@@ -18,8 +18,9 @@ struct Group {
 // an order in which they can run. A convolution, matrix product, pool, softmax or reduction takes the
 // element-wise nodes after it into its group (bias, activation, residual sum, gate), as far as no other
 // kernel needs what lies between; a reduction that keeps its axes takes further reductions of the same rows
-// too, and what is computed over whole rows again (layer norm, however it is written); element-wise nodes
-// that are left form chains; everything else stands alone.
+// too, and what is computed over whole rows again (layer norm, however it is written); scores take their
+// softmax and the product with values (attention); element-wise nodes that are left form chains; everything
+// else stands alone.
 std::vector<Group> make_groups(const Graph& graph);
 
 // A reshape: the same bytes under another shape, so no kernel.

@@ -118,9 +118,13 @@ Buffer softmax(Builder& b, const Buffer& x, int axis, bool log) {
     return tensor::call(Intrinsic::kExp, {shifted(i)});
   });
   const Buffer sum = fold_axes(b, "sum", exponential, {axis}, true, Combiner::kSum, element);
+  // One logarithm or division a row, not one an element.
+  const Buffer scale = b.compute("scale", element, sum->extents, [&](Indices i) {
+    return log ? tensor::call(Intrinsic::kLog, {at(sum, i)}) : tensor::imm(type, 1) / at(sum, i);
+  });
   const Buffer result = b.compute(name, element, x->extents, [&](Indices i) {
-    const Expr total = at(sum, without(i, at_axis));
-    return log ? shifted(i) - tensor::call(Intrinsic::kLog, {total}) : at(exponential, i) / total;
+    const Expr row = at(scale, without(i, at_axis));
+    return log ? shifted(i) - row : at(exponential, i) * row;
   });
   return round_to(b, result, x->element);
 }

@@ -11,7 +11,8 @@ enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd };
 // stage.
 Buffer reduce(Builder& b, ReduceKind kind, const Buffer& x, std::vector<int64_t> axes, bool keep_dims);
 
-// exp(x - max) / Σ exp(x - max) along an axis, or its logarithm. Stages: maximum, exponentials, sum, result.
+// exp(x - max) · 1 / Σ exp(x - max) along an axis, or its logarithm. Stages: maximum, exponentials, sum, its
+// inverse or logarithm, result.
 Buffer softmax(Builder& b, const Buffer& x, int axis, bool log = false);
 
 struct LrnOptions {

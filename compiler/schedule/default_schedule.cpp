@@ -5,7 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/analysis/access.h"
-#include "compiler/schedule/rows.h"
+#include "compiler/schedule/attention.h"
+#include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
 
@@ -369,6 +370,12 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
 
 Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
                           int threads) {
+  if (const std::optional<Attention> attention = attention_of(workload, ports)) {
+    std::vector<Step> steps;
+    const AttentionSizes sizes = default_attention_sizes(workload, *attention, target);
+    append_attention(workload, *attention, sizes, worth_threads(workload.stages.back(), threads), steps);
+    if (is_legal(workload, steps)) return Schedule{std::move(steps)};
+  }
   if (const std::optional<Rows> rows = rows_of(workload, ports)) {
     std::vector<Step> steps;
     const RowSizes sizes = default_row_sizes(workload, *rows, target.fp32_lanes());

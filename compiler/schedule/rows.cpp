@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::schedule {
@@ -25,7 +23,8 @@ class RowFinder {
  public:
   RowFinder(const Workload& workload, const PortLayouts& ports) : workload_(workload), ports_(ports) {}
 
-  std::optional<Rows> run() {
+  // Nothing unless so many of the stages are products.
+  std::optional<Rows> run(int products) {
     if (workload_.outputs.size() != 1 || workload_.stages.empty()) return std::nullopt;
     const size_t last = workload_.stages.size() - 1;
     if (!workload_.stages[last].output.same_as(workload_.outputs[0])) return std::nullopt;
@@ -39,7 +38,7 @@ class RowFinder {
     for (size_t s = last + 1; s-- > 0;)
       if (!reached_[s] || !follow(s)) return std::nullopt;
     settle();
-    if (!choose_vectors()) return std::nullopt;
+    if (!choose_vectors() || products_ != products) return std::nullopt;
     for (size_t s = 0; s < workload_.stages.size(); ++s) rows_.stages[s].place = place(s);
     return rows_;
   }
@@ -165,7 +164,10 @@ class RowFinder {
         const int inner = innermost(stage(s).output);
         if (inner >= 0 && axes_[s][static_cast<size_t>(inner)] == wanted) chosen.vector_axis = inner;
       }
-      if (!rows_.across && chosen.reduces && stage(s).combiner != tensor::Combiner::kProd) {
+      chosen.product = chosen.reduces && std::find(axes_[s].begin(), axes_[s].end(), kOwn) != axes_[s].end();
+      products_ += chosen.product ? 1 : 0;
+      if (!rows_.across && chosen.reduces && !chosen.product &&
+          stage(s).combiner != tensor::Combiner::kProd) {
         chosen.folds = true;
         chosen.vector_axis = static_cast<int>(stage(s).axes.size()) + folded_axis(s);
       }
@@ -237,154 +239,18 @@ class RowFinder {
   std::vector<std::vector<int>> axes_;  // of each stage, what they are to the output
   std::vector<bool> reached_;
   std::set<int> own_;  // output axes
+  int products_ = 0;
   Rows rows_;
-};
-
-// Appends the steps of one workload.
-class RowSteps {
- public:
-  RowSteps(const Workload& workload, const Rows& rows, const RowSizes& sizes, std::vector<Step>& steps)
-      : workload_(workload), rows_(rows), sizes_(sizes), steps_(steps) {}
-
-  void run(bool parallel) {
-    const size_t last = workload_.stages.size() - 1;
-    for (size_t s = 0; s < last; ++s)
-      if (rows_.stages[s].place == RowStage::Place::kInlined) steps_.push_back(Inline{stage_name(index(s))});
-    for (size_t s = 0; s <= last; ++s)
-      if (is_factored(s)) factor(s);
-    shape_output(parallel);
-    if (!attach_.empty()) {
-      for (size_t s = last + 1; s-- > 0;) {
-        if (rows_.stages[s].place == RowStage::Place::kInlined) continue;
-        const std::string name = stage_name(index(s));
-        if (s != last) steps_.push_back(ComputeAt{name, stage_name(index(last)), attach_, scope(s)});
-        if (is_factored(s))
-          steps_.push_back(ComputeAt{absl::StrCat(name, ".rf"), stage_name(index(last)), attach_,
-                                     tensor::Scope::kRegister});
-      }
-    }
-    for (size_t s = 0; s <= last; ++s)
-      if (rows_.stages[s].place == RowStage::Place::kStored) shape(s);
-  }
-
- private:
-  static int index(size_t s) { return static_cast<int>(s); }
-  const Stage& stage(size_t s) const { return workload_.stages[s]; }
-  static std::string loop(char kind, int axis) { return absl::StrCat(std::string(1, kind), axis); }
-
-  // Short folds are one vector.
-  int64_t fold_extent(size_t s) const {
-    const auto axis = static_cast<size_t>(rows_.stages[s].vector_axis) - stage(s).axes.size();
-    return extent_of(stage(s).reduce_axes[axis]);
-  }
-  bool is_factored(size_t s) const {
-    return rows_.stages[s].folds && (sizes_.partials.is_open() || fold_extent(s) > sizes_.partials.value);
-  }
-
-  // One value a row, or a vector of rows, lives in a register.
-  tensor::Scope scope(size_t s) const {
-    const RowStage& row = rows_.stages[s];
-    const bool small = row.folds || row.vector_axis < 0 || (rows_.across && row.reduces);
-    return small ? tensor::Scope::kRegister : tensor::Scope::kGlobal;
-  }
-
-  void factor(size_t s) {
-    const std::string name = stage_name(index(s));
-    const std::string folded = loop('r', rows_.stages[s].vector_axis - index(stage(s).axes.size()));
-    steps_.push_back(Split{name, folded, {sizes_.partials}, Tail::kGuard});
-    steps_.push_back(RFactor{name, absl::StrCat(folded, ".1")});
-  }
-
-  void shape_output(bool parallel) {
-    const size_t last = workload_.stages.size() - 1;
-    const RowStage& row = rows_.stages[last];
-    const std::string name = stage_name(index(last));
-    const int rank = index(stage(last).axes.size());
-    auto is_row = [&](int axis) {
-      return std::find(rows_.row_axes.begin(), rows_.row_axes.end(), axis) != rows_.row_axes.end();
-    };
-    const bool split = row.vector_axis >= 0 && !row.folds;
-    std::vector<std::string> outer, inner;
-    for (int axis = 0; axis < rank; ++axis) {
-      const std::string whole = loop('i', axis);
-      const bool vector = split && axis == row.vector_axis;
-      (is_row(axis) ? outer : inner).push_back(vector ? absl::StrCat(whole, ".0") : whole);
-    }
-    if (split) steps_.push_back(Split{name, loop('i', row.vector_axis), {sizes_.lanes}, Tail::kGuard});
-    std::vector<std::string> order = outer;
-    order.insert(order.end(), inner.begin(), inner.end());
-    for (int r = 0; r < output_reduces(); ++r) order.push_back(loop('r', r));
-    if (split) order.push_back(absl::StrCat(loop('i', row.vector_axis), ".1"));
-    if (order.size() > 1) steps_.push_back(Reorder{name, order});
-    if (split) steps_.push_back(Annotate{name, order.back(), Annotation::kVectorize});
-    if (outer.empty()) return;
-    attach_ = outer.back();
-    if (!parallel) return;
-    if (outer.size() > 1) steps_.push_back(Fuse{name, outer});
-    attach_ = absl::StrJoin(outer, "*");
-    steps_.push_back(Annotate{name, attach_, Annotation::kParallel});
-  }
-
-  // Reduce loops that the output has once its lanes are factored off.
-  int output_reduces() const {
-    const size_t last = workload_.stages.size() - 1;
-    return is_factored(last) ? 1 : index(stage(last).reduce_axes.size());
-  }
-
-  // The loops of one stage, now over one row or vector of rows.
-  void shape(size_t s) {
-    const RowStage& row = rows_.stages[s];
-    const std::string name = stage_name(index(s));
-    const int rank = index(stage(s).axes.size()), reduces = index(stage(s).reduce_axes.size());
-    if (is_factored(s)) {
-      const std::string partial = absl::StrCat(name, ".rf");
-      std::vector<std::string> order;
-      for (int axis = 1; axis <= rank; ++axis) order.push_back(loop('i', axis));
-      for (int r = 0; r < reduces; ++r) order.push_back(loop('r', r));
-      order.push_back("i0");
-      steps_.push_back(Reorder{partial, order});
-      steps_.push_back(Annotate{partial, "i0", Annotation::kVectorize});
-      steps_.push_back(Annotate{name, "r0", Annotation::kVectorize});
-      return;
-    }
-    if (row.folds) return shape_short_fold(s);
-    if (row.vector_axis < 0 || s + 1 == workload_.stages.size()) return;
-    const std::string vector = loop('i', row.vector_axis);
-    std::vector<std::string> order;
-    for (int axis = 0; axis < rank; ++axis)
-      if (axis != row.vector_axis || !rows_.across)
-        order.push_back(axis == row.vector_axis ? absl::StrCat(vector, ".0") : loop('i', axis));
-    for (int r = 0; r < reduces; ++r) order.push_back(loop('r', r));
-    order.push_back(rows_.across ? vector : absl::StrCat(vector, ".1"));
-    if (!rows_.across) steps_.push_back(Split{name, vector, {sizes_.lanes}, Tail::kGuard});
-    if (order.size() > 1) steps_.push_back(Reorder{name, order});
-    steps_.push_back(Annotate{name, order.back(), Annotation::kVectorize});
-  }
-
-  void shape_short_fold(size_t s) {
-    const std::string name = stage_name(index(s));
-    const std::string folded = loop('r', rows_.stages[s].vector_axis - index(stage(s).axes.size()));
-    std::vector<std::string> order;
-    for (size_t axis = 0; axis < stage(s).axes.size(); ++axis) order.push_back(loop('i', index(axis)));
-    for (size_t r = 0; r < stage(s).reduce_axes.size(); ++r)
-      if (loop('r', index(r)) != folded) order.push_back(loop('r', index(r)));
-    order.push_back(folded);
-    // The output's loops stand already, with the fold among them.
-    if (s + 1 != workload_.stages.size()) steps_.push_back(Reorder{name, order});
-    steps_.push_back(Annotate{name, folded, Annotation::kVectorize});
-  }
-
-  const Workload& workload_;
-  const Rows& rows_;
-  const RowSizes& sizes_;
-  std::vector<Step>& steps_;
-  std::string attach_;  // the output's loop over rows
 };
 
 }  // namespace
 
 std::optional<Rows> rows_of(const Workload& workload, const PortLayouts& ports) {
-  return RowFinder(workload, ports).run();
+  return RowFinder(workload, ports).run(0);
+}
+
+std::optional<Rows> rows_with_product(const Workload& workload, const PortLayouts& ports) {
+  return RowFinder(workload, ports).run(1);
 }
 
 RowSizes default_row_sizes(const Workload& workload, const Rows& rows, int64_t lanes) {
@@ -406,11 +272,6 @@ RowSizes default_row_sizes(const Workload& workload, const Rows& rows, int64_t l
     sizes.partials.value /= 2;
   while (sizes.lanes.value > 2 && sizes.lanes.value > shortest) sizes.lanes.value /= 2;
   return sizes;
-}
-
-void append_rows(const Workload& workload, const Rows& rows, const RowSizes& sizes, bool parallel,
-                 std::vector<Step>& steps) {
-  RowSteps(workload, rows, sizes, steps).run(parallel);
 }
 
 }  // namespace tf::schedule

@@ -4,6 +4,7 @@
 
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/structure.h"
+#include "tuner/space/sketch/attention.h"
 #include "tuner/space/sketch/flat.h"
 #include "tuner/space/sketch/rows.h"
 #include "tuner/space/sketch/tiled_reduction.h"
@@ -46,6 +47,8 @@ void add_reductions(const Problem& problem, const target::Target& target, int th
 
 DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads) {
   DesignSpace space;
+  if (std::optional<Sketch> attention = generated_attention(problem, target, threads))
+    add_if_usable(*std::move(attention), space);
   if (std::optional<Sketch> rows = generated_rows(problem, target, threads))
     add_if_usable(*std::move(rows), space);
   add_reductions(problem, target, threads, space);

@@ -1,6 +1,6 @@
 #include "tuner/space/sketch/rows.h"
 
-#include "compiler/schedule/rows.h"
+#include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/structure.h"
 #include "tuner/space/slots.h"
 

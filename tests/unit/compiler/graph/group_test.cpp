@@ -86,6 +86,24 @@ TEST(Groups, StopAtOutputs) {
             (std::vector<std::string>{"conv2d", "relu"}));
 }
 
+TEST(Groups, HoldAttentionWhole) {
+  const std::string scores = R"(
+    n0 = input() "q" : f32[2, 8, 4]
+    n1 = input() "k" : f32[2, 4, 8]
+    n2 = input() "v" : f32[2, 8, 8]
+    n3 = matmul(n0, n1; transpose_a=false, transpose_b=false) "scores" : f32[2, 8, 8]
+    n4 = relu(n3) "r" : f32[2, 8, 8]
+    n5 = softmax(n4; axis=2, log=false) "s" : f32[2, 8, 8]
+    n6 = matmul(n5, n2; transpose_a=false, transpose_b=false) "y" : f32[2, 8, 8]
+    n7 = relu(n6) "z" : f32[2, 8, 8]
+    output "z" = n7
+)";
+  EXPECT_EQ(labels(parsed(scores)),
+            (std::vector<std::string>{"batch_matmul+relu+softmax+batch_matmul", "relu"}));
+  EXPECT_EQ(labels(parsed(scores + "    output \"weights\" = n5\n")),
+            (std::vector<std::string>{"batch_matmul+relu", "softmax", "batch_matmul+relu"}));
+}
+
 TEST(Groups, HoldEveryNodeOnceInAnOrderThatRuns) {
   for (uint32_t seed = 0; seed < 150; ++seed) {
     const Graph graph = optimize(RandomGraph(seed).make());

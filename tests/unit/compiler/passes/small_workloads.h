@@ -134,14 +134,17 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        [](Builder& b) {
          return ops::softmax(b, f32_input(b, {2, 3, 149}), 2);
        }},
+      {"attention",
+       [](Builder& b) {
+         Buffer scores = ops::matmul(b, f32_input(b, {2, 19, 8}), f32_input(b, {2, 8, 37}));
+         scores = ops::binary(b, ops::BinaryKind::kAdd, scores, f32_input(b, {1, 1, 37}));
+         return ops::matmul(b, ops::softmax(b, scores, 2), f32_input(b, {2, 37, 24}));
+       }},
       {"softmax_across",
        [](Builder& b) {
          return ops::softmax(b, f32_input(b, {2, 5, 19}), 1);
        }},
-      {"softmax_of_one_row",
-       [](Builder& b) {
-         return ops::softmax(b, f32_input(b, {70}), 0);
-       }},
+      {"softmax_of_one_row", [](Builder& b) { return ops::softmax(b, f32_input(b, {70}), 0); }},
       {"layer_norm",
        [](Builder& b) {
          const auto binary = [&](ops::BinaryKind kind, const Buffer& x, const Buffer& y) {

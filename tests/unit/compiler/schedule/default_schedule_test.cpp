@@ -10,6 +10,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/reduction.h"
 
 namespace tf::schedule {
 namespace {
@@ -74,6 +75,42 @@ TEST(DefaultSchedule, DealsEqualSharesToThreads) {
   auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(1280)});
   auto w = b.constant("w", tensor::Element::kFloat32, {imm(1280), imm(1000)});
   EXPECT_GE(parallel_iterations(*b.finish({ops::relu(b, ops::matmul(b, x, w))}), {}, 2), 2);
+}
+
+TEST(DefaultSchedule, ComputesASoftmaxRowByRow) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(6), imm(200)});
+  const tensor::Workload workload = *b.finish({ops::softmax(b, x, 1)});
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const absl::StatusOr<State> state = apply(workload, default_schedule(workload, {}, target, 1));
+  ASSERT_TRUE(state.ok()) << state.status();
+  const StageState* exponentials = state->data().find_stage("t1");
+  EXPECT_EQ(exponentials->place, StageState::Place::kAt);
+  EXPECT_EQ(exponentials->region, (std::vector<int64_t>{1, 200}));
+  EXPECT_EQ(exponentials->loops.back().annotation, Annotation::kVectorize);
+  const StageState* sum = state->data().find_stage("t2");
+  EXPECT_EQ(sum->loops.back().annotation, Annotation::kVectorize);
+  EXPECT_TRUE(sum->loops.back().reduce);
+}
+
+TEST(DefaultSchedule, NeverHoldsAllScoresOfAttention) {
+  ops::Builder b;
+  auto input = [&](int64_t rows, int64_t columns) {
+    return b.input("x", tensor::Element::kFloat32, {imm(4), imm(rows), imm(columns)});
+  };
+  const auto scores = ops::matmul(b, input(128, 64), input(64, 256));
+  const tensor::Workload workload = *b.finish({ops::matmul(b, ops::softmax(b, scores, 2), input(256, 64))});
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const absl::StatusOr<State> state = apply(workload, default_schedule(workload, {}, target, 2));
+  ASSERT_TRUE(state.ok()) << state.status();
+  for (const StageState& stage : state->stages()) {
+    if (state->data().is_output(stage)) continue;
+    EXPECT_EQ(stage.place, StageState::Place::kAt) << stage.name;
+    int64_t elements = 1;
+    for (int64_t extent : stage.region) elements *= extent;
+    EXPECT_LE(elements, 16 * 256) << stage.name;
+  }
+  EXPECT_EQ(state->data().find_stage("t0.acc")->scope, tensor::Scope::kRegister);
 }
 
 TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {

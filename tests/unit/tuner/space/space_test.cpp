@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "compiler/ops/matmul.h"
 #include "compiler/ops/reduction.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
@@ -87,6 +88,21 @@ TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
   EXPECT_EQ(families, (std::set<std::string>{"template dense", "template dense, packed",
                                              "template dense, packed, partial sums",
                                              "template dense, partial sums", "generated tiled-reduction"}));
+}
+
+TEST(GenerateSpace, GivesAttentionOneKernel) {
+  ops::Builder b;
+  auto input = [&](int64_t rows, int64_t columns) {
+    return b.input("x", tensor::Element::kFloat32, {tensor::imm(4), tensor::imm(rows), tensor::imm(columns)});
+  };
+  const auto weights = ops::softmax(b, ops::matmul(b, input(50, 64), input(64, 70)), 2);
+  const Problem problem{*b.finish({ops::matmul(b, weights, input(70, 64))}), {}, {}};
+  const DesignSpace space = generate_space(problem, avx512(), 2);
+  ASSERT_EQ(space.sketches.size(), 1u);
+  EXPECT_EQ(space.sketches[0].family, "generated attention");
+  Random random(3);
+  for (int i = 0; i < 50; ++i)
+    EXPECT_TRUE(schedule::apply(problem.workload, space.schedule_of(sample(space, random))).ok());
 }
 
 TEST(Instantiate, LeavesNoSizeOpen) {

@@ -1,0 +1,210 @@
+#include "compiler/schedule/attention.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/structure.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Stage;
+using tensor::Workload;
+
+int64_t extent_of(const tensor::Axis& axis) {
+  return tensor::as_int(axis.extent).value_or(1);
+}
+
+std::string loop(int axis) {
+  return absl::StrCat("i", axis);
+}
+std::string part(int axis, int piece) {
+  return absl::StrCat("i", axis, ".", piece);
+}
+
+// Whether the stage is Σ weights[…, row, r] * values[…, r, column] over its own axes.
+bool multiplies_weights(const Stage& stage, const tensor::BufferNode* weights) {
+  const size_t rank = stage.axes.size();
+  if (rank < 2 || stage.reduce_axes.size() != 1 || stage.combiner != tensor::Combiner::kSum) return false;
+  const tensor::VarNode* reduce = stage.reduce_axes[0].var.get();
+  int loads = 0;
+  bool fits = true;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load == nullptr) return true;
+    ++loads;
+    fits = fits && load->indices.size() == rank;
+    const size_t folded = load->buffer.get() == weights ? rank - 1 : rank - 2;
+    for (size_t d = 0; fits && d < rank; ++d) {
+      const tensor::VarNode* own = stage.axes[d].var.get();
+      const bool one = extent_of(stage.axes[d]) == 1 && tensor::as_int(load->indices[d]) == 0;
+      fits = load->indices[d].get() == (d == folded ? reduce : own) || (d != folded && one);
+    }
+    return true;
+  });
+  return fits && loads == 2;
+}
+
+// The loops of a register tile: what holds it, in the order of the axes, then `inner`, unrolled, and its
+// lanes.
+class ProductSteps {
+ public:
+  ProductSteps(std::string name, int rank, const AttentionSizes& sizes, std::vector<Step>& steps)
+      : name_(std::move(name)), rank_(rank), sizes_(sizes), steps_(steps) {}
+
+  // The product itself, an element-wise reader of NAME.acc by now: rows and columns in tiles.
+  void tile(const std::vector<std::string>& outer, const std::string& row, const std::string& column) {
+    Reorder order{name_, outer};
+    order.loops.insert(order.loops.end(), {row, column + ".1", column + ".2"});
+    steps_.push_back(order);
+    steps_.push_back(Annotate{name_, row, Annotation::kUnroll});
+    steps_.push_back(Annotate{name_, column + ".1", Annotation::kUnroll});
+    steps_.push_back(Annotate{name_, column + ".2", Annotation::kVectorize});
+  }
+
+  // The accumulators of one tile, in registers.
+  void accumulate(const std::string& place) {
+    const std::string sum = name_ + ".acc", row = loop(rank_ - 2), column = loop(rank_ - 1);
+    steps_.push_back(ComputeAt{sum, name_, place, tensor::Scope::kRegister});
+    steps_.push_back(Split{sum, column, {sizes_.lanes}, Tail::kGuard});
+    Reorder order{sum, {}};
+    for (int axis = 0; axis + 2 < rank_; ++axis) order.loops.push_back(loop(axis));
+    order.loops.insert(order.loops.end(), {"r0", row, column + ".0", column + ".1"});
+    steps_.push_back(order);
+    steps_.push_back(Annotate{sum, row, Annotation::kUnroll});
+    steps_.push_back(Annotate{sum, column + ".0", Annotation::kUnroll});
+    steps_.push_back(Annotate{sum, column + ".1", Annotation::kVectorize});
+  }
+
+ private:
+  const std::string name_;
+  const int rank_;
+  const AttentionSizes& sizes_;
+  std::vector<Step>& steps_;
+};
+
+int64_t vectors_of(const Stage& stage, int64_t lanes) {
+  return (extent_of(stage.axes.back()) + lanes - 1) / lanes;
+}
+
+}  // namespace
+
+std::optional<Attention> attention_of(const Workload& workload, const PortLayouts& ports) {
+  if (workload.stages.size() < 2 || workload.outputs.size() != 1) return std::nullopt;
+  const Stage& last = workload.stages.back();
+  const tensor::Buffer weights = workload.stages[workload.stages.size() - 2].output;
+  if (!last.output.same_as(workload.outputs[0]) || !ports.output(0).is_row_major() ||
+      !multiplies_weights(last, weights.get()))
+    return std::nullopt;
+  Attention attention;
+  attention.inner = workload;
+  attention.inner.stages.pop_back();
+  attention.inner.outputs = {weights};
+  const std::optional<Rows> rows = rows_with_product(attention.inner, {ports.inputs, {}});
+  if (!rows || rows->across) return std::nullopt;
+  attention.rows = *rows;
+  // All but the last axis of the weights are row axes, and the product gives whole rows.
+  const size_t rank = last.axes.size();
+  if (rows->row_axes.size() != rank - 1 || rows->row_axes.back() != static_cast<int>(rank) - 2)
+    return std::nullopt;
+  for (size_t s = 0; s < rows->stages.size(); ++s) {
+    if (!rows->stages[s].product) continue;
+    attention.scores = static_cast<int>(s);
+    if (attention.inner.stages[s].axes.size() != rank || attention.inner.stages[s].reduce_axes.size() != 1 ||
+        rows->stages[s].vector_axis != static_cast<int>(rank) - 1)
+      return std::nullopt;
+  }
+  return attention;
+}
+
+AttentionSizes default_attention_sizes(const Workload& workload, const Attention& attention,
+                                       const target::Target& target) {
+  AttentionSizes sizes;
+  const Stage& result = workload.stages.back();
+  const Stage& scores = workload.stages[static_cast<size_t>(attention.scores)];
+  sizes.lanes = target.fp32_lanes();
+  while (sizes.lanes > 1 && sizes.lanes >= 2 * extent_of(result.axes.back())) sizes.lanes /= 2;
+  sizes.row = default_row_sizes(attention.inner, attention.rows, target.fp32_lanes());
+  const int64_t rows = extent_of(result.axes[result.axes.size() - 2]);
+  // Both products run at the rate of their tiles and waste what edges do not fill; the work is the same.
+  auto rate = [&](int64_t tile, int64_t vectors, int64_t needed) {
+    const double waste =
+        static_cast<double>((needed + vectors - 1) / vectors * vectors) / static_cast<double>(needed);
+    return tile_efficiency(tile, vectors, target) / waste;
+  };
+  double best = 0;
+  constexpr int64_t kMostRows = 14, kMostVectors = 8;
+  for (int64_t tile = 1; tile <= std::min(kMostRows, rows); ++tile) {
+    const double row_waste = static_cast<double>((rows + tile - 1) / tile * tile) / static_cast<double>(rows);
+    for (int64_t first = 1; first <= kMostVectors; ++first) {
+      for (int64_t second = 1; second <= kMostVectors; ++second) {
+        const double a = rate(tile, first, vectors_of(scores, sizes.lanes));
+        const double b = rate(tile, second, vectors_of(result, sizes.lanes));
+        if (a <= 0 || b <= 0) continue;
+        const double score = 2 / (1 / a + 1 / b) / row_waste;
+        if (score <= best * 1.0001) continue;
+        best = score;
+        sizes.rows = tile;
+        sizes.score_vectors = first;
+        sizes.value_vectors = second;
+      }
+    }
+  }
+  constexpr int64_t kBlockRows = 16;
+  sizes.block_tiles = std::max<int64_t>(1, kBlockRows / sizes.rows.value);
+  return sizes;
+}
+
+void append_attention(const Workload& workload, const Attention& attention, const AttentionSizes& sizes,
+                      bool parallel, std::vector<Step>& steps) {
+  const int last = static_cast<int>(workload.stages.size()) - 1, weights = last - 1;
+  const int rank = static_cast<int>(workload.stages.back().axes.size());
+  const std::string result = stage_name(last), scores = stage_name(attention.scores);
+  const std::string column = loop(rank - 1);
+  RowSteps rows(attention.inner, attention.rows, sizes.row, steps);
+  rows.prepare();
+  steps.push_back(CacheWrite{scores});
+  steps.push_back(CacheWrite{result});
+
+  // The result: blocks of rows, tiles of a block.
+  steps.push_back(Split{result, loop(rank - 2), {sizes.block_tiles, sizes.rows}, Tail::kGuard});
+  steps.push_back(Split{result, column, {sizes.value_vectors, Size(sizes.lanes)}, Tail::kGuard});
+  std::vector<std::string> blocks;
+  for (int axis = 0; axis + 2 < rank; ++axis) blocks.push_back(loop(axis));
+  blocks.push_back(part(rank - 2, 0));
+  std::vector<std::string> outer = blocks;
+  outer.insert(outer.end(), {part(rank - 2, 1), part(rank - 1, 0)});
+  ProductSteps of_result(result, rank, sizes, steps);
+  of_result.tile(outer, part(rank - 2, 2), column);
+  std::string block = blocks.back();
+  if (parallel) {
+    if (blocks.size() > 1) steps.push_back(Fuse{result, blocks});
+    block = absl::StrJoin(blocks, "*");
+    steps.push_back(Annotate{result, block, Annotation::kParallel});
+  }
+  of_result.accumulate(part(rank - 1, 0));
+
+  // The weights of a block, row by row.
+  steps.push_back(ComputeAt{stage_name(weights), result, block, tensor::Scope::kGlobal});
+  rows.shape_block();
+  rows.place(loop(rank - 2));
+
+  // The scores of a block, before any row of it.
+  steps.push_back(ComputeAt{scores, result, block, tensor::Scope::kGlobal});
+  steps.push_back(Split{scores, loop(rank - 2), {sizes.rows}, Tail::kGuard});
+  steps.push_back(Split{scores, column, {sizes.score_vectors, Size(sizes.lanes)}, Tail::kGuard});
+  std::vector<std::string> around;
+  for (int axis = 0; axis + 2 < rank; ++axis) around.push_back(loop(axis));
+  around.insert(around.end(), {part(rank - 2, 0), part(rank - 1, 0)});
+  ProductSteps of_scores(scores, rank, sizes, steps);
+  of_scores.tile(around, part(rank - 2, 1), column);
+  of_scores.accumulate(part(rank - 1, 0));
+  for (int s = 0; s < weights; ++s)
+    if (attention.rows.stages[static_cast<size_t>(s)].place == RowStage::Place::kStored &&
+        s != attention.scores)
+      rows.shape(static_cast<size_t>(s));
+}
+
+}  // namespace tf::schedule

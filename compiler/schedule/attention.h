@@ -1,0 +1,55 @@
+#pragma once
+// Owns: attention: two products with row-wise stages between them (scores, softmax, weighted sum of values),
+// its steps with sizes as literals (the default schedule) or left open (the tuner's sketches). Does not know:
+// graphs.
+//
+// The scores of a block of rows live in the caches from the first product to the second, and the whole of
+// them never exists (after Dao et al., "FlashAttention", 2022, with a block of whole rows, so that nothing is
+// computed twice or rescaled). For t0 scores, t1 … t4 softmax as in row_steps.h, t5 the result, blocks of two
+// tiles of 8 rows:
+//
+//   parallel for i0*i1*i2.0                       blocks of rows
+//     allocate t0[16, 128], t4[16, 128]
+//     for i2.0 in 2, for i3.0 in 4                register tiles of scores: 8 rows by 2 vectors
+//       t0.acc = 0; for r0 in 64: t0.acc += p0[…, r0] * p1[r0, …]
+//       t0[…] = t0.acc[…]
+//     for i2 in 16: …                             softmax of a row
+//     for i2.1 in 2, for i3.0 in 2                register tiles of the result
+//       t5.acc = 0; for r0 in 128: t5.acc += t4[…, r0] * p3[r0, …]
+//       t5[…] = t5.acc[…]
+
+#include <optional>
+#include <vector>
+
+#include "compiler/schedule/ports.h"
+#include "compiler/schedule/row_steps.h"
+#include "compiler/schedule/step.h"
+#include "compiler/target/target.h"
+
+namespace tf::schedule {
+
+struct Attention {
+  tensor::Workload inner;  // all but the last product: its output is the weights
+  Rows rows;               // of `inner`
+  int scores = 0;          // the stage of the first product; the last stage is the second one
+};
+
+// Set if the last stage is the product of row-wise computed weights (its left operand) and an input, and one
+// of the stages before is a product.
+std::optional<Attention> attention_of(const tensor::Workload& workload, const PortLayouts& ports);
+
+struct AttentionSizes {
+  Size block_tiles = 1;    // register tiles one above the other in a block
+  Size rows = 8;           // of a register tile
+  Size score_vectors = 2;  // of a register tile of scores
+  Size value_vectors = 2;  // and of the result
+  RowSizes row;
+  int64_t lanes = 16;
+};
+AttentionSizes default_attention_sizes(const tensor::Workload& workload, const Attention& attention,
+                                       const target::Target& target);
+
+void append_attention(const tensor::Workload& workload, const Attention& attention,
+                      const AttentionSizes& sizes, bool parallel, std::vector<Step>& steps);
+
+}  // namespace tf::schedule

@@ -1,0 +1,32 @@
+#include "tuner/space/sketch/attention.h"
+
+#include "compiler/schedule/attention.h"
+#include "tuner/space/slots.h"
+
+namespace tf::space {
+
+std::optional<Sketch> generated_attention(const Problem& problem, const target::Target& target, int threads) {
+  const std::optional<schedule::Attention> attention =
+      schedule::attention_of(problem.workload, {problem.in_layouts, problem.out_layouts});
+  if (!attention) return std::nullopt;
+  Sketch sketch;
+  sketch.family = "generated attention";
+  sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
+  schedule::AttentionSizes sizes = schedule::default_attention_sizes(problem.workload, *attention, target);
+  Point seed;
+  auto open = [&](const char* name, std::vector<int64_t> values, schedule::Size& size) {
+    Slot slot = scalar_slot(name, std::move(values));
+    seed.push_back(ensure_choice(slot, {size.value}));
+    sketch.slots.push_back(std::move(slot));
+    size = schedule::Size::open(static_cast<int>(sketch.slots.size()) - 1, 0);
+  };
+  open("block_tiles", {1, 2, 3, 4, 6, 8}, sizes.block_tiles);
+  open("rows", {1, 2, 4, 6, 7, 8, 10, 12, 14}, sizes.rows);
+  open("score_vectors", {1, 2, 3, 4}, sizes.score_vectors);
+  open("value_vectors", {1, 2, 3, 4}, sizes.value_vectors);
+  schedule::append_attention(problem.workload, *attention, sizes, threads > 1, sketch.steps.steps);
+  sketch.seeds.push_back(std::move(seed));
+  return sketch;
+}
+
+}  // namespace tf::space
