@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
@@ -138,11 +139,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments, std::strin
   CLI::App app("The farm's tracker: knows devices, leases them to tuners, relays trials and results",
                "tracker");
   build(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tf::kExitOk : tf::kExitUsage;
-  }
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return done;
   command = app.get_subcommands().front()->get_name();
   return std::nullopt;
 }

@@ -1,7 +1,8 @@
 // The `compiler` program: parses the command line and runs one command.
 #include <CLI/CLI.hpp>
+#include <optional>
 
-#include "base/exit_code.h"
+#include "base/command_line.h"
 #include "compiler/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -18,10 +19,6 @@ int main(int argc, char** argv) {
   tf::compiler_cli::add_bench_command(app, invocation);
   tf::compiler_cli::add_check_command(app, invocation);
   tf::compiler_cli::add_show_command(app, invocation);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tf::kExitOk : tf::kExitUsage;
-  }
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   return invocation.run();
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_join.h"
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
@@ -119,12 +120,7 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
 std::optional<int> parse(int argc, char** argv, DeviceAgent& config, std::string& config_path) {
   CLI::App app("Offers this machine to a tracker and measures candidate kernels on it", "device_agent");
   build(app, config, config_path);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tf::kExitOk : tf::kExitUsage;
-  }
-  return std::nullopt;
+  return tf::parse_command_line(app, argc, argv);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The `tuner` program: parses the command line and runs one command.
 #include <CLI/CLI.hpp>
+#include <optional>
 
-#include "base/exit_code.h"
+#include "base/command_line.h"
 #include "tuner/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -17,10 +18,6 @@ int main(int argc, char** argv) {
   tf::tuner_cli::add_job_commands(app, invocation);
   tf::tuner_cli::add_records_commands(app, invocation);
   tf::tuner_cli::add_doctor_command(app, invocation);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tf::kExitOk : tf::kExitUsage;
-  }
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   return invocation.run();
 }

@@ -1,0 +1,108 @@
+#include "base/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/exit_code.h"
+
+namespace tf {
+namespace {
+
+// How many letters must be added, left out or replaced to make one word of the other (Levenshtein 1966).
+size_t edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+// ", did you mean X?", if one of the words is near; two edits are one swap of neighbours.
+std::string suggestion(const std::string& given, const std::vector<std::string>& words) {
+  const std::string* nearest = nullptr;
+  size_t distance = std::min<size_t>(3, given.size() / 2 + 1);
+  for (const std::string& word : words) {
+    if (const size_t d = edits(given, word); d < distance) {
+      distance = d;
+      nearest = &word;
+    }
+  }
+  return nearest ? absl::StrCat("; did you mean ", *nearest, "?") : "";
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// What is wrong, without the command's name. A word that was not understood explains more than what is
+// missing because of it.
+std::string mistake(const CLI::App& command, const std::vector<std::string>& not_understood,
+                    const CLI::ParseError& error) {
+  const auto option = std::find_if(not_understood.begin(), not_understood.end(),
+                                   [](const std::string& word) { return word.starts_with("-"); });
+  if (option != not_understood.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    return absl::StrCat("there is no option ", name, suggestion(name, options_of(command)));
+  }
+  const std::vector<std::string> commands = commands_of(command);
+  if (!commands.empty() && !not_understood.empty()) {
+    const std::string& given = not_understood.front();
+    const std::string guess = suggestion(given, commands);
+    return absl::StrCat("there is no command '", given, "'", guess.empty() ? "." : guess, " There are ",
+                        absl::StrJoin(commands, ", "));
+  }
+  if (!commands.empty()) return absl::StrCat("give a command: ", absl::StrJoin(commands, ", "));
+  if (!not_understood.empty()) return absl::StrCat("'", not_understood.front(), "' is one argument too many");
+  return error.what();
+}
+
+}  // namespace
+
+std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    absl::StrAppend(&name, " ", command->get_name());
+  }
+  const std::string wrong = mistake(*command, app.remaining(true), error);
+  return absl::StrCat(name, ": ", wrong, wrong.ends_with("?") ? "" : ";", " see `", name, " --help`");
+}
+
+std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wish) {
+    app.exit(wish);
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "%s\n", describe_mistake(app, error).c_str());
+    return kExitUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tf

@@ -1,0 +1,23 @@
+#pragma once
+// Owns: how every program parses its command line, and what it says to a mistake there. Does not know any
+// command.
+
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace tf {
+
+// Parses the command line. Nothing if it was understood; otherwise the exit code, after the help that was
+// asked for was printed, or one line on stderr that says what is wrong.
+std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
+
+// That line: the command that was given, what is wrong with it, what it may have meant, where its help is.
+// `app` has just thrown `error`.
+std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace tf
