@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device_agent/worker/printable.h"
+#include "device_agent/worker/sandbox/patience.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace tf::worker {
@@ -18,10 +19,10 @@ namespace farm = tunefarm::farm::v1;
 using sandbox::ChildEnd;
 
 // What the parent sees between the marks around the samples may exceed what the samples add up to: by the
-// work between samples, and by how late a loaded machine wakes us. Beyond this the child's clock is not
-// believed.
+// work between samples, by batches that are left out, and by how late a loaded machine wakes us. Beyond this
+// the child's clock is not believed.
 constexpr double kUnaccountedFactor = 2;
-constexpr int64_t kUnaccountedNs = 200'000'000;
+constexpr int64_t kUnaccountedNs = 200'000'000 + sandbox::kPatienceNs;
 
 void set(farm::TrialResult* result, farm::Outcome outcome, std::string detail) {
   result->set_outcome(outcome);

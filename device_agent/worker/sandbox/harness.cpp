@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -23,9 +24,6 @@ namespace tf::worker::sandbox {
 namespace {
 
 constexpr int64_t kPeakBudgetNs = 25'000'000;
-// Well within what verdict_proto.cpp grants between the samples.
-constexpr int64_t kPatienceNs = 150'000'000;
-
 // Time that the processor worked for the calling thread.
 int64_t thread_cpu_ns() {
   timespec now = {};
@@ -216,16 +214,24 @@ class Harness {
     return std::max(1.0, static_cast<double>(batch_ns) / runs);
   }
 
+  BatchTime time_batch(uint32_t iterations) {
+    if (!patience_.is_left()) return {.elapsed_ns = 0, .total_ns = run_batch(iterations), .cpu_ns = 0};
+    const int64_t cpu_start_ns = thread_cpu_ns();
+    const int64_t total_ns = run_batch(iterations);
+    const int64_t cpu_ns = thread_cpu_ns() - cpu_start_ns;
+    const int64_t last_ns = std::exchange(batch_ended_ns_, tf_monotonic_ns());
+    return {.elapsed_ns = batch_ended_ns_ - last_ns, .total_ns = total_ns, .cpu_ns = cpu_ns};
+  }
+
   SampleResult take_sample(double run_ns) {
     SampleResult sample = {};
     do {
       const int64_t batch_ns = std::min(job_.min_sample_ns - sample.total_ns, patience_.batch_ns());
       const auto iterations =
           static_cast<uint32_t>(std::clamp(static_cast<double>(batch_ns) / run_ns + 0.999, 1.0, 1e8));
-      const int64_t cpu_start_ns = thread_cpu_ns();
-      const int64_t total_ns = run_batch(iterations);
-      if (patience_.leaves_out({.total_ns = total_ns, .cpu_ns = thread_cpu_ns() - cpu_start_ns})) continue;
-      sample.total_ns += total_ns;
+      const BatchTime batch = time_batch(iterations);
+      if (patience_.is_left() && patience_.leaves_out(batch)) continue;
+      sample.total_ns += batch.total_ns;
       sample.iterations += iterations;
     } while (sample.iterations == 0 || sample.total_ns < job_.min_sample_ns);
     return sample;
@@ -251,6 +257,7 @@ class Harness {
     uint32_t count = 0;
     result_->timed = 1;
     tell_parent(kTimingStarts);
+    batch_ended_ns_ = tf_monotonic_ns();
     while (count < job_.samples && !slower) {
       const SampleResult sample = take_sample(run_ns);
       result_->samples[count++] = sample;
@@ -287,6 +294,7 @@ class Harness {
   void** pointers_ = nullptr;
   uint32_t next_set_ = 0;
   uint32_t last_set_ = 0;
+  int64_t batch_ended_ns_ = 0;
   // A thread that waits for its fellows is not working either: the clocks tell nothing of kernels with
   // several.
   Patience patience_{job_.threads == 1 ? kPatienceNs : 0};

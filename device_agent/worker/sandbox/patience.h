@@ -9,18 +9,25 @@
 
 namespace tf::worker::sandbox {
 
+// What all samples of a trial together may cost beyond the batches that count.
+inline constexpr int64_t kPatienceNs = 100'000'000;
+
 struct BatchTime {
-  int64_t total_ns;  // by the clock on the wall
-  int64_t cpu_ns;    // that the processor worked for the thread which ran the batch
+  int64_t elapsed_ns;  // since the last batch: a processor is also taken away between two
+  int64_t total_ns;    // of the batch, by the clock on the wall
+  int64_t cpu_ns;      // that the processor worked for the thread which ran it
 };
 
 class Patience {
  public:
-  // `total_ns`: how much time batches that are left out may take together; 0: every batch counts.
   explicit Patience(int64_t total_ns) : left_ns_(total_ns) {}
 
-  // Whether the batch is to be left out, which uses up patience.
+  // Without any left every batch counts, and how long the processor worked for it is not asked.
+  bool is_left() const { return left_ns_ > 0; }
+
+  // Whether the batch is to be left out. That and what lies between batches use up patience.
   bool leaves_out(const BatchTime& batch) {
+    left_ns_ -= batch.elapsed_ns - batch.total_ns;
     const int64_t taken_away_ns = batch.total_ns - batch.cpu_ns;
     if (taken_away_ns <= kNoticedNs + batch.total_ns / 50 || batch.total_ns > left_ns_) return false;
     left_ns_ -= batch.total_ns;
@@ -29,7 +36,7 @@ class Patience {
   }
 
   // How long a batch should take at most.
-  int64_t batch_ns() const { return batch_ns_; }
+  int64_t batch_ns() const { return is_left() ? batch_ns_ : INT64_MAX; }
 
  private:
   static constexpr int64_t kNoticedNs = 5'000;          // the two clocks are not read at the same moment
