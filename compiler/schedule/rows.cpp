@@ -151,7 +151,7 @@ class RowFinder {
       const int now = runs_along(s);
       if (now == kOwn || along == kOne) along = now;
     }
-    if (reductions == 0 || (structure_of(workload_).anchor && !folds_one_operand())) return false;
+    if (reductions == 0 || (structure_of(workload_).anchor && !folds_without_reuse())) return false;
     rows_.across = along >= 0;
     for (size_t s = 0; s < workload_.stages.size(); ++s) {
       RowStage chosen;
@@ -189,18 +189,26 @@ class RowFinder {
     return found;
   }
 
-  // Of a workload with one reduction.
-  bool folds_one_operand() const {
+  // Of a workload with one reduction: whether memory runs along it in all that it reads, and one operand at
+  // most has elements of its own for each result (a sum over rows, a matrix by a vector): registers have
+  // nothing to keep for other results then.
+  bool folds_without_reuse() const {
     for (size_t s = 0; s < workload_.stages.size(); ++s) {
       if (stage(s).reduce_axes.empty()) continue;
-      std::set<const tensor::BufferNode*> operands;
-      int along = kOne;
+      std::set<const tensor::BufferNode*> operands, moving;
+      bool along = true;
       for_each_load(stage(s), [&](const tensor::Load& load) {
         operands.insert(load.buffer.get());
+        for (const Expr& index : load.indices)
+          if (meaning(s, index).value_or(kOne) >= 0) moving.insert(load.buffer.get());
         const int read = find_stage(load.buffer.get());
-        along = read < 0 ? runs_along(s) : runs_along(static_cast<size_t>(read));
+        const int axis = innermost(load.buffer);
+        const int now = read >= 0  ? runs_along(static_cast<size_t>(read))
+                        : axis < 0 ? kOne
+                                   : meaning(s, load.indices[static_cast<size_t>(axis)]).value_or(kOne);
+        along = along && now == kOwn;
       });
-      return operands.size() == 1 && along == kOwn;
+      return along && (operands.size() == 1 || moving.size() <= 1);
     }
     return false;
   }

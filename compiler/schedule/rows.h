@@ -1,7 +1,7 @@
 #pragma once
 // Owns: rows: workloads whose stages all run row by row, whatever reductions and element-wise stages there
-// are (softmax, layer norm, the mean of a row), and their steps, with sizes as literals (the default
-// schedule) or left open (the tuner's sketches). Does not know: register tiles.
+// are (softmax, layer norm, the mean of a row, a matrix by a vector), and their steps, with sizes as literals
+// (the default schedule) or left open (the tuner's sketches). Does not know: register tiles.
 
 #include <optional>
 #include <vector>
@@ -30,8 +30,8 @@ struct Rows {
 
 // Set if the workload has reductions and one output, and every stage, seen from there, keeps to its row, so
 // that all can be computed row by row without computing anything twice. Not where a register tile does
-// better: where there is one reduction with an epilogue, and that reads more than one operand or one along
-// which memory does not run.
+// better: where there is one reduction with an epilogue, and memory does not run along it, or more than one
+// of its operands have elements of their own for each result.
 std::optional<Rows> rows_of(const tensor::Workload& workload, const PortLayouts& ports);
 // The same with one product among the stages, which then is not to be computed row by row (attention.h).
 std::optional<Rows> rows_with_product(const tensor::Workload& workload, const PortLayouts& ports);

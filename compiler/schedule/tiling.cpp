@@ -106,20 +106,28 @@ void append_packing(const Packing& packing, std::vector<Step>& steps) {
   read.layout.push_back(packing.vector_axis, packing.vectors);
   read.layout.axes.push_back({packing.vector_axis, packing.lanes});
   const std::string copy = packing.source + ".pack";
+  const auto reduce = static_cast<size_t>(packing.reduce_axis);
+  const std::string tiles = part('i', vector, 0), vectors = part('i', vector, 1),
+                    lanes = part('i', vector, 2);
   steps.push_back(std::move(read));
   steps.push_back(Split{copy, whole('i', vector), {packing.vectors, packing.lanes}, Tail::kGuard});
-  // In the order of the source where it is row-major: one page after another.
-  outer.push_back(whole('i', static_cast<size_t>(packing.reduce_axis)));
-  outer.push_back(part('i', vector, 0));
-  if (packing.reduce_axis > packing.vector_axis) std::swap(outer[outer.size() - 2], outer.back());
   Reorder order{copy, outer};
-  order.loops.push_back(part('i', vector, 1));
-  order.loops.push_back(part('i', vector, 2));
-  steps.push_back(std::move(order));
-  steps.push_back(Annotate{copy, part('i', vector, 1), Annotation::kUnroll});
-  steps.push_back(Annotate{copy, part('i', vector, 2), Annotation::kVectorize});
+  if (packing.reduce_axis < packing.vector_axis) {  // whole vectors, in the order of the source: page by page
+    outer.push_back(whole('i', reduce));
+    order.loops.insert(order.loops.end(), {whole('i', reduce), tiles, vectors, lanes});
+    steps.push_back(std::move(order));
+    steps.push_back(Annotate{copy, vectors, Annotation::kUnroll});
+    steps.push_back(Annotate{copy, lanes, Annotation::kVectorize});
+  } else {  // squares, of which the first cache holds both sides
+    constexpr int64_t kSquare = 16;
+    outer.push_back(tiles);
+    steps.push_back(Split{copy, whole('i', reduce), {kSquare}, Tail::kGuard});
+    order.loops.insert(order.loops.end(),
+                       {tiles, part('i', reduce, 0), vectors, lanes, part('i', reduce, 1)});
+    steps.push_back(std::move(order));
+    steps.push_back(Annotate{copy, part('i', reduce, 1), Annotation::kUnroll});
+  }
   if (!packing.parallel) return;
-  outer.pop_back();
   if (outer.size() > 1) steps.push_back(Fuse{copy, outer});
   steps.push_back(Annotate{copy, absl::StrJoin(outer, "*"), Annotation::kParallel});
 }
