@@ -12,6 +12,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/movement.h"
 #include "compiler/passes/lower.h"
 #include "tests/support/ir/ir_checks.h"
 
@@ -118,6 +119,14 @@ TEST(GoldenLowering, BlockedPortsGiveContiguousVectors) {
   check_golden("blocked_ports", *b.finish({ops::relu(b, x)}),
                "split t0 i1 4 guard\nreorder t0 i0,i1.0,i2,i3,i1.1\nannotate t0 i1.1 vectorize\n",
                {{blocked}, {blocked}});
+}
+
+TEST(GoldenLowering, LoadsShiftedChannelsOfBlocksInRuns) {
+  ops::Builder b;
+  auto x = b.input("x", Element::kFloat32, {imm(1), imm(8), imm(2), imm(2)});
+  const tensor::Layout blocked = tensor::Layout::parse("0,1,2,3,1:4", 4).value();
+  check_golden("shifted_channels", *b.finish({ops::slice(b, x, {{1}, {1}, {4}, {1}})}),
+               "reorder t0 i0,i2,i3,i1\nannotate t0 i1 vectorize\n", {{blocked}, {blocked}});
 }
 
 }  // namespace
