@@ -199,8 +199,9 @@ class RowFinder {
       bool along = true;
       for_each_load(stage(s), [&](const tensor::Load& load) {
         operands.insert(load.buffer.get());
+        // A place in a window moves too.
         for (const Expr& index : load.indices)
-          if (meaning(s, index).value_or(kOne) >= 0) moving.insert(load.buffer.get());
+          if (meaning(s, index).value_or(0) >= 0) moving.insert(load.buffer.get());
         const int read = find_stage(load.buffer.get());
         const int axis = innermost(load.buffer);
         const int now = read >= 0  ? runs_along(static_cast<size_t>(read))

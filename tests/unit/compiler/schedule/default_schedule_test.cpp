@@ -50,6 +50,19 @@ TEST(DefaultSchedule, TilesAConvolutionInRegisters) {
   EXPECT_THAT(to_string(schedule), HasSubstr("layout_rewrite p1 "));
 }
 
+TEST(DefaultSchedule, TilesAConvolutionOfOnePlaceToo) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(64), imm(28), imm(28)});
+  auto w = b.constant("w", tensor::Element::kFloat32, {imm(128), imm(64), imm(1), imm(1)});
+  const tensor::Workload workload = *b.finish({ops::relu(b, ops::conv(b, x, w, {}))});
+  const absl::StatusOr<State> state = apply(workload, default_schedule(workload, blocked(16), target, 1));
+  ASSERT_TRUE(state.ok()) << state.status();
+  const StageState* conv = state->data().find_stage("t0");
+  EXPECT_EQ(conv->scope, tensor::Scope::kRegister);
+  EXPECT_FALSE(conv->loops.back().reduce) << "its lanes are folded";
+}
+
 TEST(DefaultSchedule, UsesThreadsOnlyWhereThereAreAny) {
   const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
   const tensor::Workload workload = conv_relu(16, 32, 28);
