@@ -157,17 +157,31 @@ class LoopBuilder {
     return ir::make_stmt<ir::Allocate>(storage_.at(stage.stage.output.get()).buffer, body);
   }
 
+  // What a block's threads share is complete before anyone reads it, and read by all before it is made anew.
   Stmt with_attached(const StageState& holder, const Loop& loop, Stmt body) {
-    for (auto it = data_.stages.rbegin(); it != data_.stages.rend(); ++it)
-      if (it->place == StageState::Place::kAt && it->consumer == holder.name &&
-          it->consumer_loop == loop.name && is_needed(*it))
-        body = with_stage(*it, body);
-    return body;
+    bool shared = false;
+    for (auto it = data_.stages.rbegin(); it != data_.stages.rend(); ++it) {
+      if (it->place != StageState::Place::kAt || it->consumer != holder.name ||
+          it->consumer_loop != loop.name || !is_needed(*it))
+        continue;
+      if (it->scope == ir::Scope::kShared && (!shared || is_read_by_others(*it, holder)))
+        body = ir::seq({ir::make_stmt<ir::Barrier>(), body});
+      shared = shared || it->scope == ir::Scope::kShared;
+      body = with_stage(*it, body);
+    }
+    return shared ? ir::seq({ir::make_stmt<ir::Barrier>(), body}) : body;
+  }
+
+  bool is_read_by_others(const StageState& stage, const StageState& holder) const {
+    return std::ranges::any_of(data_.readers(stage.stage.output.get()),
+                               [&](const StageState* reader) { return reader != &holder; });
   }
 
   Stmt nest(const StageState& stage) {
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
     Stmt body = update(stage);
+    for (const Expr& guard : guards_of(stage))
+      if (parts_threads(stage, guard)) body = ir::make_stmt<ir::If>(guard, body);
     const int count = static_cast<int>(stage.loops.size());
     int first_reduce = count;
     for (int i = count - 1; i >= 0; --i)
@@ -176,16 +190,44 @@ class LoopBuilder {
       const auto n = static_cast<size_t>(i);
       body = with_attached(stage, stage.loops[n], body);
       for (const Expr& guard : guards_of(stage)) {
+        if (parts_threads(stage, guard)) continue;
         if (deepest_loop(stage, guard) == i)
           body = ir::make_stmt<ir::If>(guard, body);
         else if (held_guard_loop(stage, guard) == i)
           body = ir::make_stmt<ir::If>(at_first_iterations(stage, guard, i), body);
       }
-      body = ir::make_for(stage.loop_vars[n], tensor::imm(0), tensor::imm(stage.loops[n].extent),
-                          for_kind(annotations[n], stage.loops[n].reduce), body);
+      body = loop_over(stage, n, annotations[n], body);
       if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
     return body;
+  }
+
+  // A thread loop inside another stage runs over the threads around it, as many of them as it has iterations.
+  Stmt loop_over(const StageState& stage, size_t n, Annotation annotation, const Stmt& body) const {
+    const Expr extent = tensor::imm(stage.loops[n].extent);
+    const auto around =
+        schedule::is_thread(annotation) ? data_.thread_around(stage, annotation) : std::nullopt;
+    if (!around)
+      return ir::make_for(stage.loop_vars[n], tensor::imm(0), extent,
+                          for_kind(annotation, stage.loops[n].reduce), body);
+    const auto outer = static_cast<size_t>(around->loop);
+    const Expr thread = around->stage->loop_vars[outer];
+    Stmt taken = ir::substitute(body, {{stage.loop_vars[n].get(), thread}});
+    if (around->stage->loops[outer].extent == stage.loops[n].extent) return taken;
+    return ir::make_stmt<ir::If>(thread < extent, std::move(taken));
+  }
+
+  // Whether the guard may differ between threads that meet at barriers inside it: it then stands at the
+  // update.
+  bool parts_threads(const StageState& stage, const Expr& guard) const {
+    const bool meets = std::ranges::any_of(data_.stages, [&](const StageState& other) {
+      return other.scope == ir::Scope::kShared && other.place == StageState::Place::kAt &&
+             data_.is_inside(other, stage, 0);
+    });
+    for (size_t i = 0; meets && i < stage.loops.size(); ++i)
+      if (schedule::is_thread(stage.loops[i].annotation) && analysis::uses(guard, stage.loop_vars[i].get()))
+        return true;
+    return false;
   }
 
   static int deepest_loop(const StageState& stage, const Expr& expr) {

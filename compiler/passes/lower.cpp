@@ -34,14 +34,15 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
   }
   if (options.after) options.after("build_loops", lowered.function);
   if (options.verify_each) TF_RETURN_IF_ERROR(verify_after("build_loops", lowered.function));
-  for (const Pass& pass : cpu_pipeline()) {
+  const bool gpu = options.processor == Processor::kGpu;
+  for (const Pass& pass : gpu ? gpu_pipeline() : cpu_pipeline()) {
     lowered.function = pass.run(lowered.function);
     if (options.after) options.after(pass.name, lowered.function);
     if (options.verify_each) TF_RETURN_IF_ERROR(verify_after(pass.name, lowered.function));
   }
   if (options.verify_each)
     TF_RETURN_IF_ERROR(verify_after("the last one", lowered.function,
-                                    {.flat = true, .explicit_vectors = true, .for_cpu = true}));
+                                    {.flat = true, .explicit_vectors = true, .for_cpu = !gpu}));
   return lowered;
 }
 

@@ -16,15 +16,18 @@ namespace tf::passes {
 
 using schedule::PortLayouts;
 
+enum class Processor : uint8_t { kCpu, kGpu };
+
 struct LowerOptions {
   std::string name = "kernel";
+  Processor processor = Processor::kCpu;
   bool verify_each = false;  // run the IR verifier after each pass
   std::function<void(std::string_view pass, const ir::Function&)> after;  // --print-after
 };
 
 // What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
-// ones), the physical layout of every parameter in call order, and scratch memory for temporaries that are
-// too large for registers.
+// ones, for a GPU grid and thread loops), the physical layout of every parameter in call order, and scratch
+// memory for temporaries that are too large for registers.
 struct Lowered {
   ir::Function function;
   std::vector<tensor::Layout> param_layouts;

@@ -43,4 +43,19 @@ std::span<const Pass> cpu_pipeline() {
   return kPasses;
 }
 
+std::span<const Pass> gpu_pipeline() {
+  static constexpr Pass kPasses[] = {
+      {"simplify", simplify},
+      {"guard_memory", guard_memory},
+      {"simplify_guards", simplify},
+      // No loop is peeled: threads of a warp would part. Functions are the device library's.
+      {"flatten", flatten},
+      {"simplify_offsets", simplify},
+      {"vectorize", vectorize},
+      {"unroll", unroll},
+      {"simplify_vectors", simplify},
+  };
+  return kPasses;
+}
+
 }  // namespace tf::passes

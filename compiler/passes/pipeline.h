@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the table of passes that turn loop nests into what a CPU back end accepts.
+// Owns: the table of passes that turn loop nests into what a back end accepts.
 
 #include <span>
 
@@ -15,5 +15,6 @@ struct Pass {
 };
 
 std::span<const Pass> cpu_pipeline();
+std::span<const Pass> gpu_pipeline();
 
 }  // namespace tf::passes

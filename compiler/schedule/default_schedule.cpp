@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/attention.h"
+#include "compiler/schedule/gpu_schedule.h"
 #include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
@@ -370,6 +371,7 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
 
 Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
                           int threads) {
+  if (target.is_gpu()) return gpu_schedule(workload);
   if (const std::optional<Attention> attention = attention_of(workload, ports)) {
     std::vector<Step> steps;
     const AttentionSizes sizes = default_attention_sizes(workload, *attention, target);

@@ -46,7 +46,8 @@ std::string reason_text(Illegal reason) {
       return "the layout does not fit the buffer: each axis once without block, as in 0,1,2,3,1:16";
     case Illegal::kBadScope:
       return absl::StrCat("this scope cannot hold it; registers hold regions of at most ", kMaxRegisterBytes,
-                          " bytes, copies are global");
+                          " bytes, shared memory ", kMaxSharedBytes,
+                          "; cache_read makes a global copy, compute_at then says where it lives");
     case Illegal::kShiftTail:
       return "a shifted tail needs an element-wise stage and an extent of at least the tile";
     case Illegal::kNotReduce:
@@ -58,7 +59,9 @@ std::string reason_text(Illegal reason) {
     case Illegal::kHoldsStages:
       return "other stages are computed inside these loops; reshape them before compute_at";
     case Illegal::kNestedParallel:
-      return "a nest has one parallel loop at most, in a stage at root";
+      return "a nest has one parallel loop at most, in a stage at root; so have grid loops, and a stage "
+             "inside another "
+             "needs a thread loop of the kind around it";
     case Illegal::kCyclicConsumer:
       return "a stage is computed inside a later one that reads it";
     case Illegal::kNoFactors:

@@ -24,9 +24,10 @@ void add_ranges(const StageState& stage, int from, analysis::RangeMap* ranges) {
 // The values of the axes of `stage` for fixed loops of `consumer` up to `loop` and those around it.
 class NeedFinder {
  public:
-  NeedFinder(const StateData& data, const StageState& consumer, int loop)
+  NeedFinder(const StateData& data, const StageState& consumer, int loop, tensor::Scope scope)
       : data_(data), consumer_(consumer), loop_(loop) {
     for (const StageState& stage : data.stages) add_ranges(stage, 0, &all_);
+    if (scope == tensor::Scope::kShared) add_threads_around();
   }
 
   Region find(const StageState& stage) const {
@@ -45,8 +46,23 @@ class NeedFinder {
   }
 
  private:
+  void add_threads(const StageState& stage, int last) {
+    for (size_t i = 0; i <= static_cast<size_t>(last); ++i)
+      if (is_thread(stage.loops[i].annotation))
+        threads_[stage.loop_vars[i].get()] = Interval::from_extent(0, stage.loops[i].extent);
+  }
+
+  void add_threads_around() {
+    add_threads(consumer_, loop_);
+    for (const StageState* at = &consumer_; at->place == StageState::Place::kAt;) {
+      const StageState* holder = data_.find_stage(at->consumer);
+      add_threads(*holder, holder->find_loop(at->consumer_loop));
+      at = holder;
+    }
+  }
+
   analysis::RangeMap inner_ranges(const StageState& reader) const {
-    analysis::RangeMap inner;
+    analysis::RangeMap inner = threads_;
     add_ranges(consumer_, loop_ + 1, &inner);
     // The reader, and the stages between it and the consumer, range in full.
     for (const StageState* at = &reader; at != &consumer_; at = data_.find_stage(at->consumer))
@@ -80,12 +96,14 @@ class NeedFinder {
   const StageState& consumer_;
   const int loop_;
   analysis::RangeMap all_;
+  analysis::RangeMap threads_;  // of a block around the loop, if it shares the region
 };
 
 }  // namespace
 
-Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop) {
-  return NeedFinder(data, consumer, loop).find(stage);
+Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop,
+                     tensor::Scope scope) {
+  return NeedFinder(data, consumer, loop, scope).find(stage);
 }
 
 }  // namespace tf::schedule

@@ -19,7 +19,9 @@ struct Region {
 // An axis whose need depends on data, does not have constant extents, or is no smaller than the axis, is
 // taken whole.
 //   t1[i] reads t0[i - 1], t0[i], t0[i + 1]; loop i.0 of split(i, 4)  →  origin i.0*4 - 1, extent 6
-// The box may reach beyond the stage's extents where the consumer guards its reads or overruns.
-Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop);
+// The box may reach beyond the stage's extents where the consumer guards its reads or overruns. Of scope
+// shared it is what all threads of a block need: thread loops around `loop` range, too.
+Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop,
+                     tensor::Scope scope);
 
 }  // namespace tf::schedule

@@ -125,6 +125,12 @@ struct StateData {
   bool reads_placed(const StageState& stage) const;
   // Whether `stage` is computed, directly or through others, inside `holder`'s loop number `loop` or deeper.
   bool is_inside(const StageState& stage, const StageState& holder, int loop) const;
+  // The thread loop of that annotation around a stage that is computed inside another.
+  struct LoopAround {
+    const StageState* stage = nullptr;
+    int loop = -1;
+  };
+  std::optional<LoopAround> thread_around(const StageState& stage, Annotation annotation) const;
   // The innermost loop of `holder` that others are computed in; -1 if none is.
   int deepest_held_loop(const StageState& holder) const;
 };

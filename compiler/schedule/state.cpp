@@ -105,6 +105,17 @@ bool StateData::is_inside(const StageState& stage, const StageState& holder, int
   return false;
 }
 
+std::optional<StateData::LoopAround> StateData::thread_around(const StageState& stage,
+                                                              Annotation annotation) const {
+  for (const StageState* at = &stage; at->place == StageState::Place::kAt;) {
+    const StageState* holder = find_stage(at->consumer);
+    for (int i = holder->find_loop(at->consumer_loop); i >= 0; --i)
+      if (holder->loops[static_cast<size_t>(i)].annotation == annotation) return LoopAround{holder, i};
+    at = holder;
+  }
+  return std::nullopt;
+}
+
 int StateData::deepest_held_loop(const StageState& holder) const {
   int deepest = -1;
   for (const StageState& stage : stages)

@@ -71,6 +71,14 @@ enum class Annotation : uint8_t {
   kThreadZ
 };
 
+// Whether the loop's iterations are blocks of a GPU's grid, or threads of a block.
+inline bool is_grid(Annotation annotation) {
+  return annotation >= Annotation::kGridX && annotation <= Annotation::kGridZ;
+}
+inline bool is_thread(Annotation annotation) {
+  return annotation >= Annotation::kThreadX && annotation <= Annotation::kThreadZ;
+}
+
 struct Split {  // loop → 1 + factors.size() loops; the outermost gets what is left, rounded up
   std::string stage, loop;
   std::vector<Size> factors;

@@ -3,7 +3,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status.h"
+#include "compiler/codegen/cuda/cuda_source.h"
+#include "compiler/codegen/cuda/nvrtc.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/inner_loop.h"
 #include "compiler/codegen/llvm/link.h"
@@ -150,8 +153,8 @@ proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffe
   return port;
 }
 
-void fill_manifest(const Job& job, const passes::Lowered& lowered, const codegen::KernelCode& code,
-                   proto::Manifest& manifest) {
+// All but the workspace and how it is launched.
+void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manifest& manifest) {
   manifest.set_abi_version(TF_ABI_VERSION);
   manifest.set_target(job.target.text());
   manifest.set_computation(tensor::workload_key(job.workload).hex());
@@ -172,8 +175,6 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, const codegen
   proto::Launch& launch = *manifest.add_launches();
   launch.set_entry(job.entry);
   launch.set_blob(0);
-  manifest.set_workspace_bytes(code.workspace_bytes);
-  manifest.set_workspace_per_thread_bytes(code.workspace_per_thread_bytes);
   manifest.set_flops(tensor::count_flops(job.bound));
   manifest.set_bytes(tensor::count_bytes(job.bound));
   manifest.set_tolerance(tolerance(job.bound));
@@ -182,32 +183,62 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, const codegen
 absl::StatusOr<passes::Lowered> lower(const Job& job) {
   passes::LowerOptions options;
   options.name = job.entry;
+  options.processor = job.target.is_gpu() ? passes::Processor::kGpu : passes::Processor::kCpu;
 #ifndef NDEBUG
   options.verify_each = true;
 #endif
   return passes::lower(job.bound, job.schedule, job.ports, options);
 }
 
+absl::Status check_output(proto::BlobKind output, const target::Target& target) {
+  const std::vector<proto::BlobKind> possible =
+      target.is_gpu() ? std::vector{proto::BLOB_KIND_CUBIN}
+                      : std::vector{proto::BLOB_KIND_ELF_SHARED, proto::BLOB_KIND_ELF_OBJECT};
+  std::string names;
+  for (const proto::BlobKind kind : possible) {
+    if (kind == output) return absl::OkStatus();
+    absl::StrAppend(&names, names.empty() ? "" : " or ", proto::BlobKind_Name(kind));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("output ", proto::BlobKind_Name(output),
+                                                 " cannot be built for ", target.text(), "; ask for ", names));
+}
+
+// Fills in the artifact's one blob and its launch.
+absl::Status compile_cuda(const Job& job, const passes::Lowered& lowered, Stopwatch& clock,
+                          proto::Artifact& artifact, proto::BuildReply& reply) {
+  TF_ASSIGN_OR_RETURN(const codegen::CudaSource source, codegen::cuda_source(lowered.function, job.target));
+  clock.end("emit");
+  TF_ASSIGN_OR_RETURN(std::string cubin, codegen::compile_cubin(source.text, job.target));
+  clock.end("machine");
+  proto::Launch& launch = *artifact.mutable_manifest()->mutable_launches(0);
+  launch.mutable_grid()->Assign(source.grid.begin(), source.grid.end());
+  for (const int64_t threads : source.block) launch.add_block(absl::StrCat(threads));
+  launch.set_shared_bytes(absl::StrCat(source.shared_bytes));
+  reply.set_code_digest(sha256(cubin).hex());
+  artifact.mutable_blobs(0)->set_content(std::move(cubin));
+  return absl::OkStatus();
+}
+
 absl::Status compile_into(const proto::BuildKernelRequest& request, proto::BuildReply& reply) {
   Stopwatch clock(reply);
   TF_ASSIGN_OR_RETURN(Job job, parse(request));
-  if (request.output() != proto::BLOB_KIND_ELF_SHARED && request.output() != proto::BLOB_KIND_ELF_OBJECT) {
-    return absl::InvalidArgumentError(absl::StrCat("output ", proto::BlobKind_Name(request.output()),
-                                                   " cannot be built for ", job.target.text(),
-                                                   "; ask for BLOB_KIND_ELF_SHARED or BLOB_KIND_ELF_OBJECT"));
-  }
+  TF_RETURN_IF_ERROR(check_output(request.output(), job.target));
   clock.end("parse");
   TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
   clock.end("lower");
+  proto::Artifact& artifact = *reply.mutable_artifact();
+  fill_manifest(job, lowered, *artifact.mutable_manifest());
+  proto::Blob& blob = *artifact.add_blobs();
+  blob.set_kind(request.output());
+  if (job.target.is_gpu()) return compile_cuda(job, lowered, clock, artifact, reply);
   TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target));
   clock.take(code.phases);
   if (request.output() == proto::BLOB_KIND_ELF_SHARED) {
     TF_ASSIGN_OR_RETURN(code.object, codegen::link_shared(code.object, job.target));
     clock.end("link");
   }
-  fill_manifest(job, lowered, code, *reply.mutable_artifact()->mutable_manifest());
-  proto::Blob& blob = *reply.mutable_artifact()->add_blobs();
-  blob.set_kind(request.output());
+  artifact.mutable_manifest()->set_workspace_bytes(code.workspace_bytes);
+  artifact.mutable_manifest()->set_workspace_per_thread_bytes(code.workspace_per_thread_bytes);
   blob.set_content(std::move(code.object));
   reply.set_code_digest(code.code_digest);
   return absl::OkStatus();
@@ -218,6 +249,11 @@ absl::Status show_into(const proto::ShowKernelRequest& request, proto::BuildRepl
   TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
   if (request.ir()) reply.set_ir(ir::to_string(lowered.function));
   if (!request.assembly()) return absl::OkStatus();
+  if (job.target.is_gpu()) {
+    TF_ASSIGN_OR_RETURN(const codegen::CudaSource source, codegen::cuda_source(lowered.function, job.target));
+    reply.set_assembly(source.text);
+    return absl::OkStatus();
+  }
   codegen::CodegenOptions options;
   options.assembly = true;
   TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, options));

@@ -14,6 +14,20 @@ std::optional<Illegal> check_parallel(const StageState& stage, const Loop& loop)
   return taken ? std::optional(Illegal::kNestedParallel) : std::nullopt;
 }
 
+// A stage that is computed inside another shares its threads: the loop runs over those around it, as many as
+// it has iterations.
+std::optional<Illegal> check_thread(const StateData& data, const StageState& stage, int index,
+                                    Annotation annotation) {
+  const Loop& loop = stage.loops[static_cast<size_t>(index)];
+  if (loop.reduce) return Illegal::kReductionParallel;
+  if (data.deepest_held_loop(stage) >= index) return Illegal::kHoldsStages;  // of regions for one thread
+  if (stage.place != StageState::Place::kAt) return std::nullopt;
+  const auto around = data.thread_around(stage, annotation);
+  if (!around) return Illegal::kNestedParallel;
+  const int64_t threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
+  return loop.extent > threads ? std::optional(Illegal::kBadFactor) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
@@ -22,6 +36,7 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
   const int index = stage->find_loop(step.loop);
   if (index < 0) return Illegal::kUnknownLoop;
   Loop& loop = stage->loops[static_cast<size_t>(index)];
+  if (is_thread(loop.annotation) && data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
   switch (step.annotation) {
     case Annotation::kSerial:
       break;
@@ -41,10 +56,13 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
     case Annotation::kGridX:
     case Annotation::kGridY:
     case Annotation::kGridZ:
+      if (loop.reduce) return Illegal::kReductionParallel;
+      if (stage->place != StageState::Place::kRoot) return Illegal::kNestedParallel;
+      break;
     case Annotation::kThreadX:
     case Annotation::kThreadY:
     case Annotation::kThreadZ:
-      if (loop.reduce) return Illegal::kReductionParallel;
+      if (auto reason = check_thread(data, *stage, index, step.annotation)) return reason;
       break;
   }
   loop.annotation = step.annotation;

@@ -12,6 +12,16 @@ bool any_annotated(const StageState& stage, Annotation annotation) {
   return std::ranges::any_of(stage.loops, [&](const Loop& loop) { return loop.annotation == annotation; });
 }
 
+bool fits(const Region& region, tensor::Element element, tensor::Scope scope) {
+  if (scope == tensor::Scope::kGlobal) return true;
+  if (scope == tensor::Scope::kFragment) return false;
+  const int64_t most = scope == tensor::Scope::kRegister ? kMaxRegisterBytes : kMaxSharedBytes;
+  int64_t bytes = tensor::element_bytes(element);
+  for (const int64_t extent : region.extents)
+    if ((bytes *= extent) > most) return false;
+  return true;
+}
+
 }  // namespace
 
 std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
@@ -34,14 +44,8 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   for (const StageState* reader : readers)
     if (reader != consumer && !data.is_inside(*reader, *consumer, loop)) return Illegal::kNoConsumer;
 
-  Region region = needed_region(data, *stage, *consumer, loop);
-  if (step.scope == tensor::Scope::kRegister) {
-    int64_t bytes = tensor::element_bytes(stage->stage.output->element);
-    for (int64_t extent : region.extents)
-      if ((bytes *= extent) > kMaxRegisterBytes) return Illegal::kBadScope;
-  } else if (step.scope != tensor::Scope::kGlobal) {
-    return Illegal::kBadScope;
-  }
+  Region region = needed_region(data, *stage, *consumer, loop, step.scope);
+  if (!fits(region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
   stage->place = StageState::Place::kAt;
   stage->consumer = step.consumer;
   stage->consumer_loop = step.loop;

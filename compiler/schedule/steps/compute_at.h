@@ -14,7 +14,10 @@
 //
 // Legal if the stage is at root, no output, not split, fused or reordered, holds no other stage, is not
 // parallel, and all its readers are the consumer or computed inside that loop. A register region is at most
-// kMaxRegisterBytes.
+// kMaxRegisterBytes, a shared one kMaxSharedBytes.
+//
+// A shared region is one thread block's: it holds what all threads around the loop need. Lowering puts barriers
+// around its computation, in which the threads of the block take part by `annotate STAGE LOOP thread_x`.
 
 #include <optional>
 
@@ -23,6 +26,7 @@
 namespace tf::schedule {
 
 inline constexpr int64_t kMaxRegisterBytes = 16 << 10;
+inline constexpr int64_t kMaxSharedBytes = 227 << 10;  // of a GPU with the most
 
 std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step);
 

@@ -13,6 +13,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/schedule/default_schedule.h"
 #include "compiler/tensor/workload.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
@@ -245,6 +246,36 @@ TEST(BuildPool, AMissingWorkerProgramIsNotFound) {
   absl::StatusOr<std::unique_ptr<BuildPool>> made =
       BuildPool::create({.worker_path = "/nowhere/build_worker"});
   EXPECT_EQ(made.status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(BuildPool, BuildsACudaKernelWithItsLaunchPlanWithoutAGpu) {
+  auto workers = pool();
+  const tensor::Workload workload = matmul(100, 256, 32);
+  const target::Target target = *target::parse_target("cuda:arch=sm_90");
+  proto::BuildRequest request = kernel_request(
+      workload, schedule::to_string(schedule::default_schedule(workload, {}, target, 1)));
+  request.mutable_kernel()->set_target(target.text());
+  absl::StatusOr<proto::BuildReply> reply = workers->build(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_THAT(reply->message(), HasSubstr("ask for BLOB_KIND_CUBIN"));
+
+  request.mutable_kernel()->set_output(proto::BLOB_KIND_CUBIN);
+  reply = workers->build(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  if (reply->code() == static_cast<int>(absl::StatusCode::kNotFound)) GTEST_SKIP() << reply->message();
+  ASSERT_EQ(reply->code(), 0) << reply->message();
+  const proto::Manifest& manifest = reply->artifact().manifest();
+  EXPECT_EQ(manifest.target(), "cuda:arch=sm_90");
+  EXPECT_EQ(manifest.ports_size(), 3);
+  ASSERT_EQ(manifest.launches_size(), 1);
+  const proto::Launch& launch = manifest.launches(0);
+  EXPECT_EQ(launch.entry(), "kernel");
+  EXPECT_THAT(launch.grid(), ::testing::ElementsAre("4", "2", "1"));
+  EXPECT_THAT(launch.block(), ::testing::ElementsAre("16", "16", "1"));
+  EXPECT_EQ(launch.shared_bytes(), "8192");
+  ASSERT_EQ(reply->artifact().blobs_size(), 1);
+  EXPECT_EQ(reply->artifact().blobs(0).kind(), proto::BLOB_KIND_CUBIN);
+  EXPECT_THAT(reply->artifact().blobs(0).content(), HasSubstr("kernel"));
 }
 
 }  // namespace

@@ -25,11 +25,14 @@ bool close(double got, double want) {
 }  // namespace
 
 void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                    const schedule::PortLayouts& ports, uint64_t seed, const std::string& context) {
+                    const schedule::PortLayouts& ports, uint64_t seed, const std::string& context,
+                    passes::Processor processor) {
   SCOPED_TRACE(context + "\n" + tensor::canonical_text(workload) + to_string(schedule));
-  absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports, {.verify_each = true});
+  absl::StatusOr<passes::Lowered> lowered =
+      passes::lower(workload, schedule, ports, {.processor = processor, .verify_each = true});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  check_round_trip(lowered->function, {.flat = true, .explicit_vectors = true, .for_cpu = true});
+  check_round_trip(lowered->function,
+                   {.flat = true, .explicit_vectors = true, .for_cpu = processor == passes::Processor::kCpu});
 
   std::vector<std::vector<double>> inputs, params;
   for (size_t i = 0; i < workload.inputs.size(); ++i) {

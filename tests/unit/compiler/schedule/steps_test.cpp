@@ -141,7 +141,7 @@ TEST(ComputeAt, RejectsPlacesThatDoNotHoldAllReaders) {
   EXPECT_EQ(reason_of("inline t1\ncompute_at t0 t2 i0 global\ncompute_at t0 t2 i1 global"),
             Illegal::kAlreadyPlaced);
   EXPECT_EQ(reason_of("inline t1\ncompute_at t0 t2 i9 global"), Illegal::kUnknownLoop);
-  EXPECT_EQ(reason_of("inline t1\ncompute_at t0 t2 i0 shared"), Illegal::kBadScope);
+  EXPECT_EQ(reason_of("inline t1\ncompute_at t0 t2 i0 fragment"), Illegal::kBadScope);
 }
 
 TEST(ComputeAt, HoldsTheLoopsAroundInPlace) {

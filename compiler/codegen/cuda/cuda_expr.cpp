@@ -1,0 +1,251 @@
+#include "compiler/codegen/cuda/cuda_expr.h"
+
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace tf::codegen {
+namespace {
+
+using tensor::BinaryOp;
+using tensor::Element;
+using tensor::Expr;
+using tensor::Intrinsic;
+
+constexpr std::string_view kPrelude =
+    R"(template <typename T> __device__ T tf_min(T a, T b) { return a < b || a != a ? a : b; }
+template <typename T> __device__ T tf_max(T a, T b) { return a > b || a != a ? a : b; }
+template <typename T> __device__ T tf_floor_div(T a, T b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+template <typename T> __device__ T tf_floor_mod(T a, T b) { return a - tf_floor_div(a, b) * b; }
+__device__ inline float tf_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+__device__ inline double tf_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+)";
+
+// Of the device library, for double; with an f behind for float.
+const char* function_name(Intrinsic function) {
+  switch (function) {
+    case Intrinsic::kExp:
+      return "exp";
+    case Intrinsic::kLog:
+      return "log";
+    case Intrinsic::kSqrt:
+      return "sqrt";
+    case Intrinsic::kRsqrt:
+      return "rsqrt";
+    case Intrinsic::kTanh:
+      return "tanh";
+    case Intrinsic::kErf:
+      return "erf";
+    case Intrinsic::kPow:
+      return "pow";
+    case Intrinsic::kFloor:
+      return "floor";
+    case Intrinsic::kCeil:
+      return "ceil";
+    case Intrinsic::kRound:
+      return "rint";
+    case Intrinsic::kSin:
+      return "sin";
+    case Intrinsic::kCos:
+      return "cos";
+    case Intrinsic::kFma:
+      return "fma";
+    case Intrinsic::kSigmoid:  // of the prelude, overloaded
+    case Intrinsic::kLdexp:    // of expanded functions, for processors without the device library
+    case Intrinsic::kLogb:
+    case Intrinsic::kReduceAdd:  // of vectors
+    case Intrinsic::kReduceMax:
+    case Intrinsic::kReduceMin:
+      return nullptr;
+  }
+  __builtin_unreachable();
+}
+
+class Printer {
+ public:
+  Printer(CudaNames& names, absl::Status& status) : names_(names), status_(status) {}
+
+  std::string print(const Expr& expr) {
+    if (expr->type().is_vector()) return refuse("vectors");
+    return tensor::visit(expr, [&](const auto& node) { return text(node); });
+  }
+
+ private:
+  std::string text(const tensor::IntImm& e) {
+    if (e.type().element == Element::kBool) return e.value != 0 ? "true" : "false";
+    if (e.type().element == Element::kInt64) return absl::StrCat(e.value < 0 ? "(" : "", e.value, e.value < 0 ? "ll)" : "ll");
+    return absl::StrCat("(", type(e.type().element), ")", e.value);
+  }
+
+  std::string text(const tensor::FloatImm& e) {
+    const bool is_double = e.type().element == Element::kFloat64;
+    std::string value = absl::StrFormat("%a", e.value);
+    if (std::isnan(e.value)) value = "NAN";
+    if (std::isinf(e.value)) value = e.value > 0 ? "INFINITY" : "(-INFINITY)";
+    if (!std::isfinite(e.value)) return absl::StrCat("(", type(e.type().element), ")", value);
+    return absl::StrCat(e.value < 0 ? "(" : "", value, is_double ? "" : "f", e.value < 0 ? ")" : "");
+  }
+
+  std::string text(const tensor::VarNode& e) { return names_.of(&e, e.name); }
+
+  std::string text(const tensor::Unary& e) {
+    const std::string a = print(e.a);
+    switch (e.op) {
+      case tensor::UnaryOp::kNeg:
+        return wrapped(e.type().element, absl::StrCat("-", a));
+      case tensor::UnaryOp::kNot:
+        return absl::StrCat("(!", a, ")");
+      case tensor::UnaryOp::kAbs:
+        if (tensor::is_float(e.type().element))
+          return absl::StrCat(e.type().element == Element::kFloat32 ? "fabsf(" : "fabs(", a, ")");
+        return wrapped(e.type().element, absl::StrCat(a, " < 0 ? -", a, " : ", a));
+    }
+    __builtin_unreachable();
+  }
+
+  std::string text(const tensor::Binary& e) {
+    const Element element = e.a->type().element;
+    const std::string a = print(e.a), b = print(e.b);
+    switch (e.op) {
+      case BinaryOp::kAdd:
+        return arithmetic(element, a, "+", b);
+      case BinaryOp::kSub:
+        return arithmetic(element, a, "-", b);
+      case BinaryOp::kMul:
+        return arithmetic(element, a, "*", b);
+      case BinaryOp::kDiv:
+        return absl::StrCat("(", a, " / ", b, ")");
+      case BinaryOp::kFloorDiv:
+        return call(element, "tf_floor_div", a, b);
+      case BinaryOp::kFloorMod:
+        return call(element, "tf_floor_mod", a, b);
+      case BinaryOp::kMin:
+        return call(element, "tf_min", a, b);
+      case BinaryOp::kMax:
+        return call(element, "tf_max", a, b);
+      case BinaryOp::kEq:
+        return absl::StrCat("(", a, " == ", b, ")");
+      case BinaryOp::kNe:
+        return absl::StrCat("(", a, " != ", b, ")");
+      case BinaryOp::kLt:
+        return absl::StrCat("(", a, " < ", b, ")");
+      case BinaryOp::kLe:
+        return absl::StrCat("(", a, " <= ", b, ")");
+      case BinaryOp::kAnd:
+        return absl::StrCat("(", a, " && ", b, ")");
+      case BinaryOp::kOr:
+        return absl::StrCat("(", a, " || ", b, ")");
+    }
+    __builtin_unreachable();
+  }
+
+  std::string text(const tensor::Select& e) {
+    return absl::StrCat("(", print(e.condition), " ? ", print(e.if_true), " : ", print(e.if_false), ")");
+  }
+
+  std::string text(const tensor::Cast& e) {
+    const std::string a = print(e.a);
+    if (e.type().element == Element::kBool) return absl::StrCat("(", a, " != 0)");
+    return absl::StrCat("((", type(e.type().element), ")", a, ")");
+  }
+
+  std::string text(const tensor::Call& e) {
+    std::vector<std::string> args;
+    for (const Expr& arg : e.args) args.push_back(print(arg));
+    const std::string list = absl::StrCat("(", absl::StrJoin(args, ", "), ")");
+    if (e.function == Intrinsic::kSigmoid) return "tf_sigmoid" + list;
+    const char* name = function_name(e.function);
+    if (name == nullptr) return refuse("this function");
+    type(e.type().element);  // refuses what has no function
+    return absl::StrCat(name, e.type().element == Element::kFloat64 ? "" : "f", list);
+  }
+
+  std::string text(const tensor::Load& e) {
+    const std::string value =
+        absl::StrCat(names_.of(e.buffer.get(), e.buffer->name), "[", print(e.indices[0]), "]");
+    if (!e.predicate) return value;
+    return absl::StrCat("(", print(e.predicate), " ? ", value, " : (", type(e.type().element), ")0)");
+  }
+
+  std::string text(const tensor::Ramp&) { return refuse("vectors"); }
+  std::string text(const tensor::Broadcast&) { return refuse("vectors"); }
+
+  // Narrow integers wrap, which signed arithmetic of C does not promise.
+  std::string arithmetic(Element element, const std::string& a, const char* op, const std::string& b) {
+    if (element == Element::kInt32)
+      return absl::StrCat("(int)((unsigned)", a, " ", op, " (unsigned)", b, ")");
+    return wrapped(element, absl::StrCat(a, " ", op, " ", b));
+  }
+  std::string wrapped(Element element, const std::string& value) {
+    const bool narrow = element == Element::kInt8 || element == Element::kUInt8;
+    return absl::StrCat(narrow ? absl::StrCat("(", type(element), ")") : "", "(", value, ")");
+  }
+  // The type is spelled out: narrow operands would be ints.
+  std::string call(Element element, const char* name, const std::string& a, const std::string& b) {
+    return absl::StrCat(name, "<", type(element), ">(", a, ", ", b, ")");
+  }
+
+  std::string type(Element element) {
+    absl::StatusOr<std::string> name = cuda_type(element);
+    if (!name.ok() && status_.ok()) status_ = name.status();
+    return name.value_or("");
+  }
+  std::string refuse(const char* what) {
+    if (status_.ok())
+      status_ = absl::UnimplementedError(absl::StrCat("CUDA C of ", what, " is not written yet"));
+    return "";
+  }
+
+  CudaNames& names_;
+  absl::Status& status_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> cuda_type(Element element) {
+  switch (element) {
+    case Element::kBool:
+      return "bool";
+    case Element::kInt8:
+      return "signed char";
+    case Element::kUInt8:
+      return "unsigned char";
+    case Element::kInt32:
+      return "int";
+    case Element::kInt64:
+      return "long long";
+    case Element::kFloat32:
+      return "float";
+    case Element::kFloat64:
+      return "double";
+    case Element::kFloat16:
+    case Element::kBFloat16:
+      break;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("CUDA C of ", std::string(tensor::element_name(element)), " is not written yet"));
+}
+
+std::string_view cuda_prelude() {
+  return kPrelude;
+}
+
+std::string CudaNames::of(const void* node, const std::string& wish) {
+  std::string& name = names_[node];
+  if (!name.empty()) return name;
+  std::string base;
+  for (const char c : wish) base += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  // No keyword and no name of CUDA's ends so.
+  name = base + "_";
+  for (int i = 1; !used_.insert(name).second; ++i) name = absl::StrCat(base, "_", i, "_");
+  return name;
+}
+
+std::string cuda_expr(const Expr& expr, CudaNames& names, absl::Status& status) {
+  return Printer(names, status).print(expr);
+}
+
+}  // namespace tf::codegen

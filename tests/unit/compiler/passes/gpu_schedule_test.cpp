@@ -1,0 +1,102 @@
+// Schedules for GPUs, lowered and interpreted (the threads of a block side by side), against the workload's
+// definition in double precision.
+
+#include "compiler/schedule/gpu_schedule.h"
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/print.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
+
+namespace tf::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+tensor::Workload matmul(int64_t m, int64_t n, int64_t k, bool epilogue = false) {
+  ops::Builder b;
+  tensor::Buffer y = ops::matmul(b, f32_input(b, {m, k}), f32_constant(b, {k, n}));
+  if (epilogue) y = ops::relu(b, ops::bias_add(b, y, f32_constant(b, {n}), 1));
+  return *b.finish({y});
+}
+
+void check_on_gpu(const tensor::Workload& workload, const schedule::Schedule& schedule, uint64_t seed,
+                  const std::string& context) {
+  check_schedule(workload, schedule, {}, seed, context, passes::Processor::kGpu);
+}
+
+std::string ir_of(const tensor::Workload& workload, const schedule::Schedule& schedule) {
+  const auto lowered = passes::lower(workload, schedule, {}, {.processor = passes::Processor::kGpu});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return lowered.ok() ? ir::to_string(lowered->function) : "";
+}
+
+TEST(GpuSchedule, TilesAProductOverBlocksThreadsAndSharedMemory) {
+  const tensor::Workload workload = matmul(128, 64, 32);
+  const std::string text = ir_of(workload, schedule::gpu_schedule(workload));
+  for (const char* part : {"grid_y", "thread_x", "thread_y", "p0.pack: f32[1024] shared",
+                           "p1.pack: f32[1024] shared", "t0.acc: f32[16] register", "barrier"})
+    EXPECT_THAT(text, HasSubstr(part));
+  check_on_gpu(workload, schedule::gpu_schedule(workload), 1, "128x64x32");
+}
+
+TEST(GpuSchedule, GivesProductsOfAnySizeAndTile) {
+  const struct {
+    int64_t m, n, k;
+  } sizes[] = {{64, 64, 16}, {1, 1, 1}, {1, 70, 33}, {65, 3, 17}, {37, 41, 5}, {20, 66, 40}};
+  std::mt19937_64 random(7);
+  const auto pick = [&](std::initializer_list<int64_t> values) {
+    return values.begin()[random() % values.size()];
+  };
+  for (const auto& size : sizes) {
+    for (int i = 0; i < 4 && !::testing::Test::HasFatalFailure(); ++i) {
+      const schedule::GpuTile tile{.threads_m = pick({1, 2, 4, 8}),
+                                   .threads_n = pick({1, 3, 8, 16}),
+                                   .rows = pick({1, 2, 4}),
+                                   .columns = pick({1, 3, 4}),
+                                   .reduce = pick({1, 4, 7, 16})};
+      const tensor::Workload workload = matmul(size.m, size.n, size.k, i % 2 == 1);
+      check_on_gpu(workload, schedule::gpu_schedule(workload, tile), static_cast<uint64_t>(i),
+                   absl::StrCat(size.m, "x", size.n, "x", size.k, ", ", i));
+    }
+  }
+}
+
+TEST(GpuSchedule, GivesBatchesOfProducts) {
+  ops::Builder b;
+  const tensor::Buffer y = ops::matmul(b, f32_input(b, {3, 20, 9}), f32_input(b, {3, 9, 33}));
+  const tensor::Workload workload = *b.finish({y});
+  EXPECT_THAT(ir_of(workload, schedule::gpu_schedule(workload)), HasSubstr("grid_z"));
+  check_on_gpu(workload, schedule::gpu_schedule(workload), 1, "batch");
+}
+
+TEST(GpuSchedule, GivesEveryOperator) {
+  for (const SmallWorkload& small : small_workloads()) {
+    const tensor::Workload workload = build_small(small);
+    check_on_gpu(workload, schedule::gpu_schedule(workload), 1, small.name);
+  }
+}
+
+// A thread-bound copy must not be made for one thread's need and then be shared.
+TEST(GpuSchedule, RefusesThreadsAfterRegionsWereFixed) {
+  const auto apply = [](const char* text) {
+    return schedule::apply(matmul(64, 64, 32), *schedule::parse_schedule(text)).status();
+  };
+  EXPECT_THAT(std::string(apply("schedule v1\ncache_read p0 t0 row_major global\n"
+                                "compute_at p0.pack t0 i1 shared\nannotate t0 i1 thread_x\n")
+                              .message()),
+              HasSubstr("other stages are computed inside these loops"));
+  EXPECT_THAT(std::string(apply("schedule v1\ncache_read p0 t0 row_major global\n"
+                                "compute_at p0.pack t0 i1 shared\nannotate p0.pack i1 thread_x\n")
+                              .message()),
+              HasSubstr("needs a thread loop of the kind around it"));
+  EXPECT_THAT(std::string(apply("schedule v1\nannotate t0 i1 thread_x\ncache_read p0 t0 row_major global\n"
+                                "compute_at p0.pack t0 i1 fragment\n")
+                              .message()),
+              HasSubstr("this scope cannot hold it"));
+}
+
+}  // namespace
+}  // namespace tf::testing
