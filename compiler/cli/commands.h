@@ -24,5 +24,6 @@ void add_run_command(CLI::App& app, Invocation& invocation);
 void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_check_command(CLI::App& app, Invocation& invocation);
 void add_show_command(CLI::App& app, Invocation& invocation);
+void add_kernel_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace tf::compiler_cli

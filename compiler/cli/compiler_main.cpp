@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   tf::compiler_cli::add_bench_command(app, invocation);
   tf::compiler_cli::add_check_command(app, invocation);
   tf::compiler_cli::add_show_command(app, invocation);
+  tf::compiler_cli::add_kernel_command(app, invocation);
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   return invocation.run();
 }

@@ -1,0 +1,144 @@
+// compiler kernel: what a schedule makes of a workload, from texts, without a database.
+#include <google/protobuf/util/json_util.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "compiler/cli/commands.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/target/target.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::compiler_cli {
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+
+struct KernelArguments {
+  std::string workload, schedule, target = "host", binding, output;
+  std::vector<std::string> in_layouts, out_layouts;
+  int threads = 1;
+  bool ir = false, assembly = false, manifest = false, print_schedule = false;
+};
+
+absl::StatusOr<std::vector<tensor::Layout>> parse_layouts(const std::vector<std::string>& texts,
+                                                          const std::vector<int>& ranks) {
+  std::vector<tensor::Layout> layouts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    TF_ASSIGN_OR_RETURN(tensor::Layout layout,
+                        tensor::Layout::parse(texts[i], i < ranks.size() ? ranks[i] : 0));
+    layouts.push_back(std::move(layout));
+  }
+  return layouts;
+}
+
+absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& workload,
+                                                  const target::Target& target,
+                                                  const KernelArguments& arguments) {
+  std::vector<int> input_ranks, output_ranks;
+  for (const tensor::Input& input : workload.inputs)
+    if (!input.constant) input_ranks.push_back(input.buffer->rank());
+  for (const tensor::Buffer& output : workload.outputs) output_ranks.push_back(output->rank());
+  schedule::PortLayouts ports;
+  TF_ASSIGN_OR_RETURN(ports.inputs, parse_layouts(arguments.in_layouts, input_ranks));
+  TF_ASSIGN_OR_RETURN(ports.outputs, parse_layouts(arguments.out_layouts, output_ranks));
+  return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads));
+}
+
+absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& arguments) {
+  proto::BuildKernelRequest request;
+  TF_ASSIGN_OR_RETURN(*request.mutable_workload(), read_file(arguments.workload));
+  TF_ASSIGN_OR_RETURN(const tensor::Workload workload, tensor::parse_workload(request.workload()));
+  TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(arguments.binding));
+  request.mutable_binding()->insert(binding.begin(), binding.end());
+  TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
+  request.set_target(target.text());
+  request.set_entry("kernel");
+  request.set_output(target.is_gpu() ? proto::BLOB_KIND_CUBIN : proto::BLOB_KIND_ELF_SHARED);
+  request.mutable_in_layouts()->Assign(arguments.in_layouts.begin(), arguments.in_layouts.end());
+  request.mutable_out_layouts()->Assign(arguments.out_layouts.begin(), arguments.out_layouts.end());
+  if (!arguments.schedule.empty()) {
+    TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), read_file(arguments.schedule));
+    return request;
+  }
+  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(workload, binding));
+  TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), default_schedule_text(bound, target, arguments));
+  return request;
+}
+
+absl::StatusOr<proto::BuildReply> ask(driver::BuildPool& pool, const proto::BuildRequest& request) {
+  TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(request));
+  if (reply.code() != 0) return absl::Status(static_cast<absl::StatusCode>(reply.code()), reply.message());
+  return reply;
+}
+
+absl::Status run(const KernelArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const proto::BuildKernelRequest kernel, request_of(arguments));
+  TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({}));
+  const bool something =
+      arguments.ir || arguments.assembly || arguments.manifest || !arguments.output.empty();
+  if (arguments.print_schedule || !something) std::printf("%s", kernel.schedule().c_str());
+  if (arguments.ir || arguments.assembly) {
+    proto::BuildRequest request;
+    *request.mutable_show()->mutable_kernel() = kernel;
+    request.mutable_show()->set_ir(arguments.ir);
+    request.mutable_show()->set_assembly(arguments.assembly);
+    TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(*pool, request));
+    std::printf("%s%s", reply.ir().c_str(), reply.assembly().c_str());
+  }
+  if (!arguments.manifest && arguments.output.empty()) return absl::OkStatus();
+  proto::BuildRequest request;
+  *request.mutable_kernel() = kernel;
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(*pool, request));
+  if (arguments.manifest) {
+    google::protobuf::util::JsonPrintOptions options;
+    options.add_whitespace = true;
+    options.preserve_proto_field_names = true;
+    std::string text;
+    if (!google::protobuf::util::MessageToJsonString(reply.artifact().manifest(), &text, options).ok())
+      return absl::InternalError("the manifest cannot be printed");
+    std::printf("%s", text.c_str());
+  }
+  return arguments.output.empty() ? absl::OkStatus()
+                                  : write_file(arguments.output, reply.artifact().blobs(0).content());
+}
+
+}  // namespace
+
+void add_kernel_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<KernelArguments>();
+  CLI::App* command =
+      app.add_subcommand("kernel", "Show or compile what a schedule makes of a workload; both are texts");
+  command->add_option("workload", arguments->workload, "File with the workload's canonical text")->required();
+  command->add_option("--with", arguments->schedule, "File with the schedule [the default one]");
+  command->add_option("--target", arguments->target, "As in compiler build, or cuda:arch=sm_NN")
+      ->capture_default_str();
+  command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");
+  command->add_option("--in-layout", arguments->in_layouts, "One per input that is not constant [row-major]");
+  command->add_option("--out-layout", arguments->out_layouts, "One per output [row-major]");
+  command->add_option("--threads", arguments->threads, "That the default schedule is for")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--schedule", arguments->print_schedule, "Print the schedule");
+  command->add_flag("--ir", arguments->ir, "Print the loop IR that it makes");
+  command->add_flag("--asm", arguments->assembly, "Print the machine code, as assembly; for cuda, CUDA C");
+  command->add_flag("--manifest", arguments->manifest,
+                    "Print the compiled kernel's manifest as JSON: ports, launch plan");
+  command->add_option("-o,--output", arguments->output,
+                      "Write the machine code: a shared object, or a cubin");
+  command->footer(
+      "Example: compiler kernel gemm.workload --target cuda:arch=sm_90 --ir --asm --manifest -o gemm.cubin");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const absl::Status status = run(*arguments);
+      return status.ok() ? kExitOk : report_error("compiler kernel", status);
+    };
+  });
+}
+
+}  // namespace tf::compiler_cli
