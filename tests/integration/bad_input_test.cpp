@@ -76,10 +76,24 @@ TEST_F(BadInput, NetworksAreRefusedByEveryCommandThatReadsOne) {
   refused(truncated_model(), {}, kUsage, "truncated");
   refused(unsupported_model(), {}, kFailed,
           "node 'the_boxes' (NonMaxSuppression): this operator is not supported");
-  refused(open_model(), {}, kUsage, "--dim n=N");
+  refused(open_model(), {}, kUsage, "--dim n=1");
   refused(file("mlp.onnx"), {"--dim", "m=3"}, kUsage, "no such dimension");
   refused(file("mlp.onnx"), {"--target", "vax"}, kUsage, "vax");
   EXPECT_FALSE(read_file(file("out/model.so")).ok());
+  EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
+}
+
+TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
+  const auto refused = [&](std::vector<std::string> more, const std::string& words) {
+    std::vector<std::string> tune = {"tune", file("mlp.onnx"), "--db", file("new.db")};
+    tune.insert(tune.end(), more.begin(), more.end());
+    expect_refusal("tuner", tune, kUsage, words);
+  };
+  refused({"--target", "cuda"}, "does not run code for cuda");
+  refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
+  refused({"--target", "host", "--threads", "4096"}, "this process may run on");
+  refused({"--target", "host", "--minutes", "0"}, "not a number above 0");
+  refused({"--target", "host", "--trials", "-1"}, "not a number above 0");
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
 }
 
@@ -130,7 +144,7 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
                  "no device with the key \"box\" runs code for riscv64: device ");
   expect_refusal("tuner", submit(model, "z80", "box"), kUsage, "z80");
   expect_refusal("tuner", submit(file("torn.onnx"), "host", "box"), kUsage, "truncated");
-  expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=N");
+  expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=1");
   expect_refusal("tuner", submit(file("unsupported.onnx"), "host", "box"), kFailed,
                  "unsupported.onnx: node 'the_boxes' (NonMaxSuppression)");
   expect_refusal("tuner", submit(file("no.onnx"), "host", "box"), kFailed, "cannot read");

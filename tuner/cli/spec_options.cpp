@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 
 namespace tf::tuner_cli {
@@ -11,9 +13,17 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   service::JobSpec& spec = arguments.spec;
   command.add_option("model", arguments.model, "The network, an ONNX file")->required();
   command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")->required();
-  command.add_option("--trials", spec.trials,
-                     "Stop after so many measured candidates [1000 if --minutes is not given]");
-  command.add_option("--minutes", spec.minutes, "Stop after so long");
+  // 0 stands for no limit in a spec; who writes it means something else.
+  const auto above_zero = [](const std::string& text) {
+    double value = 0;
+    const bool is_above = absl::SimpleAtod(text, &value) && value > 0;
+    return is_above ? std::string() : absl::StrCat(text, " is not a number above 0");
+  };
+  command
+      .add_option("--trials", spec.trials,
+                  "Stop after so many measured candidates [1000 if --minutes is not given]")
+      ->check(above_zero);
+  command.add_option("--minutes", spec.minutes, "Stop after so long")->check(above_zero);
   command.add_option("--threads", spec.threads, "Threads of each kernel")->capture_default_str();
   command.add_option("--allow", arguments.allow,
                      "Numerics beyond reassociation: winograd,bf16,fp16,int8,fast-math");

@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "compiler/target/target.h"
 #include "database/sqlite_store.h"
 #include "rpc/stop_signals.h"
 #include "tuner/cli/commands.h"
@@ -88,16 +89,38 @@ absl::Status close_job(database::Store& store, database::Job job,
   return store.update_job(job);
 }
 
+// Candidates run here: the target must be a machine that this one can stand in for.
+absl::Status check_runs_here(const target::Target& target, int threads, size_t cpus) {
+  const target::Target host = target::host_target();
+  const auto refuse = [&](const std::string& truth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target ", target.text(), ": ", truth,
+                     "; run device_agent on a machine that does, and `tuner submit` to its farm"));
+  };
+  if (target.arch != host.arch)
+    return refuse(absl::StrCat("this machine (", host.text(), ") does not run code for ",
+                               std::string(target::arch_name(target.arch))));
+  for (const std::string& feature : target::known_features(target.arch)) {
+    if (target.has(feature) && !host.has(feature))
+      return refuse(absl::StrCat("this machine (", host.text(), ") does not have ", feature));
+  }
+  if (static_cast<size_t>(threads) > cpus)
+    return absl::InvalidArgumentError(absl::StrCat("--threads ", threads, ": this process may run on ", cpus,
+                                                   " CPU", cpus == 1 ? "" : "s"));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
   TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
   TF_ASSIGN_OR_RETURN(session::SessionOptions options,
                       service::session_options(spec, 0, arguments.device_class));
+  const std::vector<int> cpus = allowed_cpus();
+  TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
   TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
                       service::network_tasks(arguments.model, options.target, spec.dims));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
 
-  const std::vector<int> cpus = allowed_cpus();
   const CpuSplit split = split_cpus(cpus, spec.threads);
   TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({.cpus = split.measure}));
   stay_on(split.rest);  // before any thread or build worker is started
