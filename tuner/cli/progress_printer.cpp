@@ -56,8 +56,9 @@ void ProgressPrinter::finish(const session::Progress& progress) {
   if (style_ == ProgressStyle::kJson) {
     print(progress);
   } else {
-    std::fprintf(stderr, "%s\n%s", progress_line(progress, trial_limit_).c_str(),
-                 task_table(progress).c_str());
+    std::fprintf(stderr, "%s\n", progress_line(progress, trial_limit_).c_str());
+    std::printf("%s", task_table(progress).c_str());
+    std::fflush(stdout);
   }
 }
 

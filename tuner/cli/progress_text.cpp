@@ -85,8 +85,10 @@ std::string task_table(const session::Progress& progress) {
     complete = complete && task.best_ns > 0;
     total_ns += task.best_ns * task.weight;
     const std::string best = task.best_ns > 0 ? duration_text(task.best_ns) : "-";
-    absl::StrAppendFormat(&out, "%-*s %12s %9.1f %7d %5g\n", w, task.label, best,
-                          gflops(task.flops, task.best_ns), task.trials, task.weight);
+    const std::string rate =
+        task.best_ns > 0 ? absl::StrFormat("%.1f", gflops(task.flops, task.best_ns)) : "-";
+    absl::StrAppendFormat(&out, "%-*s %12s %9s %7d %5g\n", w, task.label, best, rate, task.trials,
+                          task.weight);
   }
   absl::StrAppendFormat(&out, "%-*s %12s%s\n", w, "all", duration_text(total_ns),
                         complete ? "" : "  (without the tasks that have no best yet)");

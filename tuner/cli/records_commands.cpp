@@ -1,5 +1,6 @@
 // tuner best | export | import: what was learned, and carrying it elsewhere.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -67,12 +68,12 @@ json to_json(const Answer& answer) {
           {"measured_unix_ns", m.finished_unix_ns}};
 }
 
-void print_row(const Answer& answer, bool schedule) {
+void print_row(const Answer& answer, int op_width, bool schedule) {
   const database::Measurement& m = answer.measurement;
   const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
                                            database::join_layouts(m.problem.out_layouts));
-  std::printf("%-12s %-36s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
-              m.problem.workload.hex().substr(0, 12).c_str(), answer.workload.op.c_str(),
+  std::printf("%-12s %-*s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
+              m.problem.workload.hex().substr(0, 12).c_str(), op_width, answer.workload.op.c_str(),
               duration_text(*m.median_ns()).c_str(), answer.gflops(), m.problem.threads,
               m.device.device_class.c_str(), m.problem.target.c_str(), m.problem.binding.c_str(),
               layouts == "->" ? "" : " ", layouts == "->" ? "" : layouts.c_str());
@@ -124,9 +125,12 @@ int run_best(const BestArguments& arguments) {
     std::printf("%s\n", json_text(all, 1).c_str());
     return kExitOk;
   }
-  std::printf("%-12s %-36s %12s %9s %3s %-10s %-20s %s\n", "key", "op", "time", "GFLOP/s", "thr", "device",
-              "target", "binding layouts");
-  for (const Answer& answer : *answers) print_row(answer, arguments.schedule);
+  size_t op_width = 2;
+  for (const Answer& answer : *answers) op_width = std::max(op_width, answer.workload.op.size());
+  const int width = static_cast<int>(op_width);
+  std::printf("%-12s %-*s %12s %9s %3s %-10s %-20s %s\n", "key", width, "op", "time", "GFLOP/s", "thr",
+              "device", "target", "binding layouts");
+  for (const Answer& answer : *answers) print_row(answer, width, arguments.schedule);
   return kExitOk;
 }
 
