@@ -91,6 +91,18 @@ void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
   std::printf("%s\n", json_text(result, 1).c_str());
 }
 
+// A network takes the same time each run on a machine that does nothing else.
+void warn_of_busy_machine(const std::vector<double>& samples_ms) {
+  const std::vector<double> s = sorted(samples_ms);
+  const double ratio = percentile(s, 0.5) / s.front();
+  if (ratio < 1.5) return;
+  std::fprintf(
+      stderr,
+      "compiler bench: warning: the median run took %.1f times as long as the fastest: the machine was "
+      "busy; time it again when it is idle, or compare the fastest runs\n",
+      ratio);
+}
+
 absl::Status run(const BenchArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
   TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
@@ -102,6 +114,7 @@ absl::Status run(const BenchArguments& arguments) {
     TF_ASSIGN_OR_RETURN(const double ns, model->run_bound());
     if (i >= 0) samples_ms.push_back(ns / 1e6);
   }
+  warn_of_busy_machine(samples_ms);
   const Profile profile = arguments.profile ? profile_of(*model, arguments.threads) : Profile{};
   arguments.json ? print_json(samples_ms, profile) : print(samples_ms, profile);
   return absl::OkStatus();
@@ -120,8 +133,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       ->add_option(
           "--affinity", arguments->affinity,
           "CPU numbers, as in 0,2: thread t stays on the t-th of them; without it the system decides")
-      ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+      ->delimiter(',');
   command->add_option("--runs", arguments->runs, "Timed runs, after three that are not")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -110,7 +111,12 @@ std::vector<LockEntry> lock_of(const graph::Program& program, const driver::Mode
   return lock;
 }
 
-void print(const driver::ModelReport& report) {
+std::string size_text(int64_t bytes) {
+  const auto b = static_cast<double>(bytes);
+  return b < 1e5 ? absl::StrFormat("%.1f kB", b / 1e3) : absl::StrFormat("%.1f MB", b / 1e6);
+}
+
+void print(const BuildArguments& arguments, const driver::ModelReport& report) {
   size_t hits = 0;
   std::printf("%-12s %5s %10s %9s %8s  %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "task");
   for (const driver::TaskReport& task : report.tasks) {
@@ -125,9 +131,9 @@ void print(const driver::ModelReport& report) {
                   task.problem.c_str());
     }
   }
-  std::printf("%zu of %zu tasks from records; weights %.1f MB, activations %.1f MB\n", hits,
-              report.tasks.size(), static_cast<double>(report.weights_bytes) / 1e6,
-              static_cast<double>(report.arena_bytes) / 1e6);
+  std::printf("%zu of %zu tasks from records; weights %s, activations %s\n", hits, report.tasks.size(),
+              size_text(report.weights_bytes).c_str(), size_text(report.arena_bytes).c_str());
+  std::printf("wrote model.so, model.h and tuning.lock to %s\n", arguments.output.c_str());
 }
 
 void print_json(const BuildArguments& arguments, const driver::ModelReport& report) {
@@ -179,7 +185,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   // A locked build uses what the lock says or fails: there is nothing new to pin.
   if (!locked)
     TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(program, report, target, arguments.threads)));
-  arguments.json ? print_json(arguments, report) : print(report);
+  arguments.json ? print_json(arguments, report) : print(arguments, report);
   const bool all_used =
       std::ranges::all_of(report.tasks, [](const driver::TaskReport& task) { return task.used.has_value(); });
   return strict && !all_used ? kExitUntuned : kExitOk;
@@ -192,10 +198,13 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
   add_model_options(*command, arguments->model);
   command->add_option("-o,--output", arguments->output, "The folder to write to")->required();
-  command->add_option("--db", arguments->database,
-                      "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
-  auto* device = command->add_option("--device", arguments->device,
-                                     "Only records measured on devices with this key [any]");
+  auto* records = command->add_option(
+      "--db", arguments->database,
+      "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
+  auto* device =
+      command
+          ->add_option("--device", arguments->device, "Only records measured on devices with this key [any]")
+          ->needs(records);
   command->add_option("--threads", arguments->threads, "Threads that the model will run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

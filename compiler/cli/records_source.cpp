@@ -104,9 +104,13 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
 }
 
 absl::StatusOr<std::vector<LockEntry>> read_lock(const std::string& path) {
-  TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  absl::StatusOr<std::string> text = read_file(path);
+  if (absl::IsNotFound(text.status()))
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", path, ", which --locked builds from: build once without --locked"));
+  TF_RETURN_IF_ERROR(text.status());
   try {
-    const nlohmann::json lock = nlohmann::json::parse(text);
+    const nlohmann::json lock = nlohmann::json::parse(*text);
     if (lock.at("version").get<int>() != kLockVersion)
       return absl::FailedPreconditionError(
           absl::StrCat(path, " is of another version: build without --locked"));

@@ -41,8 +41,8 @@ absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& argument
       std::string names;
       for (const HostTensor& input : model.inputs())
         absl::StrAppend(&names, names.empty() ? "" : ", ", input.name);
-      return absl::InvalidArgumentError(
-          absl::StrCat("--input ", text, ": want NAME=FILE; the model's inputs are: ", names));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--input ", text, ": want NAME=FILE, where NAME is one of the model's inputs: ", names));
     }
   }
   std::vector<HostTensor> values;
@@ -85,7 +85,7 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--input", arguments->inputs,
                    "NAME=FILE, a TensorProto (.pb) or NumPy array (.npy); repeatable")
       ->allow_extra_args(false);
-  command->add_option("--output", arguments->output, "Folder for output_0.pb, output_1.pb, …")->required();
+  command->add_option("-o,--output", arguments->output, "Folder for output_0.pb, output_1.pb, …")->required();
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -93,11 +93,10 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
       ->add_option(
           "--affinity", arguments->affinity,
           "CPU numbers, as in 0,2: thread t stays on the t-th of them; without it the system decides")
-      ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+      ->delimiter(',');
   command->add_flag("--npy", arguments->npy, "Write NumPy arrays");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
-  command->footer("Example: compiler run build/squeezenet --input input=cat.npy --output out");
+  command->footer("Example: compiler run build/squeezenet --input input=cat.npy -o out");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {
       const absl::Status status = run(*arguments);

@@ -142,7 +142,8 @@ class Importer {
     if (given == options_.dims.end()) given = options_.dims.find(clean);
     if (given == options_.dims.end())
       return absl::InvalidArgumentError(absl::StrCat("dimension '", name, "' (axis ", axis, " of input '",
-                                                     input, "') has no value: give --dim ", clean, "=N"));
+                                                     input, "') has no value: give it one, as in --dim ",
+                                                     clean, "=1"));
     used_.insert(given->first);
     tensor::Dimension dim{tensor::var(clean)};
     if (given->second < dim.low || given->second > dim.high)

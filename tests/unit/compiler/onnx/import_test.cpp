@@ -57,7 +57,7 @@ TEST(Import, SaysWhichDimensionHasNoValue) {
   model.input("x", {-1, 3}).mutable_shape()->mutable_dim(0)->set_dim_param("N");
   model.node("Relu", {"x"}, "y");
   model.output("y");
-  EXPECT_THAT(error_of(model), HasSubstr("give --dim N=N"));
+  EXPECT_THAT(error_of(model), HasSubstr("as in --dim N=1"));
   EXPECT_THAT(error_of(model, {{"N", 2}, {"M", 3}}),
               HasSubstr("--dim M=3: the model has no such dimension; it has: N"));
   EXPECT_THAT(error_of(model, {{"N", 0}}), HasSubstr("outside [1, 1048576]"));
