@@ -86,7 +86,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"bench " + file("nowhere") + " --prfile", 2, "did you mean --profile?"},
       {"bench " + file("nowhere") + " --affinity x", 2, "--affinity"},
       {"frobnicate", 2, "there is no command 'frobnicate'. There are zoo"},
-      {"zoo alexnet -o " + file("x.onnx"), 2, "it has mlp"},
+      {"zoo alexnet -o " + file("x.onnx"), 2, "no network 'alexnet'; it has "},
       {"show 123456 --db " + file("none.db"), 1, "there is no database"},
   };
   for (const auto& [arguments, code, message] : mistakes) {

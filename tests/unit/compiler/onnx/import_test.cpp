@@ -65,7 +65,7 @@ TEST(Import, SaysWhichDimensionHasNoValue) {
   nameless.input("x", {3, -1});
   nameless.node("Relu", {"x"}, "y");
   nameless.output("y");
-  EXPECT_THAT(error_of(nameless), HasSubstr("--dim x_dim1=N"));
+  EXPECT_THAT(error_of(nameless), HasSubstr("--dim x_dim1=1"));
 }
 
 TEST(Import, NamesTheNodeOfAnUnsupportedOperator) {
