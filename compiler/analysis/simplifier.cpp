@@ -325,6 +325,11 @@ Expr Simplifier::narrow_select(const ir::Select& node) {
 }
 
 Expr Simplifier::narrow_call(const ir::Call& node, const Expr& expr) {
+  if (node.function == ir::Intrinsic::kDot) {  // lanes of its operands belong together
+    std::vector<Expr> args;
+    for (const Expr& arg : node.args) args.push_back(widen(narrow(arg), arg->type().lanes));
+    return tensor::with_operands(expr, args);
+  }
   const bool reduces = node.function >= ir::Intrinsic::kReduceAdd;
   std::vector<Expr> args;
   for (const Expr& arg : node.args) args.push_back(narrow(arg));

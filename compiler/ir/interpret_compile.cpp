@@ -199,12 +199,35 @@ class Compiler {
       fail("a call takes one to three arguments");
       return 0;
     }
+    if (node.function == Intrinsic::kDot) return compute_dot(node, mask);
     const int32_t lanes = node.args[0]->type().lanes;  // of a reduction: the lanes that it folds
     int32_t args[3] = {};
     for (size_t i = 0; i < node.args.size(); ++i)
       args[i] = expr_wide(node.args[i], adapt(mask, lanes), lanes);
     return emit(call_kernel(node.function, node.type().element), node.type(),
                 {.target = -1, .a = args[0], .b = args[1], .c = args[2], .lanes = lanes}, "call");
+  }
+
+  int32_t compute_dot(const Call& node, const Mask& mask) {
+    if (!tensor::are_dot_operands(node.args)) {
+      fail("a dot's operands do not fit each other");
+      return 0;
+    }
+    const Type &c = node.args[0]->type(), &a = node.args[1]->type(), &b = node.args[2]->type();
+    int32_t slots[3] = {};
+    for (size_t i = 0; i < 3; ++i) {
+      const int32_t lanes = node.args[i]->type().lanes;
+      slots[i] = expr_wide(node.args[i], adapt(mask, lanes), lanes);
+    }
+    return emit(dot_kernel(c.element, a.element, b.element), node.type(),
+                {.target = -1,
+                 .a = slots[1],
+                 .b = slots[2],
+                 .c = slots[0],
+                 .lanes = c.lanes,
+                 .group = b.lanes / c.lanes,
+                 .shared = a.lanes != b.lanes},
+                "dot");
   }
 
   int32_t compute(const Ramp& node, const Mask& mask) {

@@ -27,7 +27,9 @@ struct Instruction {
   int32_t a = 0, b = 0, c = 0;  // operands' slots
   int32_t mask = -1;            // slot of bools, or -1: all lanes
   int32_t lanes = 1;
-  int32_t site = -1;  // index in Program::sites
+  int32_t site = -1;    // index in Program::sites
+  int32_t group = 1;    // of a dot: products a lane
+  bool shared = false;  // of a dot: whether all lanes take the same group of a
 };
 
 // A range of Program::code.
@@ -125,6 +127,7 @@ absl::StatusOr<Program> compile(const Function& function);
 Kernel binary_kernel(BinaryOp op, Element element);
 Kernel unary_kernel(UnaryOp op, Element element);
 Kernel call_kernel(Intrinsic function, Element element);
+Kernel dot_kernel(Element sum, Element a, Element b);  // lanes: of the sum; group and shared as below
 Kernel cast_kernel(Element to, Element from);
 Kernel select_kernel(Element element);
 Kernel ramp_kernel(Element element);       // a + b * lane

@@ -243,6 +243,24 @@ Kernel pick_call(Intrinsic function) {
   return nullptr;
 }
 
+template <typename Sum, typename A, typename B>
+void run_dot(Machine& m, const Instruction& i) {
+  using T = typename Sum::Lane;
+  const T* c = m.at<T>(i.c);
+  const auto* a = m.at<typename A::Lane>(i.a);
+  const auto* b = m.at<typename B::Lane>(i.b);
+  T* out = m.at<T>(i.target);
+  for (int32_t l = 0; l < i.lanes; ++l) {
+    T sum = c[l];
+    for (int32_t k = 0; k < i.group; ++k) {
+      const T x = static_cast<T>(a[(i.shared ? 0 : l * i.group) + k]);
+      sum =
+          arithmetic<BinaryOp::kAdd>(sum, arithmetic<BinaryOp::kMul>(x, static_cast<T>(b[l * i.group + k])));
+    }
+    out[l] = sum;
+  }
+}
+
 template <typename To, typename From>
 void run_cast(Machine& m, const Instruction& i) {
   const auto* a = m.at<typename From::Lane>(i.a);
@@ -302,6 +320,25 @@ Kernel unary_kernel(UnaryOp op, Element element) {
 
 Kernel call_kernel(Intrinsic function, Element element) {
   return with_lane(element, [&](auto lane) { return pick_call<decltype(lane)>(function); });
+}
+
+Kernel dot_kernel(Element sum, Element a, Element b) {
+  return with_lane(sum, [&](auto s) {
+    return with_lane(a, [&](auto x) {
+      return with_lane(b, [&](auto y) -> Kernel {
+        using S = decltype(s);
+        using A = decltype(x);
+        using B = decltype(y);
+        constexpr bool kInts = S::kElement == Element::kInt32 &&
+                               (A::kElement == Element::kInt8 || A::kElement == Element::kUInt8) &&
+                               (B::kElement == Element::kInt8 || B::kElement == Element::kUInt8);
+        constexpr bool kFloats = S::kElement == Element::kFloat32 && A::kElement == B::kElement &&
+                                 (A::kElement == Element::kFloat16 || A::kElement == Element::kBFloat16);
+        if constexpr (kInts || kFloats) return &run_dot<S, A, B>;
+        return nullptr;
+      });
+    });
+  });
 }
 
 Kernel cast_kernel(Element to, Element from) {

@@ -156,6 +156,10 @@ class Verifier {
     return absl::OkStatus();
   }
   absl::Status check(const Call& e) {
+    if (e.function == Intrinsic::kDot)
+      return tensor::are_dot_operands(e.args)
+                 ? absl::OkStatus()
+                 : error("dot takes a wide vector and groups of 2 or 4 narrow elements");
     const size_t arity = e.function == Intrinsic::kFma                                      ? 3
                          : e.function == Intrinsic::kPow || e.function == Intrinsic::kLdexp ? 2
                                                                                             : 1;

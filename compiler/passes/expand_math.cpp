@@ -36,6 +36,7 @@ bool is_expanded(Intrinsic function) {
     case Intrinsic::kReduceAdd:
     case Intrinsic::kReduceMax:
     case Intrinsic::kReduceMin:
+    case Intrinsic::kDot:
       return false;
   }
   __builtin_unreachable();

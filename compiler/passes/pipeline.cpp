@@ -3,6 +3,7 @@
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/expand_math.h"
 #include "compiler/passes/flatten.h"
+#include "compiler/passes/form_dots.h"
 #include "compiler/passes/guard_memory.h"
 #include "compiler/passes/hoist_loads.h"
 #include "compiler/passes/partition_loops.h"
@@ -31,6 +32,7 @@ std::span<const Pass> cpu_pipeline() {
       // Before vectors, so that blocks of a layout cancel against split loops as scalars.
       {"flatten", flatten},
       {"simplify_offsets", simplify},
+      {"form_dots", form_dots},
       {"vectorize", vectorize},
       {"unroll", unroll},
       {"simplify_vectors", simplify},

@@ -268,6 +268,7 @@ RegisterTile register_tile(const Stage& anchor, const Prepared& prepared) {
   tile.output = prepared.output;
   tile.vector_axis = prepared.vector_axis;
   tile.lanes = prepared.lanes;
+  tile.group = prepared.group;
   tile.accumulates = prepared.accumulates;
   tile.vector_axis_outside = matrix_product(anchor, prepared.vector_axis).has_value();
   return tile;
@@ -285,7 +286,9 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   }
   for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
     const int64_t extent = extent_of(anchor.reduce_axes[axis]);
-    tile.reduce_inner.push_back(axis == 0 && extent % prepared.reduce_block == 0 ? prepared.reduce_block : 1);
+    const bool whole_blocks = axis == 0 && extent % prepared.reduce_block == 0;
+    tile.reduce_inner.push_back(whole_blocks ? std::max<int64_t>(prepared.reduce_block / prepared.group, 1)
+                                             : 1);
   }
   return tile;
 }
@@ -304,7 +307,7 @@ void append_operand_storage(const Workload& workload, const Structure& structure
                             Size vectors, bool pack, bool parallel, std::vector<Step>& steps) {
   for (const ConstantLayout& constant :
        constant_layouts(workload, *structure.anchor, {prepared.vector_axis, vectors, prepared.lanes},
-                        prepared.reduce_block)) {
+                        prepared.reduce_block, prepared.group)) {
     steps.push_back(LayoutRewrite{input_name(constant.input), constant.layout});
   }
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
@@ -327,6 +330,11 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
                             std::vector<Step>& steps) {
   const int anchor = *structure.anchor;
   Prepared prepared = frame_of(workload, structure, ports, target);
+
+  prepared.group = dot_group(workload, anchor, prepared.vector_axis, ports, target);
+  const bool cuts_blocks = prepared.reduce_block > 1 && prepared.reduce_block % prepared.group != 0;
+  const bool cuts_parts = options.partial_sum.is_open() || options.partial_sum.value % prepared.group != 0;
+  if (cuts_blocks || cuts_parts) prepared.group = 1;
 
   // Producers that others read once an element disappear; the last one before the anchor (padding) is stored,
   // in the layout of what it copies, because the anchor reads each of its elements many times.

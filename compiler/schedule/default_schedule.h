@@ -23,6 +23,7 @@ struct Prepared {
   int64_t lanes = 1;
   int64_t reduce_block = 1;  // by which the first reduce axis is blocked in the input's layout; 1: it is not
   bool accumulates = false;  // as RegisterTile's
+  int64_t group = 1;         // of terms that one dot-product instruction takes; 1: multiply-adds
 };
 struct PreparationOptions {
   // What the anchor reads: copied to memory first, or computed in place.
@@ -46,7 +47,7 @@ void append_operand_storage(const tensor::Workload& workload, const Structure& s
 struct DefaultTile {
   std::vector<int64_t> tiles;         // one an output axis: elements, for the vector axis vectors
   std::vector<int64_t> blocks;        // one an output axis: tiles of a block
-  std::vector<int64_t> reduce_inner;  // one a reduce axis: the inner factor
+  std::vector<int64_t> reduce_inner;  // one a reduce axis: the inner factor, of the first in groups
   int fused = 1;                      // with threads: so many outer loops are worth one parallel loop
 };
 DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target,

@@ -102,7 +102,7 @@ int vector_axis(const Stage& output, const tensor::Layout& layout) {
 }
 
 std::vector<ConstantLayout> constant_layouts(const Workload& workload, int anchor, const VectorBlock& block,
-                                             int64_t reduce_block) {
+                                             int64_t reduce_block, int64_t group) {
   const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
   const tensor::VarNode* vector_var = stage.axes[static_cast<size_t>(block.axis)].var.get();
   const tensor::VarNode* reduce_var =
@@ -136,12 +136,83 @@ std::vector<ConstantLayout> constant_layouts(const Workload& workload, int ancho
     for (int dim = 0; dim < buffer->rank(); ++dim) {
       if (dim != vector_dim) layout.axes.push_back({dim, 0});
     }
-    if (reduce_block > 1 && reduce_dim >= 0) layout.axes.push_back({reduce_dim, reduce_block});
+    if (reduce_block > group && reduce_dim >= 0) layout.axes.push_back({reduce_dim, reduce_block / group});
     layout.push_back(vector_dim, block.vectors);
     layout.axes.push_back({vector_dim, block.lanes});
+    if (group > 1 && reduce_dim >= 0) layout.axes.push_back({reduce_dim, group});
     layouts.push_back({static_cast<int>(input), std::move(layout)});
   }
   return layouts;
+}
+
+namespace {
+
+// A widened element, as dot products take them: what the cast is of.
+const tensor::Load* widened(const Expr& factor) {
+  const auto* cast = tensor::as<tensor::Cast>(factor);
+  return cast != nullptr ? tensor::as<tensor::Load>(cast->a) : nullptr;
+}
+
+// The dimension that is indexed by exactly this variable; -1 if none is.
+int dimension_of(const tensor::Load& load, const tensor::VarNode* var) {
+  for (size_t dim = 0; dim < load.indices.size(); ++dim)
+    if (load.indices[dim].get() == var) return static_cast<int>(dim);
+  return -1;
+}
+
+// Whether groups of neighbours along the dimension are neighbours in memory, in the layout of the input that
+// the buffer is or copies (a padded image has its image's).
+bool lies_in_groups(const Workload& workload, const tensor::BufferNode* buffer, int dim, int64_t group,
+                    const PortLayouts& ports) {
+  for (size_t i = 0; i < workload.inputs.size(); ++i) {
+    const tensor::BufferNode* input = workload.inputs[i].buffer.get();
+    if (workload.inputs[i].constant || input->rank() != buffer->rank()) continue;
+    const tensor::Layout& layout = ports.input(workload, i);
+    if (layout.is_row_major()) return dim + 1 == buffer->rank();
+    return layout.axes.back().axis == dim && layout.axes.back().block % group == 0;
+  }
+  return false;
+}
+
+int64_t group_of(tensor::Element a, tensor::Element b, const target::Target& target) {
+  auto is_byte = [](tensor::Element e) {
+    return e == tensor::Element::kInt8 || e == tensor::Element::kUInt8;
+  };
+  const bool x86 = target.arch == target::Arch::kX86_64, arm = target.arch == target::Arch::kAArch64;
+  if (is_byte(a) && is_byte(b)) {
+    if (x86) return target.has("avx512vnni") || target.has("avxvnni") ? 4 : 1;
+    return arm && target.has("dotprod") && (a == b || target.has("i8mm")) ? 4 : 1;
+  }
+  if (a != tensor::Element::kBFloat16 || b != a) return 1;
+  return (x86 && target.has("avx512bf16")) || (arm && target.has("bf16")) ? 2 : 1;
+}
+
+}  // namespace
+
+int64_t dot_group(const Workload& workload, int anchor, int axis, const PortLayouts& ports,
+                  const target::Target& target) {
+  const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
+  const auto* product = tensor::as<tensor::Binary>(stage.body);
+  if (stage.combiner != tensor::Combiner::kSum || product == nullptr || product->op != tensor::BinaryOp::kMul)
+    return 1;
+  const tensor::Load *a = widened(product->a), *b = widened(product->b);
+  if (a == nullptr || b == nullptr) return 1;
+  auto is_constant = [&](const tensor::Load* load) {
+    return std::ranges::any_of(workload.inputs, [&](const tensor::Input& input) {
+      return input.constant && input.buffer.get() == load->buffer.get();
+    });
+  };
+  if (!is_constant(b)) std::swap(a, b);
+  const tensor::VarNode* lane = stage.axes[static_cast<size_t>(axis)].var.get();
+  const tensor::VarNode* term = stage.reduce_axes.front().var.get();
+  if (!is_constant(b) || is_constant(a) || dimension_of(*b, lane) < 0 || dimension_of(*b, term) < 0 ||
+      std::ranges::any_of(a->indices, [&](const Expr& index) { return analysis::uses(index, lane); }))
+    return 1;
+  const int64_t group = group_of(a->buffer->element, b->buffer->element, target);
+  const int dim = dimension_of(*a, term);
+  const int64_t terms = tensor::as_int(stage.reduce_axes.front().extent).value_or(1);
+  if (group == 1 || dim < 0 || terms % group != 0) return 1;
+  return lies_in_groups(workload, a->buffer.get(), dim, group, ports) ? group : 1;
 }
 
 }  // namespace tf::schedule

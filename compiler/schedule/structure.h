@@ -8,6 +8,7 @@
 
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/step.h"
+#include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -34,8 +35,9 @@ int vector_axis(const tensor::Stage& output, const tensor::Layout& layout);
 
 // How constants that the anchor reads are best stored: the dimension that moves with the anchor's axis `axis`
 // is blocked by `vectors` * `lanes` and made innermost, so that the vectors of a tile stand side by side; if
-// `reduce_block` > 1, the dimension that moves with the first reduce axis is blocked by it just outside. One
-// entry a constant that has such a dimension.
+// `reduce_block` > 1, the dimension that moves with the first reduce axis is blocked by it just outside; if
+// `group` > 1, so many of its elements, for one dot product, stand together inside. One entry a constant that
+// has such a dimension.
 struct ConstantLayout {
   int input = 0;
   OpenLayout layout;
@@ -46,6 +48,12 @@ struct VectorBlock {
   int64_t lanes = 1;
 };
 std::vector<ConstantLayout> constant_layouts(const tensor::Workload& workload, int anchor,
-                                             const VectorBlock& block, int64_t reduce_block);
+                                             const VectorBlock& block, int64_t reduce_block, int64_t group);
+
+// How many neighbours of the first reduce axis a dot-product instruction of the target takes at once (4
+// bytes, 2 bf16), if the anchor sums products of such elements, of which one factor is a constant that moves
+// with `axis` and the other lies in groups of neighbours in memory, apart from it; 1 otherwise.
+int64_t dot_group(const tensor::Workload& workload, int anchor, int axis, const PortLayouts& ports,
+                  const target::Target& target);
 
 }  // namespace tf::schedule

@@ -64,7 +64,9 @@ void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
   Reorder order{tile.reduction, {}};
   std::vector<std::string> inner;
   for (size_t axis = 0; axis < tile.reduce_inner.size(); ++axis) {
-    steps.push_back(Split{tile.reduction, whole('r', axis), {tile.reduce_inner[axis]}, Tail::kGuard});
+    Split split{tile.reduction, whole('r', axis), {tile.reduce_inner[axis]}, Tail::kGuard};
+    if (axis == 0 && tile.group > 1) split.factors.push_back(tile.group);
+    steps.push_back(std::move(split));
     order.loops.push_back(part('r', axis, 0));
     inner.push_back(part('r', axis, 1));
   }
@@ -77,6 +79,7 @@ void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
     if (axis != vector) unrolled.push_back(whole('i', axis));
   unrolled.push_back(part('i', vector, 0));
   order.loops.insert(order.loops.end(), unrolled.begin(), unrolled.end());
+  if (tile.group > 1) order.loops.push_back(part('r', 0, 2));
   order.loops.push_back(part('i', vector, 1));
   steps.push_back(std::move(order));
   for (const std::string& loop : unrolled)

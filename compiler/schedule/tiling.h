@@ -35,7 +35,8 @@ struct RegisterTile {
   int vector_axis = 0;
   int64_t lanes = 16;
   std::vector<Size> reduce_inner;  // one a reduce axis: the inner factor of its split
-  int fused = 1;                   // if `parallel`, this many outer loops become one parallel loop
+  int64_t group = 1;  // if above 1: so many terms of the first reduce axis, innermost, for one dot
+  int fused = 1;      // if `parallel`, this many outer loops become one parallel loop
   bool parallel = true;
   // The tiles of a block: those of the other axes pass by one of the vector axis, whose operand stays in
   // cache.

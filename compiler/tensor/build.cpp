@@ -314,6 +314,12 @@ Expr call(Intrinsic function, std::vector<Expr> args) {
   return make<Call>(function, std::move(args));
 }
 
+Expr dot(const Expr& c, const Expr& a, const Expr& b) {
+  const std::vector<Expr> args = {c, a, b};
+  TF_CHECK(are_dot_operands(args)) << "a wide vector and groups of 2 or 4 narrow elements";
+  return make<Call>(Intrinsic::kDot, args);
+}
+
 Expr load(const Buffer& buffer, std::vector<Expr> indices, const Expr& predicate) {
   return make<Load>(buffer, std::move(indices), as_int(predicate) == 1 ? Expr() : predicate);
 }

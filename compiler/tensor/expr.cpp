@@ -53,6 +53,18 @@ Binary::Binary(BinaryOp o, Expr x, Expr y)
 Call::Call(Intrinsic f, std::vector<Expr> x)
     : ExprNode(kKind, call_type(f, x)), function(f), args(std::move(x)) {}
 
+bool are_dot_operands(std::span<const Expr> args) {
+  if (args.size() != 3) return false;
+  const Type &c = args[0]->type(), &a = args[1]->type(), &b = args[2]->type();
+  auto is_byte = [](Element e) { return e == Element::kInt8 || e == Element::kUInt8; };
+  auto is_half = [](Element e) { return e == Element::kBFloat16 || e == Element::kFloat16; };
+  const bool integers = c.element == Element::kInt32 && is_byte(a.element) && is_byte(b.element);
+  const bool floats = c.element == Element::kFloat32 && is_half(a.element) && a.element == b.element;
+  if ((!integers && !floats) || c.lanes < 2 || b.lanes % c.lanes != 0) return false;
+  const int group = b.lanes / c.lanes;
+  return (group == 2 || group == 4) && (a.lanes == b.lanes || a.lanes == group);
+}
+
 Load::Load(Buffer b, std::vector<Expr> i, Expr p)
     : ExprNode(kKind, load_type(b, i, p)),
       buffer(std::move(b)),
@@ -115,6 +127,8 @@ Expr with_operands(const Expr& expr, std::span<const Expr> operands) {
     case ExprKind::kCast:
       return make<Cast>(expr->type(), operands[0]);
     case ExprKind::kCall: {
+      if (as<Call>(expr)->function == Intrinsic::kDot)
+        return make<Call>(Intrinsic::kDot, std::vector<Expr>(operands.begin(), operands.end()));
       std::vector<Expr> args;
       for (size_t i = 0; i < operands.size(); ++i) args.push_back(wide(i));
       return make<Call>(as<Call>(expr)->function, std::move(args));

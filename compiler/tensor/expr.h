@@ -134,6 +134,12 @@ struct Cast final : ExprNode {
 //    overflows to infinity and underflows to zero.
 //  * kLogb(x) is x's exponent field without its bias, as a float: floor(log2(|x|)) for normal x, -127 (f64:
 //    -1023) for zero and denormals, 128 (1024) for infinities and NaN.
+//
+// kDot(c, a, b), in loop IR only, adds products of narrow elements to wide ones, as dot-product instructions
+// do: lane l of the result is c[l] + a[l*g]*b[l*g] + … + a[l*g+g-1]*b[l*g+g-1] for a group of g = 2 or 4. b
+// has g lanes for each of c's, a has as many or only g, which then count for every l. Elements: c i32, a and
+// b each i8 or u8, sums wrap; or c f32, a and b both bf16 or both f16, products exact, sums rounded in any
+// order, denormals perhaps flushed.
 enum class Intrinsic : uint8_t {
   kExp,
   kLog,
@@ -153,8 +159,12 @@ enum class Intrinsic : uint8_t {
   kLogb,
   kReduceAdd,
   kReduceMax,
-  kReduceMin
+  kReduceMin,
+  kDot
 };
+
+// Elements and lanes of kDot's arguments are as above.
+bool are_dot_operands(std::span<const Expr> args);
 
 struct Call final : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kCall;
@@ -271,6 +281,7 @@ Expr abs(const Expr& a);
 Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false);
 Expr cast(Type type, const Expr& a);
 Expr call(Intrinsic function, std::vector<Expr> args);
+Expr dot(const Expr& c, const Expr& a, const Expr& b);  // kDot
 Expr load(const Buffer& buffer, std::vector<Expr> indices, const Expr& predicate = nullptr);
 Expr ramp(const Expr& base, const Expr& stride, int lanes);
 Expr broadcast(const Expr& value, int lanes);  // returns value unchanged when lanes is 1

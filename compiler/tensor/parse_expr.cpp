@@ -303,6 +303,10 @@ class ExprParser {
       return deeper(make<Unary>(UnaryOp::kAbs, x[0]), depth);
     }
     if (name.text == "ramp" || name.text == "broadcast") return vector_of(name, x, depth);
+    if (name.text == "dot") {
+      if (!are_dot_operands(x)) return wrong();
+      return deeper(make<Call>(Intrinsic::kDot, std::move(x)), depth);
+    }
     for (int i = 0; i <= static_cast<int>(Intrinsic::kReduceMin); ++i) {
       const auto candidate = static_cast<Intrinsic>(i);
       if (intrinsic_name(candidate) != name.text) continue;

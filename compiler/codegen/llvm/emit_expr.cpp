@@ -294,6 +294,8 @@ llvm::Value* Emitter::call(const ir::Call& e) {
     case F::kReduceMax:
     case F::kReduceMin:
       return reduce(e.function, e.args[0]);
+    case F::kDot:
+      return dot(e);
     default:
       return fail(absl::UnimplementedError(absl::StrCat("the LLVM back end has no instruction for ",
                                                         std::string(tensor::intrinsic_name(e.function)),

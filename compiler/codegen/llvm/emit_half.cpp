@@ -79,7 +79,10 @@ llvm::Value* Emitter::rounded(tensor::Element element, llvm::Value* v) {
   return from_memory(element, to_memory(element, v));
 }
 
+// A vector that came from memory goes back, or into a dot product, with the bits that it came with.
 llvm::Value* Emitter::to_memory(tensor::Element element, llvm::Value* v) {
+  if (auto found = half_bits_.find(v); found != half_bits_.end() && found->second.first == element)
+    return found->second.second;
   switch (element) {
     case tensor::Element::kBool:
       return b_.CreateZExt(v, with_lanes_of(b_.getInt8Ty(), v));
@@ -96,11 +99,17 @@ llvm::Value* Emitter::from_memory(tensor::Element element, llvm::Value* v) {
   switch (element) {
     case tensor::Element::kBool:
       return b_.CreateICmpNE(v, integer(v, 0));
-    case tensor::Element::kFloat16:
-      return half_bits_to_float(v);
+    case tensor::Element::kFloat16: {
+      llvm::Value* real = half_bits_to_float(v);
+      half_bits_[real] = {element, v};
+      return real;
+    }
     case tensor::Element::kBFloat16: {
       llvm::Value* bits = b_.CreateZExt(v, with_lanes_of(b_.getInt32Ty(), v));
-      return b_.CreateBitCast(b_.CreateShl(bits, integer(bits, 16)), with_lanes_of(b_.getFloatTy(), v));
+      bits = b_.CreateShl(bits, integer(bits, 16));
+      llvm::Value* real = b_.CreateBitCast(bits, with_lanes_of(b_.getFloatTy(), v));
+      half_bits_[real] = {element, v};
+      return real;
     }
     default:
       return v;

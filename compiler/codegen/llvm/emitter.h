@@ -102,6 +102,11 @@ class Emitter {
   llvm::Value* ldexp(llvm::Value* x, llvm::Value* n);
   llvm::Value* logb(llvm::Value* x);
 
+  // emit_dot.cpp
+  llvm::Value* dot(const ir::Call& e);
+  llvm::Value* dot_bytes(llvm::Value* c, llvm::Value* a, llvm::Value* b, bool a_signed, bool b_signed);
+  llvm::Value* dot_by_parts(const ir::Call& e, llvm::Value* c, llvm::Value* a, llvm::Value* b, int group);
+
   // emit_half.cpp
   // The value as its element type rounds it (f16 and bf16; others unchanged).
   llvm::Value* rounded(tensor::Element element, llvm::Value* v);
@@ -134,6 +139,8 @@ class Emitter {
   std::vector<std::unordered_map<const tensor::ExprNode*, std::pair<ir::Expr, llvm::Value*>>> memo_;
   // Lanes that the enclosing vector selects have chosen; null: all.
   llvm::Value* mask_ = nullptr;
+  // The f32 values that stand for f16 or bf16 in memory, and the bits that they were made of.
+  std::unordered_map<llvm::Value*, std::pair<tensor::Element, llvm::Value*>> half_bits_;
   // Each buffer's alias scope; filled in for all buffers before emission.
   std::map<const ir::BufferNode*, std::pair<llvm::MDNode*, llvm::MDNode*>> alias_scopes_;
 };

@@ -5,6 +5,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/link.h"
 #include "compiler/ops/convolution.h"
@@ -23,10 +25,11 @@ using tensor::Buffer;
 using tensor::Element;
 using tensor::imm;
 
-tensor::Workload matmul(int64_t size) {
+tensor::Workload matmul(int64_t size, Element activations = Element::kFloat32,
+                        Element weights = Element::kFloat32) {
   ops::Builder b;
-  Buffer x = b.input("x", Element::kFloat32, {imm(size), imm(size)});
-  Buffer w = b.constant("w", Element::kFloat32, {imm(size), imm(size)});
+  Buffer x = b.input("x", activations, {imm(size), imm(size)});
+  Buffer w = b.constant("w", weights, {imm(size), imm(size)});
   return *b.finish({ops::matmul(b, x, w)});
 }
 
@@ -48,11 +51,16 @@ struct Case {
 };
 
 const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {{"matmul_512", matmul(512)},
-                                        {"conv3x3_64_56", conv(64, 64, 56, 3, 1)},
-                                        {"conv1x1_128_512_28", conv(128, 512, 28, 1, 1)},
-                                        {"conv3x3_256_14", conv(256, 256, 14, 3, 1)},
-                                        {"conv7x7_3_64_224_stride2", conv(3, 64, 224, 7, 2)}};
+  static const std::vector<Case> all = {
+      {"matmul_512", matmul(512)},
+      {"matmul_1024", matmul(1024)},
+      {"matmul_1024_bf16", matmul(1024, Element::kBFloat16, Element::kBFloat16)},
+      {"matmul_1024_u8_i8", matmul(1024, Element::kUInt8, Element::kInt8)},
+      {"matmul_1024_i8", matmul(1024, Element::kInt8, Element::kInt8)},
+      {"conv3x3_64_56", conv(64, 64, 56, 3, 1)},
+      {"conv1x1_128_512_28", conv(128, 512, 28, 1, 1)},
+      {"conv3x3_256_14", conv(256, 256, 14, 3, 1)},
+      {"conv7x7_3_64_224_stride2", conv(3, 64, 224, 7, 2)}};
   return all;
 }
 
@@ -94,9 +102,15 @@ void run(benchmark::State& state, const tensor::Workload* workload) {
   std::vector<std::unique_ptr<support::AlignedBytes>> buffers;
   std::vector<void*> pointers;
   std::vector<uint64_t> sizes;
-  for (int64_t elements : kernel.param_elements) {
-    buffers.push_back(std::make_unique<support::AlignedBytes>(static_cast<uint64_t>(elements) * 4));
-    for (float& v : buffers.back()->as<float>()) v = 0.5f;
+  for (size_t i = 0; i < kernel.param_elements.size(); ++i) {
+    const auto elements = static_cast<uint64_t>(kernel.param_elements[i]);
+    const auto width = static_cast<uint64_t>(tensor::element_bytes(kernel.function.params[i]->element));
+    buffers.push_back(std::make_unique<support::AlignedBytes>(elements * width));
+    // 0.5 in f32, near it in bf16: no denormals, no infinities.
+    if (width == 2)
+      std::ranges::fill(buffers.back()->as<uint16_t>(), uint16_t{0x3f00});
+    else
+      std::ranges::fill(buffers.back()->as<uint8_t>(), uint8_t{0x3f});
     pointers.push_back(buffers.back()->data());
     sizes.push_back(buffers.back()->size());
   }

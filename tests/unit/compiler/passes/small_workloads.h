@@ -80,6 +80,12 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        [](Builder& b) {
          return ops::matmul(b, f32_input(b, {2, 3, 4}), f32_input(b, {2, 4, 3}));
        }},
+      {"dense_u8_i8",
+       [](Builder& b) {
+         return ops::matmul(
+             b, b.input("x", tensor::Element::kUInt8, {tensor::imm(3), tensor::imm(8)}, {0, 255}),
+             b.constant("w", tensor::Element::kInt8, {tensor::imm(8), tensor::imm(9)}, {-128, 127}));
+       }},
       {"conv_pad_bias_relu",
        [](Builder& b) {
          Buffer y = ops::conv(b, f32_input(b, {1, 3, 6, 5}), f32_constant(b, {4, 3, 3, 3}),

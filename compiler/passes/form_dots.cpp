@@ -1,0 +1,97 @@
+#include "compiler/passes/form_dots.h"
+
+#include <optional>
+
+#include "compiler/analysis/access.h"
+#include "compiler/analysis/simplify.h"
+
+namespace tf::passes {
+namespace {
+
+using ir::as;
+using ir::Expr;
+using ir::Stmt;
+
+// The narrow element that a factor widens.
+const ir::Load* widened_load(const Expr& factor, tensor::Element wide) {
+  const auto* cast = as<ir::Cast>(factor);
+  if (!cast || cast->type().element != wide) return nullptr;
+  const auto* load = as<ir::Load>(cast->a);
+  return load && !load->predicate && load->indices.size() == 1 ? load : nullptr;
+}
+
+class DotFormer final : public ir::Rewriter {
+ protected:
+  Expr rewrite(const Expr& expr) override { return expr; }
+
+  Stmt rewrite(const Stmt& stmt) override {
+    const auto* loop = as<ir::For>(stmt);
+    if (!loop) return recurse(stmt);
+    if (const auto low = tensor::as_int(loop->min), extent = tensor::as_int(loop->extent); low && extent)
+      ranges_[loop->var.get()] = analysis::Interval::from_extent(*low, *extent);
+    if (std::optional<Stmt> dot = dot_of(*loop)) return *dot;
+    return recurse(stmt);
+  }
+
+ private:
+  std::optional<Stmt> dot_of(const ir::For& terms) {
+    const auto group = tensor::as_int(terms.extent);
+    if (!group || (*group != 2 && *group != 4)) return std::nullopt;
+    const auto* lanes_loop = as<ir::For>(terms.body);
+    if (!lanes_loop || lanes_loop->for_kind != ir::ForKind::kVectorized) return std::nullopt;
+    const auto lanes = tensor::as_int(lanes_loop->extent);
+    const auto* store = as<ir::Store>(lanes_loop->body);
+    if (!lanes || *lanes < 2 || !store || store->predicate || store->indices.size() != 1) return std::nullopt;
+    ranges_[lanes_loop->var.get()] = analysis::Interval::from_extent(0, *lanes);
+
+    const auto* sum = as<ir::Binary>(store->value);
+    if (!sum || sum->op != ir::BinaryOp::kAdd) return std::nullopt;
+    const bool target_first = is_target(sum->a, *store);
+    if (!target_first && !is_target(sum->b, *store)) return std::nullopt;
+    const auto* product = as<ir::Binary>(target_first ? sum->b : sum->a);
+    if (!product || product->op != ir::BinaryOp::kMul) return std::nullopt;
+    const ir::Load* a = widened_load(product->a, sum->type().element);
+    const ir::Load* b = widened_load(product->b, sum->type().element);
+    if (!a || !b || !moves(store->indices[0], terms, 0, *lanes_loop, 1)) return std::nullopt;
+    if (!moves(b->indices[0], terms, 1, *lanes_loop, *group)) std::swap(a, b);
+    if (!moves(b->indices[0], terms, 1, *lanes_loop, *group) ||
+        !moves(a->indices[0], terms, 1, *lanes_loop, 0))
+      return std::nullopt;
+
+    const tensor::Substitution first = {{terms.var.get(), terms.min},
+                                        {lanes_loop->var.get(), lanes_loop->min}};
+    auto run = [&](const Expr& index, int64_t count) {
+      return tensor::ramp(tensor::substitute(index, first), tensor::imm(1), static_cast<int>(count));
+    };
+    const Expr at = run(store->indices[0], *lanes);
+    const std::vector<Expr> operands = {tensor::load(store->buffer, {at}),
+                                        tensor::load(a->buffer, {run(a->indices[0], *group)}),
+                                        tensor::load(b->buffer, {run(b->indices[0], *group * *lanes)})};
+    if (!tensor::are_dot_operands(operands)) return std::nullopt;
+    return ir::store(store->buffer, {at}, tensor::dot(operands[0], operands[1], operands[2]));
+  }
+
+  static bool is_target(const Expr& expr, const ir::Store& store) {
+    const auto* load = as<ir::Load>(expr);
+    return load && !load->predicate && load->buffer.same_as(store.buffer) && load->indices.size() == 1 &&
+           tensor::structurally_equal(load->indices[0], store.indices[0]);
+  }
+
+  bool moves(const Expr& index, const ir::For& terms, int64_t by_term, const ir::For& lanes,
+             int64_t by_lane) {
+    return analysis::stride(index, terms.var.get(), ranges_) == by_term &&
+           analysis::stride(index, lanes.var.get(), ranges_) == by_lane;
+  }
+
+  analysis::RangeMap ranges_;
+};
+
+}  // namespace
+
+ir::Function form_dots(const ir::Function& function) {
+  ir::Function out = function;
+  out.body = DotFormer()(function.body);
+  return out;
+}
+
+}  // namespace tf::passes
