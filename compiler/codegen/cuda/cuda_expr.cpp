@@ -59,6 +59,7 @@ const char* function_name(Intrinsic function) {
     case Intrinsic::kReduceAdd:  // of vectors
     case Intrinsic::kReduceMax:
     case Intrinsic::kReduceMin:
+    case Intrinsic::kDot:
       return nullptr;
   }
   __builtin_unreachable();
@@ -76,7 +77,8 @@ class Printer {
  private:
   std::string text(const tensor::IntImm& e) {
     if (e.type().element == Element::kBool) return e.value != 0 ? "true" : "false";
-    if (e.type().element == Element::kInt64) return absl::StrCat(e.value < 0 ? "(" : "", e.value, e.value < 0 ? "ll)" : "ll");
+    if (e.type().element == Element::kInt64)
+      return absl::StrCat(e.value < 0 ? "(" : "", e.value, e.value < 0 ? "ll)" : "ll");
     return absl::StrCat("(", type(e.type().element), ")", e.value);
   }
 
