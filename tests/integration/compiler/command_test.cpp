@@ -18,6 +18,7 @@
 namespace tf {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -53,7 +54,7 @@ int lines(const std::string& text) {
 }
 
 TEST_F(Commands, EveryOneHasHelpWithAnExample) {
-  for (const char* command : {"zoo", "tasks", "build", "run", "bench", "check", "show"}) {
+  for (const char* command : {"zoo", "tasks", "build", "run", "bench", "check", "show", "kernel"}) {
     const Answer answer = run(std::string(command) + " --help");
     EXPECT_EQ(answer.code, 0) << command;
     EXPECT_THAT(answer.out, HasSubstr("Example: compiler " + std::string(command)));
@@ -88,6 +89,8 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"frobnicate", 2, "there is no command 'frobnicate'. There are zoo"},
       {"zoo alexnet -o " + file("x.onnx"), 2, "no network 'alexnet'; it has "},
       {"show 123456 --db " + file("none.db"), 1, "there is no database"},
+      {"kernel " + file("none.workload"), 1, "No such file"},
+      {"kernel " + file("garbage.onnx") + " --ir", 2, "workload"},
   };
   for (const auto& [arguments, code, message] : mistakes) {
     const Answer answer = run(arguments);
@@ -98,6 +101,26 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
   }
   for (const char* usage : {"", "build", "frobnicate", "bench x --runs 0"})
     EXPECT_EQ(run(usage).code, 2) << usage;
+}
+
+TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
+  std::ofstream(file("gemm"))
+      << "workload v1\ninput p0: f32[64, 32]\nconstant p1: f32[32, 96]\n"
+         "stage t0: f32[i0 < 64, i1 < 96] = reduce sum[r0 < 32] p0[i0, r0] * p1[r0, i1]\n"
+         "output t0\n";
+  const Answer schedule = run("kernel " + file("gemm") + " --target aarch64");
+  ASSERT_EQ(schedule.code, 0) << schedule.err;
+  std::ofstream(file("schedule")) << schedule.out;
+  const Answer arm = run("kernel " + file("gemm") + " --target aarch64 --asm --with " + file("schedule"));
+  EXPECT_THAT(arm.out, HasSubstr("fmla")) << arm.err;
+  const Answer gpu = run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --ir --asm");
+  EXPECT_EQ(gpu.code, 0) << gpu.err;
+  EXPECT_THAT(gpu.out, AllOf(HasSubstr("barrier"), HasSubstr("__syncthreads();")));
+  // That schedule has no threads.
+  const Answer refused =
+      run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("schedule"));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(lines(refused.err), 1) << refused.err;
 }
 
 TEST_F(Commands, StrictBuildOfAnUntunedNetworkNamesWhatIsMissing) {
