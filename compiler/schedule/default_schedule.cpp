@@ -7,6 +7,7 @@
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/attention.h"
 #include "compiler/schedule/gpu_schedule.h"
+#include "compiler/schedule/operand_storage.h"
 #include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
@@ -203,19 +204,19 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   // A window of a pool reads an element only a few times: less than storing a padded copy costs.
   const Producers producers = reads_one_operand(anchor) ? Producers::kInlined : Producers::kStored;
   const ProductChoice choice = choose_product(workload, structure, ports, target, threads);
-  const Prepared prepared =
-      append_preparation(workload, structure, ports, target, threads,
-                         {.producers = producers, .partial_sum = choice.partial_sum}, steps);
+  const Prepared prepared = append_preparation(
+      workload, structure, ports, target, threads,
+      {.producers = producers, .sums = choice.sums, .partial_sum = choice.partial_sum}, steps);
   const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
   const bool parallel = worth_threads(anchor, threads);
   append_operand_storage(workload, structure, prepared,
                          sizes.tiles[static_cast<size_t>(prepared.vector_axis)], choice.pack, parallel,
                          steps);
-  RegisterTile tile = register_tile(anchor, prepared);
+  std::vector<AxisTile> axes;
   for (size_t axis = 0; axis < sizes.tiles.size(); ++axis)
-    tile.axes.push_back({sizes.blocks[axis], sizes.tiles[axis]});
+    axes.push_back({sizes.blocks[axis], sizes.tiles[axis]});
+  RegisterTile tile = register_tile(anchor, prepared, std::move(axes), sizes.fused);
   for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
-  tile.fused = sizes.fused;
   tile.parallel = parallel;
   append_register_tile(tile, steps);
   // A window's places become constants, which boundaries between blocks can be found at.
@@ -262,15 +263,23 @@ double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& targ
   return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
 }
 
-RegisterTile register_tile(const Stage& anchor, const Prepared& prepared) {
+RegisterTile register_tile(const Stage& anchor, const Prepared& prepared, std::vector<AxisTile> axes,
+                           int fused) {
   RegisterTile tile;
   tile.reduction = prepared.reduction;
   tile.output = prepared.output;
   tile.vector_axis = prepared.vector_axis;
   tile.lanes = prepared.lanes;
   tile.group = prepared.group;
-  tile.accumulates = prepared.accumulates;
+  tile.axes = std::move(axes);
+  tile.fused = fused;
+  tile.accumulates = prepared.sums == Sums::kAccumulated;
   tile.vector_axis_outside = matrix_product(anchor, prepared.vector_axis).has_value();
+  if (prepared.sums == Sums::kShared) {
+    tile.axes.insert(tile.axes.begin(), AxisTile{});
+    ++tile.vector_axis;
+    ++tile.fused;
+  }
   return tile;
 }
 
@@ -300,29 +309,7 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
   const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
   if (!product) return {};
   const std::vector<int64_t> tiles = choose_tiles(anchor, prepared, target, threads);
-  return choose_product(workload, anchor, *product, product_tile(prepared, tiles), target);
-}
-
-void append_operand_storage(const Workload& workload, const Structure& structure, const Prepared& prepared,
-                            Size vectors, bool pack, bool parallel, std::vector<Step>& steps) {
-  for (const ConstantLayout& constant :
-       constant_layouts(workload, *structure.anchor, {prepared.vector_axis, vectors, prepared.lanes},
-                        prepared.reduce_block, prepared.group)) {
-    steps.push_back(LayoutRewrite{input_name(constant.input), constant.layout});
-  }
-  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
-  const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
-  if (!pack || !product) return;
-  Packing packing;
-  packing.source = input_name(packable_columns(workload, *product).value());
-  packing.reader = prepared.reduction;
-  packing.rank = product->columns->rank();
-  packing.vector_axis = product->vector_dim;
-  packing.reduce_axis = product->reduce_dim;
-  packing.vectors = vectors;
-  packing.lanes = prepared.lanes;
-  packing.parallel = parallel;
-  append_packing(packing, steps);
+  return choose_product(workload, anchor, *product, product_tile(prepared, tiles), target, threads);
 }
 
 Prepared append_preparation(const Workload& workload, const Structure& structure, const PortLayouts& ports,
@@ -361,7 +348,8 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   for (int stage : structure.epilogue) steps.push_back(Inline{stage_name(stage)});
   prepared.output = stage_name(structure.output);
   prepared.reduction = stage_name(anchor);
-  if (options.partial_sum != Size(0)) {
+  prepared.sums = options.sums;
+  if (options.sums != Sums::kWhole) {
     steps.push_back(Split{prepared.reduction, "r0", {options.partial_sum}, Tail::kGuard});
     steps.push_back(RFactor{prepared.reduction, "r0.0"});
     if (anchor != structure.output)
@@ -369,7 +357,15 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
                   ports.output(0), ports, target, threads, steps);
     prepared.output = prepared.reduction;
     prepared.reduction += ".rf";
-    prepared.accumulates = true;
+    if (options.sums == Sums::kShared) {
+      constexpr int kOneThread = 1;  // for what is as small as a few results
+      append_flat(workload, workload.stages[static_cast<size_t>(anchor)], prepared.output,
+                  anchor == structure.output ? ports.output(0) : tensor::Layout{}, ports, target, kOneThread,
+                  steps);
+      prepared.output = prepared.reduction;
+      steps.push_back(CacheWrite{prepared.output});
+      prepared.reduction += ".acc";
+    }
   } else if (anchor == structure.output) {
     steps.push_back(CacheWrite{prepared.output});
     prepared.reduction = absl::StrCat(prepared.output, ".acc");

@@ -22,26 +22,21 @@ struct Prepared {
   int vector_axis = 0;
   int64_t lanes = 1;
   int64_t reduce_block = 1;  // by which the first reduce axis is blocked in the input's layout; 1: it is not
-  bool accumulates = false;  // as RegisterTile's
+  Sums sums = Sums::kWhole;  // kShared: `output` has the parts as first axis
   int64_t group = 1;         // of terms that one dot-product instruction takes; 1: multiply-adds
 };
 struct PreparationOptions {
   // What the anchor reads: copied to memory first, or computed in place.
   enum class Producers : uint8_t { kStored, kInlined } producers = Producers::kStored;
-  // The first reduce axis is summed in parts of this length, each in registers, added up in memory: for
-  // reductions that are too long for the caches, and for rows of a matrix that a vector multiplies. 0: whole.
+  // The anchor's reduction, which is one axis unless it is summed whole; `partial_sum` is the length of a
+  // part.
+  Sums sums = Sums::kWhole;
   Size partial_sum = 0;
 };
 using Producers = PreparationOptions::Producers;
 Prepared append_preparation(const tensor::Workload& workload, const Structure& structure,
                             const PortLayouts& ports, const target::Target& target, int threads,
                             const PreparationOptions& options, std::vector<Step>& steps);
-
-// How the operands that a tile of `vectors` vectors reads are stored: constants' layouts, and with `pack` a
-// copy of a matrix product's columns that is made at run time. Comes before the steps of the tile.
-void append_operand_storage(const tensor::Workload& workload, const Structure& structure,
-                            const Prepared& prepared, Size vectors, bool pack, bool parallel,
-                            std::vector<Step>& steps);
 
 // The sizes that the default schedule gives a register tile; also where searches start.
 struct DefaultTile {
@@ -53,8 +48,10 @@ struct DefaultTile {
 DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target,
                          int threads);
 
-// A register tile of the anchor with everything but sizes and threads.
-RegisterTile register_tile(const tensor::Stage& anchor, const Prepared& prepared);
+// A register tile of the anchor with blocks and tiles of its axes, and everything else but threads; `fused`
+// of its block loops are worth one parallel loop.
+RegisterTile register_tile(const tensor::Stage& anchor, const Prepared& prepared, std::vector<AxisTile> axes,
+                           int fused);
 
 // What the default schedule does with a matrix product beyond tiles; nothing of it for other anchors.
 ProductChoice choose_product(const tensor::Workload& workload, const Structure& structure,

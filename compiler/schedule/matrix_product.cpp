@@ -73,15 +73,18 @@ std::vector<int64_t> choose_blocks(const Stage& anchor, const MatrixProduct& pro
   auto count = [&] {
     return others * ceil_div(row_tiles, blocks[row]) * ceil_div(column_tiles, blocks[column]);
   };
-  while (threads > 1 && count() < kBlocksPerThread * threads && (blocks[row] > 1 || blocks[column] > 1)) {
-    const size_t longer = blocks[column] >= blocks[row] ? column : row;
-    blocks[longer] = ceil_div(blocks[longer], 2);
-  }
+  // Rather fewer rows than columns in parts: one block loop is simpler than two, most of all at edges.
+  auto shrink = [&](size_t axis, int64_t least) {
+    while (threads > 1 && count() < kBlocksPerThread * threads && blocks[axis] > least) --blocks[axis];
+  };
+  shrink(row, kRowTiles / 2);
+  shrink(column, 1);
+  shrink(row, 1);
   return blocks;
 }
 
 ProductChoice choose_product(const Workload& workload, const Stage& anchor, const MatrixProduct& product,
-                             const ProductTile& tile, const target::Target& target) {
+                             const ProductTile& tile, const target::Target& target, int threads) {
   const auto row = static_cast<size_t>(product.row_axis), column = static_cast<size_t>(tile.vector_axis);
   const int64_t row_tiles = tiles_along(anchor, tile, row);
   const int64_t reduce = extent_of(anchor.reduce_axes.front());
@@ -101,10 +104,22 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   // Few rows use columns that memory must deliver: then a few whole rows of the columns at a time are the
   // fastest to read.
   const bool streams = at_run_time && !strided && row_tiles == 1 && columns_bytes > 8 * l2_bytes;
-  if (streams)
+  constexpr int64_t kWorthSharing = 1 << 19;
+  int64_t tiles = 1, results = 1;
+  for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
+    tiles *= tiles_along(anchor, tile, axis);
+    results *= extent_of(anchor.axes[axis]);
+  }
+  if (tiles < threads && results * reduce >= kWorthSharing) {
+    choice.sums = Sums::kShared;
+    choice.partial_sum = ceil_div(reduce, threads);
+  } else if (streams) {
+    choice.sums = Sums::kAccumulated;
     choice.partial_sum = kRowsPartialSum * (tile.elements[row] > kMostBroadcasts ? 2 : 1);
-  else if (panel_bytes > l2_bytes && reduce >= 2 * kPartialSum)
+  } else if (panel_bytes > l2_bytes && reduce >= 2 * kPartialSum) {
+    choice.sums = Sums::kAccumulated;
     choice.partial_sum = kPartialSum;
+  }
   return choice;
 }
 

@@ -38,12 +38,20 @@ struct ProductTile {
 std::vector<int64_t> choose_blocks(const tensor::Stage& anchor, const MatrixProduct& product,
                                    const ProductTile& tile, int threads);
 
+// How a long reduction is summed.
+enum class Sums : uint8_t {
+  kWhole,        // in registers
+  kAccumulated,  // in parts, one after another, each in registers and added up in memory
+  kShared        // in parts, by several threads where results are too few for them, added up afterwards
+};
+
 struct ProductChoice {
-  bool pack = false;        // the columns are copied in the order of tiles
-  int64_t partial_sum = 0;  // the reduction is summed in parts of this length, added up in memory; 0: whole
+  bool pack = false;  // the columns are copied in the order of tiles
+  Sums sums = Sums::kWhole;
+  int64_t partial_sum = 0;  // length of a part, if there are any
 };
 ProductChoice choose_product(const tensor::Workload& workload, const tensor::Stage& anchor,
                              const MatrixProduct& product, const ProductTile& tile,
-                             const target::Target& target);
+                             const target::Target& target, int threads);
 
 }  // namespace tf::schedule

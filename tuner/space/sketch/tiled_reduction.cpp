@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/operand_storage.h"
 #include "compiler/schedule/tiling.h"
 #include "tuner/space/slots.h"
 
@@ -29,10 +30,11 @@ TiledReductionFrame frame_of(const Problem& problem, const target::Target& targe
   frame.structure = schedule::structure_of(problem.workload);
   const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
   frame.default_product = schedule::choose_product(problem.workload, frame.structure, ports, target, threads);
-  const schedule::Size partial_sum = form.accumulates ? schedule::Size::open(0, 0) : schedule::Size(0);
-  frame.prepared = schedule::append_preparation(problem.workload, frame.structure, ports, target, threads,
-                                                {.producers = form.producers, .partial_sum = partial_sum},
-                                                frame.preparation);
+  const bool in_parts = form.sums != schedule::Sums::kWhole;
+  const schedule::Size partial_sum = in_parts ? schedule::Size::open(0, 0) : schedule::Size(0);
+  frame.prepared = schedule::append_preparation(
+      problem.workload, frame.structure, ports, target, threads,
+      {.producers = form.producers, .sums = form.sums, .partial_sum = partial_sum}, frame.preparation);
   frame.default_tile = schedule::default_tile(
       problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target, threads);
   return frame;
@@ -52,25 +54,29 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
     sketch.slots.push_back(std::move(slot));
     return static_cast<int>(sketch.slots.size()) - 1;
   };
-  if (frame.form.accumulates) {  // the slot that the preparation refers to
+  if (frame.form.sums != schedule::Sums::kWhole) {  // the slot that the preparation refers to
     const int64_t extent = extent_of(anchor.reduce_axes.front());
-    const int64_t chosen = frame.default_product.partial_sum;
-    add(partial_sum_slot(extent), {chosen > 0 ? chosen : std::min<int64_t>(1024, (extent + 1) / 2)});
+    const bool chosen = frame.default_product.sums == frame.form.sums;
+    const int64_t part = frame.form.sums == schedule::Sums::kShared
+                             ? (extent + threads - 1) / threads
+                             : std::min<int64_t>(1024, (extent + 1) / 2);
+    add(partial_sum_slot(extent), {chosen ? frame.default_product.partial_sum : part});
   }
-  schedule::RegisterTile tile = schedule::register_tile(anchor, frame.prepared);
-  tile.parallel = threads > 1;
-  tile.fused = frame.default_tile.fused;
+  std::vector<schedule::AxisTile> axes;
   for (size_t axis = 0; axis < slots.axes.size(); ++axis) {
     const int slot =
         add(std::move(slots.axes[axis]), {frame.default_tile.blocks[axis], frame.default_tile.tiles[axis]});
-    tile.axes.push_back({schedule::Size::open(slot, 0), schedule::Size::open(slot, 1)});
+    axes.push_back({schedule::Size::open(slot, 0), schedule::Size::open(slot, 1)});
   }
+  const schedule::Size vectors = axes[static_cast<size_t>(frame.prepared.vector_axis)].tile;
+  schedule::RegisterTile tile =
+      schedule::register_tile(anchor, frame.prepared, std::move(axes), frame.default_tile.fused);
+  tile.parallel = threads > 1;
   for (size_t axis = 0; axis < slots.reduces.size(); ++axis) {
     const int slot = add(std::move(slots.reduces[axis]), {frame.default_tile.reduce_inner[axis]});
     tile.reduce_inner.push_back(schedule::Size::open(slot, 0));
   }
-  schedule::append_operand_storage(problem.workload, frame.structure, frame.prepared,
-                                   tile.axes[static_cast<size_t>(frame.prepared.vector_axis)].tile,
+  schedule::append_operand_storage(problem.workload, frame.structure, frame.prepared, vectors,
                                    frame.form.pack, tile.parallel, sketch.steps.steps);
   schedule::append_register_tile(tile, sketch.steps.steps);
   const int unroll = add(std::move(slots.unroll), {0});

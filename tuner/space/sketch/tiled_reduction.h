@@ -22,8 +22,8 @@ struct TiledReductionSlots {
 // In what a reduction's sketches differ beyond sizes.
 struct ReductionForm {
   schedule::Producers producers = schedule::Producers::kStored;
-  bool pack = false;         // as ProductChoice's
-  bool accumulates = false;  // partial sums are added up in memory
+  bool pack = false;  // as ProductChoice's
+  schedule::Sums sums = schedule::Sums::kWhole;
 };
 
 // What the workload's structure and the form fix before any choice.

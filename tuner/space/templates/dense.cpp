@@ -45,7 +45,8 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
   slots.unroll = scalar_slot("unroll", {0, 64, 256});
   std::string family = "template dense";
   if (form.pack) family += ", packed";
-  if (form.accumulates) family += ", partial sums";
+  if (form.sums == schedule::Sums::kAccumulated) family += ", partial sums";
+  if (form.sums == schedule::Sums::kShared) family += ", shared sums";
   return tiled_reduction(std::move(family), problem, frame, std::move(slots), threads);
 }
 
@@ -72,12 +73,15 @@ std::vector<Sketch> dense_templates(const Problem& problem, const target::Target
   const schedule::ProductChoice chosen =
       schedule::choose_product(problem.workload, structure, ports, target, threads);
   const bool may_pack = product && schedule::packable_columns(problem.workload, *product);
-  const ReductionForm first{producers, chosen.pack, chosen.partial_sum > 0};
-  std::vector<ReductionForm> forms = {first};
-  if (may_pack) forms.push_back({producers, !first.pack, first.accumulates});
-  if (product && is_long(anchor)) {
-    forms.push_back({producers, first.pack, !first.accumulates});
-    if (may_pack) forms.push_back({producers, !first.pack, !first.accumulates});
+  // The default schedule's form first, then each other way to sum, with and without a copy.
+  std::vector<ReductionForm> forms = {{producers, chosen.pack, chosen.sums}};
+  for (schedule::Sums sums :
+       {schedule::Sums::kWhole, schedule::Sums::kAccumulated, schedule::Sums::kShared}) {
+    const bool parts = sums != schedule::Sums::kWhole;
+    if (sums != chosen.sums && parts && (!product || !is_long(anchor))) continue;
+    if (sums != chosen.sums && sums == schedule::Sums::kShared && threads == 1) continue;
+    if (sums != chosen.sums) forms.push_back({producers, chosen.pack, sums});
+    if (may_pack) forms.push_back({producers, !chosen.pack, sums});
   }
   std::vector<Sketch> sketches;
   for (const ReductionForm& form : forms) sketches.push_back(dense_template(problem, target, threads, form));

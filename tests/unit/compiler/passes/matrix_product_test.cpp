@@ -56,6 +56,20 @@ TEST_P(MatrixProduct, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
   }
 }
 
+TEST(SharedSums, AgreeWithTheirDefinition) {
+  // Fewer tiles of results than threads: each thread sums a part, the last one a shorter one.
+  for (const bool bias : {false, true}) {
+    const tensor::Workload workload =
+        workload_of({.name = "", .batch = 0, .m = 6, .n = 63, .k = 1400, .constant = true, .bias = bias});
+    const schedule::Schedule schedule =
+        schedule::default_schedule(workload, {}, target::parse_target("x86_64:cpu=znver4").value(), 16);
+    const std::string steps = schedule::to_string(schedule);
+    EXPECT_TRUE(absl::StrContains(steps, "cache_write t0.rf")) << steps;
+    EXPECT_TRUE(absl::StrContains(steps, "parallel")) << steps;
+    check_schedule(workload, schedule, {}, 1, "shared sums");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Small, MatrixProduct,
     ::testing::Values(
