@@ -36,25 +36,27 @@ bool worth_threads(const Stage& stage, int threads) {
   return iterations >= kWorthThreads;
 }
 
-// Whether the stage only moves elements that do not lie next to each other where they come from: a gather
-// takes longer than its elements one by one.
-bool gathers(const Workload& workload, const Stage& stage, int axis, const PortLayouts& ports) {
+// Where the stage only moves elements that do not lie next to each other where they come from: the axis along
+// which they do there, or -1 if that is none of its own. A gather takes longer than its elements one by one.
+std::optional<int> gathered_along(const Workload& workload, const Stage& stage, int axis,
+                                  const PortLayouts& ports) {
   const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
   const auto* load = tensor::as<tensor::Load>(stage.body);
-  if (load == nullptr) return false;
-  int innermost = load->buffer->rank() - 1;
-  for (size_t i = 0; i < workload.inputs.size(); ++i) {
-    const tensor::Layout& layout = ports.input(workload, i);
-    if (workload.inputs[i].buffer.same_as(load->buffer) && !layout.is_row_major())
-      innermost = layout.axes.back().axis;
-  }
+  if (load == nullptr) return std::nullopt;
+  size_t innermost = load->indices.size() - 1;
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.same_as(load->buffer) && !ports.input(workload, i).is_row_major())
+      innermost = static_cast<size_t>(ports.input(workload, i).axes.back().axis);
   bool gathered = false;
-  for (int dim = 0; dim < load->buffer->rank(); ++dim) {
-    const bool moves = analysis::uses(load->indices[static_cast<size_t>(dim)], var);
-    if (moves && dim == innermost) return false;
+  for (size_t dim = 0; dim < load->indices.size(); ++dim) {
+    const bool moves = analysis::uses(load->indices[dim], var);
+    if (moves && dim == innermost) return std::nullopt;
     gathered = gathered || moves;
   }
-  return gathered;
+  if (!gathered) return std::nullopt;
+  for (size_t d = 0; d < stage.axes.size(); ++d)
+    if (load->indices[innermost].get() == stage.axes[d].var.get()) return static_cast<int>(d);
+  return -1;
 }
 
 void append_flat(const Workload& workload, const Stage& stage, const std::string& name,
@@ -66,12 +68,14 @@ void append_flat(const Workload& workload, const Stage& stage, const std::string
   loops.rank = static_cast<int>(stage.axes.size());
   loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
   loops.vector_axis = vector_axis(stage, layout);
-  const int64_t extent = extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]);
   int64_t lanes = target.fp32_lanes();
-  while (lanes > extent) lanes /= 2;
-  loops.vectorized = lanes >= 2 && !gathers(workload, stage, loops.vector_axis, ports);
-  loops.lanes = lanes;
+  while (lanes > extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)])) lanes /= 2;
   loops.parallel = worth_threads(stage, threads);
+  const std::optional<int> from = gathered_along(workload, stage, loops.vector_axis, ports);
+  if (from.value_or(-1) >= 0)
+    return append_squares({name, loops.rank, loops.vector_axis, *from, loops.parallel}, steps);
+  loops.vectorized = lanes >= 2 && !from;
+  loops.lanes = lanes;
   append_flat_loops(loops, steps);
 }
 
@@ -187,8 +191,6 @@ ProductTile product_tile(const Prepared& prepared, const std::vector<int64_t>& t
   return tile;
 }
 
-constexpr int64_t kMostWindowStatements = 256;
-
 bool reads_one_operand(const Stage& stage) {
   std::set<const tensor::BufferNode*> operands;
   tensor::for_each(stage.body, [&](const tensor::Expr& e) {
@@ -220,8 +222,9 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   tile.parallel = parallel;
   append_register_tile(tile, steps);
   // A window's places become constants, which boundaries between blocks can be found at.
+  constexpr int64_t kMostStatements = 256;
   if (producers == Producers::kInlined)
-    steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, kMostWindowStatements});
+    steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, kMostStatements});
 }
 
 // Every stage by itself; element-wise ones with one reader disappear into it.

@@ -158,4 +158,24 @@ void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps) {
   steps.push_back(Annotate{loops.stage, absl::StrJoin(outer, "*"), Annotation::kParallel});
 }
 
+void append_squares(const SquareCopy& copy, std::vector<Step>& steps) {
+  constexpr int64_t kSquare = 16;
+  std::vector<std::string> outer;
+  for (int axis = 0; axis < copy.rank; ++axis) {
+    const auto index = static_cast<size_t>(axis);
+    const bool tiled = axis == copy.to || axis == copy.from;
+    if (tiled) steps.push_back(Split{copy.stage, whole('i', index), {kSquare}, Tail::kGuard});
+    outer.push_back(tiled ? part('i', index, 0) : whole('i', index));
+  }
+  const std::string row = part('i', static_cast<size_t>(copy.from), 1),
+                    column = part('i', static_cast<size_t>(copy.to), 1);
+  Reorder order{copy.stage, outer};
+  order.loops.insert(order.loops.end(), {row, column});
+  steps.push_back(std::move(order));
+  steps.push_back(Annotate{copy.stage, column, Annotation::kUnroll});
+  if (!copy.parallel) return;
+  steps.push_back(Fuse{copy.stage, outer});
+  steps.push_back(Annotate{copy.stage, absl::StrJoin(outer, "*"), Annotation::kParallel});
+}
+
 }  // namespace tf::schedule

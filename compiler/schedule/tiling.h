@@ -77,4 +77,15 @@ struct FlatLoops {
 
 void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps);
 
+// A stage that only moves elements, which lie next to each other along axis `to` where they go and along
+// `from` where they come from: one by one, in squares of which the first cache holds both sides.
+struct SquareCopy {
+  std::string stage;
+  int rank = 2;
+  int to = 0, from = 0;
+  bool parallel = false;
+};
+
+void append_squares(const SquareCopy& copy, std::vector<Step>& steps);
+
 }  // namespace tf::schedule
