@@ -44,13 +44,17 @@ class Inference {
   }
   absl::StatusOr<TensorType> operator()(const Constant&) const { return bad("a constant's type is given"); }
   absl::StatusOr<TensorType> operator()(const Conv& op) const {
-    TF_RETURN_IF_ERROR(same_element());
-    return infer_conv(graph_, op, type(0), type(1), count() > 2 ? &type(2) : nullptr);
+    TF_ASSIGN_OR_RETURN(const Element element, product_element());
+    if (count() > 2 && type(2).element != element) return bad("the bias is ", to_string(type(2)));
+    TF_ASSIGN_OR_RETURN(TensorType result,
+                        infer_conv(graph_, op, type(0), type(1), count() > 2 ? &type(2) : nullptr));
+    result.element = element;
+    return result;
   }
   absl::StatusOr<TensorType> operator()(const Pool& op) const { return infer_pool(graph_, op, type(0)); }
 
   absl::StatusOr<TensorType> operator()(const MatMul& op) const {
-    TF_RETURN_IF_ERROR(same_element());
+    TF_ASSIGN_OR_RETURN(const Element element, product_element());
     const TensorType &a = type(0), &b = type(1);
     if (a.rank() < 2 || b.rank() < 2)
       return bad("operands have ranks ", a.rank(), " and ", b.rank(), "; at least 2");
@@ -66,7 +70,7 @@ class Inference {
     TF_ASSIGN_OR_RETURN(Extents extents, broadcast_extents(graph_, batches));
     extents.push_back(rows);
     extents.push_back(columns);
-    return TensorType{a.element, std::move(extents)};
+    return TensorType{element, std::move(extents)};
   }
 
   absl::StatusOr<TensorType> operator()(const Reduce& op) const {
@@ -226,6 +230,15 @@ class Inference {
         return bad("operands of different element types: ", to_string(type(0)), " and ", to_string(type(i)));
     }
     return absl::OkStatus();
+  }
+  // Of the sums of products of the first two operands: of bytes, signed or not, i32.
+  absl::StatusOr<Element> product_element() const {
+    const Element a = type(0).element, b = type(1).element;
+    auto is_byte = [](Element e) { return e == Element::kInt8 || e == Element::kUInt8; };
+    if (is_byte(a) && is_byte(b)) return Element::kInt32;
+    if (a != b)
+      return bad("factors of different element types: ", to_string(type(0)), " and ", to_string(type(1)));
+    return a;
   }
   static absl::StatusOr<TensorType> of_element(const TensorType& x, Element element) {
     if (x.element == element) return x;

@@ -26,7 +26,7 @@ struct Constant {  // ()
 };
 
 // (x [N, C, spatial…], w [M, C / groups, kernel…], [bias [M]]): cross-correlation over one to three spatial
-// axes.
+// axes. Bytes, of which x and w may be of different signedness, give i32, here and in MatMul.
 struct Conv {
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   int64_t groups = 1;

@@ -28,7 +28,7 @@ constexpr int kNewestOpset = 22;
 
 std::map<std::string, Rule> all_rules() {
   std::map<std::string, Rule> rules;
-  for (auto table : {network_rules(), arithmetic_rules(), shape_rules(), constant_rules()})
+  for (auto table : {network_rules(), quantized_rules(), arithmetic_rules(), shape_rules(), constant_rules()})
     for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
   return rules;
 }

@@ -93,6 +93,7 @@ struct NamedRule {
   Rule rule;
 };
 std::span<const NamedRule> network_rules();     // rules_network.cpp: convolution, pooling, normalisation, …
+std::span<const NamedRule> quantized_rules();   // rules_quantized.cpp: integers with scales and zero points
 std::span<const NamedRule> arithmetic_rules();  // rules_arithmetic.cpp: element-wise and reductions
 std::span<const NamedRule> shape_rules();       // rules_shape.cpp: what moves elements
 std::span<const NamedRule> constant_rules();    // rules_constant.cpp: constants and questions about shapes
