@@ -60,7 +60,7 @@ class Search {
   bool is_eligible(NodeId id) const {
     const TensorType& type = graph_.type(id);
     if (as<MatMul>(graph_.node(id))) return false;  // matrices in a batch are no feature maps
-    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) != 4) return false;
+    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) > 4) return false;
     const std::vector<int64_t> shape = graph_.shape(type);
     return shape[1] >= options_.lanes && shape[2] * shape[3] > 1;
   }

@@ -15,6 +15,18 @@ bool has_weighted_reduction(const tensor::Workload& workload) {
                                 [](const tensor::Stage& stage) { return !stage.reduce_axes.empty(); });
 }
 
+// Whether a sum's factors are bytes or bf16 whose channels lie side by side, as dot-product instructions take
+// them.
+bool takes_dot_products(const Task& task) {
+  const bool blocked = std::none_of(task.in_layouts.begin(), task.in_layouts.end(),
+                                    [](const tensor::Layout& in) { return in.is_row_major(); });
+  return blocked && std::any_of(task.workload.inputs.begin(), task.workload.inputs.end(),
+                                [](const tensor::Input& input) {
+                                  const int width = tensor::element_bytes(input.buffer->element);
+                                  return input.constant && input.buffer->rank() > 2 && width <= 2;
+                                });
+}
+
 // Whether blocks of the result start inside blocks of an operand: a concatenation of channels that do not
 // fill blocks.
 bool crosses_blocks(const Task& task) {
@@ -36,6 +48,7 @@ double StaticLayoutCost::nanoseconds(const Task& task) const {
   double arithmetic = task.flops / kFlopsPerNs, memory = task.bytes / kBytesPerNs;
   if (has_weighted_reduction(task.workload)) {
     if (out.is_row_major()) arithmetic *= 1.5;
+    if (takes_dot_products(task)) arithmetic /= 3;
     if (mixed) arithmetic *= 1.05;
   } else if (mixed) {
     memory *= 2;  // one side is not contiguous
