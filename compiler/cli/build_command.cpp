@@ -29,7 +29,8 @@ using Choices = std::vector<std::optional<ScheduleChoice>>;
 
 struct BuildArguments {
   ModelArguments model;
-  std::string database, device, output;
+  std::string database, device, output, allow;
+  schedule::Numerics allowed;
   int threads = 1, jobs = 0;
   enum class Records { kBest, kLocked } records = Records::kBest;
   enum class Missing { kUseDefault, kRefuse } missing = Missing::kUseDefault;
@@ -62,7 +63,7 @@ absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const gr
   }
   if (arguments.records == BuildArguments::Records::kLocked) {
     TF_ASSIGN_OR_RETURN(std::vector<LockEntry> entries, read_lock(lock_path(arguments)));
-    LockedSource source(std::move(entries), records.get());
+    LockedSource source(std::move(entries), records.get(), arguments.allowed);
     return driver::choose_schedules(program, target, arguments.threads, source);
   }
   if (!records) return Choices(program.tasks.size());
@@ -72,7 +73,7 @@ absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const gr
   } else {
     device = arguments.device;
   }
-  BestSource source(*records, device);
+  BestSource source(*records, device, arguments.allowed);
   return driver::choose_schedules(program, target, arguments.threads, source);
 }
 
@@ -178,6 +179,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
                       driver::build_model(program, choices, *pool,
                                           {.target = target,
                                            .threads = arguments.threads,
+                                           .allowed_numerics = arguments.allowed,
                                            .on_failed_choice = locked ? driver::OnFailedChoice::kFail
                                                                       : driver::OnFailedChoice::kUseDefault,
                                            .folder = arguments.output}));
@@ -208,6 +210,9 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Threads that the model will run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command->add_option(
+      "--allow", arguments->allow,
+      "Numerics beyond reassociation, in records and default schedules: winograd,bf16,fp16,int8,fast-math");
   command->add_option("--jobs", arguments->jobs, "Build workers at a time; 0: one a core")
       ->capture_default_str();
   auto* strict = command->add_flag_callback(
@@ -223,6 +228,9 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->footer("Example: compiler build squeezenet.onnx --target host --db tuning.db -o build/squeezenet");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {
+      absl::StatusOr<schedule::Numerics> allowed = schedule::parse_numerics(arguments->allow);
+      if (!allowed.ok()) return static_cast<int>(report_error("compiler build", allowed.status()));
+      arguments->allowed = *std::move(allowed);
       const absl::StatusOr<int> code = run(*arguments);
       return code.ok() ? *code : static_cast<int>(report_error("compiler build", code.status()));
     };

@@ -27,7 +27,8 @@ bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
 }
 
 // Whether a record that a lock names may be built from; the lock is a file that people edit and merge.
-absl::Status check_locked(const database::Measurement& record, const database::Problem& problem) {
+absl::Status check_locked(const database::Measurement& record, const database::Problem& problem,
+                          const schedule::Numerics& allowed) {
   if (!(record.problem == problem)) return absl::FailedPreconditionError("it is of another problem");
   if (record.outcome != database::Outcome::kOk) {
     return absl::FailedPreconditionError(absl::StrCat("its outcome is ",
@@ -38,6 +39,10 @@ absl::Status check_locked(const database::Measurement& record, const database::P
     return absl::FailedPreconditionError(absl::StrCat("its schedule has the meaning of version ",
                                                       record.semantics_version, ", this program's is ",
                                                       schedule::kSemanticsVersion));
+  }
+  if (!database::numerics_allowed(record.numerics, allowed)) {
+    const std::string used = absl::StrJoin(record.numerics, ",");
+    return absl::FailedPreconditionError(absl::StrCat("it uses ", used, ": give --allow ", used));
   }
   return absl::OkStatus();
 }
@@ -75,6 +80,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQue
   database::BestQuery best;
   TF_ASSIGN_OR_RETURN(best.problem, problem_of(query));
   best.device_class = device_class_;
+  best.allowed_numerics = allowed_;
   best.semantics_version = schedule::kSemanticsVersion;
   TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, records_.best(best));
   if (!record) return std::nullopt;
@@ -91,7 +97,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
           "tuning.lock names records: give --db with the database that has them");
     const absl::StatusOr<database::Measurement> record = records_->find_record(digest);
     TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(query));
-    const absl::Status usable = record.ok() ? check_locked(*record, problem) : record.status();
+    const absl::Status usable = record.ok() ? check_locked(*record, problem, allowed_) : record.status();
     if (!usable.ok())
       return absl::FailedPreconditionError(absl::StrCat(
           "record ", entry.record.substr(0, 12), " of '", entry.label,

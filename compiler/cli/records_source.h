@@ -9,21 +9,24 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/driver/build_model.h"
+#include "compiler/schedule/numerics.h"
 #include "database/store.h"
 
 namespace tf::compiler_cli {
 
 // The best record of each problem, of one device class or of any. Only schedules of this version's meaning
-// and plain numerics count.
+// and of allowed numerics count.
 class BestSource final : public driver::ScheduleSource {
  public:
-  explicit BestSource(database::Records& records, std::optional<std::string> device_class = std::nullopt)
-      : records_(records), device_class_(std::move(device_class)) {}
+  explicit BestSource(database::Records& records, std::optional<std::string> device_class = std::nullopt,
+                      schedule::Numerics allowed = {})
+      : records_(records), device_class_(std::move(device_class)), allowed_(std::move(allowed)) {}
   absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
 
  private:
   database::Records& records_;
   const std::optional<std::string> device_class_;
+  const schedule::Numerics allowed_;
 };
 
 // The device classes that ok records of the problem are of. Times of two classes do not compare, so that the
@@ -43,17 +46,19 @@ struct LockEntry {
 };
 
 // What tuning.lock says, and nothing else: FAILED_PRECONDITION where it says nothing of a kernel, or where
-// its record is not in the database, not ok, of another problem, or of another meaning of schedules.
+// its record is not in the database, not ok, of another problem, of another meaning of schedules, or of
+// numerics that are not allowed.
 class LockedSource final : public driver::ScheduleSource {
  public:
   // `records` may be null if the lock names none.
-  LockedSource(std::vector<LockEntry> entries, database::Records* records)
-      : entries_(std::move(entries)), records_(records) {}
+  LockedSource(std::vector<LockEntry> entries, database::Records* records, schedule::Numerics allowed = {})
+      : entries_(std::move(entries)), records_(records), allowed_(std::move(allowed)) {}
   absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
 
  private:
   std::vector<LockEntry> entries_;
   database::Records* records_;
+  const schedule::Numerics allowed_;
 };
 
 absl::StatusOr<std::vector<LockEntry>> read_lock(const std::string& path);

@@ -12,6 +12,7 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/records_source.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/tensor/workload.h"
 #include "database/open_records.h"
@@ -24,20 +25,21 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 
 struct ShowArguments {
-  std::string key, database, device;
+  std::string key, database, device, allow;
   bool ir = false, assembly = false, schedule = false, json = false;
 };
 
 // The best record of each problem of the workload, in order of the problems' first measurement.
 absl::StatusOr<std::vector<database::Measurement>> best_records(database::Records& records,
                                                                 const database::WorkloadKey& key,
-                                                                const std::string& device) {
+                                                                const std::string& device,
+                                                                const schedule::Numerics& allowed) {
   TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
   std::vector<database::Measurement> best;
   std::set<std::string> classes;
   for (const database::Problem& problem : problems) {
     if (!(problem.workload == key)) continue;
-    database::BestQuery query{.problem = problem};
+    database::BestQuery query{.problem = problem, .allowed_numerics = allowed};
     if (device.empty()) {
       TF_ASSIGN_OR_RETURN(std::set<std::string> more, device_classes(records, problem));
       classes.merge(more);
@@ -83,11 +85,12 @@ absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const dat
 }
 
 absl::Status run(const ShowArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
                       database::open_records(arguments.database, remote::open_remote_records));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
   TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best,
-                      best_records(*records, workload.key(), arguments.device));
+                      best_records(*records, workload.key(), arguments.device, allowed));
   const bool everything = !arguments.ir && !arguments.assembly && !arguments.schedule;
   std::unique_ptr<driver::BuildPool> pool;
   if (arguments.ir || arguments.assembly) {
@@ -136,6 +139,9 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   command->add_option("key", arguments->key, "The workload's key, or its first 6 digits or more")->required();
   command->add_option("--db", arguments->database, "A database FILE or FILE.jsonl")->required();
   command->add_option("--device", arguments->device, "Only records measured on devices with this key [any]");
+  command->add_option(
+      "--allow", arguments->allow,
+      "Numerics beyond reassociation that the record may use: winograd,bf16,fp16,int8,fast-math");
   command->add_flag("--ir", arguments->ir, "The loop IR that the schedule makes");
   command->add_flag("--asm", arguments->assembly, "The machine code, as assembly");
   command->add_flag("--schedule", arguments->schedule, "The schedule");

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/program.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/target/target.h"
 
 namespace tf::driver {
@@ -50,7 +51,8 @@ enum class OnFailedChoice { kUseDefault, kFail };
 
 struct BuildModelOptions {
   target::Target target;
-  int threads = 1;  // that the schedules are for; a model runs with any number
+  int threads = 1;                      // that the schedules are for; a model runs with any number
+  schedule::Numerics allowed_numerics;  // that default schedules may use
   OnFailedChoice on_failed_choice = OnFailedChoice::kUseDefault;
   std::string folder;                // made if it is not there
   std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: that of this build

@@ -91,8 +91,8 @@ class KernelBuilder {
     }
     const graph::Task& t = program_.tasks[task];
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.workload, t.binding));
-    const schedule::Schedule schedule =
-        schedule::default_schedule(bound, {t.in_layouts, t.out_layouts}, options_.target, options_.threads);
+    const schedule::Schedule schedule = schedule::default_schedule(
+        bound, {t.in_layouts, t.out_layouts}, options_.target, options_.threads, options_.allowed_numerics);
     TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
     if (built) return absl::OkStatus();
     return absl::InternalError(
@@ -125,8 +125,12 @@ class KernelBuilder {
     result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
     result.workspace_bytes = manifest.workspace_bytes();
     result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
-    for (const proto::Port& port : manifest.ports())
-      result.ports.push_back({port.layout(), port.size_bytes()});
+    for (const proto::Port& port : manifest.ports()) {
+      result.ports.push_back({port.layout(), port.size_bytes(), {}});
+      for (const proto::AxisMap& map : port.maps())
+        result.ports.back().maps.push_back(
+            {map.axis(), map.rows(), {map.matrix().begin(), map.matrix().end()}});
+    }
     return true;
   }
 

@@ -4,8 +4,10 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/runtime/model.h"
@@ -39,14 +41,37 @@ int32_t abi_element(tensor::Element element) {
   __builtin_unreachable();
 }
 
-// Packs constants one after another into a file, aligned, each (node, layout) once.
+// What tells the stored forms of one constant apart.
+std::string storage_text(const KernelPort& port) {
+  std::string text = port.layout;
+  for (const schedule::AxisMap& map : port.maps)
+    absl::StrAppend(&text, " ", map.axis, ":", map.rows, ":", absl::StrJoin(map.matrix, ","));
+  return text;
+}
+
+// Applies the maps of f32 values; `shape` becomes what they give.
+std::string mapped(const std::vector<schedule::AxisMap>& maps, std::string_view plain,
+                   std::vector<int64_t>& shape) {
+  std::string now(plain);
+  for (const schedule::AxisMap& map : maps) {
+    int64_t& extent = shape[static_cast<size_t>(map.axis)];
+    std::string next(now.size() / static_cast<size_t>(extent) * static_cast<size_t>(map.rows), '\0');
+    tf_map_axis(map.matrix.data(), map.rows, shape.data(), static_cast<int32_t>(shape.size()), map.axis,
+                reinterpret_cast<const float*>(now.data()), reinterpret_cast<float*>(next.data()));
+    extent = map.rows;
+    now = std::move(next);
+  }
+  return now;
+}
+
+// Packs constants one after another into a file, aligned, each stored form of a node once.
 class WeightsWriter {
  public:
   WeightsWriter(const graph::Graph& graph, const std::string& path)
       : graph_(graph), path_(path), out_(path, std::ios::binary | std::ios::trunc) {}
 
   absl::StatusOr<uint64_t> offset_of(NodeId node, const KernelPort& port) {
-    auto [known, missing] = offsets_.try_emplace({node, port.layout}, bytes_);
+    auto [known, missing] = offsets_.try_emplace({node, storage_text(port)}, bytes_);
     if (missing) TF_RETURN_IF_ERROR(append(node, port));
     return known->second;
   }
@@ -61,14 +86,19 @@ class WeightsWriter {
   absl::Status append(NodeId node, const KernelPort& port) {
     auto* constant = graph::as<graph::Constant>(graph_.node(node));
     TF_CHECK(constant != nullptr) << "weights that are not constant";
-    const std::string_view plain = constant->data->bytes();
+    std::vector<int64_t> shape = graph_.shape(node);
+    std::string buffer;
+    std::string_view plain = constant->data->bytes();
+    if (!port.maps.empty()) {
+      TF_CHECK(graph_.type(node).element == tensor::Element::kFloat32) << "maps are of f32";
+      plain = buffer = mapped(port.maps, plain, shape);
+    }
     if (port.layout.empty()) {
       TF_CHECK(plain.size() == port.size_bytes)
           << port.size_bytes << " bytes wanted, there are " << plain.size();
       write(plain);
       return absl::OkStatus();
     }
-    const std::vector<int64_t> shape = graph_.shape(node);
     const auto rank = static_cast<int32_t>(shape.size());
     tf_layout layout;
     if (tf_layout_parse(port.layout.c_str(), rank, &layout) != 0)

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/memory_plan.h"
+#include "compiler/schedule/schedule.h"
 
 namespace tf::driver {
 
@@ -14,6 +15,7 @@ namespace tf::driver {
 struct KernelPort {
   std::string layout;
   uint64_t size_bytes = 0;
+  std::vector<schedule::AxisMap> maps;  // of a constant, before the layout
 };
 
 // A compiled kernel, freed of its wire form.
@@ -32,8 +34,8 @@ struct ModelTables {
   uint64_t weights_bytes = 0;
 };
 
-// Writes the constants, each once for every layout that kernels want it in, to `weights_path`. One kernel a
-// task of the program.
+// Writes the constants, each once for every layout that kernels want it in and after the maps that come
+// before it, to `weights_path`. One kernel a task of the program.
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
                                         const std::vector<Kernel>& kernels, const std::string& weights_path);
 

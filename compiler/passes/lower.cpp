@@ -28,7 +28,10 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
 
   Lowered lowered;
   lowered.function = *std::move(built);
+  const auto& maps = state->data().maps;
   for (const ir::Buffer& param : lowered.function.params) {
+    const auto mapped = maps.find(param->name);
+    lowered.param_maps.push_back(mapped == maps.end() ? std::vector<schedule::AxisMap>() : mapped->second);
     lowered.param_layouts.push_back(param->layout);
     lowered.param_elements.push_back(tensor::as_int(ir::physical_elements(*param)).value_or(0));
   }

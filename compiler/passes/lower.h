@@ -26,12 +26,13 @@ struct LowerOptions {
 };
 
 // What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
-// ones, for a GPU grid and thread loops), the physical layout of every parameter in call order, and scratch
-// memory for temporaries that are too large for registers.
+// ones, for a GPU grid and thread loops), and of every parameter in call order its physical layout and element
+// count and, of constants, the maps that come before the layout.
 struct Lowered {
   ir::Function function;
   std::vector<tensor::Layout> param_layouts;
   std::vector<int64_t> param_elements;
+  std::vector<std::vector<schedule::AxisMap>> param_maps;
 };
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,

@@ -11,6 +11,7 @@
 #include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
+#include "compiler/schedule/winograd_tiling.h"
 
 namespace tf::schedule {
 namespace {
@@ -377,7 +378,7 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
 }
 
 Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
-                          int threads) {
+                          int threads, const Numerics& allowed) {
   if (target.is_gpu()) return gpu_schedule(workload);
   if (const std::optional<Attention> attention = attention_of(workload, ports)) {
     std::vector<Step> steps;
@@ -392,6 +393,13 @@ Schedule default_schedule(const Workload& workload, const PortLayouts& ports, co
     if (is_legal(workload, steps)) return Schedule{std::move(steps)};
   }
   const Structure structure = structure_of(workload);
+  if (const int64_t tile =
+          allows(allowed, kWinograd) ? choose_winograd_tile(workload, structure, ports, target) : 0) {
+    const WinogradFrame frame = *winograd_frame(workload, structure, ports, target, tile);
+    std::vector<Step> steps;
+    append_winograd(frame, default_winograd_tiling(frame, target, threads), steps);
+    if (is_legal(workload, steps)) return Schedule{std::move(steps)};
+  }
   if (structure.anchor) {
     std::vector<Step> steps;
     append_anchored(workload, structure, ports, target, threads, steps);

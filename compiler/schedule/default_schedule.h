@@ -3,6 +3,7 @@
 // registers and loads.
 
 #include "compiler/schedule/matrix_product.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/structure.h"
@@ -11,9 +12,10 @@
 
 namespace tf::schedule {
 
-// The workload must be bound. Works for every workload; parallel loops only if threads > 1.
+// The workload must be bound. Works for every workload; parallel loops only if threads > 1. Uses no numerics
+// but those allowed.
 Schedule default_schedule(const tensor::Workload& workload, const PortLayouts& ports,
-                          const target::Target& target, int threads);
+                          const target::Target& target, int threads, const Numerics& allowed = {});
 
 // The steps that make a workload with an anchor ready for tiling: producers placed, epilogue inlined, the
 // anchor split off if it is the output itself. `reduction` and `output` receive the names to tile.

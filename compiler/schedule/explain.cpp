@@ -66,6 +66,9 @@ std::string reason_text(Illegal reason) {
       return "a stage is computed inside a later one that reads it";
     case Illegal::kNoFactors:
       return "split needs at least one factor";
+    case Illegal::kNotWinograd:
+      return "winograd takes a 3x3 or 5x5 convolution of stride 1 in f32 whose constant weights nothing else "
+             "reads";
   }
   return "?";
 }

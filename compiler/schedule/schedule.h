@@ -56,7 +56,8 @@ enum class Illegal : uint8_t {
   kHoldsStages,     // other stages are computed inside the loops that the step would change
   kNestedParallel,  // a parallel loop inside another, or inside a stage that is computed inside another
   kCyclicConsumer,  // a stage cannot be computed inside itself or a stage that it reads
-  kNoFactors
+  kNoFactors,
+  kNotWinograd  // not a 3x3 or 5x5 convolution of stride 1 in f32 with constant weights of its own
 };
 struct StepError {
   Illegal reason;
@@ -104,12 +105,23 @@ struct Pitch {
   bool operator==(const Pitch&) const = default;
 };
 
+// A constant is stored after this map along one of its axes: compiler/runtime/axis_map.h. The matrix is
+// row-major, rows x the axis's extent.
+struct AxisMap {
+  int axis = 0;
+  int64_t rows = 0;
+  std::vector<double> matrix;
+  bool operator==(const AxisMap&) const = default;
+};
+
 // What the steps edit. Stages stand in topological order, inlined ones too.
 struct StateData {
   tensor::Workload workload;
   std::vector<StageState> stages;
   std::map<std::string, tensor::Layout> layouts;  // by buffer name: p0 …, t0 …
   std::map<std::string, Pitch> pitches;
+  // By constant input's name. Such an input's buffer has the extents after the maps, which apply in order.
+  std::map<std::string, std::vector<AxisMap>> maps;
 
   // Null if there is none of that name.
   StageState* find_stage(std::string_view name);

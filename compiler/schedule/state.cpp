@@ -17,6 +17,7 @@
 #include "compiler/schedule/steps/root.h"
 #include "compiler/schedule/steps/split.h"
 #include "compiler/schedule/steps/storage_align.h"
+#include "compiler/schedule/steps/winograd.h"
 
 namespace tf::schedule {
 namespace {

@@ -155,7 +155,14 @@ struct Pragma {
   bool operator==(const Pragma&) const = default;
 };
 
+struct Winograd {  // a 3x3 or 5x5 convolution of stride 1 → transforms and fewer products, `tile` x `tile`
+                   // outputs at once
+  std::string stage;
+  int64_t tile = 0;
+  bool operator==(const Winograd&) const = default;
+};
+
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
-                          RFactor, LayoutRewrite, StorageAlign, Pragma>;
+                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd>;
 
 }  // namespace tf::schedule

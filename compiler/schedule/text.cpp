@@ -90,6 +90,7 @@ struct Printer {
   std::string operator()(const Pragma& s) const {
     return absl::StrCat("pragma ", s.stage, " ", word_of(kPragmas, s.kind), " ", text(s.value));
   }
+  std::string operator()(const Winograd& s) const { return absl::StrCat("winograd ", s.stage, " ", s.tile); }
 };
 
 // Reads one line's words; the first mistake is kept.
@@ -111,10 +112,10 @@ class LineReader {
     for (const std::string& part : parts) all.push_back(size_of(part));
     return all;
   }
-  int axis() {
+  int number(const char* what) {
     int value = 0;
-    const std::string w = word("an axis");
-    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not an axis number"));
+    const std::string w = word(what);
+    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not ", what));
     return value;
   }
   OpenLayout layout() {
@@ -201,8 +202,10 @@ Step parse_step(LineReader& in) {
   if (kind == "cache_write") return CacheWrite{in.word("a stage")};
   if (kind == "rfactor") return RFactor{in.word("a stage"), in.word("a loop")};
   if (kind == "layout_rewrite") return LayoutRewrite{in.word("a buffer"), in.layout()};
-  if (kind == "storage_align") return StorageAlign{in.word("a buffer"), in.axis(), in.size(), in.size()};
+  if (kind == "storage_align")
+    return StorageAlign{in.word("a buffer"), in.number("an axis number"), in.size(), in.size()};
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
+  if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
   in.fail(absl::StrCat("'", kind, "' is not a step"));
   return Inline{};
 }

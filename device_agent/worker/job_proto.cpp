@@ -76,6 +76,30 @@ absl::Status set_domain(const kernel::Port& port, PortJob* job) {
   return absl::OkStatus();
 }
 
+// The extents after the constant's maps.
+absl::Status set_maps(const kernel::Port& port, PortJob* job, int64_t* extents) {
+  std::copy(job->extents, job->extents + job->rank, extents);
+  if (port.maps_size() == 0) return absl::OkStatus();
+  if (port.maps_size() > static_cast<int>(sandbox::kMaxMaps) || port.role() != kernel::PORT_ROLE_CONSTANT ||
+      port.element() != kernel::ELEMENT_TYPE_FLOAT32) {
+    return bad_port(
+        port, absl::StrCat("has ", port.maps_size(), " maps; f32 constants may have ", sandbox::kMaxMaps));
+  }
+  for (const kernel::AxisMap& map : port.maps()) {
+    const bool fits = map.axis() >= 0 && map.axis() < job->rank && map.rows() >= 1 &&
+                      map.rows() <= static_cast<int64_t>(sandbox::kMaxMapElems) &&
+                      map.matrix_size() <= static_cast<int>(sandbox::kMaxMapElems) &&
+                      map.rows() * extents[map.axis()] == map.matrix_size();
+    if (!fits) return bad_port(port, "has a map whose matrix does not fit its axis");
+    sandbox::MapJob& out = job->maps[job->map_count++];
+    out.axis = map.axis();
+    out.rows = map.rows();
+    std::copy(map.matrix().begin(), map.matrix().end(), out.matrix);
+    extents[map.axis()] = map.rows();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status set_shape(const kernel::Port& port, PortJob* job) {
   if (port.extents_size() > TF_LAYOUT_MAX_RANK) {
     return bad_port(port, absl::StrCat("has ", port.extents_size(), " axes, at most 8 are supported"));
@@ -85,6 +109,8 @@ absl::Status set_shape(const kernel::Port& port, PortJob* job) {
   if (std::any_of(job->extents, job->extents + job->rank, [](int64_t e) { return e < 1; })) {
     return bad_port(port, "has an extent below 1");
   }
+  int64_t stored[TF_LAYOUT_MAX_RANK];
+  TF_RETURN_IF_ERROR(set_maps(port, job, stored));
   if (tf_layout_parse(port.layout().c_str(), job->rank, &job->layout) != 0) {
     return bad_port(port,
                     absl::StrCat("has the layout '", port.layout(), "', which is none of rank ", job->rank));
@@ -96,7 +122,7 @@ absl::Status set_shape(const kernel::Port& port, PortJob* job) {
     job->row_major = job->layout.axes[i].axis == i && job->layout.axes[i].block == 0;
   }
   const int64_t logical = tf_layout_elements(&row_major, job->extents, job->rank);
-  const int64_t physical = tf_layout_elements(&job->layout, job->extents, job->rank);
+  const int64_t physical = tf_layout_elements(&job->layout, stored, job->rank);
   const auto width = static_cast<uint64_t>(job->element_bytes);
   if (logical < 0 || physical < 0 || static_cast<uint64_t>(physical) > kMaxPortBytes / width) {
     return bad_port(port, "is larger than 64 GiB");

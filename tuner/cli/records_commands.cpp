@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "database/jsonl.h"
@@ -92,7 +93,7 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     TF_ASSIGN_OR_RETURN(target::Target parsed, target::parse_target(arguments.target));
     target = parsed.text();
   }
-  TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, service::parse_numerics(arguments.allow));
+  TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, remote::open_remote_records));
   if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/schedule/numerics.h"
 
 namespace tf::tuner_cli {
 
@@ -37,7 +38,7 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
 absl::StatusOr<service::JobSpec> finish_spec(const SpecArguments& arguments) {
   service::JobSpec spec = arguments.spec;
   spec.model_name = std::filesystem::path(arguments.model).filename().string();
-  TF_ASSIGN_OR_RETURN(spec.allowed_numerics, service::parse_numerics(arguments.allow));
+  TF_ASSIGN_OR_RETURN(spec.allowed_numerics, schedule::parse_numerics(arguments.allow));
   for (const std::string& dim : arguments.dims) TF_RETURN_IF_ERROR(service::parse_dim(dim, spec.dims));
   if (spec.trials == 0 && spec.minutes == 0) spec.trials = 1000;
   TF_RETURN_IF_ERROR(service::check(spec));

@@ -1,7 +1,6 @@
 #include "tuner/service/job_spec.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
@@ -10,20 +9,9 @@
 #include "absl/strings/str_split.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "compiler/schedule/numerics.h"
 
 namespace tf::service {
-namespace {
-
-constexpr std::array<std::string_view, 5> kNumerics = {"bf16", "fast-math", "fp16", "int8", "winograd"};
-
-absl::Status check_numerics(const std::string& name) {
-  if (std::ranges::find(kNumerics, name) != kNumerics.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--allow knows no \"", name, "\"; it takes bf16, fast-math, fp16, int8, winograd"));
-}
-
-}  // namespace
-
 std::string to_json(const JobSpec& spec) {
   return json_text(nlohmann::json{{"model_name", spec.model_name},
                                   {"target", spec.target},
@@ -71,16 +59,8 @@ absl::Status check(const JobSpec& spec) {
   if (spec.trials == 0 && spec.minutes == 0) {
     return absl::InvalidArgumentError("tuning without an end: give --trials N, --minutes M or both");
   }
-  for (const std::string& name : spec.allowed_numerics) TF_RETURN_IF_ERROR(check_numerics(name));
+  for (const std::string& name : spec.allowed_numerics) TF_RETURN_IF_ERROR(schedule::check_numerics(name));
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<std::string>> parse_numerics(const std::string& list) {
-  std::vector<std::string> names = absl::StrSplit(list, ',', absl::SkipEmpty());
-  for (const std::string& name : names) TF_RETURN_IF_ERROR(check_numerics(name));
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& dims) {

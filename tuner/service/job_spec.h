@@ -33,8 +33,6 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text);
 // or a numerics name that does not exist.
 absl::Status check(const JobSpec& spec);
 
-// "winograd,bf16": the names that --allow knows. INVALID_ARGUMENT lists them.
-absl::StatusOr<std::vector<std::string>> parse_numerics(const std::string& list);
 // "batch=4,sequence=128" or repeated "NAME=N".
 absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& dims);
 

@@ -11,6 +11,7 @@
 #include "tuner/space/templates/conv2d.h"
 #include "tuner/space/templates/dense.h"
 #include "tuner/space/templates/depthwise.h"
+#include "tuner/space/templates/winograd.h"
 
 namespace tf::space {
 namespace {
@@ -23,6 +24,12 @@ bool is_usable(const Sketch& sketch) {
 
 void add_if_usable(Sketch sketch, DesignSpace& space) {
   if (is_usable(sketch)) space.sketches.push_back(std::move(sketch));
+}
+
+schedule::Schedule default_of(const Problem& problem, const target::Target& target, int threads,
+                              const schedule::Numerics& allowed) {
+  return schedule::default_schedule(problem.workload, {problem.in_layouts, problem.out_layouts}, target,
+                                    threads, allowed);
 }
 
 void add_reductions(const Problem& problem, const target::Target& target, int threads, DesignSpace& space) {
@@ -45,21 +52,27 @@ void add_reductions(const Problem& problem, const target::Target& target, int th
 
 }  // namespace
 
-DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads) {
+DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads,
+                           const schedule::Numerics& allowed) {
   DesignSpace space;
   if (std::optional<Sketch> attention = generated_attention(problem, target, threads))
     add_if_usable(*std::move(attention), space);
+  std::vector<Sketch> winograd;
+  if (schedule::allows(allowed, schedule::kWinograd)) winograd = winograd_templates(problem, target, threads);
   if (std::optional<Sketch> rows = generated_rows(problem, target, threads))
     add_if_usable(*std::move(rows), space);
-  add_reductions(problem, target, threads, space);
+  // What the default schedule takes comes first.
+  const bool winograd_first = !schedule::numerics_of(default_of(problem, target, threads, allowed)).empty();
+  if (!winograd_first) add_reductions(problem, target, threads, space);
+  for (Sketch& sketch : winograd) add_if_usable(std::move(sketch), space);
+  if (winograd_first) add_reductions(problem, target, threads, space);
   if (space.sketches.empty()) add_if_usable(generated_flat(problem, target, threads), space);
   // A tuned build is never slower than an untuned one: the default schedule is in every space, and a seed.
   if (space.sketches.empty() || space.sketches.front().seeds.empty()) {
     Sketch fixed;
     fixed.family = "default";
     fixed.workload = std::make_shared<const tensor::Workload>(problem.workload);
-    fixed.steps = schedule::default_schedule(problem.workload, {problem.in_layouts, problem.out_layouts},
-                                             target, threads);
+    fixed.steps = default_of(problem, target, threads, allowed);
     fixed.seeds.push_back({});
     space.sketches.push_back(std::move(fixed));
   }

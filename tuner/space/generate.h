@@ -4,6 +4,7 @@
 // for the rest.
 
 #include "absl/status/statusor.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/target/target.h"
 #include "tuner/space/sketch.h"
 
@@ -16,7 +17,8 @@ struct Problem {
 };
 
 // Never empty, and the compiler's default schedule is always a seed: of the first sketch, or as a sketch
-// without slots.
-DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads);
+// without slots. Sketches use no numerics but those allowed.
+DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads,
+                           const schedule::Numerics& allowed = {});
 
 }  // namespace tf::space

@@ -3,6 +3,7 @@
 // process. Does not know: child processes, devices, the tuner. LLVM keeps process-wide state: only build
 // workers and tests call this, from one thread; everybody else goes through build_pool.h.
 
+#include "compiler/schedule/schedule.h"
 #include "compiler/tensor/workload.h"
 
 namespace tunefarm::kernel::v1 {
@@ -20,8 +21,9 @@ namespace tf::driver {
 // reductions fold into one element, in all. Both sides may sum in any order: each partial sum is off by at
 // most u times the magnitude so far, so n*u is a bound, and sqrt(n)*u with a wide factor is what independent
 // roundings give (Higham, Accuracy and Stability of Numerical Algorithms, 2.8); the 16 covers epilogues and
-// our exp, tanh and erf. 0 if there are no floats.
-double tolerance(const tensor::Workload& workload);
+// our exp, tanh and erf. 0 if there are no floats. A schedule that sums other terms than the definition's
+// (schedule/numerics.h) multiplies it.
+double tolerance(const tensor::Workload& workload, const schedule::Schedule& schedule = {});
 
 // Parses, verifies, binds, schedules, lowers and compiles. Every text of the request is checked: errors are
 // INVALID_ARGUMENT or FAILED_PRECONDITION (an illegal schedule) with a line for people. The reply's phases

@@ -14,6 +14,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/passes/lower.h"
 #include "compiler/runtime/kernel_abi.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -150,6 +151,12 @@ proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffe
   port.set_layout(lowered.param_layouts[index].text());
   uint64_t elements = static_cast<uint64_t>(lowered.param_elements[index]);
   port.set_size_bytes(elements * static_cast<uint64_t>(tensor::element_bytes(buffer.element)));
+  for (const schedule::AxisMap& map : lowered.param_maps[index]) {
+    proto::AxisMap& added = *port.add_maps();
+    added.set_axis(map.axis);
+    added.set_rows(map.rows);
+    added.mutable_matrix()->Assign(map.matrix.begin(), map.matrix.end());
+  }
   return port;
 }
 
@@ -177,7 +184,8 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
   launch.set_blob(0);
   manifest.set_flops(tensor::count_flops(job.bound));
   manifest.set_bytes(tensor::count_bytes(job.bound));
-  manifest.set_tolerance(tolerance(job.bound));
+  for (const std::string& name : schedule::numerics_of(job.schedule)) manifest.add_numerics(name);
+  manifest.set_tolerance(tolerance(job.bound, job.schedule));
 }
 
 absl::StatusOr<passes::Lowered> lower(const Job& job) {
@@ -303,7 +311,7 @@ double unit_roundoff(tensor::Element element) {
 
 }  // namespace
 
-double tolerance(const tensor::Workload& workload) {
+double tolerance(const tensor::Workload& workload, const schedule::Schedule& schedule) {
   double roundoff = 0;
   double terms = 0;
   for (const tensor::Stage& stage : workload.stages) {
@@ -318,7 +326,7 @@ double tolerance(const tensor::Workload& workload) {
     }
     terms += length;
   }
-  return roundoff * (16 + 4 * std::sqrt(terms));
+  return roundoff * (16 + 4 * std::sqrt(terms)) * schedule::tolerance_factor(schedule);
 }
 
 proto::BuildReply compile_kernel(const proto::BuildKernelRequest& request) {

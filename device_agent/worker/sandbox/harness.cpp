@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/peak.h"
@@ -89,12 +90,28 @@ class Harness {
 
   // Inputs are made in logical order, so that all layouts hold the same tensor, then packed.
   void make_input(const PortJob& port, uint32_t index, uint8_t* physical) {
-    if (port.row_major) return fill_input(port, job_.seed, index, physical);
-    uint8_t* logical = map_memory(port.logical_bytes);
+    if (port.row_major && port.map_count == 0) return fill_input(port, job_.seed, index, physical);
+    uint64_t bytes = port.logical_bytes;
+    uint8_t* logical = map_memory(bytes);
     if (logical == nullptr) out_of_memory();
     fill_input(port, job_.seed, index, logical);
-    tf_layout_pack(&port.layout, port.extents, port.rank, port.element_bytes, logical, physical);
-    unmap_memory(logical, port.logical_bytes);
+    int64_t extents[TF_LAYOUT_MAX_RANK];
+    memcpy(extents, port.extents, sizeof(extents));
+    for (uint32_t m = 0; m < port.map_count; ++m) {
+      const MapJob& map = port.maps[m];
+      const uint64_t mapped_bytes =
+          bytes / static_cast<uint64_t>(extents[map.axis]) * static_cast<uint64_t>(map.rows);
+      uint8_t* mapped = map_memory(mapped_bytes);
+      if (mapped == nullptr) out_of_memory();
+      tf_map_axis(map.matrix, map.rows, extents, port.rank, map.axis, reinterpret_cast<const float*>(logical),
+                  reinterpret_cast<float*>(mapped));
+      unmap_memory(logical, bytes);
+      extents[map.axis] = map.rows;
+      logical = mapped;
+      bytes = mapped_bytes;
+    }
+    tf_layout_pack(&port.layout, extents, port.rank, port.element_bytes, logical, physical);
+    unmap_memory(logical, bytes);
   }
 
   void make_guarded_set() {

@@ -13,6 +13,8 @@ constexpr uint32_t kMaxPorts = 64;
 constexpr uint32_t kMaxDims = 32;
 constexpr uint32_t kMaxLaunches = 16;
 constexpr uint32_t kMaxBlobs = 4;
+constexpr uint32_t kMaxMaps = 2;
+constexpr uint32_t kMaxMapElems = 64;
 constexpr uint32_t kMaxEntryChars = 192;
 constexpr uint32_t kMaxSamples = 1000;
 constexpr uint32_t kCpuWords = 16;  // 1024 CPUs
@@ -25,6 +27,13 @@ enum class JobKind : uint32_t {
 
 enum class Role : uint32_t { kInput = 1, kConstant = 2, kOutput = 3 };  // as in kernel.proto
 
+// A linear map of a constant along one axis: compiler/runtime/axis_map.h.
+struct MapJob {
+  int32_t axis;
+  int64_t rows;
+  double matrix[kMaxMapElems];
+};
+
 struct PortJob {
   Role role;
   int32_t element;        // TF_ELEMENT_*
@@ -33,6 +42,8 @@ struct PortJob {
   int64_t extents[TF_LAYOUT_MAX_RANK];
   tf_layout layout;
   uint32_t row_major;  // 1: the layout is the identity
+  uint32_t map_count;
+  MapJob maps[kMaxMaps];
   uint64_t size_bytes;
   uint64_t logical_bytes;
   double low, high;  // inputs and constants

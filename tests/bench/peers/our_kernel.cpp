@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/schedule/default_schedule.h"
@@ -40,10 +41,20 @@ tf_layout layout_of(const proto::Port& port) {
   return layout;
 }
 
-// The constant or input in the layout that the kernel reads.
+// The constant or input as the kernel reads it: after its maps, in its layout.
 void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& bytes) {
+  std::vector<int64_t> extents(port.extents().begin(), port.extents().end());
+  std::vector<float> now(values.begin(), values.end());
+  for (const proto::AxisMap& map : port.maps()) {
+    int64_t& extent = extents[static_cast<size_t>(map.axis())];
+    std::vector<float> next(now.size() / static_cast<size_t>(extent) * static_cast<size_t>(map.rows()));
+    tf_map_axis(map.matrix().data(), map.rows(), extents.data(), port.extents_size(), map.axis(), now.data(),
+                next.data());
+    extent = map.rows();
+    now = std::move(next);
+  }
   const tf_layout layout = layout_of(port);
-  tf_layout_pack(&layout, port.extents().data(), port.extents_size(), 4, values.data(), bytes.data());
+  tf_layout_pack(&layout, extents.data(), port.extents_size(), 4, now.data(), bytes.data());
 }
 
 std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const Operands& operands,
@@ -91,9 +102,10 @@ session::Task task_of(const Kernel& kernel, const target::Target& target, bool r
   return task;
 }
 
-NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads) {
-  const schedule::Schedule chosen =
-      schedule::default_schedule(task.workload, {task.in_layouts, task.out_layouts}, target, threads);
+NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads,
+                                  const std::vector<std::string>& allowed_numerics) {
+  const schedule::Schedule chosen = schedule::default_schedule(
+      task.workload, {task.in_layouts, task.out_layouts}, target, threads, allowed_numerics);
   return {.name = "default", .text = schedule::to_string(chosen)};
 }
 
@@ -109,7 +121,7 @@ absl::StatusOr<NamedSchedule> best_schedule_of(const session::Task& task, const 
                        .semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion)}));
     if (best) return NamedSchedule{.name = "tuned", .text = best->schedule};
   }
-  return default_schedule_of(task, target, threads);
+  return default_schedule_of(task, target, threads, allowed_numerics);
 }
 
 Runtime::Runtime(int threads) : runtime_(tf_runtime_create(threads)) {

@@ -25,7 +25,8 @@ struct NamedSchedule {
   std::string name;  // "tuned", "default", a file
   std::string text;
 };
-NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads);
+NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads,
+                                  const std::vector<std::string>& allowed_numerics);
 // The database's best record of the task; the default schedule if it has none or there is no database.
 absl::StatusOr<NamedSchedule> best_schedule_of(const session::Task& task, const target::Target& target,
                                                int threads, database::Records* records,

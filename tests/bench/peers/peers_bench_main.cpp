@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/runtime/peak.h"
+#include "compiler/schedule/numerics.h"
 #include "database/open_records.h"
 #include "tests/bench/peers/blas_peers.h"
 #include "tests/bench/peers/network_kernels.h"
@@ -45,7 +46,7 @@ struct Bench {
 absl::StatusOr<NamedSchedule> find_schedule(const Bench& bench, const session::Task& task,
                                             const std::string& spec) {
   const int threads = bench.arguments.threads;
-  if (spec == "default") return default_schedule_of(task, bench.target, threads);
+  if (spec == "default") return default_schedule_of(task, bench.target, threads, bench.allowed_numerics);
   if (spec == "best")
     return best_schedule_of(task, bench.target, threads, bench.records.get(), bench.allowed_numerics);
   TF_ASSIGN_OR_RETURN(std::string text, read_file(spec == "-" ? "/dev/stdin" : spec));
@@ -139,7 +140,7 @@ absl::Status run(const Arguments& arguments) {
   }
   Bench bench{.arguments = arguments};
   TF_ASSIGN_OR_RETURN(bench.pool, driver::BuildPool::create({}));
-  TF_ASSIGN_OR_RETURN(bench.allowed_numerics, service::parse_numerics(arguments.allow));
+  TF_ASSIGN_OR_RETURN(bench.allowed_numerics, schedule::parse_numerics(arguments.allow));
   if (arguments.tune_minutes > 0) return tune(bench, kernels);
   if (!arguments.database.empty()) {
     TF_ASSIGN_OR_RETURN(bench.records, database::open_records(arguments.database));

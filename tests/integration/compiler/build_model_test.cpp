@@ -95,6 +95,32 @@ TEST_F(BuildModel, ComputesAZooNetworkForANamedBatch) {
   EXPECT_GT(largest(want), 0.11) << "ten equal classes would prove nothing";
 }
 
+TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
+  graph::Graph network;
+  const std::vector<int64_t> shape = {1, 32, 20, 20}, weights = {48, 32, 3, 3};
+  std::vector<float> values(48 * 32 * 9);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((i * 37) % 101) / 101 - 0.5f;
+  const graph::NodeId x = network.add_input(graph::tensor_type(tensor::Element::kFloat32, shape), "x");
+  const graph::NodeId w = network.add_constant(graph::tensor_type(tensor::Element::kFloat32, weights),
+                                               graph::make_blob(values), "w");
+  const graph::NodeId y = *network.add(graph::Conv{.pads_begin = {1, 1}, .pads_end = {1, 1}}, {x, w}, "y");
+  network.outputs = {{"y", y}};
+  absl::StatusOr<graph::Program> program = plan(network);
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(build(*program, "plain").ok());
+  std::filesystem::create_directories(folder("winograd"));
+  ASSERT_TRUE(build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
+                          {.target = target_, .allowed_numerics = {"winograd"}, .folder = folder("winograd")})
+                  .ok());
+  auto plain = LoadedModel::open(folder("plain"), 1), winograd = LoadedModel::open(folder("winograd"), 2);
+  ASSERT_TRUE(plain.ok() && winograd.ok());
+  const std::vector<HostTensor> inputs = compiler_cli::random_inputs(**plain, 7);
+  const std::vector<HostTensor> want = *(*plain)->run(inputs), got = *(*winograd)->run(inputs);
+  const double difference = graph::largest_difference(got, want);
+  EXPECT_LE(difference, 1e-5 * largest(want));
+  EXPECT_GT(difference, 0) << "both were computed alike";
+}
+
 TEST_F(BuildModel, GivesTheSameBytesForTheSameNetwork) {
   absl::StatusOr<graph::Program> program = plan(graph::RandomGraph(5).make());
   ASSERT_TRUE(program.ok()) << program.status();

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/ir/machine_lanes.h"
+#include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/layout.h"
 
 namespace tf::testing {
@@ -84,6 +85,21 @@ std::vector<double> unpack(const ir::Layout& layout, std::span<const int64_t> ex
   tf_layout_unpack(&parsed, extents.data(), static_cast<int32_t>(extents.size()), sizeof(double),
                    values.data(), out.data());
   return out;
+}
+
+std::vector<double> map_axes(const std::vector<schedule::AxisMap>& maps, std::vector<int64_t>& extents,
+                             std::span<const double> values) {
+  if (maps.empty()) return {values.begin(), values.end()};
+  std::vector<float> now(values.begin(), values.end());
+  for (const schedule::AxisMap& map : maps) {
+    auto& extent = extents[static_cast<size_t>(map.axis)];
+    std::vector<float> next(now.size() / static_cast<size_t>(extent) * static_cast<size_t>(map.rows));
+    tf_map_axis(map.matrix.data(), map.rows, extents.data(), static_cast<int32_t>(extents.size()), map.axis,
+                now.data(), next.data());
+    extent = map.rows;
+    now = std::move(next);
+  }
+  return {now.begin(), now.end()};
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Function& function,

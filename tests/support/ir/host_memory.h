@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/schedule/schedule.h"
 
 namespace tf::testing {
 
@@ -26,6 +27,10 @@ std::vector<double> pack(const ir::Layout& layout, std::span<const int64_t> exte
                          std::span<const double> values);
 std::vector<double> unpack(const ir::Layout& layout, std::span<const int64_t> extents,
                            std::span<const double> values);
+
+// Row-major f32 values after the maps; `extents` are the values' and become the result's.
+std::vector<double> map_axes(const std::vector<schedule::AxisMap>& maps, std::vector<int64_t>& extents,
+                             std::span<const double> values);
 
 // Interprets the function on the parameters' physical values and gives them back as they are afterwards.
 absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Function& function,

@@ -29,18 +29,24 @@ absl::StatusOr<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const std::stri
       write(file, shared_object.data(), shared_object.size()) != static_cast<ssize_t>(shared_object.size())) {
     return absl::InternalError("cannot write the shared object");
   }
-  // Dereferencing the link gives each object its own name, or dlopen would return the first one again.
+  // The descriptor stays open as long as the object is loaded: its number names it, and dlopen returns a name
+  // that it knows again.
   std::string path = absl::StrCat("/proc/", getpid(), "/fd/", file);
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
-  if (!handle) return absl::InternalError(absl::StrCat("dlopen: ", dlerror()));
+  if (!handle) {
+    close(file);
+    return absl::InternalError(absl::StrCat("dlopen: ", dlerror()));
+  }
+  auto loaded = std::unique_ptr<LoadedKernel>(new LoadedKernel(handle, file));
   void* found = dlsym(handle, symbol.c_str());
   if (!found) return absl::InternalError(absl::StrCat("no symbol ", symbol));
-  return std::unique_ptr<LoadedKernel>(new LoadedKernel(handle, reinterpret_cast<tf_kernel>(found)));
+  loaded->entry_ = reinterpret_cast<tf_kernel>(found);
+  return loaded;
 }
 
 LoadedKernel::~LoadedKernel() {
   dlclose(handle_);
+  close(file_);
 }
 
 AlignedBytes::AlignedBytes(uint64_t size, uint8_t fill)

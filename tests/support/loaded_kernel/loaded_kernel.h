@@ -22,9 +22,10 @@ class LoadedKernel {
   tf_kernel entry() const { return entry_; }
 
  private:
-  LoadedKernel(void* handle, tf_kernel function) : handle_(handle), entry_(function) {}
+  LoadedKernel(void* handle, int file) : handle_(handle), file_(file) {}
   void* handle_;
-  tf_kernel entry_;
+  int file_;
+  tf_kernel entry_ = nullptr;
 };
 
 // Bytes aligned to TF_ALIGNMENT, between two guard zones.

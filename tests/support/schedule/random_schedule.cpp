@@ -151,6 +151,11 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
   schedule::State state(workload);
   schedule::Schedule schedule;
   const int64_t wanted = draws.below(steps + 1);
+  // The steps that change what is computed come first if at all: later they are seldom legal.
+  if (draws.one_in(3)) {
+    const Step first = schedule::Winograd{draws.of(state.stages()).name, 2 + 2 * draws.below(3)};
+    if (!state.apply(first)) schedule.steps.push_back(first);
+  }
   for (int tries = 0; tries < 10 * steps && static_cast<int64_t>(schedule.steps.size()) < wanted; ++tries) {
     const std::optional<Step> step = ScheduleDraws(state, draws).step();
     if (step && !state.apply(*step)) schedule.steps.push_back(*step);

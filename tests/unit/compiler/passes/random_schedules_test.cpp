@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/winograd_tiling.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -25,6 +26,71 @@ TEST_P(EveryOperator, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
       const schedule::PortLayouts ports = seed == 0 ? schedule::PortLayouts{} : random_ports(workload, seed);
       const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, 2);
       check_schedule(workload, schedule, ports, seed, absl::StrCat("default for ", text, ", seed ", seed));
+    }
+  }
+}
+
+TEST(Depthwise, AgreesWithItsDefinitionWithChannelsInnermost) {
+  const target::Target target = target::parse_target("x86_64").value();
+  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}};
+  const schedule::PortLayouts ports{{layout}, {layout}};
+  struct Shape {
+    int64_t channels, height, width, kernel, stride, pad;
+  };
+  for (const Shape& s :
+       {Shape{8, 9, 11, 3, 1, 1}, {6, 8, 9, 3, 2, 1}, {4, 1, 1, 3, 1, 1}, {5, 9, 5, 5, 2, 2}}) {
+    const SmallWorkload small = {"depthwise", [&](ops::Builder& b) {
+                                   return ops::conv(b, f32_input(b, {2, s.channels, s.height, s.width}),
+                                                    f32_constant(b, {s.channels, 1, s.kernel, s.kernel}),
+                                                    {.strides = {s.stride, s.stride},
+                                                     .pads_begin = {s.pad, s.pad},
+                                                     .pads_end = {s.pad, s.pad},
+                                                     .groups = s.channels});
+                                 }};
+    const tensor::Workload workload = build_small(small);
+    for (int threads : {1, 2})
+      check_schedule(workload, schedule::default_schedule(workload, ports, target, threads), ports, 1,
+                     "default schedule");
+  }
+}
+
+// 3x3 convolutions whose channels fill vectors of four lanes, and rows and columns that no tile divides.
+TEST(Winograd, AgreesWithItsDefinition) {
+  const target::Target target = target::parse_target("x86_64").value();
+  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}};
+  const schedule::PortLayouts ports{{layout}, {layout}};
+  struct Shape {
+    int64_t batch, in, height, width, out, groups, pad, kernel = 3;
+  };
+  for (const Shape& s : {Shape{1, 4, 8, 8, 4, 1, 1},
+                         {2, 5, 7, 3, 6, 1, 1},
+                         {1, 8, 5, 6, 8, 2, 0},
+                         {1, 4, 1, 1, 9, 1, 1},
+                         {1, 4, 7, 6, 4, 1, 2, 5}}) {
+    const SmallWorkload small = {
+        "winograd", [&](ops::Builder& b) {
+          tensor::Buffer y =
+              ops::conv(b, f32_input(b, {s.batch, s.in, s.height, s.width}),
+                        f32_constant(b, {s.out, s.in / s.groups, s.kernel, s.kernel}),
+                        {.pads_begin = {s.pad, s.pad}, .pads_end = {s.pad, s.pad}, .groups = s.groups});
+          return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {s.out}), 1));
+        }};
+    const tensor::Workload workload = build_small(small);
+    for (int64_t tile : {2, 4, 6}) {
+      const auto frame =
+          schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);
+      EXPECT_EQ(frame.has_value(), tile + s.kernel <= 9);
+      if (!frame) continue;
+      for (int threads : {1, 2}) {
+        schedule::WinogradTiling tiling = schedule::default_winograd_tiling(*frame, target, threads);
+        for (bool whole_input : {false, true}) {
+          tiling.whole_input = whole_input;
+          schedule::Schedule schedule;
+          schedule::append_winograd(*frame, tiling, schedule.steps);
+          check_schedule(workload, schedule, ports, static_cast<uint64_t>(tile),
+                         absl::StrCat("F(", tile, ",", s.kernel, ")"));
+        }
+      }
     }
   }
 }

@@ -257,6 +257,10 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
               testing::HasSubstr("0 launches"));
   EXPECT_THAT(status_of([](auto* a) { a->mutable_blobs(0)->set_kind(kernel::BLOB_KIND_CUBIN); }),
               testing::HasSubstr("CUBIN"));
+  EXPECT_THAT(status_of([&](auto* a) { port(a, 1)->add_maps()->set_rows(3); }),
+              testing::HasSubstr("matrix does not fit"));
+  EXPECT_THAT(status_of([&](auto* a) { port(a, 0)->add_maps()->set_rows(1); }),
+              testing::HasSubstr("f32 constants"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 0)->mutable_domain()->set_high(5); }),
               testing::HasSubstr("not the same computation"));
 }

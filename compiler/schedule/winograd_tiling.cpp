@@ -1,0 +1,242 @@
+#include "compiler/schedule/winograd_tiling.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/stage_loops.h"
+
+namespace tf::schedule {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Writes the steps of one workload's stages.
+class Builder {
+ public:
+  Builder(const WinogradFrame& frame, const WinogradTiling& tiling, std::vector<Step>& steps)
+      : frame_(frame), tiling_(tiling), steps_(steps) {}
+
+  void run() {
+    steps_.push_back(Winograd{frame_.convolution, frame_.tile});
+    for (const std::string& stage : frame_.producers) steps_.push_back(Inline{stage});
+    for (const std::string& stage : frame_.epilogue) steps_.push_back(Inline{stage});
+    // In the order in which the product reads them: all of its sums for one vector of channels lie together.
+    const tensor::Layout weights{{{0, 0}, {2, 0}, {3, 0}, {1, 0}, {0, frame_.lanes}}};
+    steps_.push_back(LayoutRewrite{input_name(frame_.weights), weights});
+    const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {3, frame_.lanes}}};
+    steps_.push_back(LayoutRewrite{stage("v"), blocked});
+    steps_.push_back(LayoutRewrite{stage("m"), blocked});
+    const std::string blocks = tile_output();
+    place_output_transform();
+    place_product();
+    if (!tiling_.whole_input)
+      steps_.push_back(ComputeAt{stage("v"), frame_.output, blocks, tensor::Scope::kGlobal});
+    place_input_transform();
+  }
+
+ private:
+  std::string stage(const char* suffix) const { return absl::StrCat(frame_.convolution, ".", suffix); }
+
+  void annotate(const std::string& stage, const std::vector<std::string>& unrolled,
+                const std::string& vectorized) {
+    for (const std::string& loop : unrolled) steps_.push_back(Annotate{stage, loop, Annotation::kUnroll});
+    steps_.push_back(Annotate{stage, vectorized, Annotation::kVectorize});
+  }
+
+  // Returns the loop of blocks of tiles that the input transform stands in.
+  std::string tile_output() {
+    const std::string& out = frame_.output;
+    steps_.push_back(Split{out, "i1", {tiling_.block_k, frame_.lanes}});
+    steps_.push_back(Split{out, "i2", {tiling_.block_h, frame_.tile}});
+    steps_.push_back(Split{out, "i3", {tiling_.block_w, frame_.tile}});
+    steps_.push_back(
+        Reorder{out, {"i0", "i2.0", "i3.0", "i1.0", "i2.1", "i3.1", "i1.1", "i2.2", "i3.2", "i1.2"}});
+    annotate(out, {"i2.2", "i3.2"}, "i1.2");
+    if (!tiling_.parallel) return "i3.0";
+    std::vector<std::string> fused = {"i0", "i2.0", "i3.0"};
+    if (tiling_.whole_input) fused.push_back("i1.0");
+    const std::string parallel = absl::StrJoin(fused, "*");
+    steps_.push_back(Fuse{out, std::move(fused)});
+    steps_.push_back(Annotate{out, parallel, Annotation::kParallel});
+    product_at_ = tiling_.whole_input ? parallel : product_at_;
+    return parallel;
+  }
+
+  void place_output_transform() {
+    const std::string rows = stage("am");
+    steps_.push_back(ComputeAt{rows, frame_.output, "i1.1", tensor::Scope::kRegister});
+    steps_.push_back(Split{rows, "i1", {frame_.lanes}});
+    steps_.push_back(Reorder{rows, {"i0", "i1.0", "i3", "i4", "i2", "i1.1"}});
+    annotate(rows, {"i3", "i4", "i2"}, "i1.1");
+  }
+
+  void place_product() {
+    const std::string product = stage("m");
+    steps_.push_back(CacheWrite{product});
+    steps_.push_back(ComputeAt{product, frame_.output, product_at_, tensor::Scope::kGlobal});
+    RegisterTile tile;
+    tile.reduction = absl::StrCat(product, ".acc");
+    tile.output = product;
+    tile.axes = {{1, 1}, {1, 1}, {1, 1}, {1, tiling_.rows_k}, {1, tiling_.rows_h}, {1, tiling_.rows_w}};
+    tile.vector_axis = 3;
+    tile.lanes = frame_.lanes;
+    tile.reduce_inner = {tiling_.reduce_inner};
+    tile.parallel = false;
+    append_register_tile(tile, steps_);
+  }
+
+  void place_input_transform() {
+    const std::string columns = stage("v"), rows = stage("bd");
+    steps_.push_back(Split{columns, "i3", {frame_.lanes}});
+    steps_.push_back(Reorder{columns, {"i2", "i3.0", "i4", "i5", "i0", "i1", "i3.1"}});
+    annotate(columns, {"i0", "i1"}, "i3.1");
+    if (tiling_.parallel && tiling_.whole_input) {
+      steps_.push_back(Fuse{columns, {"i2", "i3.0", "i4"}});
+      steps_.push_back(Annotate{columns, "i2*i3.0*i4", Annotation::kParallel});
+    }
+    steps_.push_back(ComputeAt{rows, columns, "i5", tensor::Scope::kRegister});
+    steps_.push_back(Split{rows, "i1", {frame_.lanes}});
+    steps_.push_back(Reorder{rows, {"i0", "i1.0", "i2", "i4", "i3", "i1.1"}});
+    annotate(rows, {"i2", "i4", "i3"}, "i1.1");
+  }
+
+  const WinogradFrame& frame_;
+  const WinogradTiling& tiling_;
+  std::vector<Step>& steps_;
+  std::string product_at_ = "i1.0";
+};
+
+// Tiles are rows of the register tile, with at most so many vectors; along one tile row first.
+void choose_rows(const WinogradFrame& frame, const target::Target& target, int64_t max_vectors,
+                 WinogradTiling& tiling) {
+  const int64_t vectors = ceil_div(frame.out_channels, frame.lanes);
+  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4;
+  double best = 0;
+  for (int64_t k = 1; k <= std::min(max_vectors, vectors); ++k) {
+    for (int64_t h = 1; h <= std::min(kMaxOuterRows, frame.tiles_h); ++h) {
+      for (int64_t w = 1; w <= std::min(kMaxRows, frame.tiles_w); ++w) {
+        const double computed = static_cast<double>(
+            ceil_div(frame.tiles_h, h) * h * ceil_div(frame.tiles_w, w) * w * ceil_div(vectors, k) * k);
+        const double waste = computed / static_cast<double>(frame.tiles_h * frame.tiles_w * vectors);
+        const double score = tile_efficiency(h * w, k, target) / waste;
+        if (score <= best * 1.0001) continue;
+        best = score;
+        tiling.rows_h = h;
+        tiling.rows_w = w;
+        tiling.rows_k = k;
+      }
+    }
+  }
+}
+
+// Cycles of a core, in vector operations of one a cycle; caches beyond L2 give a few bytes a cycle.
+double estimate_cycles(const WinogradFrame& frame, const target::Target& target) {
+  const double squares = static_cast<double>(frame.points * frame.points);
+  const double in = static_cast<double>(ceil_div(frame.in_channels, frame.lanes)),
+               out = static_cast<double>(ceil_div(frame.out_channels, frame.lanes));
+  const double tiles = static_cast<double>(frame.batch * frame.tiles_h * frame.tiles_w);
+  constexpr double kTransformOps = 4;  // load, store and arithmetic for each point
+  constexpr double kBytesPerCycle = 6;
+  const double weights = squares * static_cast<double>(frame.in_channels * frame.out_channels) * 4;
+  const double products = squares * tiles * static_cast<double>(frame.in_channels) * out;
+  const double streamed =
+      weights > static_cast<double>(target.caches.l2_bytes) ? weights / kBytesPerCycle : 0;
+  return std::max(products, streamed) + kTransformOps * squares * tiles * (in + out);
+}
+
+}  // namespace
+
+std::optional<WinogradFrame> winograd_frame(const tensor::Workload& workload, const Structure& structure,
+                                            const PortLayouts& ports, const target::Target& target,
+                                            int64_t tile) {
+  if (!structure.anchor) return std::nullopt;
+  const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const tensor::Stage& output = workload.stages[static_cast<size_t>(structure.output)];
+  State state(workload);
+  WinogradFrame frame;
+  frame.convolution = stage_name(*structure.anchor);
+  if (state.apply(Winograd{frame.convolution, tile})) return std::nullopt;
+  frame.lanes = target.fp32_lanes();
+  frame.out_channels = constant_extent(anchor.axes[1]);
+  frame.in_channels = constant_extent(anchor.reduce_axes[0]);
+  if (vector_axis(output, ports.output(0)) != 1 ||
+      std::min(frame.out_channels, frame.in_channels) < frame.lanes)
+    return std::nullopt;
+  frame.output = stage_name(structure.output);
+  for (int producer : structure.producers) frame.producers.push_back(stage_name(producer));
+  if (*structure.anchor != structure.output) frame.epilogue.push_back(frame.convolution);
+  for (int stage : structure.epilogue) frame.epilogue.push_back(stage_name(stage));
+  frame.weights = state.data().find_input(state.data().maps.begin()->first);
+  frame.tile = tile;
+  frame.taps = constant_extent(anchor.reduce_axes[1]);
+  frame.points = tile + frame.taps - 1;
+  frame.batch = constant_extent(anchor.axes[0]);
+  frame.tiles_h = ceil_div(constant_extent(anchor.axes[2]), tile);
+  frame.tiles_w = ceil_div(constant_extent(anchor.axes[3]), tile);
+  return frame;
+}
+
+void append_winograd(const WinogradFrame& frame, const WinogradTiling& tiling, std::vector<Step>& steps) {
+  Builder(frame, tiling, steps).run();
+}
+
+WinogradTiling default_winograd_tiling(const WinogradFrame& frame, const target::Target& target,
+                                       int threads) {
+  WinogradTiling tiling;
+  constexpr int64_t kMaxVectors = 8;
+  choose_rows(frame, target, kMaxVectors, tiling);
+  // As many tiles as leave the weights most of L2.
+  const int64_t bytes_a_tile = frame.points * frame.points * frame.in_channels * 4;
+  const int64_t room = std::max<int64_t>(1, target.caches.l2_bytes / 4 / bytes_a_tile);
+  const int64_t w = tiling.rows_w.value, h = tiling.rows_h.value;
+  const int64_t across = std::clamp<int64_t>(room / (h * w), 1, ceil_div(frame.tiles_w, w));
+  tiling.block_w = across * w;
+  tiling.block_h = std::clamp<int64_t>(room / (h * across * w), 1, ceil_div(frame.tiles_h, h)) * h;
+  // Weights that do not fit L2 come from beyond it once a block: rather than more than twice, all tiles are
+  // one block, if what its register tiles share of the weights can stay in L1.
+  const int64_t weights = frame.points * frame.points * frame.in_channels * frame.out_channels * 4;
+  const int64_t passes =
+      ceil_div(frame.tiles_h, tiling.block_h.value) * ceil_div(frame.tiles_w, tiling.block_w.value);
+  const int64_t in_l1 = target.caches.l1_bytes / 2 / (frame.in_channels * frame.lanes * 4);
+  if (weights > target.caches.l2_bytes && passes > 2 && in_l1 >= 2 &&
+      frame.tiles_h * frame.tiles_w * bytes_a_tile <= target.caches.l2_bytes) {
+    choose_rows(frame, target, std::min(in_l1, kMaxVectors), tiling);
+    tiling.block_w = ceil_div(frame.tiles_w, tiling.rows_w.value) * tiling.rows_w.value;
+    tiling.block_h = ceil_div(frame.tiles_h, tiling.rows_h.value) * tiling.rows_h.value;
+  }
+  tiling.reduce_inner = frame.lanes;
+  tiling.block_k = tiling.rows_k;
+  tiling.parallel = threads > 1;
+  const int64_t blocks = frame.batch * ceil_div(frame.tiles_h, tiling.block_h.value) *
+                         ceil_div(frame.tiles_w, tiling.block_w.value);
+  tiling.whole_input = threads > 1 && blocks < 2 * threads;
+  return tiling;
+}
+
+int64_t choose_winograd_tile(const tensor::Workload& workload, const Structure& structure,
+                             const PortLayouts& ports, const target::Target& target) {
+  int64_t best = 0;
+  double least = 0;
+  for (int64_t tile : {2, 4, 6}) {
+    const std::optional<WinogradFrame> frame = winograd_frame(workload, structure, ports, target, tile);
+    if (!frame) break;
+    if (best == 0 && least == 0) {
+      const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+      least = static_cast<double>(frame->taps * frame->taps) *
+              static_cast<double>(ceil_div(frame->out_channels, frame->lanes) * frame->in_channels);
+      for (size_t axis : {0u, 2u, 3u}) least *= static_cast<double>(constant_extent(anchor.axes[axis]));
+    }
+    // A larger tile costs accuracy: it has to be worth it.
+    const double cycles = estimate_cycles(*frame, target);
+    if (cycles > 0.9 * least) continue;
+    least = cycles;
+    best = tile;
+  }
+  return best;
+}
+
+}  // namespace tf::schedule

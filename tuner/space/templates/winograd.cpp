@@ -1,0 +1,103 @@
+#include "tuner/space/templates/winograd.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/winograd_tiling.h"
+#include "tuner/space/slots.h"
+
+namespace tf::space {
+namespace {
+
+using schedule::Size;
+using schedule::WinogradFrame;
+using schedule::WinogradTiling;
+
+// Lengths up to the extent: small ones, and those that cover it in equal parts.
+std::vector<int64_t> lengths(int64_t extent) {
+  std::vector<int64_t> all;
+  for (int64_t length = 1; length <= extent; ++length) {
+    const int64_t parts = (extent + length - 1) / length;
+    if (length <= 4 || parts * (length - 1) < extent) all.push_back(length);
+  }
+  return all;
+}
+
+// Register tiles whose last ones are nearly full and whose accumulators fit.
+Slot register_tiles(const WinogradFrame& frame, const target::Target& target) {
+  Slot slot{"tile", {}};
+  const int64_t vectors = (frame.out_channels + frame.lanes - 1) / frame.lanes;
+  auto wasteful = [](int64_t extent, int64_t tile) {
+    return ((extent + tile - 1) / tile * tile - extent) * 4 > extent;
+  };
+  for (int64_t k : {1, 2, 3, 4, 6, 8}) {
+    for (int64_t h = 1; h <= std::min<int64_t>(frame.tiles_h, 8); ++h) {
+      for (int64_t w = 1; w <= std::min<int64_t>(frame.tiles_w, target.vector.registers); ++w) {
+        if (k > vectors || wasteful(frame.tiles_h, h) || wasteful(frame.tiles_w, w) || wasteful(vectors, k))
+          continue;
+        if (schedule::tile_efficiency(h * w, k, target) > 0) slot.choices.push_back({h, w, k});
+      }
+    }
+  }
+  return slot;
+}
+
+// Adds a slot of one part and gives its size; `value` is what the default takes.
+Size open(Sketch& sketch, Point& seed, const char* name, const std::vector<int64_t>& values,
+          const Size& value) {
+  Slot slot = scalar_slot(name, values);
+  seed.push_back(ensure_choice(slot, {value.value}));
+  sketch.slots.push_back(std::move(slot));
+  return Size::open(static_cast<int>(sketch.slots.size()) - 1, 0);
+}
+
+Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const target::Target& target,
+                 WinogradTiling tiling) {
+  Sketch sketch;
+  sketch.family = absl::StrCat("template winograd ", frame.tile);
+  sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
+  Point seed;
+  tiling.block_h = open(sketch, seed, "block_h", lengths(frame.tiles_h), tiling.block_h);
+  tiling.block_w = open(sketch, seed, "block_w", lengths(frame.tiles_w), tiling.block_w);
+  const int64_t vectors = (frame.out_channels + frame.lanes - 1) / frame.lanes;
+  std::vector<int64_t> blocks;
+  for (int64_t block : {1, 2, 3, 4, 6, 8, 16})
+    if (block <= vectors) blocks.push_back(block);
+  tiling.block_k = open(sketch, seed, "block_k", blocks, tiling.block_k);
+  tiling.reduce_inner = open(sketch, seed, "inner_c", {1, 4, frame.lanes}, tiling.reduce_inner);
+  Slot tiles = register_tiles(frame, target);
+  seed.push_back(ensure_choice(tiles, {tiling.rows_h.value, tiling.rows_w.value, tiling.rows_k.value}));
+  const auto index = static_cast<int>(sketch.slots.size());
+  tiling.rows_h = Size::open(index, 0);
+  tiling.rows_w = Size::open(index, 1);
+  tiling.rows_k = Size::open(index, 2);
+  sketch.slots.push_back(std::move(tiles));
+  schedule::append_winograd(frame, tiling, sketch.steps.steps);
+  sketch.seeds.push_back(std::move(seed));
+  return sketch;
+}
+
+}  // namespace
+
+std::vector<Sketch> winograd_templates(const Problem& problem, const target::Target& target, int threads) {
+  const schedule::Structure structure = schedule::structure_of(problem.workload);
+  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+  const int64_t first = schedule::choose_winograd_tile(problem.workload, structure, ports, target);
+  std::vector<Sketch> sketches;
+  for (int64_t tile : {4, 2, 6}) {
+    const std::optional<WinogradFrame> frame =
+        schedule::winograd_frame(problem.workload, structure, ports, target, tile);
+    if (!frame) continue;
+    WinogradTiling tiling = schedule::default_winograd_tiling(*frame, target, threads);
+    Sketch sketch = sketch_of(problem, *frame, target, tiling);
+    sketches.insert(tile == first ? sketches.begin() : sketches.end(), std::move(sketch));
+    if (threads < 2) continue;
+    tiling.whole_input = !tiling.whole_input;
+    sketches.push_back(sketch_of(problem, *frame, target, tiling));
+  }
+  return sketches;
+}
+
+}  // namespace tf::space
