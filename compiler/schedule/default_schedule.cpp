@@ -201,15 +201,58 @@ bool reads_one_operand(const Stage& stage) {
   return operands.size() == 1;
 }
 
+// A weighted sum over a small window of one channel, as depthwise convolutions are: its inner loops are few
+// operations on what neighbours read too.
+bool slides_over_one_channel(const Stage& stage) {
+  constexpr int64_t kLargestWindow = 32;
+  return stage.axes.size() == 4 && stage.reduce_axes.size() == 2 && !reads_one_operand(stage) &&
+         extent_of(stage.reduce_axes[0]) * extent_of(stage.reduce_axes[1]) <= kLargestWindow;
+}
+
+// By how much the window moves from one row of the result to the next.
+int64_t row_stride(const Stage& stage) {
+  int64_t stride = 1;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load == nullptr || load->indices.size() != 4) return true;
+    auto at = [&](int64_t row) {
+      const tensor::Substitution values = {{stage.axes[2].var.get(), tensor::imm(row)},
+                                           {stage.reduce_axes[0].var.get(), tensor::imm(0)}};
+      return tensor::as_int(tensor::substitute(load->indices[2], values)).value_or(0);
+    };
+    stride = std::max(stride, at(1) - at(0));
+    return true;
+  });
+  return stride;
+}
+
+// The whole window is unrolled, so that neighbours share their loads; a few results at a time, because edges
+// then are few copies. Where rows overlap less, several of them are needed to share anything.
+DefaultTile window_tile(const Stage& stage, const Prepared& prepared) {
+  DefaultTile tile;
+  tile.tiles.assign(4, 1);
+  tile.blocks.assign(4, 1);
+  tile.reduce_inner = {extent_of(stage.reduce_axes[0]), extent_of(stage.reduce_axes[1])};
+  std::vector<size_t> rows;
+  for (size_t axis = 0; axis < 4; ++axis)
+    if (static_cast<int>(axis) != prepared.vector_axis) rows.push_back(axis);
+  const bool strided = row_stride(stage) > 1;
+  tile.tiles[rows[2]] = std::min<int64_t>(strided ? 2 : 4, extent_of(stage.axes[rows[2]]));
+  tile.tiles[rows[1]] = std::min<int64_t>(strided ? 4 : 1, extent_of(stage.axes[rows[1]]));
+  tile.unroll = 512;
+  return tile;
+}
+
 void append_anchored(const Workload& workload, const Structure& structure, const PortLayouts& ports,
                      const target::Target& target, int threads, std::vector<Step>& steps) {
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
-  // A window of a pool reads an element only a few times: less than storing a padded copy costs.
-  const Producers producers = reads_one_operand(anchor) ? Producers::kInlined : Producers::kStored;
   const ProductChoice choice = choose_product(workload, structure, ports, target, threads);
   const Prepared prepared = append_preparation(
       workload, structure, ports, target, threads,
-      {.producers = producers, .sums = choice.sums, .partial_sum = choice.partial_sum}, steps);
+      {.producers = default_producers(workload, structure, ports),
+       .sums = choice.sums,
+       .partial_sum = choice.partial_sum},
+      steps);
   const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
   const bool parallel = worth_threads(anchor, threads);
   append_operand_storage(workload, structure, prepared,
@@ -222,10 +265,7 @@ void append_anchored(const Workload& workload, const Structure& structure, const
   for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
   tile.parallel = parallel;
   append_register_tile(tile, steps);
-  // A window's places become constants, which boundaries between blocks can be found at.
-  constexpr int64_t kMostStatements = 256;
-  if (producers == Producers::kInlined)
-    steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, kMostStatements});
+  if (sizes.unroll > 0) steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, sizes.unroll});
 }
 
 // Every stage by itself; element-wise ones with one reader disappear into it.
@@ -287,11 +327,27 @@ RegisterTile register_tile(const Stage& anchor, const Prepared& prepared, std::v
   return tile;
 }
 
+Producers default_producers(const Workload& workload, const Structure& structure, const PortLayouts& ports) {
+  const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
+  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  // A window reads an element only a few times: less than storing a padded copy costs.
+  const bool few = reads_one_operand(anchor) ||
+                   (slides_over_one_channel(anchor) && vector_axis(output, ports.output(0)) == 1);
+  return few ? Producers::kInlined : Producers::kStored;
+}
+
 DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target,
                          int threads) {
+  if (slides_over_one_channel(anchor) && prepared.vector_axis == 1) {
+    DefaultTile tile = window_tile(anchor, prepared);
+    tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
+    return tile;
+  }
   DefaultTile tile;
   tile.tiles = choose_tiles(anchor, prepared, target, threads);
   tile.blocks.assign(tile.tiles.size(), 1);
+  // A window's places become constants, which boundaries between blocks can be found at.
+  if (reads_one_operand(anchor)) tile.unroll = 256;
   tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
   if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
     tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);

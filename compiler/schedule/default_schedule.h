@@ -36,6 +36,10 @@ struct PreparationOptions {
   Size partial_sum = 0;
 };
 using Producers = PreparationOptions::Producers;
+// What the default schedule does: what each element of is read but a few times (a window that slides over one
+// channel, with channels innermost) is not worth a copy.
+Producers default_producers(const tensor::Workload& workload, const Structure& structure,
+                            const PortLayouts& ports);
 Prepared append_preparation(const tensor::Workload& workload, const Structure& structure,
                             const PortLayouts& ports, const target::Target& target, int threads,
                             const PreparationOptions& options, std::vector<Step>& steps);
@@ -45,6 +49,7 @@ struct DefaultTile {
   std::vector<int64_t> tiles;         // one an output axis: elements, for the vector axis vectors
   std::vector<int64_t> blocks;        // one an output axis: tiles of a block
   std::vector<int64_t> reduce_inner;  // one a reduce axis: the inner factor, of the first in groups
+  int64_t unroll = 0;                 // statements that unrolling the reduction's inner loops may make
   int fused = 1;                      // with threads: so many outer loops are worth one parallel loop
 };
 DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, const target::Target& target,

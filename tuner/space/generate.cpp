@@ -35,9 +35,13 @@ schedule::Schedule default_of(const Problem& problem, const target::Target& targ
 void add_reductions(const Problem& problem, const target::Target& target, int threads, DesignSpace& space) {
   const schedule::Structure structure = schedule::structure_of(problem.workload);
   if (!structure.anchor) return;
-  for (schedule::Producers producers : {schedule::Producers::kStored, schedule::Producers::kInlined}) {
-    if (structure.producers.empty() && producers == schedule::Producers::kInlined)
-      continue;  // the same again
+  // What the default schedule does comes first.
+  const schedule::Producers first =
+      schedule::default_producers(problem.workload, structure, {problem.in_layouts, problem.out_layouts});
+  const schedule::Producers second =
+      first == schedule::Producers::kStored ? schedule::Producers::kInlined : schedule::Producers::kStored;
+  for (schedule::Producers producers : {first, second}) {
+    if (structure.producers.empty() && producers == second) continue;  // the same again
     for (auto make_template : {conv2d_template, depthwise_template}) {
       if (std::optional<Sketch> sketch = make_template(problem, target, threads, producers)) {
         add_if_usable(*std::move(sketch), space);

@@ -79,7 +79,7 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   schedule::append_operand_storage(problem.workload, frame.structure, frame.prepared, vectors,
                                    frame.form.pack, tile.parallel, sketch.steps.steps);
   schedule::append_register_tile(tile, sketch.steps.steps);
-  const int unroll = add(std::move(slots.unroll), {0});
+  const int unroll = add(std::move(slots.unroll), {frame.default_tile.unroll});
   sketch.steps.steps.push_back(
       schedule::Pragma{tile.reduction, schedule::PragmaKind::kUnrollLimit, schedule::Size::open(unroll, 0)});
   sketch.seeds.push_back(std::move(seed));
