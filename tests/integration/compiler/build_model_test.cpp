@@ -103,7 +103,9 @@ TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
   const graph::NodeId x = network.add_input(graph::tensor_type(tensor::Element::kFloat32, shape), "x");
   const graph::NodeId w = network.add_constant(graph::tensor_type(tensor::Element::kFloat32, weights),
                                                graph::make_blob(values), "w");
-  const graph::NodeId y = *network.add(graph::Conv{.pads_begin = {1, 1}, .pads_end = {1, 1}}, {x, w}, "y");
+  const graph::NodeId y = *network.add(
+      graph::Conv{.strides = {1, 1}, .dilations = {1, 1}, .pads_begin = {1, 1}, .pads_end = {1, 1}}, {x, w},
+      "y");
   network.outputs = {{"y", y}};
   absl::StatusOr<graph::Program> program = plan(network);
   ASSERT_TRUE(program.ok()) << program.status();
