@@ -84,7 +84,7 @@ tolerance=1e-4
 printf '%-24s %2s %10s %10s %7s  %s\n' network th 'ours ms' 'theirs ms' peak 'times as fast [95%]   difference' >&2
 for network in "${networks[@]}"; do
   for count in "${thread_counts[@]}"; do
-    "$bin/compiler" build "$work/$network.onnx" --target host --threads "$count" "${records[@]}" \
+    "$bin/compiler" build "$work/$network.onnx" --target host --threads "$count" ${allow:+--allow "$allow"} "${records[@]}" \
       -o "$work/built" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
     node tests/bench/peers/networks.js --compiler "$bin/compiler" --model "$work/$network.onnx" --built "$work/built" \
       --name "$network" --threads "$count" --rounds $rounds --runs $runs --tolerance $tolerance >>"$work/networks"
