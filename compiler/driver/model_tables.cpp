@@ -1,7 +1,9 @@
 #include "compiler/driver/model_tables.h"
 
 #include <fstream>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -49,19 +51,19 @@ std::string storage_text(const KernelPort& port) {
   return text;
 }
 
-// Applies the maps of f32 values; `shape` becomes what they give.
-std::string mapped(const std::vector<schedule::AxisMap>& maps, std::string_view plain,
-                   std::vector<int64_t>& shape) {
-  std::string now(plain);
-  for (const schedule::AxisMap& map : maps) {
-    int64_t& extent = shape[static_cast<size_t>(map.axis)];
-    std::string next(now.size() / static_cast<size_t>(extent) * static_cast<size_t>(map.rows), '\0');
-    tf_map_axis(map.matrix.data(), map.rows, shape.data(), static_cast<int32_t>(shape.size()), map.axis,
-                reinterpret_cast<const float*>(now.data()), reinterpret_cast<float*>(next.data()));
-    extent = map.rows;
-    now = std::move(next);
-  }
-  return now;
+// The f32 values after the port's maps; `shape` becomes what they give.
+std::string mapped(const KernelPort& port, std::string_view plain, std::vector<int64_t>& shape) {
+  std::vector<tf_axis_map> maps;
+  for (const schedule::AxisMap& map : port.maps) maps.push_back({map.axis, map.rows, map.matrix.data()});
+  const auto count = static_cast<int32_t>(maps.size());
+  const auto rank = static_cast<int32_t>(shape.size());
+  std::vector<float> first(tf_map_axes_elements(maps.data(), count, shape.data(), rank)),
+      second(first.size());
+  const float* result =
+      tf_map_axes(maps.data(), count, shape.data(), rank, reinterpret_cast<const float*>(plain.data()),
+                  first.data(), second.data());
+  const int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  return {reinterpret_cast<const char*>(result), static_cast<size_t>(elements) * sizeof(float)};
 }
 
 // Packs constants one after another into a file, aligned, each stored form of a node once.
@@ -91,7 +93,7 @@ class WeightsWriter {
     std::string_view plain = constant->data->bytes();
     if (!port.maps.empty()) {
       TF_CHECK(graph_.type(node).element == tensor::Element::kFloat32) << "maps are of f32";
-      plain = buffer = mapped(port.maps, plain, shape);
+      plain = buffer = mapped(port, plain, shape);
     }
     if (port.layout.empty()) {
       TF_CHECK(plain.size() == port.size_bytes)

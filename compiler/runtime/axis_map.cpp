@@ -1,19 +1,51 @@
 #include "compiler/runtime/axis_map.h"
 
-void tf_map_axis(const double* matrix, int64_t rows, const int64_t* extents, int32_t rank, int32_t axis,
-                 const float* source, float* target) {
-  int64_t outer = 1, inner = 1;
-  for (int32_t d = 0; d < axis; ++d) outer *= extents[d];
-  for (int32_t d = axis + 1; d < rank; ++d) inner *= extents[d];
-  const int64_t columns = extents[axis];
+namespace {
+
+int64_t product(const int64_t* extents, int32_t begin, int32_t end) {
+  int64_t result = 1;
+  for (int32_t d = begin; d < end; ++d) result *= extents[d];
+  return result;
+}
+
+void apply(const tf_axis_map& map, const int64_t* extents, int32_t rank, const float* source, float* target) {
+  const int64_t outer = product(extents, 0, map.axis);
+  const int64_t inner = product(extents, map.axis + 1, rank);
+  const int64_t columns = extents[map.axis];
   for (int64_t o = 0; o < outer; ++o, source += columns * inner) {
-    for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t row = 0; row < map.rows; ++row) {
       for (int64_t i = 0; i < inner; ++i) {
         double sum = 0;
         for (int64_t j = 0; j < columns; ++j)
-          sum += matrix[row * columns + j] * static_cast<double>(source[j * inner + i]);
+          sum += map.matrix[row * columns + j] * static_cast<double>(source[j * inner + i]);
         *target++ = static_cast<float>(sum);
       }
     }
   }
+}
+
+}  // namespace
+
+int64_t tf_map_axes_elements(const tf_axis_map* maps, int32_t count, const int64_t* extents, int32_t rank) {
+  int64_t elements = product(extents, 0, rank), largest = 0;
+  for (int32_t m = 0; m < count; ++m) {
+    int64_t extent = extents[maps[m].axis];
+    for (int32_t before = 0; before < m; ++before) {
+      if (maps[before].axis == maps[m].axis) extent = maps[before].rows;
+    }
+    elements = extent == 0 ? 0 : elements / extent * maps[m].rows;
+    largest = elements > largest ? elements : largest;
+  }
+  return largest;
+}
+
+const float* tf_map_axes(const tf_axis_map* maps, int32_t count, int64_t* extents, int32_t rank,
+                         const float* source, float* first, float* second) {
+  for (int32_t m = 0; m < count; ++m) {
+    float* target = m % 2 == 0 ? first : second;
+    apply(maps[m], extents, rank, source, target);
+    extents[maps[m].axis] = maps[m].rows;
+    source = target;
+  }
+  return source;
 }

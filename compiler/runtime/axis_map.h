@@ -10,10 +10,23 @@
 extern "C" {
 #endif
 
-/* target[..., i, ...] = Σ_j matrix[i * extents[axis] + j] * source[..., j, ...], i < rows, both row-major
- * f32, each sum in double and rounded once. `target` has `rows` where `source` has extents[axis] elements. */
-void tf_map_axis(const double* matrix, int64_t rows, const int64_t* extents, int32_t rank, int32_t axis,
-                 const float* source, float* target);
+/* y[..., i, ...] = Σ_j matrix[i * extents[axis] + j] * x[..., j, ...], i < rows: along its axis the tensor
+ * has `rows` elements afterwards. */
+typedef struct {
+  int32_t axis;
+  int64_t rows;
+  const double* matrix;
+} tf_axis_map;
+
+/* Elements of the largest tensor that the maps give on their way, 0 without maps. */
+int64_t tf_map_axes_elements(const tf_axis_map* maps, int32_t count, const int64_t* extents, int32_t rank);
+
+/* Applies `count` maps in order to a row-major f32 tensor; each sum is in double and rounded once. `extents`
+ * become those of the result, which lies where the returned pointer says: in `first`, in `second` (room for
+ * tf_map_axes_elements each, overlapping nothing; `second` may be NULL for a single map), or in `source` if
+ * there are no maps. */
+const float* tf_map_axes(const tf_axis_map* maps, int32_t count, int64_t* extents, int32_t rank,
+                         const float* source, float* first, float* second);
 
 #ifdef __cplusplus
 }

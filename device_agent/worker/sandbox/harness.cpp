@@ -91,27 +91,27 @@ class Harness {
   // Inputs are made in logical order, so that all layouts hold the same tensor, then packed.
   void make_input(const PortJob& port, uint32_t index, uint8_t* physical) {
     if (port.row_major && port.map_count == 0) return fill_input(port, job_.seed, index, physical);
-    uint64_t bytes = port.logical_bytes;
-    uint8_t* logical = map_memory(bytes);
-    if (logical == nullptr) out_of_memory();
-    fill_input(port, job_.seed, index, logical);
     int64_t extents[TF_LAYOUT_MAX_RANK];
     memcpy(extents, port.extents, sizeof(extents));
-    for (uint32_t m = 0; m < port.map_count; ++m) {
-      const MapJob& map = port.maps[m];
-      const uint64_t mapped_bytes =
-          bytes / static_cast<uint64_t>(extents[map.axis]) * static_cast<uint64_t>(map.rows);
-      uint8_t* mapped = map_memory(mapped_bytes);
-      if (mapped == nullptr) out_of_memory();
-      tf_map_axis(map.matrix, map.rows, extents, port.rank, map.axis, reinterpret_cast<const float*>(logical),
-                  reinterpret_cast<float*>(mapped));
-      unmap_memory(logical, bytes);
-      extents[map.axis] = map.rows;
-      logical = mapped;
-      bytes = mapped_bytes;
+    tf_axis_map maps[kMaxMaps];
+    for (uint32_t m = 0; m < port.map_count; ++m)
+      maps[m] = {port.maps[m].axis, port.maps[m].rows, port.maps[m].matrix};
+    const auto count = static_cast<int32_t>(port.map_count);
+    // Made values, and the two tensors that maps go back and forth between.
+    const uint64_t mapped_bytes =
+        static_cast<uint64_t>(tf_map_axes_elements(maps, count, extents, port.rank)) * sizeof(float);
+    const uint64_t bytes = port.logical_bytes + 2 * mapped_bytes;
+    uint8_t* made = map_memory(bytes);
+    if (made == nullptr) out_of_memory();
+    fill_input(port, job_.seed, index, made);
+    const void* logical = made;
+    if (count > 0) {
+      auto* first = reinterpret_cast<float*>(made + port.logical_bytes);
+      logical = tf_map_axes(maps, count, extents, port.rank, reinterpret_cast<const float*>(made), first,
+                            first + mapped_bytes / sizeof(float));
     }
     tf_layout_pack(&port.layout, extents, port.rank, port.element_bytes, logical, physical);
-    unmap_memory(logical, bytes);
+    unmap_memory(made, bytes);
   }
 
   void make_guarded_set() {

@@ -44,17 +44,15 @@ tf_layout layout_of(const proto::Port& port) {
 // The constant or input as the kernel reads it: after its maps, in its layout.
 void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& bytes) {
   std::vector<int64_t> extents(port.extents().begin(), port.extents().end());
-  std::vector<float> now(values.begin(), values.end());
-  for (const proto::AxisMap& map : port.maps()) {
-    int64_t& extent = extents[static_cast<size_t>(map.axis())];
-    std::vector<float> next(now.size() / static_cast<size_t>(extent) * static_cast<size_t>(map.rows()));
-    tf_map_axis(map.matrix().data(), map.rows(), extents.data(), port.extents_size(), map.axis(), now.data(),
-                next.data());
-    extent = map.rows();
-    now = std::move(next);
-  }
+  std::vector<tf_axis_map> maps;
+  for (const proto::AxisMap& map : port.maps()) maps.push_back({map.axis(), map.rows(), map.matrix().data()});
+  const int rank = port.extents_size();
+  std::vector<float> first(tf_map_axes_elements(maps.data(), port.maps_size(), extents.data(), rank)),
+      second(first.size());
+  const float* mapped = tf_map_axes(maps.data(), port.maps_size(), extents.data(), rank, values.data(),
+                                    first.data(), second.data());
   const tf_layout layout = layout_of(port);
-  tf_layout_pack(&layout, extents.data(), port.extents_size(), 4, now.data(), bytes.data());
+  tf_layout_pack(&layout, extents.data(), rank, 4, mapped, bytes.data());
 }
 
 std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const Operands& operands,

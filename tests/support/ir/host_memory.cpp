@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -90,16 +92,16 @@ std::vector<double> unpack(const ir::Layout& layout, std::span<const int64_t> ex
 std::vector<double> map_axes(const std::vector<schedule::AxisMap>& maps, std::vector<int64_t>& extents,
                              std::span<const double> values) {
   if (maps.empty()) return {values.begin(), values.end()};
-  std::vector<float> now(values.begin(), values.end());
-  for (const schedule::AxisMap& map : maps) {
-    auto& extent = extents[static_cast<size_t>(map.axis)];
-    std::vector<float> next(now.size() / static_cast<size_t>(extent) * static_cast<size_t>(map.rows));
-    tf_map_axis(map.matrix.data(), map.rows, extents.data(), static_cast<int32_t>(extents.size()), map.axis,
-                now.data(), next.data());
-    extent = map.rows;
-    now = std::move(next);
-  }
-  return {now.begin(), now.end()};
+  std::vector<tf_axis_map> plain;
+  for (const schedule::AxisMap& map : maps) plain.push_back({map.axis, map.rows, map.matrix.data()});
+  const auto count = static_cast<int32_t>(plain.size());
+  const auto rank = static_cast<int32_t>(extents.size());
+  const std::vector<float> source(values.begin(), values.end());
+  std::vector<float> first(tf_map_axes_elements(plain.data(), count, extents.data(), rank)),
+      second(first.size());
+  const float* mapped =
+      tf_map_axes(plain.data(), count, extents.data(), rank, source.data(), first.data(), second.data());
+  return {mapped, mapped + std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>())};
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Function& function,
