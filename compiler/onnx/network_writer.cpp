@@ -164,16 +164,16 @@ Feature NetworkWriter::relu6(const Feature& x) {
 }
 
 Feature NetworkWriter::max_pool(const Feature& x, const PoolShape& shape) {
-  const std::string name = unnamed("max_pool");
-  NodeProto& n = node("MaxPool", name, {x.value});
-  set_window(n, shape.kernel, shape.stride, shape.pad);
-  set_int(n, "ceil_mode", shape.ceil ? 1 : 0);
-  return {name, x.channels};
+  return pool("MaxPool", unnamed("max_pool"), x, shape);
 }
 
 Feature NetworkWriter::average_pool(const Feature& x, const PoolShape& shape) {
-  const std::string name = unnamed("average_pool");
-  NodeProto& n = node("AveragePool", name, {x.value});
+  return pool("AveragePool", unnamed("average_pool"), x, shape);
+}
+
+Feature NetworkWriter::pool(const char* op, const std::string& name, const Feature& x,
+                            const PoolShape& shape) {
+  NodeProto& n = node(op, name, {x.value});
   set_window(n, shape.kernel, shape.stride, shape.pad);
   set_int(n, "ceil_mode", shape.ceil ? 1 : 0);
   return {name, x.channels};

@@ -71,6 +71,7 @@ class NetworkWriter {
 
  private:
   double uniform();  // [0, 1)
+  Feature pool(const char* op, const std::string& name, const Feature& x, const PoolShape& shape);
 
   ::onnx::ModelProto model_;
   const ZooOptions options_;
