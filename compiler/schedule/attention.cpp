@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/default_tile.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::schedule {
@@ -12,10 +12,6 @@ namespace {
 
 using tensor::Stage;
 using tensor::Workload;
-
-int64_t extent_of(const tensor::Axis& axis) {
-  return tensor::as_int(axis.extent).value_or(1);
-}
 
 std::string loop(int axis) {
   return absl::StrCat("i", axis);

@@ -11,10 +11,6 @@ namespace {
 
 using tensor::Workload;
 
-int64_t extent_of(const tensor::Axis& axis) {
-  return tensor::as_int(axis.extent).value_or(1);
-}
-
 std::string axis_name(size_t axis) {
   return absl::StrCat("i", axis);
 }

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/structure.h"
+
 namespace tf::schedule {
 namespace {
 
 using tensor::Stage;
 using tensor::Workload;
-
-int64_t extent_of(const tensor::Axis& axis) {
-  return tensor::as_int(axis.extent).value_or(1);
-}
 
 int64_t ceil_div(int64_t value, int64_t step) {
   return (value + step - 1) / step;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/preparation.h"
 
 namespace tf::schedule {
 

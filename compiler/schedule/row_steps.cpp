@@ -12,10 +12,6 @@ namespace {
 using tensor::Stage;
 using tensor::Workload;
 
-int64_t extent_of(const tensor::Axis& axis) {
-  return tensor::as_int(axis.extent).value_or(1);
-}
-
 int index(size_t s) {
   return static_cast<int>(s);
 }

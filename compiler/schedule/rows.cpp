@@ -12,10 +12,6 @@ using tensor::Expr;
 using tensor::Stage;
 using tensor::Workload;
 
-int64_t extent_of(const tensor::Axis& axis) {
-  return tensor::as_int(axis.extent).value_or(1);
-}
-
 // What an axis of a stage is to the output: one of its axes, the row's own, or of one element.
 constexpr int kOne = -1, kOwn = -2;
 

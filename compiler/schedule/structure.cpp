@@ -81,6 +81,25 @@ Structure structure_of(const Workload& workload) {
   return structure;
 }
 
+int64_t extent_of(const tensor::Axis& axis) {
+  return tensor::as_int(axis.extent).value_or(1);
+}
+
+bool reads_one_operand(const Stage& stage) {
+  std::set<const tensor::BufferNode*> operands;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    if (const auto* load = tensor::as<tensor::Load>(e)) operands.insert(load->buffer.get());
+    return true;
+  });
+  return operands.size() == 1;
+}
+
+bool slides_over_one_channel(const Stage& stage) {
+  constexpr int64_t kLargestWindow = 32;
+  return stage.axes.size() == 4 && stage.reduce_axes.size() == 2 && !reads_one_operand(stage) &&
+         extent_of(stage.reduce_axes[0]) * extent_of(stage.reduce_axes[1]) <= kLargestWindow;
+}
+
 std::string stage_name(int index) {
   return absl::StrCat("t", index);
 }

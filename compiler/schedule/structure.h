@@ -26,6 +26,14 @@ struct Structure {
 
 Structure structure_of(const tensor::Workload& workload);
 
+// The extent of a bound axis.
+int64_t extent_of(const tensor::Axis& axis);
+
+bool reads_one_operand(const tensor::Stage& stage);
+// A weighted sum over a small window of one channel, as depthwise convolutions are: its inner loops are few
+// operations on what neighbours read too.
+bool slides_over_one_channel(const tensor::Stage& stage);
+
 std::string stage_name(int index);
 std::string input_name(int index);
 

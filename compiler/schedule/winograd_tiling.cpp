@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/default_tile.h"
 #include "compiler/schedule/stage_loops.h"
 
 namespace tf::schedule {

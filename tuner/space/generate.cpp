@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/default_tile.h"
 #include "compiler/schedule/structure.h"
 #include "tuner/space/sketch/attention.h"
 #include "tuner/space/sketch/flat.h"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/default_tile.h"
 #include "compiler/target/target.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sketch.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/default_tile.h"
 #include "compiler/schedule/winograd_tiling.h"
 #include "tuner/space/slots.h"
 

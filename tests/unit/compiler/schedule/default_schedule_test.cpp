@@ -11,6 +11,7 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/reduction.h"
+#include "compiler/schedule/default_tile.h"
 
 namespace tf::schedule {
 namespace {

@@ -1,0 +1,171 @@
+#include "compiler/schedule/default_tile.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/structure.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Stage;
+using tensor::Workload;
+
+int64_t round_up(int64_t value, int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+// What share of the threads' time is work when `blocks` equal pieces of it are dealt.
+double busy_share(int64_t blocks, int threads) {
+  const int64_t rounds = (blocks + threads - 1) / threads;
+  return static_cast<double>(blocks) / static_cast<double>(rounds * threads);
+}
+
+// How many of the outer loops become one parallel loop, and what share of the threads' time is then work: all
+// but the last, which alone is a loop of few instructions more, unless with it they share the work better.
+struct Parallel {
+  int fused = 1;
+  double busy = 1;
+};
+Parallel choose_parallel(const Stage& stage, const std::vector<int64_t>& tiles, const Prepared& prepared,
+                         int threads) {
+  constexpr double kOfFusingAll = 0.97;
+  int64_t outer = 1, last = 1;
+  for (size_t axis = 0; axis < tiles.size(); ++axis) {
+    const int64_t size = tiles[axis] * (static_cast<int>(axis) == prepared.vector_axis ? prepared.lanes : 1);
+    outer *= last;
+    last = round_up(extent_of(stage.axes[axis]), size) / size;
+  }
+  const auto rank = static_cast<int>(tiles.size());
+  const double busy = busy_share(outer, threads), busy_all = kOfFusingAll * busy_share(outer * last, threads);
+  if (rank == 1 || busy_all > busy) return {rank, busy_all};
+  return {rank - 1, busy};
+}
+
+// Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency, edges
+// and threads wins.
+std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, const target::Target& target,
+                                  int threads) {
+  const auto rank = stage.axes.size();
+  const auto vector = static_cast<size_t>(prepared.vector_axis);
+  const int64_t vectors_needed = round_up(extent_of(stage.axes[vector]), prepared.lanes) / prepared.lanes;
+  std::vector<size_t> row_axes;  // innermost first
+  for (size_t axis = rank; axis-- > 0;) {
+    if (axis != vector && row_axes.size() < 2) row_axes.push_back(axis);
+  }
+  const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
+  const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
+  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
+  std::vector<int64_t> best(rank, 1);
+  double best_score = 0;
+  for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, vectors_needed); ++vectors) {
+    for (int64_t outer = 1; outer <= std::min(kMaxOuterRows, extent1); ++outer) {
+      for (int64_t inner = 1; inner <= std::min(kMaxRows, extent0); ++inner) {
+        const double waste = static_cast<double>(round_up(extent0, inner) * round_up(extent1, outer) *
+                                                 round_up(vectors_needed, vectors)) /
+                             static_cast<double>(extent0 * extent1 * vectors_needed);
+        std::vector<int64_t> tiles(rank, 1);
+        if (!row_axes.empty()) tiles[row_axes[0]] = inner;
+        if (row_axes.size() > 1) tiles[row_axes[1]] = outer;
+        tiles[vector] = vectors;
+        const double score = tile_efficiency(inner * outer, vectors, target) / waste *
+                             choose_parallel(stage, tiles, prepared, threads).busy;
+        if (score <= best_score * 1.0001) continue;
+        best_score = score;
+        best = std::move(tiles);
+      }
+    }
+  }
+  return best;
+}
+
+ProductTile product_tile(const Prepared& prepared, const std::vector<int64_t>& tiles) {
+  ProductTile tile{prepared.vector_axis, tiles};
+  tile.elements[static_cast<size_t>(prepared.vector_axis)] *= prepared.lanes;
+  return tile;
+}
+
+// By how much the window moves from one row of the result to the next.
+int64_t row_stride(const Stage& stage) {
+  int64_t stride = 1;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load == nullptr || load->indices.size() != 4) return true;
+    auto at = [&](int64_t row) {
+      const tensor::Substitution values = {{stage.axes[2].var.get(), tensor::imm(row)},
+                                           {stage.reduce_axes[0].var.get(), tensor::imm(0)}};
+      return tensor::as_int(tensor::substitute(load->indices[2], values)).value_or(0);
+    };
+    stride = std::max(stride, at(1) - at(0));
+    return true;
+  });
+  return stride;
+}
+
+// The whole window is unrolled, so that neighbours share their loads; a few results at a time, because edges
+// then are few copies. Where rows overlap less, several of them are needed to share anything.
+DefaultTile window_tile(const Stage& stage, const Prepared& prepared) {
+  DefaultTile tile;
+  tile.tiles.assign(4, 1);
+  tile.blocks.assign(4, 1);
+  tile.reduce_inner = {extent_of(stage.reduce_axes[0]), extent_of(stage.reduce_axes[1])};
+  std::vector<size_t> rows;
+  for (size_t axis = 0; axis < 4; ++axis)
+    if (static_cast<int>(axis) != prepared.vector_axis) rows.push_back(axis);
+  const bool strided = row_stride(stage) > 1;
+  tile.tiles[rows[2]] = std::min<int64_t>(strided ? 2 : 4, extent_of(stage.axes[rows[2]]));
+  tile.tiles[rows[1]] = std::min<int64_t>(strided ? 4 : 1, extent_of(stage.axes[rows[1]]));
+  tile.unroll = 512;
+  return tile;
+}
+
+}  // namespace
+
+double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& target) {
+  const int64_t accumulators = rows * vectors;
+  const int64_t registers = target.vector.registers > 0 ? target.vector.registers : 16;
+  if (accumulators + vectors + 1 > registers) return 0;
+  constexpr double kLatencyTimesPipes = 8;
+  constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2;
+  const double pipes = std::max(static_cast<double>(accumulators), kLatencyTimesPipes) / kFmaPerCycle;
+  const double loads = static_cast<double>(rows + vectors) / kLoadsPerCycle;
+  // Loads hide behind arithmetic only in part; the fewer of them, the better.
+  return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
+}
+
+DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target,
+                         int threads) {
+  if (slides_over_one_channel(anchor) && prepared.vector_axis == 1) {
+    DefaultTile tile = window_tile(anchor, prepared);
+    tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
+    return tile;
+  }
+  DefaultTile tile;
+  tile.tiles = choose_tiles(anchor, prepared, target, threads);
+  tile.blocks.assign(tile.tiles.size(), 1);
+  // A window's places become constants, which boundaries between blocks can be found at.
+  if (reads_one_operand(anchor)) tile.unroll = 256;
+  tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
+  if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
+    tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);
+    tile.fused = static_cast<int>(anchor.axes.size());
+  }
+  for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
+    const int64_t extent = extent_of(anchor.reduce_axes[axis]);
+    const bool whole_blocks = axis == 0 && extent % prepared.reduce_block == 0;
+    tile.reduce_inner.push_back(whole_blocks ? std::max<int64_t>(prepared.reduce_block / prepared.group, 1)
+                                             : 1);
+  }
+  return tile;
+}
+
+ProductChoice choose_product(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                             const target::Target& target, int threads) {
+  const Prepared prepared = prepared_frame(workload, structure, ports, target);
+  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
+  if (!product) return {};
+  const std::vector<int64_t> tiles = choose_tiles(anchor, prepared, target, threads);
+  return choose_product(workload, anchor, *product, product_tile(prepared, tiles), target, threads);
+}
+
+}  // namespace tf::schedule

@@ -1,0 +1,70 @@
+#include "compiler/schedule/flat_stage.h"
+
+#include <optional>
+
+#include "compiler/analysis/access.h"
+#include "compiler/schedule/structure.h"
+#include "compiler/schedule/tiling.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Stage;
+using tensor::Workload;
+
+// Work below this many iterations is not worth waking threads for.
+constexpr double kWorthThreads = 4096;
+
+// Where the stage only moves elements that do not lie next to each other where they come from: the axis along
+// which they do there, or -1 if that is none of its own. A gather takes longer than its elements one by one.
+std::optional<int> gathered_along(const Workload& workload, const Stage& stage, int axis,
+                                  const PortLayouts& ports) {
+  const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
+  const auto* load = tensor::as<tensor::Load>(stage.body);
+  if (load == nullptr) return std::nullopt;
+  size_t innermost = load->indices.size() - 1;
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.same_as(load->buffer) && !ports.input(workload, i).is_row_major())
+      innermost = static_cast<size_t>(ports.input(workload, i).axes.back().axis);
+  bool gathered = false;
+  for (size_t dim = 0; dim < load->indices.size(); ++dim) {
+    const bool moves = analysis::uses(load->indices[dim], var);
+    if (moves && dim == innermost) return std::nullopt;
+    gathered = gathered || moves;
+  }
+  if (!gathered) return std::nullopt;
+  for (size_t d = 0; d < stage.axes.size(); ++d)
+    if (load->indices[innermost].get() == stage.axes[d].var.get()) return static_cast<int>(d);
+  return -1;
+}
+
+}  // namespace
+
+bool worth_threads(const Stage& stage, int threads) {
+  double iterations = threads > 1 ? 1 : 0;
+  for (const tensor::Axis& axis : stage.axes) iterations *= static_cast<double>(extent_of(axis));
+  for (const tensor::Axis& axis : stage.reduce_axes) iterations *= static_cast<double>(extent_of(axis));
+  return iterations >= kWorthThreads;
+}
+
+void append_flat_stage(const Workload& workload, const Stage& stage, const std::string& name,
+                       const tensor::Layout& layout, const PortLayouts& ports, const target::Target& target,
+                       int threads, std::vector<Step>& steps) {
+  if (stage.axes.empty()) return;
+  FlatLoops loops;
+  loops.stage = name;
+  loops.rank = static_cast<int>(stage.axes.size());
+  loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
+  loops.vector_axis = vector_axis(stage, layout);
+  int64_t lanes = target.fp32_lanes();
+  while (lanes > extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)])) lanes /= 2;
+  loops.parallel = worth_threads(stage, threads);
+  const std::optional<int> from = gathered_along(workload, stage, loops.vector_axis, ports);
+  if (from.value_or(-1) >= 0)
+    return append_squares({name, loops.rank, loops.vector_axis, *from, loops.parallel}, steps);
+  loops.vectorized = lanes >= 2 && !from;
+  loops.lanes = lanes;
+  append_flat_loops(loops, steps);
+}
+
+}  // namespace tf::schedule

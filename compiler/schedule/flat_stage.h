@@ -1,0 +1,24 @@
+#pragma once
+// Owns: the loops of a stage that is computed by itself, with sizes that suit it. Does not know: what is
+// computed before or after it.
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/ports.h"
+#include "compiler/schedule/step.h"
+#include "compiler/target/target.h"
+#include "compiler/tensor/workload.h"
+
+namespace tf::schedule {
+
+// Whether the stage is work enough to wake threads for.
+bool worth_threads(const tensor::Stage& stage, int threads);
+
+// Vectors along the axis that is innermost in `layout`, in squares where elements are only moved to another
+// order; in parallel if that is worth it. `name` is the stage's.
+void append_flat_stage(const tensor::Workload& workload, const tensor::Stage& stage, const std::string& name,
+                       const tensor::Layout& layout, const PortLayouts& ports, const target::Target& target,
+                       int threads, std::vector<Step>& steps);
+
+}  // namespace tf::schedule
