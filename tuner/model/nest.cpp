@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/analysis/bounds.h"
+#include "tuner/model/operations.h"
 
 namespace tf::model {
 namespace {
@@ -108,20 +109,6 @@ NestAccess describe(const tensor::BufferNode& buffer, std::vector<Expr> indices,
   return access;
 }
 
-double count_operations(const Expr& body) {
-  double operations = 0;
-  tensor::for_each(body, [&](const Expr& e) {
-    if (e->kind() == tensor::ExprKind::kLoad) return false;  // index arithmetic is not counted
-    if (tensor::is_float(e->type().element) &&
-        (e->kind() == tensor::ExprKind::kBinary || e->kind() == tensor::ExprKind::kCall ||
-         e->kind() == tensor::ExprKind::kUnary)) {
-      operations += 1;
-    }
-    return true;
-  });
-  return operations;
-}
-
 void describe_loops(const StageState& stage, int fp32_lanes, Nest& nest) {
   int64_t vectors = 1;
   for (const NestLoop& loop : nest.loops) {
@@ -169,13 +156,10 @@ std::vector<Nest> summarize(const schedule::State& state, int fp32_lanes) {
         axes[axis.var.get()] = values.at(next++);
       }
     }
-    nest.flops_per_iteration = count_operations(stage.stage.body) + (stage.stage.combiner ? 1 : 0);
-    tensor::for_each(stage.stage.body, [&](const Expr& e) {
-      if (const auto* load = tensor::as<tensor::Load>(e)) {
-        nest.accesses.push_back(describe(*load->buffer, load->indices, frame, axes, registers));
-      }
-      return true;
-    });
+    const Operations operations = operations_of(stage, axes);
+    nest.flops_per_iteration = operations.arithmetic + (stage.stage.combiner ? 1 : 0);
+    for (const tensor::Load* load : operations.loads)
+      nest.accesses.push_back(describe(*load->buffer, load->indices, frame, axes, registers));
     std::vector<Expr> output_indices;
     for (const tensor::Axis& axis : stage.stage.axes) output_indices.push_back(axis.var);
     nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes, registers));

@@ -33,8 +33,8 @@ struct Nest {
   double iterations = 1;  // product of all extents
   double useful_iterations =
       1;  // product of the axes' extents: less than iterations where tiles overrun or recompute
-  double flops_per_iteration = 0;
-  int64_t lanes = 1;  // product of vectorized own loops
+  double flops_per_iteration = 0;  // operations.h
+  int64_t lanes = 1;               // product of vectorized own loops
   int64_t tile_vectors =
       1;  // vector accumulators: own spatial loops that are unrolled, times vectors per vectorized loop
   int64_t parallel = 1;

@@ -1,0 +1,94 @@
+// What the draft model counts, and what it ranks first.
+
+#include "tuner/model/draft.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "compiler/ops/builder.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/winograd_tiling.h"
+#include "tuner/model/nest.h"
+
+namespace tf::model {
+namespace {
+
+using tensor::Element;
+using tensor::imm;
+
+target::Target znver4() {
+  return target::parse_target("x86_64:cpu=znver4").value();
+}
+
+schedule::PortLayouts channels_innermost() {
+  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
+  return {{layout}, {layout}};
+}
+
+tensor::Workload convolution(int64_t channels, int64_t extent) {
+  ops::Builder b;
+  auto x = b.input("x", Element::kFloat32, {imm(1), imm(channels), imm(extent), imm(extent)});
+  auto w = b.constant("w", Element::kFloat32, {imm(channels), imm(channels), imm(3), imm(3)});
+  return *b.finish({ops::relu(
+      b, ops::conv(b, x, w, {.strides = {1, 1}, .pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 1}))});
+}
+
+schedule::Schedule winograd(const tensor::Workload& workload, int64_t tile) {
+  const schedule::Structure structure = schedule::structure_of(workload);
+  const schedule::WinogradFrame frame =
+      *schedule::winograd_frame(workload, structure, channels_innermost(), znver4(), tile);
+  schedule::Schedule result;
+  schedule::append_winograd(frame, schedule::default_winograd_tiling(frame, znver4(), 1), result.steps);
+  return result;
+}
+
+std::vector<Nest> nests_of(const tensor::Workload& workload, const schedule::Schedule& schedule) {
+  return summarize(schedule::apply(workload, schedule).value(), 16);
+}
+
+const Nest& nest_of(const std::vector<Nest>& nests, const std::string& stage) {
+  for (const Nest& nest : nests)
+    if (nest.stage == stage) return nest;
+  ADD_FAILURE() << "no stage " << stage;
+  return nests.front();
+}
+
+TEST(Summarize, CountsOfSelectsThatUnrollingDecidesOnlyTheBranchTaken) {
+  const tensor::Workload workload = convolution(64, 56);
+  const std::vector<Nest> nests = nests_of(workload, winograd(workload, 2));
+  // Each row of F(2, 3)'s B^T has two entries that are not zero, of A^T three (Lavin and Gray, section 4.1).
+  EXPECT_EQ(nest_of(nests, "t1.bd").flops_per_iteration, 1);
+  EXPECT_EQ(nest_of(nests, "t1.v").flops_per_iteration, 1);
+  EXPECT_EQ(nest_of(nests, "t1.am").flops_per_iteration, 2);
+  // Four rows of the input are four loads, and the store.
+  EXPECT_EQ(nest_of(nests, "t1.bd").accesses.size(), 5u);
+}
+
+TEST(Summarize, CountsBothBranchesWhereALoopDecides) {
+  const tensor::Workload workload = convolution(64, 56);
+  schedule::Schedule schedule = winograd(workload, 2);
+  std::erase_if(schedule.steps, [](const schedule::Step& step) {
+    const auto* annotate = std::get_if<schedule::Annotate>(&step);
+    return annotate != nullptr && annotate->stage == "t1.bd" &&
+           annotate->annotation == schedule::Annotation::kUnroll;
+  });
+  EXPECT_EQ(nest_of(nests_of(workload, schedule), "t1.bd").flops_per_iteration, 4);
+}
+
+TEST(DraftSeconds, RanksWinogradBeforeTheDefinitionWhereItTakesAThirdOfTheProducts) {
+  for (const auto& [channels, extent] : {std::pair<int64_t, int64_t>(64, 56), {128, 28}, {256, 14}}) {
+    const tensor::Workload workload = convolution(channels, extent);
+    const double direct = draft_seconds(
+        nests_of(workload, schedule::default_schedule(workload, channels_innermost(), znver4(), 1)), znver4(),
+        1);
+    for (int64_t tile : {2, 4})
+      EXPECT_LT(draft_seconds(nests_of(workload, winograd(workload, tile)), znver4(), 1), direct)
+          << channels << ", F(" << tile << ",3)";
+  }
+}
+
+}  // namespace
+}  // namespace tf::model
