@@ -21,6 +21,12 @@ int find_index(const tensor::Load& load, const tensor::VarNode* var) {
   return -1;
 }
 
+// The element that a factor is, whatever it is converted to on the way.
+const tensor::Load* element_of(tensor::Expr factor) {
+  while (const auto* cast = tensor::as<tensor::Cast>(factor)) factor = cast->a;
+  return tensor::as<tensor::Load>(factor);
+}
+
 int64_t tiles_along(const Stage& anchor, const ProductTile& tile, size_t axis) {
   return ceil_div(extent_of(anchor.axes[axis]), tile.elements[axis]);
 }
@@ -32,7 +38,7 @@ std::optional<MatrixProduct> matrix_product(const Stage& anchor, int vector_axis
   if (anchor.reduce_axes.size() != 1 || anchor.combiner != tensor::Combiner::kSum || body == nullptr ||
       body->op != tensor::BinaryOp::kMul)
     return std::nullopt;
-  const tensor::Load* operands[] = {tensor::as<tensor::Load>(body->a), tensor::as<tensor::Load>(body->b)};
+  const tensor::Load* operands[] = {element_of(body->a), element_of(body->b)};
   if (operands[0] == nullptr || operands[1] == nullptr) return std::nullopt;
   const tensor::VarNode* vector_var = anchor.axes[static_cast<size_t>(vector_axis)].var.get();
   if (find_index(*operands[1], vector_var) < 0) std::swap(operands[0], operands[1]);
@@ -86,8 +92,9 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   const auto row = static_cast<size_t>(product.row_axis), column = static_cast<size_t>(tile.vector_axis);
   const int64_t row_tiles = tiles_along(anchor, tile, row);
   const int64_t reduce = extent_of(anchor.reduce_axes.front());
-  const int64_t columns_bytes = 4 * reduce * extent_of(anchor.axes[column]);
-  const int64_t panel_bytes = 4 * reduce * tile.elements[column];
+  const int64_t element_bytes = tensor::element_bytes(product.columns->element);
+  const int64_t columns_bytes = element_bytes * reduce * extent_of(anchor.axes[column]);
+  const int64_t panel_bytes = element_bytes * reduce * tile.elements[column];
   const int64_t l2_bytes = target.caches.l2_bytes;
   const bool at_run_time = packable_columns(workload, product).has_value();
   const bool strided = product.vector_dim + 1 != product.columns->rank();
@@ -103,6 +110,7 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   // fastest to read.
   const bool streams = at_run_time && !strided && row_tiles == 1 && columns_bytes > 8 * l2_bytes;
   constexpr int64_t kWorthSharing = 1 << 19;
+  constexpr int64_t kDotTerms = 4;  // that one instruction may take: parts do not cut them
   int64_t tiles = 1, results = 1;
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     tiles *= tiles_along(anchor, tile, axis);
@@ -110,7 +118,7 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   }
   if (tiles < threads && results * reduce >= kWorthSharing) {
     choice.sums = Sums::kShared;
-    choice.partial_sum = ceil_div(reduce, threads);
+    choice.partial_sum = ceil_div(ceil_div(reduce, threads), kDotTerms) * kDotTerms;
   } else if (streams) {
     choice.sums = Sums::kAccumulated;
     choice.partial_sum = kRowsPartialSum * (tile.elements[row] > kMostBroadcasts ? 2 : 1);

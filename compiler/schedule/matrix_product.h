@@ -13,7 +13,8 @@
 namespace tf::schedule {
 
 // An anchor that is a product of matrices: sum(k) rows[…, m, k] * columns[…, k, n], either operand's axes in
-// any order, where n is the anchor's axis `vector_axis` and does not move `rows`.
+// any order, where n is the anchor's axis `vector_axis` and does not move `rows`. Narrow elements may be
+// converted before they are multiplied.
 struct MatrixProduct {
   int row_axis = 0;  // m, the innermost axis of the anchor that does not move `columns`
   const tensor::BufferNode* rows = nullptr;

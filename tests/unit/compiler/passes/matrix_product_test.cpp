@@ -70,6 +70,56 @@ TEST(SharedSums, AgreeWithTheirDefinition) {
   }
 }
 
+struct NarrowProduct {
+  const char* name;
+  tensor::Element a, b, sum;
+  bool constant;
+};
+
+class NarrowMatrixProduct : public ::testing::TestWithParam<NarrowProduct> {};
+
+// Not rounded to narrow elements at the end, so that sums can be compared.
+TEST_P(NarrowMatrixProduct, IsPackedAndSummedInPartsLikeAnyOther) {
+  const NarrowProduct& product = GetParam();
+  for (const int64_t k : {int64_t{36}, int64_t{2052}}) {
+    const int64_t m = k < 100 ? 131 : 7, n = 35;
+    ops::Builder builder;
+    // Small enough that a long sum in single precision is one within the tolerance.
+    const ops::Domain domain = product.sum == kFloat ? ops::Domain{-0.5, 0.5} : ops::Domain{0, 100};
+    const auto a = builder.input("a", product.a, {imm(m), imm(k)}, domain);
+    const auto b = product.constant ? builder.constant("b", product.b, {imm(k), imm(n)}, domain)
+                                    : builder.input("b", product.b, {imm(k), imm(n)}, domain);
+    const auto sum = builder.reduce("product", product.sum, {imm(m), imm(n)}, {imm(k)},
+                                    tensor::Combiner::kSum, [&](auto i, auto r) {
+                                      const tensor::Type type{product.sum, 1};
+                                      return tensor::cast(type, tensor::load(a, {i[0], r[0]})) *
+                                             tensor::cast(type, tensor::load(b, {r[0], i[1]}));
+                                    });
+    const tensor::Workload workload = *builder.finish({sum});
+    for (const char* text : {"x86_64:cpu=znver4,l2=1K", "x86_64:cpu=haswell,l2=1K"}) {
+      const schedule::Schedule schedule =
+          schedule::default_schedule(workload, {}, target::parse_target(text).value(), 1);
+      const std::string steps = schedule::to_string(schedule);
+      EXPECT_EQ(absl::StrContains(steps, "cache_read p1 "), !product.constant && m > 100) << steps;
+      EXPECT_EQ(absl::StrContains(steps, "rfactor"), k > 2000) << steps;
+      check_schedule(workload, schedule, {}, 1, text);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Elements, NarrowMatrixProduct,
+    ::testing::Values(
+        NarrowProduct{"bf16", tensor::Element::kBFloat16, tensor::Element::kBFloat16, kFloat, false},
+        NarrowProduct{"bf16_constant", tensor::Element::kBFloat16, tensor::Element::kBFloat16, kFloat, true},
+        NarrowProduct{"f16", tensor::Element::kFloat16, tensor::Element::kFloat16, kFloat, false},
+        NarrowProduct{"f32_by_f16_constant", kFloat, tensor::Element::kFloat16, kFloat, true},
+        NarrowProduct{"u8_i8", tensor::Element::kUInt8, tensor::Element::kInt8, tensor::Element::kInt32,
+                      false},
+        NarrowProduct{"i8_constant", tensor::Element::kInt8, tensor::Element::kInt8, tensor::Element::kInt32,
+                      true}),
+    [](const auto& each) { return each.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     Small, MatrixProduct,
     ::testing::Values(
