@@ -6,6 +6,7 @@
 #include "compiler/passes/form_dots.h"
 #include "compiler/passes/guard_memory.h"
 #include "compiler/passes/hoist_loads.h"
+#include "compiler/passes/narrow_vectors.h"
 #include "compiler/passes/partition_loops.h"
 #include "compiler/passes/split_loads.h"
 #include "compiler/passes/unroll.h"
@@ -36,6 +37,8 @@ std::span<const Pass> cpu_pipeline() {
       {"vectorize", vectorize},
       {"unroll", unroll},
       {"simplify_vectors", simplify},
+      // Once every access of a register is a constant.
+      {"narrow_vectors", narrow_vectors},
       // Once lanes are constants apart from a common base.
       {"split_loads", split_loads},
       // Last: nothing after them needs to see through their lets.

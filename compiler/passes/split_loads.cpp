@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "compiler/analysis/simplifier.h"
+#include "compiler/passes/constant_lanes.h"
 
 namespace tf::passes {
 namespace {
@@ -12,49 +13,6 @@ using ir::as;
 using ir::Expr;
 
 using Lanes = std::vector<int64_t>;
-
-// The value in each lane, if all are known.
-std::optional<Lanes> constant_lanes(const Expr& expr, int lanes) {
-  if (const auto value = tensor::as_int(expr)) return Lanes(static_cast<size_t>(lanes), *value);
-  if (const auto* ramp = as<ir::Ramp>(expr)) {
-    const auto base = tensor::as_int(ramp->base), stride = tensor::as_int(ramp->stride);
-    if (!base || !stride) return std::nullopt;
-    Lanes values;
-    for (int lane = 0; lane < lanes; ++lane) values.push_back(*base + *stride * lane);
-    return values;
-  }
-  const auto* binary = as<ir::Binary>(expr);
-  if (!binary) return std::nullopt;
-  std::optional<Lanes> a = constant_lanes(binary->a, lanes);
-  const std::optional<Lanes> b = a ? constant_lanes(binary->b, lanes) : std::nullopt;
-  if (!b) return std::nullopt;
-  for (size_t lane = 0; lane < a->size(); ++lane) {
-    int64_t& x = (*a)[lane];
-    const int64_t y = (*b)[lane];
-    switch (binary->op) {
-      case ir::BinaryOp::kAdd:
-        x += y;
-        break;
-      case ir::BinaryOp::kSub:
-        x -= y;
-        break;
-      case ir::BinaryOp::kMul:
-        x *= y;
-        break;
-      case ir::BinaryOp::kFloorDiv:
-        if (y == 0) return std::nullopt;
-        x = analysis::floor_quotient(x, y);
-        break;
-      case ir::BinaryOp::kFloorMod:
-        if (y == 0) return std::nullopt;
-        x = analysis::floor_remainder(x, y);
-        break;
-      default:
-        return std::nullopt;
-    }
-  }
-  return a;
-}
 
 // index = base + offsets[lane].
 struct Address {

@@ -91,6 +91,14 @@ TEST(GoldenLowering, TilesOfABlockBeyondTheEdgeAreNotComputed) {
                "annotate t0 i0 unroll\nannotate t0 i1 vectorize\n");
 }
 
+TEST(GoldenLowering, TheLastVectorOfARegisterTileIsNarrower) {
+  check_golden("narrow_vector", dense_relu(2, 20, 3),
+               "split t1 i1 1,16 guard\nreorder t1 i1.0,i0,i1.1,i1.2\nannotate t1 i0 unroll\n"
+               "annotate t1 i1.1 unroll\nannotate t1 i1.2 vectorize\ncompute_at t0 t1 i1.0 register\n"
+               "split t0 i1 16 guard\nreorder t0 r0,i0,i1.0,i1.1\nannotate t0 i0 unroll\n"
+               "annotate t0 i1.0 unroll\nannotate t0 i1.1 vectorize\n");
+}
+
 TEST(GoldenLowering, PartialResultsOfASplitReduction) {
   check_golden("rfactor", dense_relu(2, 3, 8), "split t0 r0 4 guard\nrfactor t0 r0.0\n");
 }
