@@ -1,6 +1,7 @@
 #include "compiler/graph/fold_affine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "compiler/graph/element_values.h"
@@ -34,6 +35,23 @@ std::optional<Floats> per_channel(const Graph& graph, NodeId id, int rank, int a
   }
   Floats values = read_floats(type.element, known->data->bytes());
   if (count == 1) values.assign(channels, values[0]);
+  return values;
+}
+
+// 1 / c for each element of a constant of floats, if all are powers of two whose reciprocals are normal
+// numbers of the same type: the quotient and the product then are the same float.
+std::optional<Floats> exact_reciprocals(const Graph& graph, NodeId id) {
+  const Constant* known = constant(graph, id);
+  const tensor::Element element = graph.type(id).element;
+  if (!known || !tensor::is_float(element)) return std::nullopt;
+  Floats values = read_floats(element, known->data->bytes());
+  const double least_normal = element == tensor::Element::kFloat16 ? 0x1p-14 : 0x1p-126;
+  for (double& value : values) {
+    int exponent = 0;
+    if (std::abs(std::frexp(value, &exponent)) != 0.5) return std::nullopt;
+    value = 1 / value;
+    if (std::abs(value) < least_normal || std::abs(value) > 1 / least_normal) return std::nullopt;
+  }
   return values;
 }
 
@@ -162,19 +180,15 @@ Graph multiply_by_reciprocals(const Graph& graph) {
     const NodeId id = NodeId(i);
     const Node& node = graph.nodes[i];
     auto* binary = as<Binary>(node);
-    bool division = binary && binary->kind == BinaryKind::kDiv && tensor::is_float(node.type.element);
-    if (division && !constant(graph, node.inputs[1])) {
-      auto count = [&](const TensorType& type) { return element_count(graph.shape(type)).value_or(0); };
-      division = 2 * count(graph.type(node.inputs[1])) <= count(node.type);
-    }
-    if (!division) {
+    const std::optional<Floats> inverses =
+        binary && binary->kind == BinaryKind::kDiv ? exact_reciprocals(graph, node.inputs[1]) : std::nullopt;
+    if (!inverses) {
       rewriter.map(id, rewriter.copy(id));
       continue;
     }
-    const NodeId inverse =
-        rewriter.add(Unary{UnaryKind::kReciprocal}, {rewriter.mapped(node.inputs[1])}, node.name);
+    const NodeId factor = add_floats(rewriter, graph.type(node.inputs[1]), *inverses, node.name);
     rewriter.map(
-        id, rewriter.add(Binary{BinaryKind::kMul}, {rewriter.mapped(node.inputs[0]), inverse}, node.name));
+        id, rewriter.add(Binary{BinaryKind::kMul}, {rewriter.mapped(node.inputs[0]), factor}, node.name));
   }
   return std::move(rewriter).finish();
 }

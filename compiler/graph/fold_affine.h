@@ -9,8 +9,7 @@ namespace tf::graph {
 // + eps), s and the shift of shape [C, 1, …], which constant folding turns into constants.
 Graph expand_batch_norms(const Graph& graph);
 
-// Pass. div(x, y) → mul(x, reciprocal(y)) for floats, where y is constant or broadcasts to a larger result: one division
-// for many elements. The result is rounded twice instead of once.
+// Pass. div(x, c) → mul(x, 1/c) where that is exact: constants whose elements are powers of two.
 Graph multiply_by_reciprocals(const Graph& graph);
 
 // Pass. Where the weights are constant and nothing else reads the product:

@@ -22,7 +22,6 @@ constexpr std::array kPasses = {
     Pass{"expand_batch_norms", expand_batch_norms},
     Pass{"fold_batch_norm_factors", fold_constants},
     Pass{"multiply_by_reciprocals", multiply_by_reciprocals},
-    Pass{"fold_reciprocals", fold_constants},
     Pass{"fold_affine", fold_affine},
 };
 

@@ -124,17 +124,31 @@ TEST(FoldAffine, ScalesTheColumnsOfAMatrix) {
   EXPECT_THAT(to_string(folded), testing::HasSubstr("constant(10f32, 20f32, 300f32, 400f32)"));
 }
 
-TEST(MultiplyByReciprocals, DividesOnceARowAndNeverByConstants) {
+TEST(MultiplyByReciprocals, ReplacesDivisionsByPowersOfTwo) {
   const Graph graph = parsed(R"(
-    n0 = input() "x" : f32[4, 2]
-    n1 = input() "rows" : f32[4, 1]
-    n2 = div(n0, n1) "a" : f32[4, 2]
-    n3 = constant(8f32) "eight" : f32[]
-    n4 = div(n2, n3) "b" : f32[4, 2]
-    n5 = div(n4, n0) "c" : f32[4, 2]
-    output "y" = n5
+    n0 = input() "x" : f32[2]
+    n1 = constant(8f32, -0.25f32) "powers" : f32[2]
+    n2 = div(n0, n1) "a" : f32[2]
+    output "y" = n2
 )");
-  EXPECT_EQ(operators(fold_constants(multiply_by_reciprocals(graph))), "reciprocal mul mul div");
+  const Graph multiplied = multiply_by_reciprocals(graph);
+  EXPECT_EQ(operators(multiplied), "mul");
+  EXPECT_THAT(to_string(multiplied), testing::HasSubstr("constant(0.125f32, -4f32)"));
+}
+
+TEST(MultiplyByReciprocals, LeavesDivisionsWhoseReciprocalsAreRounded) {
+  // 41 * (1/41) is below 1 in f32; the reciprocal of 2^127 is no normal number; zero has none.
+  for (const char* divisor : {"8f32, 41f32", "1f32, 1.7014118346046923e38f32", "0f32, 1f32"}) {
+    const Graph graph = parsed(absl::StrCat(R"(
+    n0 = input() "x" : f32[2]
+    n1 = constant()",
+                                            divisor, R"() "c" : f32[2]
+    n2 = div(n0, n1) "a" : f32[2]
+    n3 = div(n2, n0) "b" : f32[2]
+    output "y" = n3
+)"));
+    EXPECT_EQ(operators(multiply_by_reciprocals(graph)), "div div") << divisor;
+  }
 }
 
 TEST(ShareConcats, BuildsALongerConcatenationFromAShorterOne) {
