@@ -159,7 +159,8 @@ Result without_zero(NodeReader& node, const Factors& f) {
       return node.invalid(absl::StrCat(count, " zero points for ", to_string(node.type(f.b))));
     for (size_t i = 0; i < values->size(); ++i)
       (*values)[i] -= (*zero)[static_cast<size_t>(static_cast<int64_t>(i) / inner % count)];
-    const auto [low, high] = std::ranges::minmax(*values);
+    const auto [low, high] =
+        values->empty() ? std::ranges::min_max_result<int64_t>{0, 0} : std::ranges::minmax(*values);
     const Element element = low >= -128 && high <= 127 ? Element::kInt8
                             : low >= 0 && high <= 255  ? Element::kUInt8
                                                        : Element::kInt32;
@@ -326,6 +327,9 @@ Result dynamic_quantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(low, binary(node, BinaryKind::kMin, low, nothing));
   TF_ASSIGN_OR_RETURN(NodeId scale, binary(node, BinaryKind::kSub, high, low));
   TF_ASSIGN_OR_RETURN(scale, binary(node, BinaryKind::kDiv, scale, node.scalar(255, kReal)));
+  // All zeros: any scale will do but none.
+  TF_ASSIGN_OR_RETURN(const NodeId flat, binary(node, BinaryKind::kEqual, high, low));
+  TF_ASSIGN_OR_RETURN(scale, node.emit(Where{}, {flat, node.scalar(1, kReal), scale}));
   TF_ASSIGN_OR_RETURN(NodeId zero, binary(node, BinaryKind::kDiv, low, scale));
   TF_ASSIGN_OR_RETURN(zero, node.emit(Unary{UnaryKind::kNeg}, {zero}));
   TF_ASSIGN_OR_RETURN(zero, to_integers(node, zero, std::nullopt, Element::kUInt8));

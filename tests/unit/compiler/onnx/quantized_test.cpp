@@ -105,6 +105,9 @@ TEST(Quantized, DynamicQuantizationCoversZero) {
   EXPECT_NEAR(outputs(model, x, 1)[0], 5.1 / 255, 1e-7);
   EXPECT_EQ(outputs(model, x, 2)[0], 0);
   EXPECT_EQ(outputs(model, x, 0), (std::vector<double>{50, 100, 150, 255}));
+  const std::vector<HostTensor> zeros = {value({4}, {0, 0, 0, 0})};
+  EXPECT_EQ(outputs(model, zeros, 1)[0], 1);
+  EXPECT_EQ(outputs(model, zeros, 0), (std::vector<double>{0, 0, 0, 0}));
 }
 
 struct ProductCase {
