@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
              : command == "drain"   ? drain(arguments)
                                     : release(arguments);
   }
-  if (status.ok()) return tf::kExitOk;
+  if (status.ok()) return tf::finish_output("tracker", tf::kExitOk);
   const tf::ExitCode code = tf::report_error("tracker", status);
   return absl::IsNotFound(status) && command != "serve" ? tf::kExitNoDevice : code;
 }

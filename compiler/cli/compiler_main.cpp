@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/command_line.h"
+#include "base/exit_code.h"
 #include "compiler/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -21,5 +22,5 @@ int main(int argc, char** argv) {
   tf::compiler_cli::add_show_command(app, invocation);
   tf::compiler_cli::add_kernel_command(app, invocation);
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
-  return invocation.run();
+  return tf::finish_output("compiler", invocation.run());
 }

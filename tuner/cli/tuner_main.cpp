@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/command_line.h"
+#include "base/exit_code.h"
 #include "tuner/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -19,5 +20,5 @@ int main(int argc, char** argv) {
   tf::tuner_cli::add_records_commands(app, invocation);
   tf::tuner_cli::add_doctor_command(app, invocation);
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
-  return invocation.run();
+  return tf::finish_output("tuner", invocation.run());
 }

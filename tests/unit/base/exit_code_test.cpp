@@ -1,0 +1,25 @@
+#include "base/exit_code.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tf {
+namespace {
+
+// Prints to `path` instead of standard output.
+[[noreturn]] void print_to(const char* path) {
+  if (std::freopen(path, "w", stdout) == nullptr) std::exit(99);
+  std::printf("a result\n");
+  std::exit(finish_output("tool", kExitOk));
+}
+
+TEST(ExitCode, AResultThatDidNotReachStandardOutputIsAFailure) {
+  EXPECT_EXIT(print_to("/dev/full"), testing::ExitedWithCode(kExitFailed),
+              "^tool: not everything was written to standard output: No space left on device\n$");
+  EXPECT_EXIT(print_to("/dev/null"), testing::ExitedWithCode(kExitOk), "^$");
+}
+
+}  // namespace
+}  // namespace tf
