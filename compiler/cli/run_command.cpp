@@ -35,6 +35,9 @@ absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& argument
       const std::string prefix = model.inputs()[i].name + "=";
       if (!text.starts_with(prefix)) continue;
       known = true;
+      if (given[i])
+        return absl::InvalidArgumentError(
+            absl::StrCat("--input ", text, ": input '", model.inputs()[i].name, "' is given twice"));
       TF_ASSIGN_OR_RETURN(given[i], onnx::read_tensor(text.substr(prefix.size())));
     }
     if (!known) {

@@ -12,6 +12,7 @@
 #include "compiler/cli/records_source.h"
 #include "compiler/graph/program.h"
 #include "compiler/onnx/import.h"
+#include "compiler/onnx/tensor_proto.h"
 #include "compiler/schedule/schedule.h"
 #include "database/sqlite_store.h"
 
@@ -121,6 +122,23 @@ TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
       run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("schedule"));
   EXPECT_EQ(refused.code, 1);
   EXPECT_EQ(lines(refused.err), 1) << refused.err;
+}
+
+TEST_F(Commands, RunTakesEachInputOnce) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  ASSERT_EQ(run("build " + file("mlp.onnx") + " -o " + file("model")).code, 0);
+  const graph::Graph network = *onnx::import_model(file("mlp.onnx"), {});
+  const graph::NodeId input = network.inputs()[0];
+  const std::vector<int64_t> shape = network.shape(input);
+  const std::vector<float> zeros(static_cast<size_t>(*graph::element_count(shape)));
+  const graph::HostTensor value = {network.node(input).name, tensor::Element::kFloat32, shape,
+                                   graph::make_blob(zeros)};
+  ASSERT_TRUE(onnx::write_tensor(file("x.npy"), value).ok());
+  const std::string given = " --input " + value.name + "=" + file("x.npy");
+  EXPECT_EQ(run("run " + file("model") + given + " -o " + file("out")).code, 0);
+  const Answer twice = run("run " + file("model") + given + given + " -o " + file("out"));
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, AllOf(HasSubstr("given twice"), HasSubstr(value.name)));
 }
 
 TEST_F(Commands, StrictBuildOfAnUntunedNetworkNamesWhatIsMissing) {
