@@ -52,7 +52,7 @@ enum class OnFailedChoice { kUseDefault, kFail };
 struct BuildModelOptions {
   target::Target target;
   int threads = 1;                      // that the schedules are for; a model runs with any number
-  schedule::Numerics allowed_numerics;  // that default schedules may use
+  schedule::Numerics allowed_numerics;  // that schedules may use; records that use others are not built
   OnFailedChoice on_failed_choice = OnFailedChoice::kUseDefault;
   std::string folder;                // made if it is not there
   std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: that of this build

@@ -119,9 +119,15 @@ class KernelBuilder {
       result.problem = reply.message();
       return false;
     }
+    const proto::Manifest& manifest = reply.artifact().manifest();
+    // What the schedule does counts, not what a record says of it.
+    for (const std::string& used : manifest.numerics()) {
+      if (schedule::allows(options_.allowed_numerics, used.c_str())) continue;
+      result.problem = absl::StrCat("its schedule uses ", used, ": give --allow ", used);
+      return false;
+    }
     result.entry = kernel.entry();
     result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
-    const proto::Manifest& manifest = reply.artifact().manifest();
     result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
     result.workspace_bytes = manifest.workspace_bytes();
     result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
@@ -177,9 +183,9 @@ absl::StatusOr<std::string> default_runtime_archive(const target::Target& target
   const std::string arch(target::arch_name(target.arch));
   archive = archive.parent_path() / arch / archive.filename();
   if (fs::exists(archive, error)) return archive.string();
-  return absl::FailedPreconditionError(
-      absl::StrCat("a model for ", target.text(), " needs the runtime as ", archive.string(),
-                   ", which is not there: install g++-", arch, "-linux-gnu, configure and build again"));
+  return absl::FailedPreconditionError(absl::StrCat("a model for ", target.text(), " needs the runtime as ",
+                                                    archive.string(), ", which is not there: install g++-",
+                                                    arch, "-linux-gnu, configure and build again"));
 }
 
 absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scratch, BuildPool& pool,

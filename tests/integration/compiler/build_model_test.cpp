@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -13,6 +14,8 @@
 #include "compiler/graph/text.h"
 #include "compiler/onnx/import.h"
 #include "compiler/onnx/zoo.h"
+#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/numerics.h"
 #include "tests/unit/compiler/graph/random_graph.h"
 
 namespace tf::driver {
@@ -95,7 +98,8 @@ TEST_F(BuildModel, ComputesAZooNetworkForANamedBatch) {
   EXPECT_GT(largest(want), 0.11) << "ten equal classes would prove nothing";
 }
 
-TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
+// A convolution that Winograd suits.
+graph::Graph wide_convolution() {
   graph::Graph network;
   const std::vector<int64_t> shape = {1, 32, 20, 20}, weights = {48, 32, 3, 3};
   std::vector<float> values(48 * 32 * 9);
@@ -107,7 +111,11 @@ TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
       graph::Conv{.strides = {1, 1}, .dilations = {1, 1}, .pads_begin = {1, 1}, .pads_end = {1, 1}}, {x, w},
       "y");
   network.outputs = {{"y", y}};
-  absl::StatusOr<graph::Program> program = plan(network);
+  return network;
+}
+
+TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
+  absl::StatusOr<graph::Program> program = plan(wide_convolution());
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_TRUE(build(*program, "plain").ok());
   std::filesystem::create_directories(folder("winograd"));
@@ -123,6 +131,27 @@ TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
   EXPECT_GT(difference, 0) << "both were computed alike";
 }
 
+TEST_F(BuildModel, DividesAndDoesNotMultiplyByAReciprocal) {
+  graph::Graph network;
+  const graph::TensorType vector = graph::tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{3});
+  const graph::NodeId x = network.add_input(vector, "x");
+  const graph::NodeId scale =
+      network.add_constant(graph::tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{}),
+                           graph::make_blob(std::vector<float>{0.0235f}), "scale");
+  const graph::NodeId quotient = *network.add(graph::Binary{graph::BinaryKind::kDiv}, {x, scale}, "q");
+  network.outputs = {{"y", *network.add(graph::Unary{graph::UnaryKind::kRound}, {quotient}, "y")}};
+  absl::StatusOr<graph::Program> program = plan(network);
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(build(*program, "divides").ok());
+  auto model = LoadedModel::open(folder("divides"), 1);
+  ASSERT_TRUE(model.ok()) << model.status();
+  // The quotients are 253.5, 43.5 and 5.5; the products with the rounded reciprocal lie just below.
+  const std::vector<float> values = {5.9572496f, 1.0222499609f, 0.12924998999f};
+  const HostTensor input = {"x", tensor::Element::kFloat32, {3}, graph::make_blob(values)};
+  const std::vector<HostTensor> got = *(*model)->run({input});
+  EXPECT_EQ(graph::read_floats(got[0].element, got[0].data->bytes()), (std::vector<double>{254, 44, 6}));
+}
+
 TEST_F(BuildModel, GivesTheSameBytesForTheSameNetwork) {
   absl::StatusOr<graph::Program> program = plan(graph::RandomGraph(5).make());
   ASSERT_TRUE(program.ok()) << program.status();
@@ -131,6 +160,28 @@ TEST_F(BuildModel, GivesTheSameBytesForTheSameNetwork) {
   EXPECT_EQ(*read_file(folder("a") + "/model.so"), *read_file(folder("b") + "/model.so"));
   for (const auto& entry : std::filesystem::directory_iterator(folder("a")))
     EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("model.so", "model.h"));
+}
+
+TEST_F(BuildModel, DoesNotTakeARecordsWordForItsNumerics) {
+  absl::StatusOr<graph::Program> program = plan(wide_convolution());
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<std::optional<ScheduleChoice>> choices;
+  for (const graph::Task& task : program->tasks) {
+    const tensor::Workload bound = *tensor::bind(task.workload, task.binding);
+    choices.push_back(
+        ScheduleChoice{schedule::to_string(schedule::default_schedule(
+                           bound, {task.in_layouts, task.out_layouts}, target_, 1, {schedule::kWinograd})),
+                       "abc", 1.0});
+  }
+  ASSERT_TRUE(std::ranges::any_of(
+      choices, [](const auto& choice) { return choice->schedule.find("winograd") != std::string::npos; }));
+  const absl::StatusOr<ModelReport> report = build(*program, "not_allowed", choices);
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const bool refused = choices[i]->schedule.find("winograd") != std::string::npos;
+    EXPECT_EQ(report->tasks[i].used.has_value(), !refused);
+    EXPECT_EQ(report->tasks[i].problem.find("give --allow winograd") != std::string::npos, refused);
+  }
 }
 
 TEST_F(BuildModel, FallsBackToTheDefaultScheduleAndSaysWhy) {
