@@ -1,7 +1,9 @@
 #include "compiler/schedule/default_tile.h"
 
 #include <algorithm>
+#include <span>
 
+#include "compiler/analysis/access.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::schedule {
@@ -41,6 +43,28 @@ Parallel choose_parallel(const Stage& stage, const std::vector<int64_t>& tiles, 
   return {rank - 1, busy};
 }
 
+// Bytes of what the sums of one vector read that does not move with the last axis of rows: a matrix's
+// columns, weights. 0 if there are none.
+int64_t column_bytes(const Stage& stage, const Prepared& prepared) {
+  int64_t bytes = 0;
+  const size_t row =
+      stage.axes.size() - (static_cast<size_t>(prepared.vector_axis) + 1 == stage.axes.size() ? 2 : 1);
+  auto moves = [&](const tensor::Load& load, size_t axis) {
+    return std::ranges::any_of(load.indices, [&](const tensor::Expr& index) {
+      return analysis::uses(index, stage.axes[axis].var.get());
+    });
+  };
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load == nullptr || !moves(*load, static_cast<size_t>(prepared.vector_axis))) return true;
+    if (stage.axes.size() > 1 && moves(*load, row)) return true;
+    bytes = prepared.lanes * tensor::element_bytes(load->buffer->element);
+    for (const tensor::Axis& axis : stage.reduce_axes) bytes *= extent_of(axis);
+    return true;
+  });
+  return bytes;
+}
+
 // Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency, edges
 // and threads wins.
 std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, const target::Target& target,
@@ -54,6 +78,7 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
   }
   const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
   const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
+  const int64_t a_column = prepared.reduce_block > 1 ? column_bytes(stage, prepared) : 0;
   constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
   std::vector<int64_t> best(rank, 1);
   double best_score = 0;
@@ -68,6 +93,7 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
         if (row_axes.size() > 1) tiles[row_axes[1]] = outer;
         tiles[vector] = vectors;
         const double score = tile_efficiency(inner * outer, vectors, target) / waste *
+                             streaming_efficiency(inner * outer, vectors * a_column, target) *
                              choose_parallel(stage, tiles, prepared, threads).busy;
         if (score <= best_score * 1.0001) continue;
         best_score = score;
@@ -76,6 +102,33 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
     }
   }
   return best;
+}
+
+// How many tiles there are along each axis of rows; 1 for the vector axis.
+std::vector<int64_t> tiles_along(const Stage& anchor, const Prepared& prepared,
+                                 const std::vector<int64_t>& tiles) {
+  std::vector<int64_t> counts(tiles.size(), 1);
+  for (size_t axis = 0; axis < tiles.size(); ++axis)
+    if (static_cast<int>(axis) != prepared.vector_axis)
+      counts[axis] = round_up(extent_of(anchor.axes[axis]), tiles[axis]) / tiles[axis];
+  return counts;
+}
+
+// Sums in parts, where a tile's columns do not fit L2 and several tiles of rows would fetch them again: parts
+// whose columns do, of equal length.
+ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const std::vector<int64_t>& tiles,
+                          const target::Target& target) {
+  const int64_t bytes = column_bytes(anchor, prepared) * tiles[static_cast<size_t>(prepared.vector_axis)];
+  const int64_t row_tiles = std::ranges::max(tiles_along(anchor, prepared, tiles));
+  if (prepared.reduce_block == 1 || 2 * bytes <= target.caches.l2_bytes || row_tiles < 2) return {};
+  const int64_t terms = extent_of(anchor.reduce_axes.front());
+  ProductChoice choice;
+  for (int64_t parts = 2; parts <= terms / prepared.reduce_block; ++parts) {
+    if (terms % (parts * prepared.reduce_block) != 0) continue;
+    choice = {.sums = Sums::kAccumulated, .partial_sum = terms / parts};
+    if (bytes <= parts * (target.caches.l2_bytes / 4)) break;
+  }
+  return choice;
 }
 
 ProductTile product_tile(const Prepared& prepared, const std::vector<int64_t>& tiles) {
@@ -132,6 +185,14 @@ double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& targ
   return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
 }
 
+double streaming_efficiency(int64_t rows, int64_t columns_bytes, const target::Target& target) {
+  if (2 * columns_bytes <= target.caches.l1_bytes) return 1;
+  constexpr double kFmaPerCycle = 2, kVisible = 0.1;
+  const double cycles_a_vector = 2 * columns_bytes <= target.caches.l2_bytes ? 1 : 2;
+  const double ratio = cycles_a_vector * kFmaPerCycle / static_cast<double>(rows);
+  return 1 / (std::max(1.0, ratio) + kVisible * std::min(1.0, ratio));
+}
+
 DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target,
                          int threads) {
   if (slides_over_one_channel(anchor) && prepared.vector_axis == 1) {
@@ -145,6 +206,8 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   // A window's places become constants, which boundaries between blocks can be found at.
   if (reads_one_operand(anchor)) tile.unroll = 256;
   tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
+  // Parts of sums pass by all rows: their columns come into L2 once.
+  if (prepared.sums == Sums::kAccumulated) tile.blocks = tiles_along(anchor, prepared, tile.tiles);
   if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
     tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);
     tile.fused = static_cast<int>(anchor.axes.size());
@@ -163,7 +226,7 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
   const Prepared prepared = prepared_frame(workload, structure, ports, target);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
-  if (!product) return {};
+  if (!product) return choose_sums(anchor, prepared, choose_tiles(anchor, prepared, target, threads), target);
   const std::vector<int64_t> tiles = choose_tiles(anchor, prepared, target, threads);
   return choose_product(workload, anchor, *product, product_tile(prepared, tiles), target, threads);
 }

@@ -29,4 +29,10 @@ ProductChoice choose_product(const tensor::Workload& workload, const Structure& 
 // cycles that FMA pipes, load ports and latency need; 0 if the accumulators do not fit the registers.
 double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& target);
 
+// The share of time that is left for arithmetic where each tile reads the `columns_bytes` that its sums take
+// from beyond L1, if L1 has no room for them: a vector of them serves `rows` multiply-adds. L2 gives a vector
+// a cycle at best, what lies beyond it half of that; out-of-order cores hide most of either behind
+// arithmetic, but less where another tenant takes a share of the caches.
+double streaming_efficiency(int64_t rows, int64_t columns_bytes, const target::Target& target);
+
 }  // namespace tf::schedule

@@ -121,9 +121,12 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   if (options.sums != Sums::kWhole) {
     steps.push_back(Split{prepared.reduction, "r0", {options.partial_sum}, Tail::kGuard});
     steps.push_back(RFactor{prepared.reduction, "r0.0"});
-    if (anchor != structure.output)
+    if (anchor != structure.output) {
+      if (!ports.output(0).is_row_major())
+        steps.push_back(LayoutRewrite{prepared.reduction, ports.output(0)});
       append_flat_stage(workload, workload.stages[static_cast<size_t>(structure.output)], prepared.output,
                         ports.output(0), ports, target, threads, steps);
+    }
     prepared.output = prepared.reduction;
     prepared.reduction += ".rf";
     if (options.sums == Sums::kShared) {

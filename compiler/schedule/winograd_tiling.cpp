@@ -110,19 +110,20 @@ class Builder {
   std::string product_at_ = "i1.0";
 };
 
-// Tiles are rows of the register tile, with at most so many vectors; along one tile row first.
-void choose_rows(const WinogradFrame& frame, const target::Target& target, int64_t max_vectors,
-                 WinogradTiling& tiling) {
+// Tiles are rows of the register tile; along one tile row first.
+void choose_rows(const WinogradFrame& frame, const target::Target& target, WinogradTiling& tiling) {
   const int64_t vectors = ceil_div(frame.out_channels, frame.lanes);
-  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4;
+  const int64_t a_column = frame.in_channels * frame.lanes * 4;
+  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
   double best = 0;
-  for (int64_t k = 1; k <= std::min(max_vectors, vectors); ++k) {
+  for (int64_t k = 1; k <= std::min(kMaxVectors, vectors); ++k) {
     for (int64_t h = 1; h <= std::min(kMaxOuterRows, frame.tiles_h); ++h) {
       for (int64_t w = 1; w <= std::min(kMaxRows, frame.tiles_w); ++w) {
         const double computed = static_cast<double>(
             ceil_div(frame.tiles_h, h) * h * ceil_div(frame.tiles_w, w) * w * ceil_div(vectors, k) * k);
         const double waste = computed / static_cast<double>(frame.tiles_h * frame.tiles_w * vectors);
-        const double score = tile_efficiency(h * w, k, target) / waste;
+        const double score =
+            tile_efficiency(h * w, k, target) * streaming_efficiency(h * w, k * a_column, target) / waste;
         if (score <= best * 1.0001) continue;
         best = score;
         tiling.rows_h = h;
@@ -187,27 +188,21 @@ void append_winograd(const WinogradFrame& frame, const WinogradTiling& tiling, s
 WinogradTiling default_winograd_tiling(const WinogradFrame& frame, const target::Target& target,
                                        int threads) {
   WinogradTiling tiling;
-  constexpr int64_t kMaxVectors = 8;
-  choose_rows(frame, target, kMaxVectors, tiling);
-  // As many tiles as leave the weights most of L2.
-  const int64_t bytes_a_tile = frame.points * frame.points * frame.in_channels * 4;
-  const int64_t room = std::max<int64_t>(1, target.caches.l2_bytes / 4 / bytes_a_tile);
+  choose_rows(frame, target, tiling);
   const int64_t w = tiling.rows_w.value, h = tiling.rows_h.value;
-  const int64_t across = std::clamp<int64_t>(room / (h * w), 1, ceil_div(frame.tiles_w, w));
-  tiling.block_w = across * w;
-  tiling.block_h = std::clamp<int64_t>(room / (h * across * w), 1, ceil_div(frame.tiles_h, h)) * h;
-  // Weights that do not fit L2 come from beyond it once a block: rather than more than twice, all tiles are
-  // one block, if what its register tiles share of the weights can stay in L1.
+  const int64_t all_w = ceil_div(frame.tiles_w, w), all_h = ceil_div(frame.tiles_h, h);
+  // As many tiles as leave the weights most of L2. Weights that do not fit L2 come from beyond it once a
+  // block: then rather all tiles, if half of L2 is enough for them, or L2 where L1 serves the weights to
+  // several tiles.
+  const int64_t bytes_a_tile = frame.points * frame.points * frame.in_channels * 4;
   const int64_t weights = frame.points * frame.points * frame.in_channels * frame.out_channels * 4;
-  const int64_t passes =
-      ceil_div(frame.tiles_h, tiling.block_h.value) * ceil_div(frame.tiles_w, tiling.block_w.value);
-  const int64_t in_l1 = target.caches.l1_bytes / 2 / (frame.in_channels * frame.lanes * 4);
-  if (weights > target.caches.l2_bytes && passes > 2 && in_l1 >= 2 &&
-      frame.tiles_h * frame.tiles_w * bytes_a_tile <= target.caches.l2_bytes) {
-    choose_rows(frame, target, std::min(in_l1, kMaxVectors), tiling);
-    tiling.block_w = ceil_div(frame.tiles_w, tiling.rows_w.value) * tiling.rows_w.value;
-    tiling.block_h = ceil_div(frame.tiles_h, tiling.rows_h.value) * tiling.rows_h.value;
-  }
+  const int64_t l2 = target.caches.l2_bytes;
+  const bool shared = 4 * frame.in_channels * frame.lanes * 4 <= target.caches.l1_bytes;
+  const bool all = weights > l2 && frame.tiles_h * frame.tiles_w * bytes_a_tile <= (shared ? l2 : l2 / 2);
+  const int64_t room = std::max<int64_t>(1, l2 / 4 / bytes_a_tile);
+  const int64_t across = all ? all_w : std::clamp<int64_t>(room / (h * w), 1, all_w);
+  tiling.block_w = across * w;
+  tiling.block_h = (all ? all_h : std::clamp<int64_t>(room / (h * across * w), 1, all_h)) * h;
   tiling.reduce_inner = frame.lanes;
   tiling.block_k = tiling.rows_k;
   tiling.parallel = threads > 1;

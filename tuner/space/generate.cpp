@@ -43,10 +43,11 @@ void add_reductions(const Problem& problem, const target::Target& target, int th
       first == schedule::Producers::kStored ? schedule::Producers::kInlined : schedule::Producers::kStored;
   for (schedule::Producers producers : {first, second}) {
     if (structure.producers.empty() && producers == second) continue;  // the same again
-    for (auto make_template : {conv2d_template, depthwise_template}) {
-      if (std::optional<Sketch> sketch = make_template(problem, target, threads, producers)) {
-        add_if_usable(*std::move(sketch), space);
-      }
+    for (Sketch& sketch : conv2d_templates(problem, target, threads, producers)) {
+      add_if_usable(std::move(sketch), space);
+    }
+    if (std::optional<Sketch> sketch = depthwise_template(problem, target, threads, producers)) {
+      add_if_usable(*std::move(sketch), space);
     }
     for (Sketch& sketch : dense_templates(problem, target, threads, producers)) {
       add_if_usable(std::move(sketch), space);

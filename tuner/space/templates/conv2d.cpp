@@ -36,18 +36,10 @@ std::vector<int64_t> row_tiles(int64_t extent, int64_t limit) {
   return tiles;
 }
 
-}  // namespace
-
-std::optional<Sketch> conv2d_template(const Problem& problem, const target::Target& target, int threads,
-                                      schedule::Producers producers) {
-  const schedule::Structure structure = schedule::structure_of(problem.workload);
-  if (!structure.anchor) return std::nullopt;
-  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
-  const bool windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
-  if (!windowed || anchor.combiner != tensor::Combiner::kSum) return std::nullopt;
-  const TiledReductionFrame frame = frame_of(problem, target, threads, {.producers = producers});
-  if (frame.prepared.vector_axis != 1) return std::nullopt;  // channels innermost: what the template is about
-
+Sketch conv2d_template(const Problem& problem, const target::Target& target, int threads,
+                       const ReductionForm& form) {
+  const TiledReductionFrame frame = frame_of(problem, target, threads, form);
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
   TiledReductionSlots slots;
   slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
@@ -67,7 +59,37 @@ std::optional<Sketch> conv2d_template(const Problem& problem, const target::Targ
     slots.reduces.push_back(scalar_slot(axis == 1 ? "inner_kh" : "inner_kw", window));
   }
   slots.unroll = scalar_slot("unroll", {0, 64, 256});
-  return tiled_reduction("template conv2d", problem, frame, std::move(slots), threads);
+  std::string family = "template conv2d";
+  if (form.sums == schedule::Sums::kAccumulated) family += ", partial sums";
+  return tiled_reduction(std::move(family), problem, frame, std::move(slots), threads);
+}
+
+}  // namespace
+
+std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Target& target, int threads,
+                                     schedule::Producers producers) {
+  const schedule::Structure structure = schedule::structure_of(problem.workload);
+  if (!structure.anchor) return {};
+  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
+  const bool windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
+  if (!windowed || anchor.combiner != tensor::Combiner::kSum) return {};
+  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+  const tensor::Stage& output = problem.workload.stages[static_cast<size_t>(structure.output)];
+  if (schedule::vector_axis(output, ports.output(0)) != 1)
+    return {};  // channels innermost: what the templates are about
+
+  const schedule::Sums chosen =
+      schedule::choose_product(problem.workload, structure, ports, target, threads).sums;
+  std::vector<Sketch> sketches = {
+      conv2d_template(problem, target, threads, {.producers = producers, .sums = chosen})};
+  // Weights of one vector beyond L1: parts of them may be worth a pass over the rows each.
+  int64_t bytes = target.fp32_lanes() * tensor::element_bytes(anchor.output->element);
+  for (const tensor::Axis& axis : anchor.reduce_axes) bytes *= extent_of(axis);
+  if (bytes <= target.caches.l1_bytes) return sketches;
+  const schedule::Sums other =
+      chosen == schedule::Sums::kWhole ? schedule::Sums::kAccumulated : schedule::Sums::kWhole;
+  sketches.push_back(conv2d_template(problem, target, threads, {.producers = producers, .sums = other}));
+  return sketches;
 }
 
 }  // namespace tf::space

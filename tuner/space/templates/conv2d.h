@@ -3,7 +3,7 @@
 // block_oc, block_h, inner_ic, unroll, with the tile shapes that keep accumulators in registers and the FMA
 // pipes busy.
 
-#include <optional>
+#include <vector>
 
 #include "compiler/schedule/default_tile.h"
 #include "compiler/target/target.h"
@@ -12,8 +12,9 @@
 
 namespace tf::space {
 
-// Nothing if the workload is not a convolution of an activation with a constant over channels and a window.
-std::optional<Sketch> conv2d_template(const Problem& problem, const target::Target& target, int threads,
-                                      schedule::Producers producers);
+// Sketches for a convolution of an activation with a constant over channels and a window, summed whole or in
+// parts of the channels; the form that the default schedule takes comes first. None for other workloads.
+std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Target& target, int threads,
+                                     schedule::Producers producers);
 
 }  // namespace tf::space

@@ -64,6 +64,31 @@ TEST(DefaultSchedule, TilesAConvolutionOfOnePlaceToo) {
   EXPECT_FALSE(conv->loops.back().reduce) << "its lanes are folded";
 }
 
+// Places of a row in a register tile of a 1x1 convolution.
+int64_t rows_of_tile(int64_t channels_in, int64_t channels_out, int64_t size) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(channels_in), imm(size), imm(size)});
+  auto w = b.constant("w", tensor::Element::kFloat32, {imm(channels_out), imm(channels_in), imm(1), imm(1)});
+  const tensor::Workload workload = *b.finish({ops::relu(b, ops::conv(b, x, w, {}))});
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const State state = apply(workload, default_schedule(workload, blocked(16), target, 1)).value();
+  const std::vector<int64_t>& region = state.data().find_stage("t0")->region;
+  return region[2] * region[3];
+}
+
+TEST(DefaultSchedule, TakesMoreRowsATileWhereWeightsComeFromBeyondL1) {
+  EXPECT_LE(rows_of_tile(64, 64, 56), 6) << "16 KiB of weights stay in L1: fewest loads";
+  EXPECT_GE(rows_of_tile(256, 64, 56), 12) << "64 KiB of them pass by once a tile";
+}
+
+TEST(DefaultSchedule, SumsAConvolutionInPartsWhereWeightsOfATileDoNotFitL2) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  EXPECT_THAT(to_string(default_schedule(conv_relu(512, 512, 7), blocked(16), target, 1)),
+              HasSubstr("rfactor t1 "));
+  EXPECT_THAT(to_string(default_schedule(conv_relu(256, 256, 14), blocked(16), target, 1)),
+              Not(HasSubstr("rfactor")));
+}
+
 TEST(DefaultSchedule, UsesThreadsOnlyWhereThereAreAny) {
   const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
   const tensor::Workload workload = conv_relu(16, 32, 28);
@@ -133,6 +158,13 @@ TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {
   const tensor::Workload workload = *b.finish({ops::relu(b, x)});
   const Schedule schedule = default_schedule(workload, {}, target::parse_target("x86_64").value(), 2);
   EXPECT_TRUE(apply(workload, schedule).ok());
+}
+
+TEST(StreamingEfficiency, FallsWithFewerRowsBeyondL1) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  EXPECT_EQ(streaming_efficiency(1, 1 << 10, target), 1);
+  EXPECT_LT(streaming_efficiency(4, 64 << 10, target), streaming_efficiency(14, 64 << 10, target));
+  EXPECT_LT(streaming_efficiency(14, 1 << 20, target), streaming_efficiency(14, 64 << 10, target));
 }
 
 TEST(TileEfficiency, IsZeroWhereAccumulatorsDoNotFit) {

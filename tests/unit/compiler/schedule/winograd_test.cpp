@@ -125,5 +125,16 @@ TEST(Numerics, KnowsTheNamesThatUsersMayAllow) {
               ::testing::HasSubstr("knows no \"magic\""));
 }
 
+TEST(DefaultWinogradTiling, ReadsWeightsBeyondL2OnceIfL2HasRoomForAllTiles) {
+  const tensor::Workload workload = convolution({.in = 512, .height = 7, .width = 7, .out = 512});
+  const std::optional<WinogradFrame> frame =
+      winograd_frame(workload, structure_of(workload), channels_innermost(16), znver4(), 2);
+  ASSERT_TRUE(frame);
+  const WinogradTiling tiling = default_winograd_tiling(*frame, znver4(), 1);
+  EXPECT_GE(tiling.block_h.value, frame->tiles_h);
+  EXPECT_GE(tiling.block_w.value, frame->tiles_w);
+  EXPECT_GE(tiling.rows_h.value * tiling.rows_w.value, 8) << "weights pass by once a register tile";
+}
+
 }  // namespace
 }  // namespace tf::schedule

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/reduction.h"
 #include "compiler/schedule/default_schedule.h"
@@ -88,6 +89,32 @@ TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
   EXPECT_EQ(families, (std::set<std::string>{"template dense", "template dense, packed",
                                              "template dense, packed, partial sums",
                                              "template dense, partial sums", "generated tiled-reduction"}));
+}
+
+TEST(GenerateSpace, OffersAConvolutionPartialSumsAndSeedsTheDefaultsForm) {
+  for (const int64_t extent : {7, 1}) {  // one place: nothing to read weights for twice
+    ops::Builder b;
+    auto x = b.input("x", tensor::Element::kFloat32,
+                     {tensor::imm(1), tensor::imm(512), tensor::imm(extent), tensor::imm(extent)});
+    auto w = b.constant("w", tensor::Element::kFloat32,
+                        {tensor::imm(512), tensor::imm(512), tensor::imm(3), tensor::imm(3)});
+    const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
+    const Problem problem{
+        *b.finish({ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}})}), {blocked}, {blocked}};
+    const DesignSpace space = generate_space(problem, avx512(), 1);
+    std::set<std::string> families;
+    for (const Sketch& sketch : space.sketches) {
+      families.insert(sketch.family);
+      EXPECT_TRUE(schedule::apply(*sketch.workload, instantiate(sketch, sketch.seeds[0])).ok())
+          << sketch.family;
+    }
+    EXPECT_TRUE(families.contains("template conv2d")) << extent;
+    EXPECT_TRUE(families.contains("template conv2d, partial sums")) << extent;
+    schedule::Schedule seed = instantiate(space.sketches[0], space.sketches[0].seeds[0]);
+    seed.steps.pop_back();  // the default leaves unrolling to the back end
+    EXPECT_EQ(schedule::to_string(seed), schedule::to_string(schedule::default_schedule(
+                                             problem.workload, {{blocked}, {blocked}}, avx512(), 1)));
+  }
 }
 
 TEST(GenerateSpace, GivesAttentionOneKernel) {
