@@ -27,8 +27,9 @@ void append_anchored(const Workload& workload, const Structure& structure, const
                                                steps);
   const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
   const bool parallel = worth_threads(anchor, threads);
+  const int64_t vectors = sizes.tiles[static_cast<size_t>(prepared.vector_axis)];
   append_operand_storage(workload, structure, prepared,
-                         sizes.tiles[static_cast<size_t>(prepared.vector_axis)], choice.pack, parallel,
+                         choice.panel_vectors > 0 ? choice.panel_vectors : vectors, choice.pack, parallel,
                          steps);
   std::vector<AxisTile> axes;
   for (size_t axis = 0; axis < sizes.tiles.size(); ++axis)

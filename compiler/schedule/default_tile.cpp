@@ -79,12 +79,15 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
   const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
   const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
   const int64_t a_column = prepared.reduce_block > 1 ? column_bytes(stage, prepared) : 0;
-  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
+  constexpr int64_t kMaxOuterRows = 4, kMaxVectors = 8;
+  int64_t most_rows = 32;
+  if (const std::optional<MatrixProduct> product = matrix_product(stage, prepared.vector_axis))
+    most_rows = std::min(most_rows, rows_apart_in_cache(*product, target));
   std::vector<int64_t> best(rank, 1);
   double best_score = 0;
   for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, vectors_needed); ++vectors) {
     for (int64_t outer = 1; outer <= std::min(kMaxOuterRows, extent1); ++outer) {
-      for (int64_t inner = 1; inner <= std::min(kMaxRows, extent0); ++inner) {
+      for (int64_t inner = 1; inner <= std::min(most_rows, extent0); ++inner) {
         const double waste = static_cast<double>(round_up(extent0, inner) * round_up(extent1, outer) *
                                                  round_up(vectors_needed, vectors)) /
                              static_cast<double>(extent0 * extent1 * vectors_needed);
@@ -132,7 +135,7 @@ ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const s
 }
 
 ProductTile product_tile(const Prepared& prepared, const std::vector<int64_t>& tiles) {
-  ProductTile tile{prepared.vector_axis, tiles};
+  ProductTile tile{prepared.vector_axis, tiles, prepared.lanes};
   tile.elements[static_cast<size_t>(prepared.vector_axis)] *= prepared.lanes;
   return tile;
 }

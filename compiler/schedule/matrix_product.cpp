@@ -1,6 +1,7 @@
 #include "compiler/schedule/matrix_product.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/schedule/structure.h"
 
@@ -62,10 +63,19 @@ std::optional<int> packable_columns(const Workload& workload, const MatrixProduc
   return std::nullopt;
 }
 
+int64_t rows_apart_in_cache(const MatrixProduct& product, const target::Target& target) {
+  constexpr int64_t kWays = 8, kOfRows = 7;  // one is for the columns
+  const int64_t way_bytes = std::max<int64_t>(target.caches.l1_bytes / kWays, 1);
+  const int64_t pitch_bytes =
+      tensor::element_bytes(product.rows->element) * tensor::as_int(product.rows->extents.back()).value_or(1);
+  return kOfRows * (way_bytes / std::gcd(way_bytes, pitch_bytes));
+}
+
 std::vector<int64_t> choose_blocks(const Stage& anchor, const MatrixProduct& product, const ProductTile& tile,
                                    int threads) {
-  // Rows of so many tiles stay in L2 beside a panel of columns.
-  constexpr int64_t kRowTiles = 8, kBlocksPerThread = 4;
+  // A panel of columns comes into L2 once for so many tiles of rows, which themselves may come from further
+  // away: each of their elements is used for all columns of the panel.
+  constexpr int64_t kRowTiles = 64, kBlocksPerThread = 4;
   const auto row = static_cast<size_t>(product.row_axis), column = static_cast<size_t>(tile.vector_axis);
   const int64_t row_tiles = tiles_along(anchor, tile, row), column_tiles = tiles_along(anchor, tile, column);
   std::vector<int64_t> blocks(anchor.axes.size(), 1);
@@ -81,9 +91,13 @@ std::vector<int64_t> choose_blocks(const Stage& anchor, const MatrixProduct& pro
   auto shrink = [&](size_t axis, int64_t least) {
     while (threads > 1 && count() < kBlocksPerThread * threads && blocks[axis] > least) --blocks[axis];
   };
-  shrink(row, kRowTiles / 2);
+  shrink(row, kRowTiles / 8);
   shrink(column, 1);
   shrink(row, 1);
+  for (size_t axis : {row, column}) {  // blocks of one size, as near as tiles allow
+    const int64_t tiles = axis == row ? row_tiles : column_tiles;
+    blocks[axis] = ceil_div(tiles, ceil_div(tiles, blocks[axis]));
+  }
   return blocks;
 }
 
@@ -109,6 +123,14 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   // Few rows use columns that memory must deliver: then a few whole rows of the columns at a time are the
   // fastest to read.
   const bool streams = at_run_time && !strided && row_tiles == 1 && columns_bytes > 8 * l2_bytes;
+  // The same where constant columns stand in the order of tiles: several panels side by side are as many
+  // streams, and one ends at each page.
+  constexpr int64_t kPanels = 4;
+  const bool constant = std::ranges::any_of(workload.inputs, [&](const tensor::Input& input) {
+    return input.constant && input.buffer.get() == product.columns;
+  });
+  if (constant && row_tiles == 1 && columns_bytes > 8 * l2_bytes)
+    choice.panel_vectors = std::max<int64_t>(tile.elements[column] / tile.lanes / kPanels, 1);
   constexpr int64_t kWorthSharing = 1 << 19;
   constexpr int64_t kDotTerms = 4;  // that one instruction may take: parts do not cut them
   int64_t tiles = 1, results = 1;
@@ -122,7 +144,7 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   } else if (streams) {
     choice.sums = Sums::kAccumulated;
     choice.partial_sum = kRowsPartialSum * (tile.elements[row] > kMostBroadcasts ? 2 : 1);
-  } else if (panel_bytes > l2_bytes && reduce >= 2 * kPartialSum) {
+  } else if (row_tiles > 1 && panel_bytes > l2_bytes && reduce >= 2 * kPartialSum) {
     choice.sums = Sums::kAccumulated;
     choice.partial_sum = kPartialSum;
   }

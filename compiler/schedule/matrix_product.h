@@ -31,7 +31,12 @@ std::optional<int> packable_columns(const tensor::Workload& workload, const Matr
 struct ProductTile {
   int vector_axis = 0;
   std::vector<int64_t> elements;
+  int64_t lanes = 1;  // of its vectors
 };
+
+// Of how many rows neighbours along the reduction fit into the first cache at once: rows whose pitch is a
+// multiple of what one way of it holds all share one set.
+int64_t rows_apart_in_cache(const MatrixProduct& product, const target::Target& target);
 
 // Tiles of a block, one an axis: blocks of rows, each with all columns, and at least a few blocks a thread.
 // Blocks of rows pass by one panel of columns after another (Goto and van de Geijn, Anatomy of
@@ -50,6 +55,8 @@ struct ProductChoice {
   bool pack = false;  // the columns are copied in the order of tiles
   Sums sums = Sums::kWhole;
   int64_t partial_sum = 0;  // length of a part, if there are any
+  // If not 0: constant columns stand in panels of so many vectors, fewer than a tile has.
+  int64_t panel_vectors = 0;
 };
 ProductChoice choose_product(const tensor::Workload& workload, const tensor::Stage& anchor,
                              const MatrixProduct& product, const ProductTile& tile,

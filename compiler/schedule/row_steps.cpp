@@ -32,6 +32,16 @@ bool RowSteps::is_factored(size_t s) const {
   return rows_.stages[s].folds && (sizes_.partials.is_open() || fold_extent(s) > sizes_.partials.value);
 }
 
+bool RowSteps::in_blocks() const {
+  return only_folds(workload_, rows_) && (sizes_.block.is_open() || sizes_.block.value > 1);
+}
+
+// So that each row of a block has registers of its own.
+void RowSteps::unroll_rows(const std::string& stage, int first, int count) {
+  for (int axis = first; axis < first + count; ++axis)
+    steps_.push_back(Annotate{stage, loop('i', axis), Annotation::kUnroll});
+}
+
 // One value a row, or a vector of rows, lives in a register.
 tensor::Scope RowSteps::scope(size_t s) const {
   const RowStage& row = rows_.stages[s];
@@ -62,11 +72,16 @@ std::string RowSteps::shape_output(bool parallel) {
     return std::find(rows_.row_axes.begin(), rows_.row_axes.end(), axis) != rows_.row_axes.end();
   };
   const bool split = row.vector_axis >= 0 && !row.folds;
+  const int blocked = in_blocks() ? block_axis(workload_, rows_) : -1;
   std::vector<std::string> outer, inner;
   for (int axis = 0; axis < rank; ++axis) {
     const std::string whole = loop('i', axis);
-    const bool vector = split && axis == row.vector_axis;
-    (is_row(axis) ? outer : inner).push_back(vector ? absl::StrCat(whole, ".0") : whole);
+    const bool parted = axis == blocked || (split && axis == row.vector_axis);
+    (is_row(axis) ? outer : inner).push_back(parted ? absl::StrCat(whole, ".0") : whole);
+  }
+  if (blocked >= 0) {
+    steps_.push_back(Split{name, loop('i', blocked), {sizes_.block}, Tail::kGuard});
+    inner.insert(inner.begin(), absl::StrCat(loop('i', blocked), ".1"));
   }
   if (split) steps_.push_back(Split{name, loop('i', row.vector_axis), {sizes_.lanes}, Tail::kGuard});
   std::vector<std::string> order = outer;
@@ -75,6 +90,7 @@ std::string RowSteps::shape_output(bool parallel) {
   if (split) order.push_back(absl::StrCat(loop('i', row.vector_axis), ".1"));
   if (order.size() > 1) steps_.push_back(Reorder{name, order});
   if (split) steps_.push_back(Annotate{name, order.back(), Annotation::kVectorize});
+  if (blocked >= 0) steps_.push_back(Annotate{name, inner.front(), Annotation::kUnroll});
   if (outer.empty()) return "";
   if (!parallel) return outer.back();
   if (outer.size() > 1) steps_.push_back(Fuse{name, outer});
@@ -105,13 +121,16 @@ void RowSteps::shape(size_t s) {
   const RowStage& row = rows_.stages[s];
   const std::string name = stage_name(index(s));
   const int rank = index(stage(s).axes.size()), reduces = index(stage(s).reduce_axes.size());
+  if (in_blocks() && s + 1 != workload_.stages.size()) unroll_rows(name, 0, rank);
   if (is_factored(s)) {
     const std::string partial = absl::StrCat(name, ".rf");
-    std::vector<std::string> order;
+    std::vector<std::string> order, terms;
     for (int axis = 1; axis <= rank; ++axis) order.push_back(loop('i', axis));
-    for (int r = 0; r < reduces; ++r) order.push_back(loop('r', r));
+    for (int r = 0; r < reduces; ++r) terms.push_back(loop('r', r));
+    order.insert(in_blocks() ? order.begin() : order.end(), terms.begin(), terms.end());
     order.push_back("i0");
     steps_.push_back(Reorder{partial, order});
+    if (in_blocks()) unroll_rows(partial, 1, rank);
     steps_.push_back(Annotate{partial, "i0", Annotation::kVectorize});
     steps_.push_back(Annotate{name, "r0", Annotation::kVectorize});
     return;

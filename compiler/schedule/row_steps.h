@@ -14,6 +14,12 @@
 //     …                                           the sum likewise
 //     for i1.0 in 8, vector for i1.1 in 16: t3[…] = t1[…] / t2
 //
+// Where rows are only folded, several are at once (a matrix by a vector, rows in blocks of 8):
+//
+//   for i0.0 in 512
+//     for r0.0 in 256, unrolled for i1 in 8, vector for i0 in 16: t0.rf[i0, i1] += p0[…, r0.0*16 + i0] *
+//     p1[…] unrolled for i0.1 in 8, folded for r0 in 16: t0[…] += t0.rf[r0, i0.1]
+//
 // Over another axis the vectors are rows side by side, and nothing is folded.
 
 #include <string>
@@ -52,6 +58,8 @@ class RowSteps {
   const tensor::Stage& stage(size_t s) const { return workload_.stages[s]; }
   int64_t fold_extent(size_t s) const;
   bool is_factored(size_t s) const;
+  bool in_blocks() const;
+  void unroll_rows(const std::string& stage, int first, int count);
   tensor::Scope scope(size_t s) const;
   void factor(size_t s);
   int output_reduces() const;

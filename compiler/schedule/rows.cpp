@@ -258,6 +258,24 @@ std::optional<Rows> rows_with_product(const Workload& workload, const PortLayout
   return RowFinder(workload, ports).run(1);
 }
 
+bool only_folds(const Workload& workload, const Rows& rows) {
+  bool folds = false;
+  for (size_t s = 0; s < workload.stages.size(); ++s) {
+    const RowStage& row = rows.stages[s];
+    if (row.place == RowStage::Place::kInlined) continue;
+    folds = folds || row.folds;
+    if (row.product || (row.vector_axis >= 0 && !row.folds)) return false;
+  }
+  return folds && !rows.across && !rows.row_axes.empty();
+}
+
+int block_axis(const Workload& workload, const Rows& rows) {
+  int found = rows.row_axes.back();
+  for (int axis : rows.row_axes)
+    if (extent_of(workload.stages.back().axes[static_cast<size_t>(axis)]) > 1) found = axis;
+  return found;
+}
+
 RowSizes default_row_sizes(const Workload& workload, const Rows& rows, int64_t lanes) {
   RowSizes sizes{lanes, 4 * lanes};
   int64_t shortest = 4 * lanes, longest_fold = 1;
@@ -276,6 +294,14 @@ RowSizes default_row_sizes(const Workload& workload, const Rows& rows, int64_t l
          longest_fold < 4 * sizes.partials.value)
     sizes.partials.value /= 2;
   while (sizes.lanes.value > 2 && sizes.lanes.value > shortest) sizes.lanes.value /= 2;
+  // Memory delivers several streams faster than one, which ends at each page; the sums of several rows hide
+  // the latency of adding, too.
+  constexpr int64_t kRows = 8, kLongFold = 16;
+  if (longest_fold >= kLongFold * lanes && only_folds(workload, rows) &&
+      extent_of(workload.stages.back().axes[static_cast<size_t>(block_axis(workload, rows))]) >= 2 * kRows) {
+    sizes.block = kRows;
+    sizes.partials = lanes;
+  }
   return sizes;
 }
 

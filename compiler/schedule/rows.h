@@ -36,11 +36,16 @@ std::optional<Rows> rows_of(const tensor::Workload& workload, const PortLayouts&
 // The same with one product among the stages, which then is not to be computed row by row (attention.h).
 std::optional<Rows> rows_with_product(const tensor::Workload& workload, const PortLayouts& ports);
 
-// Sizes in elements: a vector of element-wise stages (and of rows side by side), and the partial results that
-// a folded reduction keeps.
+// Sizes in elements: a vector of element-wise stages (and of rows side by side), the partial results that a
+// folded reduction keeps, and the rows that are folded at once, each read along a stream of its own.
 struct RowSizes {
-  Size lanes = 16, partials = 64;
+  Size lanes = 16, partials = 64, block = 1;
 };
+// Whether all that is computed is folded rows and what follows from one value of each: a matrix by a vector,
+// means. Only such rows form blocks.
+bool only_folds(const tensor::Workload& workload, const Rows& rows);
+// The innermost row axis with more than one row, which blocks are of.
+int block_axis(const tensor::Workload& workload, const Rows& rows);
 // What suits the workload, for vectors of `lanes` elements at most.
 RowSizes default_row_sizes(const tensor::Workload& workload, const Rows& rows, int64_t lanes);
 

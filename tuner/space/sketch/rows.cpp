@@ -36,6 +36,7 @@ std::optional<Sketch> generated_rows(const Problem& problem, const target::Targe
   schedule::RowSizes sizes;
   sizes.lanes = open("lanes", lane_choices(known.lanes.value), known.lanes.value);
   sizes.partials = open("partials", lane_choices(target.fp32_lanes()), known.partials.value);
+  if (schedule::only_folds(workload, *rows)) sizes.block = open("block", {1, 2, 4, 8}, known.block.value);
   schedule::append_rows(workload, *rows, sizes, threads > 1, sketch.steps.steps);
   const schedule::Size unroll = open("unroll", {0, 16, 64}, 0);
   for (size_t s = 0; s < workload.stages.size(); ++s)

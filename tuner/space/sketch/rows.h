@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the sketch of workloads that run row by row (softmax, layer norm): vector length, partial results of folded
-// reductions and unrolling are open.
+// Owns: the sketch of workloads that run row by row (softmax, layer norm): vector length, partial results of
+// folded reductions, rows folded at once and unrolling are open.
 
 #include <optional>
 

@@ -68,7 +68,7 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
         add(std::move(slots.axes[axis]), {frame.default_tile.blocks[axis], frame.default_tile.tiles[axis]});
     axes.push_back({schedule::Size::open(slot, 0), schedule::Size::open(slot, 1)});
   }
-  const schedule::Size vectors = axes[static_cast<size_t>(frame.prepared.vector_axis)].tile;
+  schedule::Size vectors = axes[static_cast<size_t>(frame.prepared.vector_axis)].tile;
   schedule::RegisterTile tile =
       schedule::register_tile(anchor, frame.prepared, std::move(axes), frame.default_tile.fused);
   tile.parallel = threads > 1;
@@ -76,6 +76,9 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
     const int slot = add(std::move(slots.reduces[axis]), {frame.default_tile.reduce_inner[axis]});
     tile.reduce_inner.push_back(schedule::Size::open(slot, 0));
   }
+  if (frame.default_product.panel_vectors > 0)
+    vectors = schedule::Size::open(
+        add(scalar_slot("panel", {1, 2, 4, 8}), {frame.default_product.panel_vectors}), 0);
   schedule::append_operand_storage(problem.workload, frame.structure, frame.prepared, vectors,
                                    frame.form.pack, tile.parallel, sketch.steps.steps);
   schedule::append_register_tile(tile, sketch.steps.steps);

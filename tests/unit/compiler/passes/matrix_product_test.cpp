@@ -82,7 +82,7 @@ class NarrowMatrixProduct : public ::testing::TestWithParam<NarrowProduct> {};
 TEST_P(NarrowMatrixProduct, IsPackedAndSummedInPartsLikeAnyOther) {
   const NarrowProduct& product = GetParam();
   for (const int64_t k : {int64_t{36}, int64_t{2052}}) {
-    const int64_t m = k < 100 ? 131 : 7, n = 35;
+    const int64_t m = k < 100 ? 131 : 20, n = 35;
     ops::Builder builder;
     // Small enough that a long sum in single precision is one within the tolerance.
     const ops::Domain domain = product.sum == kFloat ? ops::Domain{-0.5, 0.5} : ops::Domain{0, 100};
@@ -138,11 +138,16 @@ INSTANTIATE_TEST_SUITE_P(
                 .bias = false,
                 .packs = true},
         Product{.name = "constant", .batch = 0, .m = 61, .n = 150, .k = 10, .constant = true},
-        Product{
-            .name = "long_sum", .batch = 0, .m = 7, .n = 20, .k = 2050, .constant = true, .sums_parts = true},
+        Product{.name = "long_sum",
+                .batch = 0,
+                .m = 40,
+                .n = 20,
+                .k = 2050,
+                .constant = true,
+                .sums_parts = true},
         Product{.name = "long_sum_with_bias",
                 .batch = 0,
-                .m = 7,
+                .m = 40,
                 .n = 20,
                 .k = 2049,
                 .constant = true,
@@ -164,6 +169,16 @@ INSTANTIATE_TEST_SUITE_P(
                 .k = 65,
                 .transposed = true,
                 .sums_parts = true},
+        Product{.name = "one_row_constant", .batch = 0, .m = 1, .n = 135, .k = 67, .constant = true},
+        Product{.name = "rows_in_blocks", .batch = 0, .m = 37, .n = 1, .k = 530, .sums_parts = true},
+        Product{.name = "rows_in_blocks_with_bias",
+                .batch = 0,
+                .m = 33,
+                .n = 1,
+                .k = 512,
+                .bias = true,
+                .sums_parts = true},
+        Product{.name = "rows_a_page_apart", .batch = 0, .m = 41, .n = 8, .k = 1024},
         Product{.name = "one_element", .batch = 0, .m = 1, .n = 1, .k = 1},
         Product{.name = "one_term", .batch = 0, .m = 9, .n = 18, .k = 1}),
     [](const auto& each) { return each.param.name; });
