@@ -85,5 +85,45 @@ INSTANTIATE_TEST_SUITE_P(
         Convolution{.name = "strided_places", .in = 32, .out = 20, .height = 9, .width = 7, .stride = 2}),
     [](const auto& param) { return param.param.name; });
 
+// A depthwise convolution computed, for `rows` rows of results at a time, where the following 1x1 reads it.
+std::string separable_schedule(int rows, bool parallel) {
+  const std::string loop = parallel ? "i0.0*i2.0" : "i2.0";
+  std::string steps =
+      absl::StrCat("schedule v1\ninline t0\nlayout_rewrite t2 0,1,2,3,1:16\ncache_write t3\n",
+                   "split t3 i0 1,1 guard\nsplit t3 i1 2,1,16 guard\nsplit t3 i2 ", rows,
+                   ",1 guard\nsplit t3 i3 2,4 guard\n",
+                   "reorder t3 i0.0,i2.0,i1.0,i3.0,i0.1,i1.1,i2.1,i3.1,i0.2,i1.2,i2.2,i3.2,i1.3\n",
+                   "annotate t3 i3.2 unroll\nannotate t3 i1.3 vectorize\n");
+  if (parallel) absl::StrAppend(&steps, "fuse t3 i0.0,i2.0\nannotate t3 ", loop, " parallel\n");
+  absl::StrAppend(&steps, "compute_at t3.acc t3 i3.1 register\nsplit t3.acc i1 16 guard\n",
+                  "reorder t3.acc r0,r1,r2,i0,i2,i3,i1.0,i1.1\nannotate t3.acc i3 unroll\n",
+                  "annotate t3.acc i1.1 vectorize\ncompute_at t2 t3 ", loop, " global\n",
+                  "split t2 i1 16 guard\nsplit t2 i3 4 guard\nreorder t2 i0,i1.0,i2,i3.0,i3.1,i1.1\n",
+                  "annotate t2 i3.1 unroll\nannotate t2 i1.1 vectorize\ncompute_at t1 t2 i3.0 register\n",
+                  "split t1 i1 16 guard\nreorder t1 r0,r1,i0,i2,i3,i1.0,i1.1\nannotate t1 i3 unroll\n",
+                  "annotate t1 i1.1 vectorize\npragma t1 unroll_limit 512\n");
+  return steps;
+}
+
+TEST(Separable, AgreesWithItsDefinitionWhereTheDepthwisePartIsComputedInsideThe1x1) {
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>(5, 7), {1, 1}, {8, 4}}) {
+    for (const int64_t stride : {1, 2}) {
+      ops::Builder b;
+      const auto x = b.input("x", kFloat, {imm(1), imm(24), imm(height), imm(width)});
+      auto y =
+          ops::conv(b, x, b.constant("d", kFloat, {imm(24), imm(1), imm(3), imm(3)}),
+                    {.strides = {stride, stride}, .pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 24});
+      y = ops::conv(b, ops::clip(b, y, 0, 6), b.constant("w", kFloat, {imm(20), imm(24), imm(1), imm(1)}),
+                    {});
+      const tensor::Workload workload = *b.finish({y});
+      const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
+      for (const int rows : {1, 2})
+        for (const bool parallel : {false, true})
+          check_schedule(workload, schedule::parse_schedule(separable_schedule(rows, parallel)).value(),
+                         {{blocked}, {blocked}}, 1, absl::StrCat(height, "x", width, " by ", stride));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tf::testing
