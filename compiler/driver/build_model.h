@@ -74,12 +74,12 @@ struct ModelReport {
 };
 
 // Builds every kernel in the pool, packs constants into the layouts that the kernels ask for, plans memory
-// and links FOLDER/model.so; writes FOLDER/model.h. A task without a choice gets the default schedule, as
-// does one whose chosen schedule cannot be built (it does not compile, or not in the pool's time), unless
-// the options make that an error: FAILED_PRECONDITION with the task and why, and FOLDER's model stays as it
-// was. The same program and choices give the same bytes. Other errors: the pool's; INTERNAL if a default
-// schedule does not compile.
-absl::StatusOr<ModelReport> build_model(const graph::Program& program,
+// (results over dead operands where the kernels bear it) and links FOLDER/model.so; writes FOLDER/model.h. A
+// task without a choice gets the default schedule, as does one whose chosen schedule cannot be built (it does
+// not compile, or not in the pool's time), unless the options make that an error: FAILED_PRECONDITION with
+// the task and why, and FOLDER's model stays as it was. The same program and choices give the same bytes.
+// Other errors: the pool's; INTERNAL if a default schedule does not compile.
+absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         const std::vector<std::optional<ScheduleChoice>>& choices,
                                         BuildPool& pool, const BuildModelOptions& options);
 

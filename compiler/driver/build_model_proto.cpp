@@ -132,7 +132,7 @@ class KernelBuilder {
     result.workspace_bytes = manifest.workspace_bytes();
     result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
     for (const proto::Port& port : manifest.ports()) {
-      result.ports.push_back({port.layout(), port.size_bytes(), {}});
+      result.ports.push_back({port.layout(), port.size_bytes(), {}, port.in_place()});
       for (const proto::AxisMap& map : port.maps())
         result.ports.back().maps.push_back(
             {map.axis(), map.rows(), {map.matrix().begin(), map.matrix().end()}});
@@ -211,6 +211,17 @@ absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scrat
   return absl::OkStatus();
 }
 
+// Of each kernel, the operands that its output may be written over.
+std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kernels) {
+  std::vector<std::vector<int>> all;
+  for (const Kernel& kernel : kernels) {
+    std::vector<int>& operands = all.emplace_back();
+    for (size_t i = 0; i < kernel.ports.size(); ++i)
+      if (kernel.ports[i].in_place) operands.push_back(static_cast<int>(i));
+  }
+  return all;
+}
+
 }  // namespace
 
 ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads) {
@@ -234,17 +245,19 @@ absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(cons
   return choices;
 }
 
-absl::StatusOr<ModelReport> build_model(const graph::Program& program,
+absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         const std::vector<std::optional<ScheduleChoice>>& choices,
                                         BuildPool& pool, const BuildModelOptions& options) {
+  graph::Program program = planned;
   TF_CHECK(choices.size() == program.tasks.size()) << "one choice a task is wanted";
-  const graph::MemoryPlan memory = graph::plan_memory(program);
-  TF_RETURN_IF_ERROR(graph::check_memory(program, memory));
   const ScratchFolder scratch(options.folder);
   TF_RETURN_IF_ERROR(scratch.make());
   ModelReport report;
   TF_ASSIGN_OR_RETURN(const std::vector<Kernel> kernels,
                       KernelBuilder(program, choices, pool, options).run(report));
+  graph::reuse_operands(program, in_place_operands(kernels));
+  const graph::MemoryPlan memory = graph::plan_memory(program);
+  TF_RETURN_IF_ERROR(graph::check_memory(program, memory));
   TF_ASSIGN_OR_RETURN(const ModelTables tables,
                       make_tables(program, memory, kernels, scratch.file("weights.bin")));
   TF_RETURN_IF_ERROR(write_file(scratch.file("model.blob"), tables.blob));

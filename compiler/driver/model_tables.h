@@ -16,6 +16,7 @@ struct KernelPort {
   std::string layout;
   uint64_t size_bytes = 0;
   std::vector<schedule::AxisMap> maps;  // of a constant, before the layout
+  bool in_place = false;                // the output may be written over it
 };
 
 // A compiled kernel, freed of its wire form.

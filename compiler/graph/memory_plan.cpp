@@ -1,9 +1,10 @@
 #include "compiler/graph/memory_plan.h"
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "compiler/runtime/kernel_abi.h"
 
 namespace tf::graph {
@@ -47,7 +48,129 @@ uint64_t aligned(uint64_t bytes) {
   return (bytes + TF_ALIGNMENT - 1) / TF_ALIGNMENT * TF_ALIGNMENT;
 }
 
+// Owners of the model's inputs and outputs, which others may lie in but not replace.
+std::set<int> fixed_owners(const Program& program) {
+  std::set<int> fixed;
+  for (const auto* values : {&program.inputs, &program.outputs})
+    for (int value : *values) fixed.insert(owner_of(program, value).first);
+  return fixed;
+}
+
+// Makes one value of the two that own the call's result and its operand k, if all that shares bytes with the
+// operand is read for the last time by this call.
+bool replace_operand(Program& program, size_t index, int k) {
+  const Call& call = program.calls[index];
+  const int operand = call.operands[static_cast<size_t>(k)].value;
+  if (operand < 0) return false;
+  const int dead = owner_of(program, operand).first, kept = owner_of(program, call.result).first;
+  const std::set<int> fixed = fixed_owners(program);
+  const uint64_t size_bytes = program.values[call.result].size_bytes;
+  if (dead == kept || fixed.contains(dead) || program.values[dead].size_bytes != size_bytes ||
+      lives_of_owners(program)[dead].last > static_cast<int>(index))
+    return false;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const int other = call.operands[i].value;
+    if (static_cast<int>(i) != k && other >= 0 && owner_of(program, other).first == dead) return false;
+  }
+  // The result's place may be given: in an output, or as part of something larger.
+  const bool given = fixed.contains(kept) || program.values[kept].size_bytes != size_bytes;
+  program.values[given ? dead : kept].within = given ? call.result : dead;
+  return true;
+}
+
+class MemoryCheck {
+ public:
+  MemoryCheck(const Program& program, const MemoryPlan& plan)
+      : program_(program), plan_(plan), made_by_(program.values.size(), -1) {
+    for (size_t i = 0; i < program.calls.size(); ++i) made_by_[program.calls[i].result] = static_cast<int>(i);
+  }
+
+  absl::Status run() const {
+    for (size_t v = 0; v < program_.values.size(); ++v) TF_RETURN_IF_ERROR(placed(static_cast<int>(v)));
+    for (size_t i = 0; i < program_.calls.size(); ++i) {
+      const Call& call = program_.calls[i];
+      for (size_t k = 0; k < call.operands.size(); ++k) {
+        const int operand = call.operands[k].value;
+        if (operand < 0) continue;
+        TF_RETURN_IF_ERROR(kept_until(static_cast<int>(i), operand));
+        const bool replaced = call.in_place == static_cast<int>(k) && same_place(operand, call.result);
+        if (overlap(call.result, operand) && !replaced)
+          return absl::InternalError(absl::StrCat("'", call.name, "' writes over what it reads"));
+      }
+    }
+    for (int output : program_.outputs)
+      TF_RETURN_IF_ERROR(kept_until(static_cast<int>(program_.calls.size()), output));
+    return absl::OkStatus();
+  }
+
+ private:
+  bool overlap(int a, int b) const {
+    const Place &p = plan_.places[a], &q = plan_.places[b];
+    if (p.space != q.space || (p.space != Space::kArena && p.index != q.index)) return false;
+    return p.offset_bytes < q.offset_bytes + program_.values[b].size_bytes &&
+           q.offset_bytes < p.offset_bytes + program_.values[a].size_bytes;
+  }
+
+  bool same_place(int a, int b) const {
+    return overlap(a, b) && plan_.places[a].offset_bytes == plan_.places[b].offset_bytes &&
+           program_.values[a].size_bytes == program_.values[b].size_bytes;
+  }
+
+  absl::Status placed(int value) const {
+    const Place& place = plan_.places[value];
+    if (place.space == Space::kArena &&
+        place.offset_bytes + program_.values[value].size_bytes > plan_.arena_bytes)
+      return absl::InternalError(absl::StrCat("value ", value, " leaves the arena"));
+    if (place.offset_bytes % TF_ALIGNMENT != 0)
+      return absl::InternalError(absl::StrCat("value ", value, " is not aligned"));
+    return absl::OkStatus();
+  }
+
+  // The values, each written at once (by a call, or by the model's user), whose bytes this one consists of.
+  std::vector<int> pieces(int value) const {
+    const Value& v = program_.values[value];
+    if (made_by_[value] >= 0) return {value};
+    const Node& node = program_.graph.node(v.node);
+    if (is_view(node)) return pieces(v.within);
+    if (!as<Concat>(node)) return {value};
+    std::vector<int> all;
+    for (size_t part = 0; part < program_.values.size(); ++part) {
+      if (program_.values[part].within != value ||
+          std::ranges::count(node.inputs, program_.values[part].node) == 0)
+        continue;
+      for (int piece : pieces(static_cast<int>(part))) all.push_back(piece);
+    }
+    return all;
+  }
+
+  // Whether nothing is written where the value lies after it was made and before that call.
+  absl::Status kept_until(int call, int value) const {
+    for (int piece : pieces(value)) {
+      for (int i = made_by_[piece] + 1; i < call; ++i) {
+        if (overlap(program_.calls[static_cast<size_t>(i)].result, piece))
+          return absl::InternalError(absl::StrCat("'", program_.calls[static_cast<size_t>(i)].name,
+                                                  "' writes over value ", piece, ", which is still read"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Program& program_;
+  const MemoryPlan& plan_;
+  std::vector<int> made_by_;  // the call whose result the value is, or -1
+};
+
 }  // namespace
+
+void reuse_operands(Program& program, const std::vector<std::vector<int>>& allowed) {
+  for (size_t i = 0; i < program.calls.size(); ++i) {
+    for (int k : allowed[static_cast<size_t>(program.calls[i].task)]) {
+      if (!replace_operand(program, i, k)) continue;
+      program.calls[i].in_place = k;
+      break;
+    }
+  }
+}
 
 MemoryPlan plan_memory(const Program& program) {
   MemoryPlan plan{std::vector<Place>(program.values.size()), 0};
@@ -94,34 +217,7 @@ MemoryPlan plan_memory(const Program& program) {
 }
 
 absl::Status check_memory(const Program& program, const MemoryPlan& plan) {
-  const std::vector<Life> lives = lives_of_owners(program);
-  auto overlap = [&](int a, int b) {
-    const Place &p = plan.places[a], &q = plan.places[b];
-    if (p.space != q.space || (p.space != Space::kArena && p.index != q.index)) return false;
-    return p.offset_bytes < q.offset_bytes + program.values[b].size_bytes &&
-           q.offset_bytes < p.offset_bytes + program.values[a].size_bytes;
-  };
-  const int count = static_cast<int>(program.values.size());
-  for (int a = 0; a < count; ++a) {
-    if (plan.places[a].space == Space::kArena &&
-        plan.places[a].offset_bytes + program.values[a].size_bytes > plan.arena_bytes)
-      return absl::InternalError(absl::StrCat("value ", a, " leaves the arena"));
-    if (plan.places[a].offset_bytes % TF_ALIGNMENT != 0)
-      return absl::InternalError(absl::StrCat("value ", a, " is not aligned"));
-    for (int b = a + 1; b < count; ++b) {
-      const int owner_a = owner_of(program, a).first, owner_b = owner_of(program, b).first;
-      if (owner_a != owner_b && lives[owner_a].meets(lives[owner_b]) && overlap(a, b))
-        return absl::InternalError(
-            absl::StrCat("values ", a, " and ", b, " share bytes while both are alive"));
-    }
-  }
-  for (const Call& call : program.calls) {
-    for (const Operand& operand : call.operands) {
-      if (operand.value >= 0 && overlap(call.result, operand.value))
-        return absl::InternalError(absl::StrCat("'", call.name, "' writes over what it reads"));
-    }
-  }
-  return absl::OkStatus();
+  return MemoryCheck(program, plan).run();
 }
 
 }  // namespace tf::graph

@@ -19,13 +19,18 @@ struct MemoryPlan {
   uint64_t arena_bytes = 0;
 };
 
+// Puts results where an operand lies that nobody reads afterwards, and sets Call::in_place. `allowed` lists,
+// one entry a task, the operands that its kernel may write over.
+void reuse_operands(Program& program, const std::vector<std::vector<int>>& allowed);
+
 // Greedy by size (Pisarchyk, Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020): the
 // largest value first, each at the lowest offset where it overlaps nothing that lives at the same time.
 // Offsets are multiples of TF_ALIGNMENT.
 MemoryPlan plan_memory(const Program& program);
 
-// INTERNAL if two values that are alive at the same time share bytes without one lying within the other, if a
-// call's result shares bytes with what it reads, or if a value leaves its space.
+// INTERNAL if something else is written where a value lies between the first write of what it holds and its
+// last read, if a call's result shares bytes with what it reads (but for Call::in_place), or if a value
+// leaves its space.
 absl::Status check_memory(const Program& program, const MemoryPlan& plan);
 
 }  // namespace tf::graph

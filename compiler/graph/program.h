@@ -15,8 +15,9 @@ struct Value {
   NodeId node{};
   tensor::Layout layout;
   uint64_t size_bytes = 0;  // physical
-  // Set: these bytes are part of another value's, from `offset_bytes` on (a view, or an operand of a
-  // concatenation that is made in place).
+  // Set: these bytes are part of another value's, from `offset_bytes` on (a view, an operand of a
+  // concatenation that is made in place, or what replaces a value that nobody needs any more: see
+  // Call::in_place).
   int within = -1;
   uint64_t offset_bytes = 0;
 };
@@ -32,6 +33,7 @@ struct Call {
   std::string name;               // the model's name of what it computes
   std::vector<Operand> operands;  // one a workload input, in order
   int result = 0;                 // value
+  int in_place = -1;              // set: this operand's bytes become the result's
 };
 
 struct Program {

@@ -134,7 +134,9 @@ bool equal(const Stmt& a, const Stmt& b) {
 }
 
 bool equal(const Function& a, const Function& b) {
-  if (a.name != b.name || a.dims.size() != b.dims.size() || a.params.size() != b.params.size()) return false;
+  if (a.name != b.name || a.dims.size() != b.dims.size() || a.params.size() != b.params.size() ||
+      a.in_place != b.in_place)
+    return false;
   Comparison comparison;
   for (size_t i = 0; i < a.dims.size(); ++i) comparison.bind(a.dims[i].get(), b.dims[i].get());
   for (size_t i = 0; i < a.params.size(); ++i) {

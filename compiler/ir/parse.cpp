@@ -40,6 +40,7 @@ class Parser {
       if (!out.params.empty()) TF_RETURN_IF_ERROR(reader_.expect(","));
       TF_ASSIGN_OR_RETURN(Buffer buffer, declaration());
       scope_.buffers[buffer->name] = buffer;
+      if (reader_.accept("in_place")) out.in_place.push_back(static_cast<int>(out.params.size()));
       out.params.push_back(std::move(buffer));
     }
     TF_ASSIGN_OR_RETURN(out.body, block());

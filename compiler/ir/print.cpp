@@ -1,5 +1,6 @@
 #include "compiler/ir/print.h"
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -158,8 +159,11 @@ std::string to_string(const Function& function) {
   }
   Printer printer(names, 0);
   absl::StrAppend(&out, "(");
-  for (size_t i = 0; i < function.params.size(); ++i)
-    absl::StrAppend(&out, i == 0 ? "" : ", ", printer.declaration(function.params[i]));
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const bool in_place = std::ranges::count(function.in_place, static_cast<int>(i)) > 0;
+    absl::StrAppend(&out, i == 0 ? "" : ", ", printer.declaration(function.params[i]),
+                    in_place ? " in_place" : "");
+  }
   absl::StrAppend(&out, ")");
   printer.block(function.body);
   return absl::StrCat(out, printer.take(), "\n");

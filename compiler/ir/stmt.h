@@ -180,6 +180,9 @@ struct Function {
   std::vector<Var> dims;  // named dimensions still unbound
   std::vector<Buffer> params;
   Stmt body;
+  // Positions of params that may lie exactly where the last one, the output, lies: an element of theirs is
+  // read only for the output's element in its place, before that is written. No other params overlap.
+  std::vector<int> in_place = {};
 };
 
 // --- Walking. visit and rewrite mirror those of expressions.

@@ -51,6 +51,9 @@ class Verifier {
         return error(absl::StrCat("parameter ", param->name, " is not global"));
       TF_RETURN_IF_ERROR(define(param));
     }
+    for (int i : f.in_place)
+      if (i < 0 || i + 1 >= static_cast<int>(f.params.size()))
+        return error(absl::StrCat("parameter ", i, " cannot lie in the output's place"));
     return stmt(f.body);
   }
 

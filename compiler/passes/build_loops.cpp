@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
+#include "compiler/schedule/in_place.h"
 #include "compiler/schedule/steps/layout_rewrite.h"
 
 namespace tf::passes {
@@ -386,6 +387,7 @@ absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const Por
                       &function);
   }
   function.body = builder.roots();
+  function.in_place = schedule::in_place_inputs(state.data(), ports);
   return function;
 }
 

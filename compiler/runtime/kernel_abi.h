@@ -4,8 +4,8 @@
  * every built model's header. Knows nothing of how kernels are made.
  *
  * A kernel is `int32_t NAME(const tf_call*)`; 0 is success, any other value is a TF_KERNEL_* error. Kernels
- * are re-entrant: all state is in the call. Buffers are aligned to TF_ALIGNMENT and do not overlap unless the
- * manifest says so. */
+ * are re-entrant: all state is in the call. Buffers are aligned to TF_ALIGNMENT and do not overlap, except
+ * that an input which the manifest calls in_place may be the very buffer of the output. */
 
 #include <stdint.h>
 

@@ -64,10 +64,15 @@ class Emitter {
     Stored stored;
     stored(function_.body);
     std::string parameters;
-    for (const ir::Buffer& param : function_.params)
+    for (size_t i = 0; i < function_.params.size(); ++i) {
+      const ir::Buffer& param = function_.params[i];
+      const bool overlaps =
+          !function_.in_place.empty() && (i + 1 == function_.params.size() ||
+                                          std::ranges::count(function_.in_place, static_cast<int>(i)) > 0);
       absl::StrAppend(&parameters, parameters.empty() ? "" : ", ",
                       stored.buffers.contains(param.get()) ? "" : "const ", type(param->element),
-                      "* __restrict__ ", names_.of(param.get(), param->name));
+                      overlaps ? "* " : "* __restrict__ ", names_.of(param.get(), param->name));
+    }
     for (const ir::Var& dim : function_.dims)
       absl::StrAppend(&parameters, parameters.empty() ? "" : ", ", "long long ",
                       names_.of(dim.get(), dim->name));

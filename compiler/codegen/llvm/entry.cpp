@@ -1,5 +1,6 @@
 // The function's frame: entry point, checks of the call, alias scopes, attributes.
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
@@ -70,10 +71,17 @@ absl::Status Emitter::emit() {
   for (const ir::BufferNode* buffer : buffers.found) {
     scopes.emplace_back(buffer, md.createAnonymousAliasScope(domain, buffer->name));
   }
+  auto may_overlap = [&](const ir::BufferNode* a, const ir::BufferNode* b) {
+    return std::ranges::any_of(function_.in_place, [&](int i) {
+      const ir::BufferNode* input = function_.params[static_cast<size_t>(i)].get();
+      const ir::BufferNode* output = function_.params.back().get();
+      return (a == input && b == output) || (a == output && b == input);
+    });
+  };
   for (const auto& [buffer, scope] : scopes) {
     std::vector<llvm::Metadata*> others;
     for (const auto& [other, other_scope] : scopes) {
-      if (other != buffer) others.push_back(other_scope);
+      if (other != buffer && !may_overlap(buffer, other)) others.push_back(other_scope);
     }
     alias_scopes_[buffer] = {llvm::MDNode::get(context_, {scope}), llvm::MDNode::get(context_, others)};
   }

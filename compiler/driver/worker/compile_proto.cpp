@@ -176,6 +176,7 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
     port.mutable_domain()->set_low(input.low);
     port.mutable_domain()->set_high(input.high);
   }
+  for (const int input : lowered.function.in_place) manifest.mutable_ports(input)->set_in_place(true);
   for (const tensor::Buffer& output : job.bound.outputs) {
     add_port(manifest, *output, proto::PORT_ROLE_OUTPUT, lowered);
   }
@@ -207,8 +208,8 @@ absl::Status check_output(proto::BlobKind output, const target::Target& target) 
     if (kind == output) return absl::OkStatus();
     absl::StrAppend(&names, names.empty() ? "" : " or ", proto::BlobKind_Name(kind));
   }
-  return absl::InvalidArgumentError(absl::StrCat("output ", proto::BlobKind_Name(output),
-                                                 " cannot be built for ", target.text(), "; ask for ", names));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "output ", proto::BlobKind_Name(output), " cannot be built for ", target.text(), "; ask for ", names));
 }
 
 // Fills in the artifact's one blob and its launch.

@@ -157,10 +157,11 @@ bool close(Element element, double got, double want, double tolerance) {
   return std::abs(got - want) <= std::max(coarse, tolerance) * std::max(1.0, std::abs(want));
 }
 
-// The first difference, or "".
+// The first difference in the buffers that are there, or "".
 std::string difference(const ir::Function& function, const Buffers& got, const Buffers& want,
                        double tolerance) {
   for (size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == nullptr) continue;
     const ir::BufferNode& param = *function.params[i];
     if (!got[i]->guards_intact()) return "writes outside of " + param.name;
     uint64_t size = static_cast<uint64_t>(tensor::element_bytes(param.element));
@@ -206,6 +207,28 @@ std::vector<std::string> runnable_targets() {
   return targets;
 }
 
+namespace {
+
+// With the output in the bytes of that parameter.
+void expect_agrees_in_place(const ir::Function& function, const target::Target& target, int input,
+                            const Buffers& want, const OracleOptions& options) {
+  if (target.arch != target::host_target().arch) return;  // an emulator's buffers are copies
+  const absl::StatusOr<support::CompiledKernel> kernel = support::compile_for(function, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  Buffers got = make_buffers(function, options);
+  std::vector<support::AlignedBytes*> pointers;
+  for (const auto& buffer : got) pointers.push_back(buffer.get());
+  pointers.back() = pointers[static_cast<size_t>(input)];
+  ASSERT_EQ(support::call_kernel(*kernel, pointers, options.dims, options.threads), TF_KERNEL_OK);
+  std::swap(got[static_cast<size_t>(input)], got.back());
+  got[static_cast<size_t>(input)] = nullptr;
+  ASSERT_EQ(difference(function, got, want, options.tolerance), "")
+      << target.text() << ", parameter " << input << " in place\n"
+      << ir::to_string(function);
+}
+
+}  // namespace
+
 void expect_agrees(const ir::Function& function, const OracleOptions& options) {
   Buffers want = make_buffers(function, options);
   std::vector<ir::Memory> memory;
@@ -222,6 +245,7 @@ void expect_agrees(const ir::Function& function, const OracleOptions& options) {
     ASSERT_EQ(*code, TF_KERNEL_OK) << name << "\n" << ir::to_string(function);
     ASSERT_EQ(difference(function, got, want, options.tolerance), "") << name << "\n"
                                                                       << ir::to_string(function);
+    for (const int input : function.in_place) expect_agrees_in_place(function, *target, input, want, options);
   }
 }
 

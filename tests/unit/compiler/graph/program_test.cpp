@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "compiler/graph/element_values.h"
@@ -91,7 +92,7 @@ class ProgramRunner {
 class RandomCost final : public LayoutCost {
  public:
   explicit RandomCost(uint32_t seed) : seed_(seed) {}
-  double nanoseconds(const Task& task) const override {
+  double nanoseconds(const Task& task) override {
     return static_cast<double>(std::hash<std::string>()(task_key(task) + std::to_string(seed_)) % 1000);
   }
 
@@ -99,13 +100,32 @@ class RandomCost final : public LayoutCost {
   uint32_t seed_;
 };
 
+// Of each task, the activations that are as large as its result in every call.
+std::vector<std::vector<int>> operands_of_the_results_size(const Program& program) {
+  std::vector<std::set<int>> others(program.tasks.size()), same(program.tasks.size());
+  for (const Call& call : program.calls) {
+    for (size_t k = 0; k < call.operands.size(); ++k) {
+      const int value = call.operands[k].value;
+      const bool fits =
+          value >= 0 && program.values[value].size_bytes == program.values[call.result].size_bytes;
+      (fits ? same : others)[static_cast<size_t>(call.task)].insert(static_cast<int>(k));
+    }
+  }
+  std::vector<std::vector<int>> all;
+  for (size_t task = 0; task < same.size(); ++task) {
+    for (int other : others[task]) same[task].erase(other);
+    all.emplace_back(same[task].begin(), same[task].end());
+  }
+  return all;
+}
+
 TEST(Program, ComputesRandomNetworksInItsPlannedMemory) {
-  int blocked = 0, in_place = 0;
+  int blocked = 0, in_place = 0, replaced = 0;
   for (uint32_t seed = 0; seed < 150; ++seed) {
     RandomGraph random(seed);
     const Graph graph = random.make();
     const std::vector<HostTensor> inputs = random.inputs(graph);
-    const RandomCost cost(seed);
+    RandomCost cost(seed);
     for (int64_t lanes : {1, 4, 8}) {
       absl::StatusOr<Program> program = plan_program(graph, {.lanes = lanes, .cost = &cost});
       ASSERT_TRUE(program.ok()) << program.status();
@@ -118,10 +138,17 @@ TEST(Program, ComputesRandomNetworksInItsPlannedMemory) {
       EXPECT_LT(largest_difference(ProgramRunner(*program).run(inputs), *want), 1e-3)
           << "seed " << seed << ", lanes " << lanes << "\n"
           << to_string(graph);
+      // The evaluator reads all operands before it writes: any of the result's size may be replaced.
+      reuse_operands(*program, operands_of_the_results_size(*program));
+      for (const Call& call : program->calls) replaced += call.in_place >= 0;
+      EXPECT_LT(largest_difference(ProgramRunner(*program).run(inputs), *want), 1e-3)
+          << "in place, seed " << seed << ", lanes " << lanes << "\n"
+          << to_string(graph);
     }
   }
   EXPECT_GT(blocked, 100) << "the networks were too small for blocked layouts to be chosen";
   EXPECT_GT(in_place, 100) << "no value was made inside another";
+  EXPECT_GT(replaced, 100) << "no operand was dead";
 }
 
 TEST(Program, CountsTasksByComputationAndLayouts) {
@@ -158,7 +185,7 @@ TEST(Program, GivesInputsAndConstantsThatAreOutputsBytesOfTheirOwn) {
 class Fixed final : public LayoutCost {
  public:
   explicit Fixed(bool wants_blocked) : wants_blocked_(wants_blocked) {}
-  double nanoseconds(const Task& task) const override {
+  double nanoseconds(const Task& task) override {
     return task.out_layouts[0].is_row_major() == wants_blocked_ ? 1000 : 10;
   }
 
@@ -175,7 +202,7 @@ TEST(Layouts, FollowTheCost) {
   for (int i = 0; i < 4; ++i) x = *graph.add(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
   graph.outputs = {{"y", x}};
   for (bool wants_blocked : {true, false}) {
-    const Fixed cost(wants_blocked);
+    Fixed cost(wants_blocked);
     absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4, .cost = &cost});
     ASSERT_TRUE(program.ok()) << program.status();
     int blocked = 0;
@@ -197,6 +224,29 @@ TEST(MemoryPlan, ReusesBytesOfDeadValues) {
   const MemoryPlan plan = plan_memory(*program);
   EXPECT_EQ(plan.arena_bytes, 2 * 4096u) << "ten values in a row need two places";
   EXPECT_TRUE(check_memory(*program, plan).ok());
+}
+
+TEST(MemoryPlan, ReplacesAnOperandOnlyOnceNobodyReadsIt) {
+  Graph graph;
+  const std::vector<int64_t> shape = {1024};
+  const NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+  const NodeId a = *graph.add(Softmax{0, false}, {x}, "a");
+  const NodeId b = *graph.add(Softmax{0, true}, {a}, "b");   // a is read again
+  const NodeId c = *graph.add(Softmax{0, false}, {b}, "c");  // b is not
+  const NodeId d = *graph.add(Softmax{0, false}, {c}, "d");  // the output's place is given
+  graph.outputs = {{"d", d}, {"y", *graph.add(Binary{BinaryKind::kAdd}, {d, a}, "y")}};
+  absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(plan_memory(*program).arena_bytes, 3 * 4096u);
+  reuse_operands(*program, operands_of_the_results_size(*program));
+  std::map<std::string, int> in_place;
+  for (const Call& call : program->calls) in_place[call.name] = call.in_place;
+  EXPECT_EQ(in_place, (std::map<std::string, int>{{"a", -1}, {"b", -1}, {"c", 0}, {"d", 0}, {"y", 1}}));
+  MemoryPlan plan = plan_memory(*program);
+  EXPECT_TRUE(check_memory(*program, plan).ok()) << check_memory(*program, plan);
+  EXPECT_EQ(plan.arena_bytes, 0u) << "all but the input lies in the two outputs";
+  program->calls[2].in_place = -1;
+  EXPECT_THAT(std::string(check_memory(*program, plan).message()), testing::HasSubstr("what it reads"));
 }
 
 TEST(MemoryPlan, CheckFindsValuesThatShareBytes) {
