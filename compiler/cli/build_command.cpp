@@ -18,6 +18,7 @@
 #include "compiler/cli/records_source.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/measured_layouts.h"
 #include "database/open_records.h"
 #include "tuner/remote/remote_records.h"
 
@@ -55,26 +56,54 @@ absl::Status warn_of_mixed_devices(database::Records& records, const graph::Prog
   return absl::OkStatus();
 }
 
-absl::StatusOr<Choices> find_schedules(const BuildArguments& arguments, const graph::Program& program,
-                                       const target::Target& target) {
+// A network in the layouts that records speak for, and its schedules.
+struct Plan {
+  graph::Program program;
+  Choices choices;
+  std::vector<LockEntry> layouts;  // records that layouts were chosen by
+};
+
+// With layouts chosen by what `times` knows.
+absl::StatusOr<Plan> plan_by(driver::ScheduleSource& times, graph::Graph graph, const target::Target& target,
+                             int threads) {
+  driver::MeasuredLayoutCost cost(times, target, threads);
+  Plan plan;
+  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_program(std::move(graph), {target.fp32_lanes(), &cost}));
+  TF_RETURN_IF_ERROR(cost.status());
+  for (const driver::ConsultedRecord& record : cost.consulted())
+    plan.layouts.push_back({record.query, record.label, record.choice.record});
+  return plan;
+}
+
+absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph graph,
+                               const target::Target& target) {
+  const int threads = arguments.threads;
   std::unique_ptr<database::Records> records;
   if (!arguments.database.empty()) {
     TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database, remote::open_remote_records));
   }
   if (arguments.records == BuildArguments::Records::kLocked) {
-    TF_ASSIGN_OR_RETURN(std::vector<LockEntry> entries, read_lock(lock_path(arguments)));
-    LockedSource source(std::move(entries), records.get(), arguments.allowed);
-    return driver::choose_schedules(program, target, arguments.threads, source);
+    TF_ASSIGN_OR_RETURN(Lock lock, read_lock(lock_path(arguments)));
+    LockedSource times(std::move(lock.layouts), records.get(), arguments.allowed,
+                       LockedSource::Unknown::kNoSchedule);
+    TF_ASSIGN_OR_RETURN(Plan plan, plan_by(times, std::move(graph), target, threads));
+    LockedSource source(std::move(lock.tasks), records.get(), arguments.allowed);
+    TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
+    return plan;
   }
-  if (!records) return Choices(program.tasks.size());
+  if (!records) {
+    Plan plan;
+    TF_ASSIGN_OR_RETURN(plan.program, graph::plan_program(std::move(graph), {target.fp32_lanes()}));
+    plan.choices.resize(plan.program.tasks.size());
+    return plan;
+  }
   std::optional<std::string> device;
-  if (arguments.device.empty()) {
-    TF_RETURN_IF_ERROR(warn_of_mixed_devices(*records, program, target, arguments.threads));
-  } else {
-    device = arguments.device;
-  }
+  if (!arguments.device.empty()) device = arguments.device;
   BestSource source(*records, device, arguments.allowed);
-  return driver::choose_schedules(program, target, arguments.threads, source);
+  TF_ASSIGN_OR_RETURN(Plan plan, plan_by(source, std::move(graph), target, threads));
+  if (!device) TF_RETURN_IF_ERROR(warn_of_mixed_devices(*records, plan.program, target, threads));
+  TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
+  return plan;
 }
 
 // The tasks without a tuned schedule, one line each on stderr.
@@ -101,13 +130,12 @@ void warn_of_fallbacks(const driver::ModelReport& report) {
 }
 
 // What a build used, for tuning.lock.
-std::vector<LockEntry> lock_of(const graph::Program& program, const driver::ModelReport& report,
-                               const target::Target& target, int threads) {
-  std::vector<LockEntry> lock;
-  for (size_t i = 0; i < program.tasks.size(); ++i) {
+Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::Target& target, int threads) {
+  Lock lock{{}, plan.layouts};
+  for (size_t i = 0; i < plan.program.tasks.size(); ++i) {
     const driver::TaskReport& task = report.tasks[i];
-    lock.push_back({driver::query_of(program.tasks[i], target, threads), task.label,
-                    task.used ? task.used->record : ""});
+    lock.tasks.push_back({driver::query_of(plan.program.tasks[i], target, threads), task.label,
+                          task.used ? task.used->record : ""});
   }
   return lock;
 }
@@ -117,7 +145,7 @@ std::string size_text(int64_t bytes) {
   return b < 1e5 ? absl::StrFormat("%.1f kB", b / 1e3) : absl::StrFormat("%.1f MB", b / 1e6);
 }
 
-void print(const BuildArguments& arguments, const driver::ModelReport& report) {
+void print(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
   size_t hits = 0;
   std::printf("%-12s %5s %10s %9s %8s  %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "task");
   for (const driver::TaskReport& task : report.tasks) {
@@ -134,10 +162,13 @@ void print(const BuildArguments& arguments, const driver::ModelReport& report) {
   }
   std::printf("%zu of %zu tasks from records; weights %s, activations %s\n", hits, report.tasks.size(),
               size_text(report.weights_bytes).c_str(), size_text(report.arena_bytes).c_str());
+  if (!plan.layouts.empty())
+    std::printf("layouts chosen by %zu measured times, where there were none by estimates scaled to them\n",
+                plan.layouts.size());
   std::printf("wrote model.so, model.h and tuning.lock to %s\n", arguments.output.c_str());
 }
 
-void print_json(const BuildArguments& arguments, const driver::ModelReport& report) {
+void print_json(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
   nlohmann::json tasks = nlohmann::json::array();
   for (const driver::TaskReport& task : report.tasks) {
     nlohmann::json entry = {{"key", task.key},
@@ -152,6 +183,7 @@ void print_json(const BuildArguments& arguments, const driver::ModelReport& repo
   }
   std::printf("%s\n", json_text(nlohmann::json{{"model", arguments.output + "/model.so"},
                                                {"tasks", tasks},
+                                               {"layout_records", plan.layouts.size()},
                                                {"weights_bytes", report.weights_bytes},
                                                {"arena_bytes", report.arena_bytes}},
                                 1)
@@ -161,11 +193,9 @@ void print_json(const BuildArguments& arguments, const driver::ModelReport& repo
 absl::StatusOr<int> run(const BuildArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
-  TF_ASSIGN_OR_RETURN(const graph::Program program,
-                      graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
-  TF_ASSIGN_OR_RETURN(const Choices choices, find_schedules(arguments, program, target));
+  TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(graph), target));
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
-  if (strict && name_missing(program, choices) > 0) return kExitUntuned;
+  if (strict && name_missing(plan.program, plan.choices) > 0) return kExitUntuned;
   std::error_code error;
   std::filesystem::create_directories(arguments.output, error);
   if (error)
@@ -176,7 +206,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });
   const bool locked = arguments.records == BuildArguments::Records::kLocked;
   TF_ASSIGN_OR_RETURN(const driver::ModelReport report,
-                      driver::build_model(program, choices, *pool,
+                      driver::build_model(plan.program, plan.choices, *pool,
                                           {.target = target,
                                            .threads = arguments.threads,
                                            .allowed_numerics = arguments.allowed,
@@ -186,8 +216,8 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   warn_of_fallbacks(report);
   // A locked build uses what the lock says or fails: there is nothing new to pin.
   if (!locked)
-    TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(program, report, target, arguments.threads)));
-  arguments.json ? print_json(arguments, report) : print(arguments, report);
+    TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(plan, report, target, arguments.threads)));
+  arguments.json ? print_json(arguments, plan, report) : print(arguments, plan, report);
   const bool all_used =
       std::ranges::all_of(report.tasks, [](const driver::TaskReport& task) { return task.used.has_value(); });
   return strict && !all_used ? kExitUntuned : kExitOk;

@@ -15,7 +15,7 @@ namespace {
 using driver::ScheduleChoice;
 using driver::ScheduleQuery;
 
-constexpr int kLockVersion = 1;
+constexpr int kLockVersion = 2;
 
 ScheduleChoice choice_of(const database::Measurement& record) {
   return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0)};
@@ -45,6 +45,37 @@ absl::Status check_locked(const database::Measurement& record, const database::P
     return absl::FailedPreconditionError(absl::StrCat("it uses ", used, ": give --allow ", used));
   }
   return absl::OkStatus();
+}
+
+// Throws what the JSON library throws.
+std::vector<LockEntry> read_entries(const nlohmann::json& json, const std::string& target, int threads) {
+  std::vector<LockEntry> entries;
+  for (const nlohmann::json& task : json) {
+    LockEntry entry;
+    entry.label = task.at("task").get<std::string>();
+    entry.record = task.at("record").is_null() ? "" : task.at("record").get<std::string>();
+    entry.query = {task.at("workload").get<std::string>(),
+                   task.at("binding").get<std::string>(),
+                   task.at("in_layouts").get<std::vector<std::string>>(),
+                   task.at("out_layouts").get<std::vector<std::string>>(),
+                   target,
+                   threads};
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+nlohmann::json json_of(const std::vector<LockEntry>& entries) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const LockEntry& entry : entries) {
+    json.push_back({{"task", entry.label},
+                    {"workload", entry.query.workload_key},
+                    {"binding", entry.query.binding},
+                    {"in_layouts", entry.query.in_layouts},
+                    {"out_layouts", entry.query.out_layouts},
+                    {"record", entry.record.empty() ? nlohmann::json() : nlohmann::json(entry.record)}});
+  }
+  return json;
 }
 
 }  // namespace
@@ -104,56 +135,39 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
           "', which tuning.lock names: ", usable.message(), "; build without --locked to make a new lock"));
     return choice_of(*record);
   }
+  if (unknown_ == Unknown::kNoSchedule) return std::nullopt;
   return absl::FailedPreconditionError(
       absl::StrCat("tuning.lock says nothing of workload ", query.workload_key.substr(0, 12),
                    " for this target and number of threads: build without --locked to make a new one"));
 }
 
-absl::StatusOr<std::vector<LockEntry>> read_lock(const std::string& path) {
+absl::StatusOr<Lock> read_lock(const std::string& path) {
   absl::StatusOr<std::string> text = read_file(path);
   if (absl::IsNotFound(text.status()))
     return absl::NotFoundError(
         absl::StrCat("there is no ", path, ", which --locked builds from: build once without --locked"));
   TF_RETURN_IF_ERROR(text.status());
   try {
-    const nlohmann::json lock = nlohmann::json::parse(*text);
-    if (lock.at("version").get<int>() != kLockVersion)
+    const nlohmann::json json = nlohmann::json::parse(*text);
+    if (json.at("version").get<int>() != kLockVersion)
       return absl::FailedPreconditionError(
           absl::StrCat(path, " is of another version: build without --locked"));
-    std::vector<LockEntry> entries;
-    for (const nlohmann::json& task : lock.at("tasks")) {
-      LockEntry entry;
-      entry.label = task.at("task").get<std::string>();
-      entry.record = task.at("record").is_null() ? "" : task.at("record").get<std::string>();
-      entry.query = {task.at("workload").get<std::string>(),
-                     task.at("binding").get<std::string>(),
-                     task.at("in_layouts").get<std::vector<std::string>>(),
-                     task.at("out_layouts").get<std::vector<std::string>>(),
-                     lock.at("target").get<std::string>(),
-                     lock.at("threads").get<int>()};
-      entries.push_back(std::move(entry));
-    }
-    return entries;
+    const std::string target = json.at("target").get<std::string>();
+    const int threads = json.at("threads").get<int>();
+    return Lock{read_entries(json.at("tasks"), target, threads),
+                read_entries(json.at("layouts"), target, threads)};
   } catch (const nlohmann::json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is not a tuning.lock: ", error.what()));
   }
 }
 
-absl::Status write_lock(const std::string& path, const std::vector<LockEntry>& entries) {
-  nlohmann::json tasks = nlohmann::json::array();
-  for (const LockEntry& entry : entries) {
-    tasks.push_back({{"task", entry.label},
-                     {"workload", entry.query.workload_key},
-                     {"binding", entry.query.binding},
-                     {"in_layouts", entry.query.in_layouts},
-                     {"out_layouts", entry.query.out_layouts},
-                     {"record", entry.record.empty() ? nlohmann::json() : nlohmann::json(entry.record)}});
-  }
-  const nlohmann::json lock = {{"version", kLockVersion},
-                               {"target", entries.empty() ? "" : entries[0].query.target},
-                               {"threads", entries.empty() ? 1 : entries[0].query.threads},
-                               {"tasks", tasks}};
-  return write_file(path, json_text(lock, 1) + "\n");
+absl::Status write_lock(const std::string& path, const Lock& lock) {
+  const nlohmann::json json = {{"version", kLockVersion},
+                               {"target", lock.tasks.empty() ? "" : lock.tasks[0].query.target},
+                               {"threads", lock.tasks.empty() ? 1 : lock.tasks[0].query.threads},
+                               {"tasks", json_of(lock.tasks)},
+                               {"layouts", json_of(lock.layouts)}};
+  return write_file(path, json_text(json, 1) + "\n");
 }
 
 }  // namespace tf::compiler_cli

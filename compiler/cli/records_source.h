@@ -45,23 +45,33 @@ struct LockEntry {
   std::string record;  // digest, hexadecimal; empty: the default schedule
 };
 
-// What tuning.lock says, and nothing else: FAILED_PRECONDITION where it says nothing of a kernel, or where
-// its record is not in the database, not ok, of another problem, of another meaning of schedules, or of
-// numerics that are not allowed.
+struct Lock {
+  std::vector<LockEntry> tasks;
+  // The records that layouts were chosen by, those of layouts that were not chosen among them, so that the
+  // choice can be made again.
+  std::vector<LockEntry> layouts;
+};
+
+// What entries of tuning.lock say, and nothing else. Of a kernel that they say nothing of:
+// FAILED_PRECONDITION, or no schedule. FAILED_PRECONDITION too where a record is not in the database, not ok,
+// of another problem, of another meaning of schedules, or of numerics that are not allowed.
 class LockedSource final : public driver::ScheduleSource {
  public:
   // `records` may be null if the lock names none.
-  LockedSource(std::vector<LockEntry> entries, database::Records* records, schedule::Numerics allowed = {})
-      : entries_(std::move(entries)), records_(records), allowed_(std::move(allowed)) {}
+  enum class Unknown { kRefused, kNoSchedule };
+  LockedSource(std::vector<LockEntry> entries, database::Records* records, schedule::Numerics allowed = {},
+               Unknown unknown = Unknown::kRefused)
+      : entries_(std::move(entries)), records_(records), allowed_(std::move(allowed)), unknown_(unknown) {}
   absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
 
  private:
   std::vector<LockEntry> entries_;
   database::Records* records_;
   const schedule::Numerics allowed_;
+  const Unknown unknown_;
 };
 
-absl::StatusOr<std::vector<LockEntry>> read_lock(const std::string& path);
-absl::Status write_lock(const std::string& path, const std::vector<LockEntry>& entries);
+absl::StatusOr<Lock> read_lock(const std::string& path);
+absl::Status write_lock(const std::string& path, const Lock& lock);
 
 }  // namespace tf::compiler_cli

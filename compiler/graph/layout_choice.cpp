@@ -37,6 +37,7 @@ class Search {
   }
 
   absl::StatusOr<double> run() {
+    expect_kernels();
     double least = 0;
     std::vector<char> best_made;
     std::vector<std::vector<char>> best_wanted;
@@ -77,6 +78,18 @@ class Search {
       for (NodeId input : group.inputs) wanted.push_back(blocked && eligible_[index(input)]);
       wanted_.push_back(std::move(wanted));
     }
+  }
+
+  void expect_kernels() {
+    std::vector<Task> tasks;
+    for (bool blocked : {true, false}) {
+      start(blocked);
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        tasks.push_back(groups_[g].task);
+        set_layouts(g, tasks.back());
+      }
+    }
+    cost().expect(tasks);
   }
 
   void set_layouts(size_t g, Task& task) const {
@@ -195,14 +208,12 @@ class Search {
     return false;
   }
 
-  const LayoutCost& cost() const {
-    static const StaticLayoutCost kStatic;
-    return options_.cost ? *options_.cost : kStatic;
-  }
+  LayoutCost& cost() { return options_.cost ? *options_.cost : estimate_; }
 
   const Graph& graph_;
   std::vector<PlannedGroup>& groups_;
   const LayoutOptions& options_;
+  StaticLayoutCost estimate_;
   std::vector<bool> eligible_;
   const std::vector<bool> outputs_;
   std::map<NodeId, size_t> producer_;

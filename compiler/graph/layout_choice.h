@@ -20,8 +20,8 @@ struct PlannedGroup {
 };
 
 struct LayoutOptions {
-  int64_t lanes = 16;                // of one fp32 vector; at most 1: everything stays row-major
-  const LayoutCost* cost = nullptr;  // null: StaticLayoutCost
+  int64_t lanes = 16;          // of one fp32 vector; at most 1: everything stays row-major
+  LayoutCost* cost = nullptr;  // null: StaticLayoutCost
 };
 
 // Sets in_layouts and out_layouts of each group's task so that the sum of kernels and copies is least, as

@@ -217,9 +217,9 @@ TEST_F(Commands, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnError) {
   EXPECT_THAT(answer.out, HasSubstr("0 of 5 tasks from records"));
 
   const std::string lock = folder + "/tuning.lock";
-  std::vector<compiler_cli::LockEntry> entries = *compiler_cli::read_lock(lock);
-  EXPECT_EQ(entries[0].record, "");
-  entries[0].record = database::record_digest(illegal).hex();
+  compiler_cli::Lock entries = *compiler_cli::read_lock(lock);
+  EXPECT_EQ(entries.tasks[0].record, "");
+  entries.tasks[0].record = database::record_digest(illegal).hex();
   ASSERT_TRUE(compiler_cli::write_lock(lock, entries).ok());
   const std::string before = *read_file(lock);
   answer = run(build + " --locked");

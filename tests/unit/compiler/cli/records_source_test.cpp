@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "compiler/driver/measured_layouts.h"
 #include "compiler/graph/program.h"
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"
@@ -16,16 +17,20 @@ using testing::HasSubstr;
 
 // A convolution between blocked activations: the case where layouts of inputs and of constants could be
 // confused.
-graph::Program program() {
+graph::Graph network() {
   graph::Graph network;
-  const std::vector<int64_t> shape = {1, 16, 8, 8}, weights = {16, 16, 1, 1};
+  const std::vector<int64_t> shape = {1, 16, 8, 8}, weights = {16, 16, 3, 3};
   graph::NodeId x = network.add_input(graph::tensor_type(tensor::Element::kFloat32, shape), "x");
   const graph::NodeId w = network.add_constant(graph::tensor_type(tensor::Element::kFloat32, weights),
-                                               graph::make_blob(std::vector<float>(256, 0.5f)), "w");
+                                               graph::make_blob(std::vector<float>(16 * 16 * 9, 0.5f)), "w");
   for (int i = 0; i < 3; ++i)
-    x = *network.add(graph::Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
+    x = *network.add(graph::Conv{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}, {x, w}, "conv");
   network.outputs = {{"y", x}};
-  return *graph::plan_program(network, {.lanes = 16});
+  return network;
+}
+
+graph::Program program() {
+  return *graph::plan_program(network(), {.lanes = 16});
 }
 
 class RecordsSource : public testing::Test {
@@ -79,6 +84,46 @@ TEST_F(RecordsSource, BestIsTheFastestRecordOfExactlyThisProblem) {
   other = query(0);
   other.target = "x86_64:cpu=haswell";
   EXPECT_FALSE(source.find(other)->has_value());
+}
+
+// The network's plan when layouts are chosen by the records.
+graph::Program plan_by(driver::ScheduleSource& source, const target::Target& target,
+                       std::vector<LockEntry>* consulted = nullptr) {
+  driver::MeasuredLayoutCost cost(source, target, 1);
+  graph::Program planned = *graph::plan_program(network(), {.lanes = 16, .cost = &cost});
+  EXPECT_TRUE(cost.status().ok()) << cost.status();
+  for (const driver::ConsultedRecord& record : cost.consulted())
+    if (consulted) consulted->push_back({record.query, record.label, record.choice.record});
+  return planned;
+}
+
+int blocked_results(const graph::Program& program) {
+  int blocked = 0;
+  for (const graph::Call& call : program.calls) blocked += !program.values[call.result].layout.is_row_major();
+  return blocked;
+}
+
+TEST_F(RecordsSource, MeasuredTimesDecideOverLayoutsAgainstTheEstimate) {
+  BestSource source(*store_);
+  const int estimated = blocked_results(plan_by(source, target_));
+  ASSERT_GT(estimated, 0) << "the estimate must prefer what the records will speak against";
+  graph::StaticLayoutCost estimate;
+  for (const graph::Task& task : program_.tasks)
+    record(task, static_cast<int64_t>(3 * estimate.nanoseconds(task)));
+  EXPECT_EQ(blocked_results(plan_by(source, target_)), estimated)
+      << "slower than estimated, but so is everything, as far as anybody knows";
+  graph::Task plain = program_.tasks[0];
+  for (auto* layouts : {&plain.in_layouts, &plain.out_layouts})
+    for (tensor::Layout& layout : *layouts) layout = {};
+  record(plain, 100);
+  std::vector<LockEntry> consulted;
+  EXPECT_EQ(blocked_results(plan_by(source, target_, &consulted)), 0);
+
+  // Once more from what a lock keeps, although the records in the database have turned.
+  for (const graph::Task& task : program_.tasks) record(task, 10);
+  EXPECT_EQ(blocked_results(plan_by(source, target_)), estimated);
+  LockedSource locked(consulted, store_.get(), {}, LockedSource::Unknown::kNoSchedule);
+  EXPECT_EQ(blocked_results(plan_by(locked, target_)), 0);
 }
 
 TEST_F(RecordsSource, BestIgnoresSchedulesOfAnotherMeaningAndOtherNumerics) {
@@ -147,20 +192,25 @@ TEST_F(RecordsSource, LockedRefusesARecordThatDoesNotVouchForItsSchedule) {
 TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   const std::string path = testing::TempDir() + "tuning.lock." + std::to_string(getpid());
   const std::vector<LockEntry> entries = {{query(0), "a", std::string(64, 'b')}, {query(1), "c", ""}};
-  ASSERT_TRUE(write_lock(path, entries).ok());
-  absl::StatusOr<std::vector<LockEntry>> again = read_lock(path);
-  ASSERT_TRUE(again.ok()) << again.status();
-  ASSERT_EQ(again->size(), 2u);
-  for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ((*again)[i].label, entries[i].label);
-    EXPECT_EQ((*again)[i].record, entries[i].record);
-    EXPECT_EQ((*again)[i].query.workload_key, entries[i].query.workload_key);
-    EXPECT_EQ((*again)[i].query.in_layouts, entries[i].query.in_layouts);
-    EXPECT_EQ((*again)[i].query.out_layouts, entries[i].query.out_layouts);
-    EXPECT_EQ((*again)[i].query.target, entries[i].query.target);
+  ASSERT_TRUE(write_lock(path, {entries, {entries[1]}}).ok());
+  absl::StatusOr<Lock> lock = read_lock(path);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  std::vector<LockEntry> again = lock->tasks, want = entries;
+  again.insert(again.end(), lock->layouts.begin(), lock->layouts.end());
+  want.push_back(entries[1]);
+  ASSERT_EQ(again.size(), 3u);
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(again[i].label, want[i].label);
+    EXPECT_EQ(again[i].record, want[i].record);
+    EXPECT_EQ(again[i].query.workload_key, want[i].query.workload_key);
+    EXPECT_EQ(again[i].query.in_layouts, want[i].query.in_layouts);
+    EXPECT_EQ(again[i].query.out_layouts, want[i].query.out_layouts);
+    EXPECT_EQ(again[i].query.target, want[i].query.target);
   }
-  for (const char* text : {"", "{", "[]", "{\"version\": 1}", "{\"version\": 2, \"tasks\": []}",
-                           "{\"version\": 1, \"tasks\": [3]}"}) {
+  for (const char* text :
+       {"", "{", "[]", "{\"version\": 2}", "{\"version\": 2, \"tasks\": []}",
+        "{\"version\": 1, \"target\": \"\", \"threads\": 1, \"tasks\": [], \"layouts\": []}",
+        "{\"version\": 2, \"target\": \"\", \"threads\": 1, \"tasks\": [3], \"layouts\": []}"}) {
     std::ofstream(path) << text;
     EXPECT_FALSE(read_lock(path).ok()) << text;
   }

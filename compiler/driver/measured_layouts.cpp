@@ -1,0 +1,65 @@
+#include "compiler/driver/measured_layouts.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tf::driver {
+namespace {
+
+constexpr char kEverything[] = "";
+
+std::string computation(const graph::Task& task) {
+  return absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));
+}
+
+// "conv2d" of "conv2d+bias+relu".
+std::string first_operator(const graph::Task& task) {
+  return task.workload.label.substr(0, task.workload.label.find('+'));
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+void MeasuredLayoutCost::expect(const std::vector<graph::Task>& tasks) {
+  for (const graph::Task& task : tasks) {
+    if (known_.contains(graph::task_key(task))) continue;
+    const ScheduleChoice* choice = find(task);
+    if (choice == nullptr) continue;
+    const double ratio = choice->median_ns / estimate_.nanoseconds(task);
+    for (const std::string& key : {computation(task), first_operator(task), std::string(kEverything)})
+      ratios_[key].push_back(ratio);
+  }
+}
+
+double MeasuredLayoutCost::nanoseconds(const graph::Task& task) {
+  const double estimated = estimate_.nanoseconds(task);
+  if (ratios_.empty()) return estimated;
+  if (const ScheduleChoice* choice = find(task)) return choice->median_ns;
+  for (const std::string& key : {computation(task), first_operator(task), std::string(kEverything)})
+    if (const auto known = ratios_.find(key); known != ratios_.end())
+      return estimated * median(known->second);
+  return estimated;
+}
+
+const ScheduleChoice* MeasuredLayoutCost::find(const graph::Task& task) {
+  const auto [known, missing] = known_.try_emplace(graph::task_key(task), -1);
+  if (missing && status_.ok()) {
+    const ScheduleQuery query = query_of(task, target_, threads_);
+    absl::StatusOr<std::optional<ScheduleChoice>> choice = source_.find(query);
+    if (!choice.ok()) {
+      status_ = choice.status();
+    } else if (choice->has_value() && (*choice)->median_ns > 0) {
+      known->second = static_cast<int>(consulted_.size());
+      consulted_.push_back({query, task.label, **std::move(choice)});
+    }
+  }
+  return known->second < 0 ? nullptr : &consulted_[static_cast<size_t>(known->second)].choice;
+}
+
+}  // namespace tf::driver
