@@ -107,7 +107,26 @@ class Grouper {
       if (as<MatMul>(graph_.node(next))) break;  // the second product ends attention
     }
     nodes.resize(closed);
+    if (nodes.size() > 1 && as<MatMul>(graph_.node(nodes.back()))) take_transposes(nodes);
     return {std::move(nodes)};
+  }
+
+  // Whether the node only puts rows in another order, for one reader.
+  bool moves_rows(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const auto* transpose = as<Transpose>(node);
+    return transpose && transpose->perm.back() + 1 == node.type.rank() && !taken_[index(id)];
+  }
+
+  // Queries and values are read, and the result is written, where the transposes around attention would put
+  // them.
+  void take_transposes(std::vector<NodeId>& nodes) const {
+    const NodeId last = nodes.back();
+    for (const NodeId operand : {graph_.node(nodes.front()).inputs[0], graph_.node(last).inputs[1]})
+      if (moves_rows(operand) && !outputs_[index(operand)] && users_[index(operand)].size() == 1)
+        nodes.insert(nodes.begin(), operand);
+    const auto& readers = users_[index(last)];
+    if (!outputs_[index(last)] && readers.size() == 1 && moves_rows(readers[0])) nodes.push_back(readers[0]);
   }
 
   const Graph& graph_;

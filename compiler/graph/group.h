@@ -19,8 +19,8 @@ struct Group {
 // element-wise nodes after it into its group (bias, activation, residual sum, gate), as far as no other
 // kernel needs what lies between; a reduction that keeps its axes takes further reductions of the same rows
 // too, and what is computed over whole rows again (layer norm, however it is written); scores take their
-// softmax and the product with values (attention); element-wise nodes that are left form chains; everything
-// else stands alone.
+// softmax and the product with values (attention), with transposes around that leave rows whole; element-wise
+// nodes that are left form chains; everything else stands alone.
 std::vector<Group> make_groups(const Graph& graph);
 
 // A reshape: the same bytes under another shape, so no kernel.

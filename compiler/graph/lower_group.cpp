@@ -10,6 +10,7 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/fold_transposes.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/movement.h"
 #include "compiler/ops/pooling.h"
@@ -126,7 +127,7 @@ class GroupLowering {
     if (!workload.ok())
       return absl::Status(workload.status().code(),
                           absl::StrCat("node '", node_->name, "': ", workload.status().message()));
-    LoweredGroup lowered{*std::move(workload), {}, std::move(inputs_)};
+    LoweredGroup lowered{ops::fold_transposes(*std::move(workload)), {}, std::move(inputs_)};
     for (const tensor::Dimension& dim : lowered.workload.dims)
       lowered.binding[dim.var->name] = graph_.binding.at(dim.var->name);
     return lowered;

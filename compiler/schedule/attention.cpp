@@ -20,35 +20,65 @@ std::string part(int axis, int piece) {
   return absl::StrCat("i", axis, ".", piece);
 }
 
-// Whether the stage is Σ weights[…, row, r] * values[…, r, column] over its own axes.
-bool multiplies_weights(const Stage& stage, const tensor::BufferNode* weights) {
+// The axis along which rows of weights lie, if the stage is Σ weights[…, row, r] * values[…, r, …, column]
+// over its own axes, of which the last one is `column`.
+std::optional<int> weighted_rows(const Stage& stage, const tensor::BufferNode* weights) {
   const size_t rank = stage.axes.size();
-  if (rank < 2 || stage.reduce_axes.size() != 1 || stage.combiner != tensor::Combiner::kSum) return false;
-  const tensor::VarNode* reduce = stage.reduce_axes[0].var.get();
+  if (rank < 2 || stage.reduce_axes.size() != 1 || stage.combiner != tensor::Combiner::kSum)
+    return std::nullopt;
+  constexpr int kReduce = -1, kOne = -2, kElse = -3;
+  // What runs along the dimension of a loaded buffer: an axis of the stage, the sum, or nothing.
+  auto runs_along = [&](const tensor::Load& load, size_t d) {
+    if (load.indices[d].get() == stage.reduce_axes[0].var.get()) return kReduce;
+    for (size_t axis = 0; axis < rank; ++axis)
+      if (load.indices[d].get() == stage.axes[axis].var.get()) return static_cast<int>(axis);
+    const bool one = tensor::as_int(load.indices[d]) == 0 && tensor::as_int(load.buffer->extents[d]) == 1;
+    return one ? kOne : kElse;
+  };
+  const int column = static_cast<int>(rank) - 1;
+  std::vector<int> left, right;
   int loads = 0;
-  bool fits = true;
   tensor::for_each(stage.body, [&](const tensor::Expr& e) {
     const auto* load = tensor::as<tensor::Load>(e);
     if (load == nullptr) return true;
     ++loads;
-    fits = fits && load->indices.size() == rank;
-    const size_t folded = load->buffer.get() == weights ? rank - 1 : rank - 2;
-    for (size_t d = 0; fits && d < rank; ++d) {
-      const tensor::VarNode* own = stage.axes[d].var.get();
-      const bool one = extent_of(stage.axes[d]) == 1 && tensor::as_int(load->indices[d]) == 0;
-      fits = load->indices[d].get() == (d == folded ? reduce : own) || (d != folded && one);
-    }
+    std::vector<int>& along = load->buffer.get() == weights ? left : right;
+    for (size_t d = 0; d < load->indices.size(); ++d) along.push_back(runs_along(*load, d));
     return true;
   });
-  return fits && loads == 2;
+  if (loads != 2 || left.size() != rank || right.size() != rank || left.back() != kReduce ||
+      left[rank - 2] < 0 || right.back() != column)
+    return std::nullopt;
+  const int row = left[rank - 2];
+  for (int axis = 0; axis < column; ++axis) {
+    const bool needed = extent_of(stage.axes[static_cast<size_t>(axis)]) > 1 && axis != row;
+    const auto times = std::ranges::count(left, axis);
+    if (times > 1 || (needed && times == 0) || std::ranges::count(right, axis) > 1) return std::nullopt;
+  }
+  const bool fits = std::ranges::count(left, kReduce) == 1 && std::ranges::count(right, kReduce) == 1 &&
+                    std::ranges::count(left, column) == 0 && std::ranges::count(right, row) == 0 &&
+                    std::ranges::count(left, kElse) + std::ranges::count(right, kElse) == 0;
+  return fits ? std::optional(row) : std::nullopt;
+}
+
+// The axes of a product in a batch; columns run along the last axis.
+struct ProductAxes {
+  std::vector<int> batch;
+  int row = 0, column = 0;
+};
+ProductAxes product_axes(const Stage& stage, int row) {
+  ProductAxes axes{{}, row, static_cast<int>(stage.axes.size()) - 1};
+  for (int axis = 0; axis < axes.column; ++axis)
+    if (axis != row) axes.batch.push_back(axis);
+  return axes;
 }
 
 // The loops of a register tile: what holds it, in the order of the axes, then `inner`, unrolled, and its
 // lanes.
 class ProductSteps {
  public:
-  ProductSteps(std::string name, int rank, const AttentionSizes& sizes, std::vector<Step>& steps)
-      : name_(std::move(name)), rank_(rank), sizes_(sizes), steps_(steps) {}
+  ProductSteps(std::string name, ProductAxes axes, const AttentionSizes& sizes, std::vector<Step>& steps)
+      : name_(std::move(name)), axes_(std::move(axes)), sizes_(sizes), steps_(steps) {}
 
   // The product itself, an element-wise reader of NAME.acc by now: rows and columns in tiles.
   void tile(const std::vector<std::string>& outer, const std::string& row, const std::string& column) {
@@ -62,11 +92,11 @@ class ProductSteps {
 
   // The accumulators of one tile, in registers.
   void accumulate(const std::string& place) {
-    const std::string sum = name_ + ".acc", row = loop(rank_ - 2), column = loop(rank_ - 1);
+    const std::string sum = name_ + ".acc", row = loop(axes_.row), column = loop(axes_.column);
     steps_.push_back(ComputeAt{sum, name_, place, tensor::Scope::kRegister});
     steps_.push_back(Split{sum, column, {sizes_.lanes}, Tail::kGuard});
     Reorder order{sum, {}};
-    for (int axis = 0; axis + 2 < rank_; ++axis) order.loops.push_back(loop(axis));
+    for (int axis : axes_.batch) order.loops.push_back(loop(axis));
     order.loops.insert(order.loops.end(), {"r0", row, column + ".0", column + ".1"});
     steps_.push_back(order);
     steps_.push_back(Annotate{sum, row, Annotation::kUnroll});
@@ -76,7 +106,7 @@ class ProductSteps {
 
  private:
   const std::string name_;
-  const int rank_;
+  const ProductAxes axes_;
   const AttentionSizes& sizes_;
   std::vector<Step>& steps_;
 };
@@ -91,10 +121,11 @@ std::optional<Attention> attention_of(const Workload& workload, const PortLayout
   if (workload.stages.size() < 2 || workload.outputs.size() != 1) return std::nullopt;
   const Stage& last = workload.stages.back();
   const tensor::Buffer weights = workload.stages[workload.stages.size() - 2].output;
-  if (!last.output.same_as(workload.outputs[0]) || !ports.output(0).is_row_major() ||
-      !multiplies_weights(last, weights.get()))
+  const std::optional<int> row = weighted_rows(last, weights.get());
+  if (!last.output.same_as(workload.outputs[0]) || !ports.output(0).is_row_major() || !row)
     return std::nullopt;
   Attention attention;
+  attention.row = *row;
   attention.inner = workload;
   attention.inner.stages.pop_back();
   attention.inner.outputs = {weights};
@@ -123,7 +154,7 @@ AttentionSizes default_attention_sizes(const Workload& workload, const Attention
   sizes.lanes = target.fp32_lanes();
   while (sizes.lanes > 1 && sizes.lanes >= 2 * extent_of(result.axes.back())) sizes.lanes /= 2;
   sizes.row = default_row_sizes(attention.inner, attention.rows, target.fp32_lanes());
-  const int64_t rows = extent_of(result.axes[result.axes.size() - 2]);
+  const int64_t rows = extent_of(result.axes[static_cast<size_t>(attention.row)]);
   // Both products run at the rate of their tiles and waste what edges do not fill; the work is the same.
   auto rate = [&](int64_t tile, int64_t vectors, int64_t needed) {
     const double waste =
@@ -156,47 +187,49 @@ AttentionSizes default_attention_sizes(const Workload& workload, const Attention
 void append_attention(const Workload& workload, const Attention& attention, const AttentionSizes& sizes,
                       bool parallel, std::vector<Step>& steps) {
   const int last = static_cast<int>(workload.stages.size()) - 1, weights = last - 1;
-  const int rank = static_cast<int>(workload.stages.back().axes.size());
+  const ProductAxes of_rows = product_axes(workload.stages.back(), attention.row);
   const std::string result = stage_name(last), scores = stage_name(attention.scores);
-  const std::string column = loop(rank - 1);
   RowSteps rows(attention.inner, attention.rows, sizes.row, steps);
   rows.prepare();
   steps.push_back(CacheWrite{scores});
   steps.push_back(CacheWrite{result});
 
   // The result: blocks of rows, tiles of a block.
-  steps.push_back(Split{result, loop(rank - 2), {sizes.block_tiles, sizes.rows}, Tail::kGuard});
-  steps.push_back(Split{result, column, {sizes.value_vectors, Size(sizes.lanes)}, Tail::kGuard});
+  const int row = of_rows.row, column = of_rows.column;
+  steps.push_back(Split{result, loop(row), {sizes.block_tiles, sizes.rows}, Tail::kGuard});
+  steps.push_back(Split{result, loop(column), {sizes.value_vectors, Size(sizes.lanes)}, Tail::kGuard});
   std::vector<std::string> blocks;
-  for (int axis = 0; axis + 2 < rank; ++axis) blocks.push_back(loop(axis));
-  blocks.push_back(part(rank - 2, 0));
+  for (int axis : of_rows.batch) blocks.push_back(loop(axis));
+  blocks.push_back(part(row, 0));
   std::vector<std::string> outer = blocks;
-  outer.insert(outer.end(), {part(rank - 2, 1), part(rank - 1, 0)});
-  ProductSteps of_result(result, rank, sizes, steps);
-  of_result.tile(outer, part(rank - 2, 2), column);
+  outer.insert(outer.end(), {part(row, 1), part(column, 0)});
+  ProductSteps of_result(result, of_rows, sizes, steps);
+  of_result.tile(outer, part(row, 2), loop(column));
   std::string block = blocks.back();
   if (parallel) {
     if (blocks.size() > 1) steps.push_back(Fuse{result, blocks});
     block = absl::StrJoin(blocks, "*");
     steps.push_back(Annotate{result, block, Annotation::kParallel});
   }
-  of_result.accumulate(part(rank - 1, 0));
+  of_result.accumulate(part(column, 0));
 
   // The weights of a block, row by row.
+  const ProductAxes of_keys =
+      product_axes(workload.stages[static_cast<size_t>(attention.scores)], column - 1);
   steps.push_back(ComputeAt{stage_name(weights), result, block, tensor::Scope::kGlobal});
   rows.shape_block();
-  rows.place(loop(rank - 2));
+  rows.place(loop(of_keys.row));
 
   // The scores of a block, before any row of it.
   steps.push_back(ComputeAt{scores, result, block, tensor::Scope::kGlobal});
-  steps.push_back(Split{scores, loop(rank - 2), {sizes.rows}, Tail::kGuard});
-  steps.push_back(Split{scores, column, {sizes.score_vectors, Size(sizes.lanes)}, Tail::kGuard});
+  steps.push_back(Split{scores, loop(of_keys.row), {sizes.rows}, Tail::kGuard});
+  steps.push_back(Split{scores, loop(column), {sizes.score_vectors, Size(sizes.lanes)}, Tail::kGuard});
   std::vector<std::string> around;
-  for (int axis = 0; axis + 2 < rank; ++axis) around.push_back(loop(axis));
-  around.insert(around.end(), {part(rank - 2, 0), part(rank - 1, 0)});
-  ProductSteps of_scores(scores, rank, sizes, steps);
-  of_scores.tile(around, part(rank - 2, 1), column);
-  of_scores.accumulate(part(rank - 1, 0));
+  for (int axis : of_keys.batch) around.push_back(loop(axis));
+  around.insert(around.end(), {part(of_keys.row, 0), part(column, 0)});
+  ProductSteps of_scores(scores, of_keys, sizes, steps);
+  of_scores.tile(around, part(of_keys.row, 1), loop(column));
+  of_scores.accumulate(part(column, 0));
   for (int s = 0; s < weights; ++s)
     if (attention.rows.stages[static_cast<size_t>(s)].place == RowStage::Place::kStored &&
         s != attention.scores)

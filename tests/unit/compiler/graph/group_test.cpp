@@ -104,6 +104,28 @@ TEST(Groups, HoldAttentionWhole) {
             (std::vector<std::string>{"batch_matmul+relu", "softmax", "batch_matmul+relu"}));
 }
 
+TEST(Groups, HoldTheTransposesAroundAttentionThatLeaveRowsWhole) {
+  const std::string heads = R"(
+    n0 = input() "q" : f32[1, 8, 2, 4]
+    n1 = input() "k" : f32[1, 8, 2, 4]
+    n2 = input() "v" : f32[1, 8, 2, 4]
+    n3 = transpose(n0; perm=[0, 2, 1, 3]) "tq" : f32[1, 2, 8, 4]
+    n4 = transpose(n1; perm=[0, 2, 3, 1]) "tk" : f32[1, 2, 4, 8]
+    n5 = transpose(n2; perm=[0, 2, 1, 3]) "tv" : f32[1, 2, 8, 4]
+    n6 = matmul(n3, n4; transpose_a=false, transpose_b=false) "scores" : f32[1, 2, 8, 8]
+    n7 = softmax(n6; axis=3, log=false) "s" : f32[1, 2, 8, 8]
+    n8 = matmul(n7, n5; transpose_a=false, transpose_b=false) "y" : f32[1, 2, 8, 4]
+    n9 = transpose(n8; perm=[0, 2, 1, 3]) "ty" : f32[1, 8, 2, 4]
+    output "y" = n9
+)";
+  EXPECT_EQ(labels(parsed(heads)),
+            (std::vector<std::string>{"transpose", "batch_matmul+softmax+batch_matmul"}));
+  // Values that somebody else reads too, and a result that is an output as it is.
+  EXPECT_EQ(
+      labels(parsed(heads + "    output \"v\" = n5\n    output \"plain\" = n8\n")),
+      (std::vector<std::string>{"transpose", "transpose", "batch_matmul+softmax+batch_matmul", "transpose"}));
+}
+
 TEST(Groups, HoldEveryNodeOnceInAnOrderThatRuns) {
   for (uint32_t seed = 0; seed < 150; ++seed) {
     const Graph graph = optimize(RandomGraph(seed).make());

@@ -8,6 +8,7 @@
 #include "compiler/ops/builder.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/fold_transposes.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/movement.h"
 #include "compiler/ops/pooling.h"
@@ -145,6 +146,15 @@ inline const std::vector<SmallWorkload>& small_workloads() {
          Buffer scores = ops::matmul(b, f32_input(b, {2, 19, 8}), f32_input(b, {2, 8, 37}));
          scores = ops::binary(b, ops::BinaryKind::kAdd, scores, f32_input(b, {1, 1, 37}));
          return ops::matmul(b, ops::softmax(b, scores, 2), f32_input(b, {2, 37, 24}));
+       }},
+      {"attention_of_heads",
+       [](Builder& b) {
+         const auto heads = [&](int64_t rows) {
+           return ops::transpose(b, f32_input(b, {2, rows, 3, 8}), {0, 2, 1, 3});
+         };
+         const Buffer queries = heads(9), values = heads(21);
+         const Buffer scores = ops::softmax(b, ops::matmul(b, queries, f32_input(b, {2, 3, 8, 21})), 3);
+         return ops::transpose(b, ops::matmul(b, scores, values), {0, 2, 1, 3});
        }},
       {"softmax_across",
        [](Builder& b) {
@@ -292,7 +302,7 @@ inline tensor::Workload build_small(const SmallWorkload& small) {
   tensor::Buffer output = small.make(builder);
   absl::StatusOr<tensor::Workload> workload = builder.finish({output});
   EXPECT_TRUE(workload.ok()) << small.name << ": " << workload.status();
-  return *std::move(workload);
+  return ops::fold_transposes(*std::move(workload));  // as graphs do
 }
 
 }  // namespace tf::testing

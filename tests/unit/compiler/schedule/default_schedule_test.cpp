@@ -9,7 +9,9 @@
 #include "compiler/ops/builder.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/fold_transposes.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/movement.h"
 #include "compiler/ops/reduction.h"
 #include "compiler/schedule/default_tile.h"
 
@@ -150,6 +152,28 @@ TEST(DefaultSchedule, NeverHoldsAllScoresOfAttention) {
     EXPECT_LE(elements, 16 * 256) << stage.name;
   }
   EXPECT_EQ(state->data().find_stage("t0.acc")->scope, tensor::Scope::kRegister);
+}
+
+TEST(DefaultSchedule, ReadsAndWritesHeadsOfAttentionWhereTheyLie) {
+  ops::Builder b;
+  auto heads = [&](std::vector<int64_t> perm) {
+    return ops::transpose(b, b.input("x", tensor::Element::kFloat32, {imm(1), imm(128), imm(4), imm(64)}),
+                          std::move(perm));
+  };
+  const auto keys = b.input("k", tensor::Element::kFloat32, {imm(1), imm(4), imm(64), imm(128)});
+  const auto weights = ops::softmax(b, ops::matmul(b, heads({0, 2, 1, 3}), keys), 3);
+  const auto result = ops::matmul(b, weights, heads({0, 2, 1, 3}));
+  const tensor::Workload workload =
+      ops::fold_transposes(*b.finish({ops::transpose(b, result, {0, 2, 1, 3})}));
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  const absl::StatusOr<State> state = apply(workload, default_schedule(workload, {}, target, 2));
+  ASSERT_TRUE(state.ok()) << state.status();
+  int in_registers = 0;
+  for (const StageState& stage : state->stages()) {
+    EXPECT_TRUE(state->data().is_output(stage) || stage.place != StageState::Place::kRoot) << stage.name;
+    in_registers += stage.name.ends_with(".acc") && stage.scope == tensor::Scope::kRegister;
+  }
+  EXPECT_EQ(in_registers, 2);
 }
 
 TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {
