@@ -43,23 +43,36 @@ Parallel choose_parallel(const Stage& stage, const std::vector<int64_t>& tiles, 
   return {rank - 1, busy};
 }
 
-// Bytes of what the sums of one vector read that does not move with the last axis of rows: a matrix's
-// columns, weights. 0 if there are none.
-int64_t column_bytes(const Stage& stage, const Prepared& prepared) {
-  int64_t bytes = 0;
-  const size_t row =
-      stage.axes.size() - (static_cast<size_t>(prepared.vector_axis) + 1 == stage.axes.size() ? 2 : 1);
-  auto moves = [&](const tensor::Load& load, size_t axis) {
-    return std::ranges::any_of(load.indices, [&](const tensor::Expr& index) {
-      return analysis::uses(index, stage.axes[axis].var.get());
-    });
-  };
+bool moves(const tensor::Load& load, const tensor::Axis& axis) {
+  return std::ranges::any_of(
+      load.indices, [&](const tensor::Expr& index) { return analysis::uses(index, axis.var.get()); });
+}
+
+// The innermost axis of rows. The stage must have an axis beside that of vectors.
+size_t row_axis(const Stage& stage, const Prepared& prepared) {
+  const size_t last = stage.axes.size() - 1;
+  return static_cast<size_t>(prepared.vector_axis) == last ? last - 1 : last;
+}
+
+// Bytes of the anchor's operands: of the columns (a matrix's, weights), which move with the vector axis and
+// not with rows, all that the sums of one vector take; of rows (an image), which are the reverse, all.
+struct OperandBytes {
+  int64_t a_column = 0, rows = 0;  // 0: there are none
+};
+OperandBytes operand_bytes(const Stage& stage, const Prepared& prepared) {
+  OperandBytes bytes;
   tensor::for_each(stage.body, [&](const tensor::Expr& e) {
     const auto* load = tensor::as<tensor::Load>(e);
-    if (load == nullptr || !moves(*load, static_cast<size_t>(prepared.vector_axis))) return true;
-    if (stage.axes.size() > 1 && moves(*load, row)) return true;
-    bytes = prepared.lanes * tensor::element_bytes(load->buffer->element);
-    for (const tensor::Axis& axis : stage.reduce_axes) bytes *= extent_of(axis);
+    if (load == nullptr) return true;
+    const int64_t element = tensor::element_bytes(load->buffer->element);
+    if (!moves(*load, stage.axes[static_cast<size_t>(prepared.vector_axis)])) {
+      bytes.rows = element;
+      for (const tensor::Expr& extent : load->buffer->extents)
+        bytes.rows *= tensor::as_int(extent).value_or(1);
+    } else if (stage.axes.size() == 1 || !moves(*load, stage.axes[row_axis(stage, prepared)])) {
+      bytes.a_column = prepared.lanes * element;
+      for (const tensor::Axis& axis : stage.reduce_axes) bytes.a_column *= extent_of(axis);
+    }
     return true;
   });
   return bytes;
@@ -78,7 +91,7 @@ std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, 
   }
   const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
   const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
-  const int64_t a_column = prepared.reduce_block > 1 ? column_bytes(stage, prepared) : 0;
+  const int64_t a_column = prepared.reduce_block > 1 ? operand_bytes(stage, prepared).a_column : 0;
   constexpr int64_t kMaxOuterRows = 4, kMaxVectors = 8;
   int64_t most_rows = 32;
   if (const std::optional<MatrixProduct> product = matrix_product(stage, prepared.vector_axis))
@@ -117,11 +130,28 @@ std::vector<int64_t> tiles_along(const Stage& anchor, const Prepared& prepared,
   return counts;
 }
 
+// Tiles of a block, one an axis: where L2 holds all columns and not the image, a row of places passes by all
+// columns before the next one, so that the image comes into L2 once and not once a tile of columns.
+std::vector<int64_t> choose_image_blocks(const Stage& anchor, const Prepared& prepared,
+                                         const std::vector<int64_t>& tiles, const target::Target& target) {
+  std::vector<int64_t> blocks(tiles.size(), 1);
+  const auto vector = static_cast<size_t>(prepared.vector_axis);
+  const size_t row = row_axis(anchor, prepared);
+  const OperandBytes bytes = operand_bytes(anchor, prepared);
+  const int64_t vectors = round_up(extent_of(anchor.axes[vector]), prepared.lanes) / prepared.lanes;
+  if (bytes.rows <= target.caches.l2_bytes || 2 * vectors * bytes.a_column > target.caches.l2_bytes)
+    return blocks;
+  blocks[vector] = round_up(vectors, tiles[vector]) / tiles[vector];
+  blocks[row] = tiles_along(anchor, prepared, tiles)[row];
+  return blocks;
+}
+
 // Sums in parts, where a tile's columns do not fit L2 and several tiles of rows would fetch them again: parts
 // whose columns do, of equal length.
 ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const std::vector<int64_t>& tiles,
                           const target::Target& target) {
-  const int64_t bytes = column_bytes(anchor, prepared) * tiles[static_cast<size_t>(prepared.vector_axis)];
+  const int64_t bytes =
+      operand_bytes(anchor, prepared).a_column * tiles[static_cast<size_t>(prepared.vector_axis)];
   const int64_t row_tiles = std::ranges::max(tiles_along(anchor, prepared, tiles));
   if (prepared.reduce_block == 1 || 2 * bytes <= target.caches.l2_bytes || row_tiles < 2) return {};
   const int64_t terms = extent_of(anchor.reduce_axes.front());
@@ -210,7 +240,10 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   if (reads_one_operand(anchor)) tile.unroll = 256;
   tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
   // Parts of sums pass by all rows: their columns come into L2 once.
-  if (prepared.sums == Sums::kAccumulated) tile.blocks = tiles_along(anchor, prepared, tile.tiles);
+  if (prepared.sums == Sums::kAccumulated)
+    tile.blocks = tiles_along(anchor, prepared, tile.tiles);
+  else if (prepared.reduce_block > 1 && anchor.axes.size() > 1)
+    tile.blocks = choose_image_blocks(anchor, prepared, tile.tiles, target);
   if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
     tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);
     tile.fused = static_cast<int>(anchor.axes.size());

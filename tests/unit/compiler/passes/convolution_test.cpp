@@ -81,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                     .sums_parts = true},
         Convolution{.name = "one_row_of_tiles", .in = 128, .out = 16, .height = 1, .width = 1, .kernel = 3},
         Convolution{.name = "columns_in_l2", .in = 32, .out = 48, .height = 3, .width = 14},
+        Convolution{.name = "image_beyond_l2", .in = 32, .out = 47, .height = 27, .width = 18},
         Convolution{.name = "one_result", .in = 32, .out = 1, .height = 1, .width = 1},
         Convolution{.name = "strided_places", .in = 32, .out = 20, .height = 9, .width = 7, .stride = 2}),
     [](const auto& param) { return param.param.name; });

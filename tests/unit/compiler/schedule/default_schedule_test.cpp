@@ -83,6 +83,19 @@ TEST(DefaultSchedule, TakesMoreRowsATileWhereWeightsComeFromBeyondL1) {
   EXPECT_GE(rows_of_tile(256, 64, 56), 12) << "64 KiB of them pass by once a tile";
 }
 
+TEST(DefaultSchedule, PassesARowByAllColumnsWhereTheImageDoesNotFitL2) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  for (const auto& [size, tiles] : {std::pair<int64_t, int64_t>(56, 2), {28, 1}}) {
+    ops::Builder b;
+    auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(256), imm(size), imm(size)});
+    auto w = b.constant("w", tensor::Element::kFloat32, {imm(64), imm(256), imm(1), imm(1)});
+    const tensor::Workload workload = *b.finish({ops::relu(b, ops::conv(b, x, w, {}))});
+    const State state = apply(workload, default_schedule(workload, blocked(16), target, 1)).value();
+    const StageState* output = state.data().find_stage("t1");
+    EXPECT_EQ(output->loops[static_cast<size_t>(output->find_loop("i1.1"))].extent, tiles) << size;
+  }
+}
+
 TEST(DefaultSchedule, SumsAConvolutionInPartsWhereWeightsOfATileDoNotFitL2) {
   const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
   EXPECT_THAT(to_string(default_schedule(conv_relu(512, 512, 7), blocked(16), target, 1)),
