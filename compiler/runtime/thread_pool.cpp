@@ -181,7 +181,7 @@ void leave(Pool* pool) {
 void* help(void* argument) {
   Worker* worker = static_cast<Worker*>(argument);
   Pool* pool = worker->pool;
-  uint32_t seen = fork_number(pool->state.load());
+  uint32_t seen = 0;  // and not the state's: by now a pool that lacks a thread may have been told to stop
   pool->ready.fetch_add(1);
   futex_wake_all(&pool->ready);
   for (;;) {

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -105,6 +109,43 @@ TEST(ThreadPool, ServesSeveralCallersAtOnce) {
 
 TEST(ThreadPool, RefusesFewerThanOneThread) {
   EXPECT_EQ(tf_runtime_create(0), nullptr);
+}
+
+// Lets this process have `bytes` of addresses more than it has.
+bool limit_addresses(uint64_t bytes) {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + bytes;
+  return pages > 0 && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+TEST(ThreadPool, IsNullWhereTheSystemGivesFewerThreads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need addresses of their own for each thread";
+#endif
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);  // a hang becomes a signal
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);  // the helpers that were made run late, if at all
+    rlimit stack{};
+    getrlimit(RLIMIT_STACK, &stack);
+    const uint64_t stack_bytes = stack.rlim_cur == RLIM_INFINITY ? uint64_t{8} << 20 : stack.rlim_cur;
+    if (!limit_addresses(4 * stack_bytes)) _exit(2);
+    for (int i = 0; i < 100; ++i) {
+      if (tf_runtime_create(64) != nullptr) _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(ThreadPool, EveryThreadTakesPartInALongLoop) {
