@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/exit_code.h"
 #include "base/json_text.h"
@@ -11,6 +12,7 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
 #include "compiler/runtime/peak.h"
+#include "compiler/target/target.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -103,9 +105,27 @@ void warn_of_busy_machine(const std::vector<double>& samples_ms) {
       ratio);
 }
 
+int cpus_of(const BenchArguments& arguments) {
+  const std::vector<int>& cpus = arguments.affinity;
+  if (cpus.empty()) return target::host_cores();
+  const auto used = std::min(static_cast<int>(cpus.size()), arguments.threads);
+  return static_cast<int>(std::set<int>(cpus.begin(), cpus.begin() + used).size());
+}
+
+// What is then measured is how long threads wait for their turn.
+void warn_of_shared_cpus(int threads, int cpus) {
+  if (threads <= cpus) return;
+  std::fprintf(
+      stderr,
+      "compiler bench: warning: %d threads share %d CPU%s: use at most --threads %d, or name as many "
+      "CPUs by --affinity\n",
+      threads, cpus, cpus == 1 ? "" : "s", cpus);
+}
+
 absl::Status run(const BenchArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
   TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
+  warn_of_shared_cpus(arguments.threads, cpus_of(arguments));
   TF_RETURN_IF_ERROR(model->bind(random_inputs(*model, 1)));
   constexpr int kWarmUp = 3;
   std::vector<double> samples_ms;

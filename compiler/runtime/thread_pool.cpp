@@ -72,7 +72,7 @@ struct Worker {
 // stand on cache lines of their own.
 struct Pool {
   tf_runtime base;
-  int64_t spin_ns;
+  std::atomic<int64_t> spin_ns;            // helpers read it while affinity is set
   int32_t helpers;                         // threads that were made
   Worker* workers;                         // `threads` of them; 0 is the caller
   std::atomic<uint32_t> ready;             // helpers that have begun to wait
@@ -104,7 +104,7 @@ uint32_t wait_for(Pool* pool, std::atomic<uint32_t>* asleep, Wanted wanted) {
       const int64_t now = tf_monotonic_ns();
       if (start_ns == 0) start_ns = now;
       if (now - start_ns >= kYieldNs) break;
-      if (now - start_ns >= pool->spin_ns) sched_yield();
+      if (now - start_ns >= pool->spin_ns.load(std::memory_order_relaxed)) sched_yield();
     }
     state = pool->state.load(std::memory_order_acquire);
   }
@@ -242,10 +242,8 @@ int32_t parallel_for(const tf_runtime* runtime, int64_t count, tf_parallel_task 
 }
 
 // With more threads than CPUs a spinning thread only keeps the one it waits for from running.
-int64_t spin_ns_for(int32_t threads) {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return kSpinNs;
-  return threads <= CPU_COUNT(&cpus) ? kSpinNs : 0;
+void set_cpus(Pool* pool, const cpu_set_t& cpus) {
+  pool->spin_ns.store(pool->base.threads <= CPU_COUNT(&cpus) ? kSpinNs : 0, std::memory_order_relaxed);
 }
 
 bool start_helpers(Pool* pool) {
@@ -281,7 +279,9 @@ tf_runtime* tf_runtime_create(int32_t threads) {
   Pool* pool = new (memory) Pool{};
   pool->base.threads = threads;
   pool->base.parallel_for = parallel_for;
-  pool->spin_ns = spin_ns_for(threads);
+  pool->spin_ns.store(kSpinNs, std::memory_order_relaxed);
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) set_cpus(pool, cpus);
   if (posix_memalign(&memory, alignof(Worker), static_cast<size_t>(threads) * sizeof(Worker)) != 0) {
     free(pool);
     return nullptr;
@@ -298,11 +298,19 @@ tf_runtime* tf_runtime_create(int32_t threads) {
 int32_t tf_runtime_set_affinity(tf_runtime* runtime, const int32_t* cpus, int32_t count) {
   Pool* pool = reinterpret_cast<Pool*>(runtime);
   if (count < 1) return 0;
+  cpu_set_t used;
+  CPU_ZERO(&used);
   for (int32_t i = 0; i <= pool->helpers; ++i) {
     const pthread_t thread = i == 0 ? pthread_self() : pool->workers[i].handle;
     if (!set_cpu(thread, cpus[i % count])) return 0;
+    CPU_SET(cpus[i % count], &used);
   }
+  set_cpus(pool, used);
   return 1;
+}
+
+int32_t tf_runtime_shares_cpus(const tf_runtime* runtime) {
+  return reinterpret_cast<const Pool*>(runtime)->spin_ns.load(std::memory_order_relaxed) == 0;
 }
 
 void tf_runtime_destroy(tf_runtime* runtime) {

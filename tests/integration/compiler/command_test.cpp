@@ -1,4 +1,5 @@
 // What the `compiler` program answers: exit codes, one clear line a mistake, files.
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 namespace fs = std::filesystem;
 
 struct Answer {
@@ -167,6 +169,18 @@ TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   for (const char* key : {"\"median_ms\"", "\"samples_ms\"", "\"share_of_peak\"", "\"fc1\""})
     EXPECT_THAT(answer.out, HasSubstr(key));
+}
+
+TEST_F(Commands, BenchWarnsOfThreadsThatShareACpu) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  ASSERT_EQ(run("build " + file("mlp.onnx") + " --threads 2 -o " + file("model")).code, 0);
+  const std::string cpu = std::to_string(sched_getcpu());
+  const std::string bench = "bench " + file("model") + " --runs 2 --affinity " + cpu;
+  const Answer shared = run(bench + "," + cpu + " --threads 2"), alone = run(bench);
+  EXPECT_EQ(shared.code, 0) << shared.err;
+  EXPECT_THAT(shared.err, HasSubstr("2 threads share 1 CPU:"));
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_THAT(alone.err, Not(HasSubstr("share")));
 }
 
 // A record of the host's answer to the task, with that schedule.

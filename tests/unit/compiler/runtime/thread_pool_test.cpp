@@ -208,4 +208,26 @@ TEST(ThreadPool, KeepsThreadsOnTheCpusThatItIsTold) {
       .join();
 }
 
+TEST(ThreadPool, KnowsWhetherItsThreadsShareCpusAfterTheyWerePlaced) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "two CPUs are needed";
+  std::vector<int32_t> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  std::thread([&] {
+    Pool pool(tf_runtime_create(2));
+    EXPECT_EQ(tf_runtime_shares_cpus(pool.get()), 0);
+    ASSERT_EQ(tf_runtime_set_affinity(pool.get(), cpus.data(), 1), 1);
+    EXPECT_EQ(tf_runtime_shares_cpus(pool.get()), 1);
+    const int32_t twice[] = {cpus[1], cpus[1]};
+    ASSERT_EQ(tf_runtime_set_affinity(pool.get(), twice, 2), 1);
+    EXPECT_EQ(tf_runtime_shares_cpus(pool.get()), 1);
+    ASSERT_EQ(tf_runtime_set_affinity(pool.get(), cpus.data(), 2), 1);
+    EXPECT_EQ(tf_runtime_shares_cpus(pool.get()), 0);
+    Pool small(tf_runtime_create(1));
+    EXPECT_EQ(tf_runtime_shares_cpus(small.get()), 0);
+  }).join();
+}
+
 }  // namespace
