@@ -119,6 +119,9 @@ class KernelBuilder {
       result.problem = reply.message();
       return false;
     }
+    if (reply.artifact().blobs_size() != 1)
+      return absl::InternalError(absl::StrCat("a build worker answered with ", reply.artifact().blobs_size(),
+                                              " blobs for one kernel"));
     const proto::Manifest& manifest = reply.artifact().manifest();
     // What the schedule does counts, not what a record says of it.
     for (const std::string& used : manifest.numerics()) {

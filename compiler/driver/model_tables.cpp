@@ -51,19 +51,38 @@ std::string storage_text(const KernelPort& port) {
   return text;
 }
 
+// Of one constant: 64 GiB of floats, as the device agent allows.
+constexpr int64_t kMostElements = int64_t{1} << 34;
+
+// What a kernel says of its buffers comes from another process and is believed of nothing: where it cannot be
+// true, the model is not built.
+absl::Status wrong_port(std::string_view what) {
+  return absl::InternalError(absl::StrCat("a build worker answered with a kernel that ",
+                                          absl::string_view(what.data(), what.size())));
+}
+
 // The f32 values after the port's maps; `shape` becomes what they give.
-std::string mapped(const KernelPort& port, std::string_view plain, std::vector<int64_t>& shape) {
+absl::StatusOr<std::string> mapped(const KernelPort& port, std::string_view plain,
+                                   std::vector<int64_t>& shape) {
   std::vector<tf_axis_map> maps;
-  for (const schedule::AxisMap& map : port.maps) maps.push_back({map.axis, map.rows, map.matrix.data()});
-  const auto count = static_cast<int32_t>(maps.size());
   const auto rank = static_cast<int32_t>(shape.size());
+  std::vector<int64_t> fitted = shape;
+  for (const schedule::AxisMap& map : port.maps) {
+    maps.push_back({map.axis, map.rows, map.matrix.data()});
+    if (tf_fit_axis_map(&maps.back(), static_cast<int64_t>(map.matrix.size()), fitted.data(), rank,
+                        kMostElements) == 0)
+      return wrong_port(absl::StrCat("maps axis ", map.axis, " of the constant [", absl::StrJoin(shape, ", "),
+                                     "] by a matrix of ", map.rows, " rows and ", map.matrix.size(),
+                                     " elements"));
+  }
+  const auto count = static_cast<int32_t>(maps.size());
   std::vector<float> first(tf_map_axes_elements(maps.data(), count, shape.data(), rank)),
       second(first.size());
   const float* result =
       tf_map_axes(maps.data(), count, shape.data(), rank, reinterpret_cast<const float*>(plain.data()),
                   first.data(), second.data());
   const int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-  return {reinterpret_cast<const char*>(result), static_cast<size_t>(elements) * sizeof(float)};
+  return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(elements) * sizeof(float));
 }
 
 // Packs constants one after another into a file, aligned, each stored form of a node once.
@@ -92,24 +111,28 @@ class WeightsWriter {
     std::string buffer;
     std::string_view plain = constant->data->bytes();
     if (!port.maps.empty()) {
-      TF_CHECK(graph_.type(node).element == tensor::Element::kFloat32) << "maps are of f32";
-      plain = buffer = mapped(port, plain, shape);
+      if (graph_.type(node).element != tensor::Element::kFloat32)
+        return wrong_port("maps a constant that is not of f32");
+      TF_ASSIGN_OR_RETURN(buffer, mapped(port, plain, shape));
+      plain = buffer;
     }
     if (port.layout.empty()) {
-      TF_CHECK(plain.size() == port.size_bytes)
-          << port.size_bytes << " bytes wanted, there are " << plain.size();
+      if (plain.size() != port.size_bytes)
+        return wrong_port(absl::StrCat("wants ", port.size_bytes, " bytes of a constant of ", plain.size()));
       write(plain);
       return absl::OkStatus();
     }
     const auto rank = static_cast<int32_t>(shape.size());
     tf_layout layout;
     if (tf_layout_parse(port.layout.c_str(), rank, &layout) != 0)
-      return absl::InternalError(absl::StrCat("a kernel wants a constant as '", port.layout, "'"));
+      return wrong_port(absl::StrCat("wants a constant of rank ", rank, " as '", port.layout, "'"));
     const int element_bytes = tensor::element_bytes(graph_.type(node).element);
     const int64_t elements = tf_layout_elements(&layout, shape.data(), rank);
-    if (elements < 0 || static_cast<uint64_t>(elements) * element_bytes != port.size_bytes)
-      return absl::InternalError(absl::StrCat("a kernel wants ", port.size_bytes, " bytes of a constant as '",
-                                              port.layout, "', which has ", elements, " elements"));
+    if (elements < 0 || elements > kMostElements ||
+        static_cast<uint64_t>(elements) * static_cast<uint64_t>(element_bytes) != port.size_bytes)
+      return wrong_port(absl::StrCat("wants ", port.size_bytes, " bytes of the constant [",
+                                     absl::StrJoin(shape, ", "), "] as '", port.layout, "', which has ",
+                                     elements, " elements"));
     std::string packed(port.size_bytes, '\0');
     tf_layout_pack(&layout, shape.data(), rank, element_bytes, plain.data(), packed.data());
     write(packed);
@@ -149,7 +172,16 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
   const graph::Task& task = program.tasks[call.task];
   runtime::ModelStep step{call.name, tensor::workload_key(task.workload).hex(),
                           static_cast<uint32_t>(call.task)};
-  TF_CHECK(kernel.ports.size() == call.operands.size() + 1) << "the kernel has other ports than its workload";
+  if (kernel.ports.size() != call.operands.size() + 1)
+    return wrong_port(
+        absl::StrCat("has ", kernel.ports.size(), " ports; ", call.name, " has ", call.operands.size() + 1));
+  const auto check_size = [&](const KernelPort& port, int value, std::string_view what) {
+    const uint64_t size_bytes = program.values[value].size_bytes;
+    if (port.size_bytes == size_bytes) return absl::OkStatus();
+    return wrong_port(absl::StrCat("has ", port.size_bytes, " bytes for ",
+                                   absl::string_view(what.data(), what.size()), " of ", call.name,
+                                   ", which has ", size_bytes));
+  };
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const graph::Operand& operand = call.operands[i];
     const KernelPort& port = kernel.ports[i];
@@ -158,11 +190,10 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
       step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes});
       continue;
     }
-    TF_CHECK(program.values[operand.value].size_bytes == port.size_bytes) << call.name << ": operand " << i;
+    TF_RETURN_IF_ERROR(check_size(port, operand.value, absl::StrCat("operand ", i)));
     step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes));
   }
-  TF_CHECK(program.values[call.result].size_bytes == kernel.ports.back().size_bytes)
-      << call.name << ": result";
+  TF_RETURN_IF_ERROR(check_size(kernel.ports.back(), call.result, "the result"));
   step.buffers.push_back(buffer_at(memory.places[call.result], kernel.ports.back().size_bytes));
   step.dims = kernel.dims;
   step.workspace_bytes = kernel.workspace_bytes;

@@ -36,7 +36,8 @@ struct ModelTables {
 };
 
 // Writes the constants, each once for every layout that kernels want it in and after the maps that come
-// before it, to `weights_path`. One kernel a task of the program.
+// before it, to `weights_path`. One kernel a task of the program. INTERNAL if what a kernel says of its ports
+// does not fit its calls.
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
                                         const std::vector<Kernel>& kernels, const std::string& weights_path);
 

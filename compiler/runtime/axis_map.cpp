@@ -24,7 +24,32 @@ void apply(const tf_axis_map& map, const int64_t* extents, int32_t rank, const f
   }
 }
 
+bool product_is_at_most(int64_t most, const int64_t* extents, int32_t rank) {
+  int64_t result = 1;
+  for (int32_t d = 0; d < rank; ++d) {
+    if (extents[d] == 0) return true;
+  }
+  for (int32_t d = 0; d < rank; ++d) {
+    if (extents[d] > most / result) return false;
+    result *= extents[d];
+  }
+  return true;
+}
+
 }  // namespace
+
+int32_t tf_fit_axis_map(const tf_axis_map* map, int64_t matrix_elements, int64_t* extents, int32_t rank,
+                        int64_t most_elements) {
+  if (map->axis < 0 || map->axis >= rank || map->rows < 1) return 0;
+  if (!product_is_at_most(most_elements, extents, rank)) return 0;
+  int64_t* extent = &extents[map->axis];
+  const int64_t columns = *extent;
+  if (columns > INT64_MAX / map->rows || columns * map->rows != matrix_elements) return 0;
+  *extent = map->rows;
+  if (product_is_at_most(most_elements, extents, rank)) return 1;
+  *extent = columns;
+  return 0;
+}
 
 int64_t tf_map_axes_elements(const tf_axis_map* maps, int32_t count, const int64_t* extents, int32_t rank) {
   int64_t elements = product(extents, 0, rank), largest = 0;

@@ -18,6 +18,13 @@ typedef struct {
   const double* matrix;
 } tf_axis_map;
 
+/* Whether the map fits a tensor of these extents, all at least 0: its axis is one of theirs, it has at least one
+ * row, its matrix has rows * extents[axis] = `matrix_elements`, and neither the tensor nor what the map makes of
+ * it has more than `most_elements`. If so 1, and `extents` become those of the result; otherwise 0. For maps that
+ * come from elsewhere: no numbers make it overflow. */
+int32_t tf_fit_axis_map(const tf_axis_map* map, int64_t matrix_elements, int64_t* extents, int32_t rank,
+                        int64_t most_elements);
+
 /* Elements of the largest tensor that the maps give on their way, 0 without maps. */
 int64_t tf_map_axes_elements(const tf_axis_map* maps, int32_t count, const int64_t* extents, int32_t rank);
 

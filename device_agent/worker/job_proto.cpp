@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -86,16 +87,17 @@ absl::Status set_maps(const kernel::Port& port, PortJob* job, int64_t* extents) 
         port, absl::StrCat("has ", port.maps_size(), " maps; f32 constants may have ", sandbox::kMaxMaps));
   }
   for (const kernel::AxisMap& map : port.maps()) {
-    const bool fits = map.axis() >= 0 && map.axis() < job->rank && map.rows() >= 1 &&
-                      map.rows() <= static_cast<int64_t>(sandbox::kMaxMapElems) &&
-                      map.matrix_size() <= static_cast<int>(sandbox::kMaxMapElems) &&
-                      map.rows() * extents[map.axis()] == map.matrix_size();
-    if (!fits) return bad_port(port, "has a map whose matrix does not fit its axis");
+    const tf_axis_map plain = {map.axis(), map.rows(), map.matrix().data()};
+    const bool fits =
+        map.matrix_size() <= static_cast<int>(sandbox::kMaxMapElems) &&
+        tf_fit_axis_map(&plain, map.matrix_size(), extents, job->rank, kMaxPortBytes / sizeof(float)) != 0;
+    if (!fits)
+      return bad_port(port,
+                      "has a map whose matrix does not fit its axis, or with more than 64 GiB on its way");
     sandbox::MapJob& out = job->maps[job->map_count++];
     out.axis = map.axis();
     out.rows = map.rows();
     std::copy(map.matrix().begin(), map.matrix().end(), out.matrix);
-    extents[map.axis()] = map.rows();
   }
   return absl::OkStatus();
 }

@@ -38,6 +38,35 @@ TEST(AxisMap, MapsApplyInOrderAndTheBuffersHoldTheLargestTensorOnTheWay) {
   EXPECT_EQ(result[0], 2 * (2 + 4 + (2 + 4)));
 }
 
+TEST(AxisMap, FitsTheAxisThatItsMatrixIsFor) {
+  constexpr int64_t kMost = 100;
+  const double matrix[6] = {};
+  const auto fits = [&](tf_axis_map map, int64_t matrix_elements, std::vector<int64_t> extents) {
+    const std::vector<int64_t> before = extents;
+    const bool fit = tf_fit_axis_map(&map, matrix_elements, extents.data(),
+                                     static_cast<int32_t>(extents.size()), kMost) == 1;
+    std::vector<int64_t> after = before;
+    if (fit) after[static_cast<size_t>(map.axis)] = map.rows;
+    EXPECT_EQ(extents, after);
+    return fit;
+  };
+  EXPECT_TRUE(fits({1, 2, matrix}, 6, {5, 3}));
+  EXPECT_FALSE(fits({0, 2, matrix}, 6, {5, 3})) << "the matrix is for an extent of 3";
+  EXPECT_FALSE(fits({2, 2, matrix}, 6, {5, 3}));
+  EXPECT_FALSE(fits({-1, 2, matrix}, 6, {5, 3}));
+  EXPECT_FALSE(fits({1, 0, matrix}, 0, {5, 3}));
+  EXPECT_FALSE(fits({1, -2, matrix}, -6, {5, 3}));
+  EXPECT_FALSE(fits({0, 2, matrix}, 6, {}));
+  EXPECT_TRUE(fits({1, 2, matrix}, 6, {33, 3})) << "99 elements, then 66";
+  EXPECT_FALSE(fits({1, 2, matrix}, 6, {34, 3})) << "102 elements";
+  EXPECT_FALSE(fits({1, 4, matrix}, 4, {26, 1})) << "26 elements, then 104";
+  EXPECT_TRUE(fits({1, 2, matrix}, 6, {0, 3}));
+  // Products beyond 2^63.
+  EXPECT_FALSE(fits({1, 64, matrix}, 0, {1, int64_t{1} << 58}));
+  EXPECT_FALSE(fits({0, 2, matrix}, 6, {3, int64_t{1} << 62, 4}));
+  EXPECT_FALSE(fits({0, int64_t{1} << 62, matrix}, 0, {4}));
+}
+
 TEST(AxisMap, EachSumIsRoundedOnce) {
   const double ones[] = {1, 1, 1};
   const tf_axis_map map = {0, 1, ones};

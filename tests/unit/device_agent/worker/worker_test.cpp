@@ -259,6 +259,21 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
               testing::HasSubstr("CUBIN"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 1)->add_maps()->set_rows(3); }),
               testing::HasSubstr("matrix does not fit"));
+  EXPECT_THAT(status_of([&](auto* a) {  // 2^64 elements, none in the matrix
+                port(a, 1)->set_extents(0, int64_t{1} << 58);
+                port(a, 1)->add_maps()->set_rows(64);
+              }),
+              testing::HasSubstr("matrix does not fit"));
+  EXPECT_THAT(status_of([&](auto* a) {  // a map that makes 32 GiB of 2 TiB
+                port(a, 1)->set_extents(0, int64_t{1} << 33);
+                port(a, 1)->set_extents(1, 64);
+                kernel::AxisMap& sum = *port(a, 1)->add_maps();
+                sum.set_axis(1);
+                sum.set_rows(1);
+                for (int i = 0; i < 64; ++i) sum.add_matrix(1);
+                port(a, 1)->set_size_bytes(uint64_t{1} << 35);
+              }),
+              testing::HasSubstr("more than 64 GiB on its way"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 0)->add_maps()->set_rows(1); }),
               testing::HasSubstr("f32 constants"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 0)->mutable_domain()->set_high(5); }),

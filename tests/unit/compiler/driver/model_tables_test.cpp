@@ -1,0 +1,100 @@
+// What a build worker says of a kernel's buffers, true and false.
+
+#include "compiler/driver/model_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include "base/file.h"
+#include "compiler/graph/element_values.h"
+
+namespace tf::driver {
+namespace {
+
+using testing::HasSubstr;
+
+// y = x[2, 3] · w[3, 4]: one call of one kernel with the ports x, w and y.
+class ModelTablesOfAProduct : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/model_tables_XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    graph::Graph graph;
+    const std::vector<int64_t> x_shape = {2, 3}, w_shape = {3, 4};
+    const graph::NodeId x = graph.add_input(graph::tensor_type(tensor::Element::kFloat32, x_shape), "x");
+    const graph::NodeId w = graph.add_constant(graph::tensor_type(tensor::Element::kFloat32, w_shape),
+                                               graph::make_blob(values_), "w");
+    absl::StatusOr<graph::NodeId> y = graph.add(graph::MatMul{}, {x, w}, "y");
+    ASSERT_TRUE(y.ok()) << y.status();
+    graph.outputs = {{"y", *y}};
+    absl::StatusOr<graph::Program> program = graph::plan_program(std::move(graph), {});
+    ASSERT_TRUE(program.ok()) << program.status();
+    program_ = *std::move(program);
+    ASSERT_EQ(program_.tasks.size(), 1u);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string weights_path() const { return folder_ + "/weights.bin"; }
+  absl::StatusOr<ModelTables> tables(const std::function<void(Kernel&)>& change) const {
+    Kernel kernel{.entry = "k0", .ports = {{"", 24, {}}, {"", 48, {}}, {"", 32, {}}}};
+    change(kernel);
+    return make_tables(program_, graph::plan_memory(program_), {kernel}, weights_path());
+  }
+  std::string mistake(const std::function<void(Kernel&)>& change) const {
+    const absl::Status status = tables(change).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+    return std::string(status.message());
+  }
+
+  const std::vector<float> values_ = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  std::string folder_;
+  graph::Program program_;
+};
+
+TEST_F(ModelTablesOfAProduct, HoldTheConstantAfterItsMapsInItsLayout) {
+  absl::StatusOr<ModelTables> made = tables([](Kernel& kernel) {
+    kernel.ports[1] = {"1,0", 32, {{0, 2, {1, 1, 1, 1, 0, -1}}}};  // sums and differences of rows
+  });
+  ASSERT_TRUE(made.ok()) << made.status();
+  const std::string bytes = *read_file(weights_path());
+  std::vector<float> stored(8);
+  ASSERT_GE(bytes.size(), 32u);
+  std::memcpy(stored.data(), bytes.data(), 32);
+  EXPECT_EQ(stored, (std::vector<float>{15, -8, 18, -8, 21, -8, 24, -8}));
+}
+
+TEST_F(ModelTablesOfAProduct, AreRefusedToAKernelWhosePortsCannotBeTrue) {
+  EXPECT_THAT(mistake([](Kernel& k) { k.ports.pop_back(); }), HasSubstr("2 ports"));
+  EXPECT_THAT(mistake([](Kernel& k) { k.ports.clear(); }), HasSubstr("0 ports"));
+  EXPECT_THAT(mistake([](Kernel& k) { k.ports[0].size_bytes = 28; }), HasSubstr("28 bytes for operand 0"));
+  EXPECT_THAT(mistake([](Kernel& k) { k.ports[2].size_bytes = 4; }), HasSubstr("4 bytes for the result"));
+  EXPECT_THAT(mistake([](Kernel& k) { k.ports[1].size_bytes = 4; }),
+              HasSubstr("4 bytes of a constant of 48"));
+  EXPECT_THAT(mistake([](Kernel& k) { k.ports[1].layout = "2,0"; }), HasSubstr("as '2,0'"));
+  EXPECT_THAT(mistake([](Kernel& k) {
+                k.ports[1] = {"0,1,0:1000000000000", uint64_t{16} * 1000000000000, {}};
+              }),
+              HasSubstr("16000000000000 bytes of the constant [3, 4]"));
+}
+
+TEST_F(ModelTablesOfAProduct, AreRefusedToAKernelWhoseMapsDoNotFitTheConstant) {
+  const auto mapped = [&](schedule::AxisMap map) {
+    return mistake([&](Kernel& k) { k.ports[1].maps = {std::move(map)}; });
+  };
+  EXPECT_THAT(mapped({9, 1, {1, 1, 1}}), HasSubstr("maps axis 9 of the constant [3, 4]"));
+  EXPECT_THAT(mapped({-1, 1, {1, 1, 1}}), HasSubstr("axis -1"));
+  EXPECT_THAT(mapped({0, 2, {1, 1, 1}}), HasSubstr("2 rows and 3 elements"));
+  EXPECT_THAT(mapped({0, int64_t{1} << 62, {}}), HasSubstr("0 elements"));
+  EXPECT_THAT(mistake([](Kernel& k) {  // the second no longer meets an extent of 3
+                k.ports[1].maps = {{0, 2, {1, 1, 1, 1, 1, 1}}, {0, 2, {1, 1, 1, 1, 1, 1}}};
+              }),
+              HasSubstr("2 rows and 6 elements"));
+}
+
+}  // namespace
+}  // namespace tf::driver
