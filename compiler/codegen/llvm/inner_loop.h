@@ -9,17 +9,18 @@
 
 namespace tf::codegen {
 
-// The instructions of the loop that holds the most fused multiply-adds, from its label to the jump back, and
-// how many of them are what.
+// The instructions of the loop that holds the most multiply-adds, from its label to the jump back to it, and
+// how many of them are what. It has no loop inside; it may have branches.
 struct InnerLoop {
   std::vector<std::string> instructions;
-  int fma = 0;    // vector multiply-adds
-  int loads = 0;  // instructions that access memory, be it as operand of a multiply-add
-  int stack = 0;  // of those: accesses to the stack, which are spills
-  int moves = 0;  // copies between vector registers
+  int fma = 0;     // vector multiply-adds, and dot products of narrow elements
+  int loads = 0;   // instructions that read memory, be it as operand of a multiply-add
+  int stores = 0;  // instructions that write memory
+  int stack = 0;   // of both: accesses to the stack, which are spills
+  int moves = 0;   // copies between vector registers
 
   double loads_per_fma() const { return fma == 0 ? 0 : static_cast<double>(loads) / fma; }
-  // "28 FMAs, 16 loads (0.57 a FMA), 0 spills, 48 instructions"
+  // "28 FMAs, 16 loads (0.57 a FMA), 0 stores, 0 spills, 48 instructions"
   std::string summary() const;
 };
 

@@ -66,17 +66,15 @@ TEST_P(RegisterTile, StaysInRegistersAndLoadsEachOperandOnce) {
   EXPECT_LE(static_cast<int>(counts->instructions.size()), tile.fma + tile.loads + 4) << code->assembly;
 }
 
-// A step loads a broadcast a row and a vector a column vector. Sixteen lanes are two AVX2 registers or four of NEON,
-// where a load may fill two.
-INSTANTIATE_TEST_SUITE_P(Tiles, RegisterTile,
-                         ::testing::Values(Tile{"x86_64:cpu=znver4", 6, 4, 24, 10},
-                                           Tile{"x86_64:cpu=znver5", 14, 2, 28, 16},
-                                           Tile{"x86_64:cpu=skylake-avx512", 12, 2, 24, 14},
-                                           Tile{"x86_64:cpu=znver4", 8, 3, 24, 11},
-                                           Tile{"x86_64:cpu=haswell", 6, 1, 12, 8},
-                                           Tile{"x86_64:cpu=znver3", 4, 1, 8, 6},
-                                           Tile{"aarch64:cpu=cortex-a72", 4, 1, 16, 8},
-                                           Tile{"aarch64:cpu=neoverse-n1", 5, 1, 20, 9}));
+// A step loads a broadcast a row and a vector a column vector. Sixteen lanes are two AVX2 registers or four
+// of NEON, where a load may fill two.
+INSTANTIATE_TEST_SUITE_P(
+    Tiles, RegisterTile,
+    ::testing::Values(Tile{"x86_64:cpu=znver4", 6, 4, 24, 10}, Tile{"x86_64:cpu=znver5", 14, 2, 28, 16},
+                      Tile{"x86_64:cpu=skylake-avx512", 12, 2, 24, 14},
+                      Tile{"x86_64:cpu=znver4", 8, 3, 24, 11}, Tile{"x86_64:cpu=haswell", 6, 1, 12, 8},
+                      Tile{"x86_64:cpu=znver3", 4, 1, 8, 6}, Tile{"aarch64:cpu=cortex-a72", 4, 1, 16, 8},
+                      Tile{"aarch64:cpu=neoverse-n1", 5, 1, 20, 9}));
 
 TEST(InnerLoop, IsTheOneWithTheMostMultiplyAdds) {
   const std::optional<InnerLoop> loop = inner_loop(
@@ -84,9 +82,44 @@ TEST(InnerLoop, IsTheOneWithTheMostMultiplyAdds) {
       ".LBB0_2:\n\tvmovups\t(%rax), %zmm1\n\tvfmadd231ps\t(%rcx){1to16}, %zmm1, %zmm2\n"
       "\tvfmadd231ps\t-64(%rsp), %zmm1, %zmm3\n\tvmovaps\t%zmm4, %zmm5\n\tjl\t.LBB0_2\n");
   ASSERT_TRUE(loop);
-  EXPECT_EQ(loop->summary(), "2 FMAs, 3 loads (1.50 a FMA), 1 spills, 5 instructions");
+  EXPECT_EQ(loop->summary(), "2 FMAs, 3 loads (1.50 a FMA), 0 stores, 1 spills, 5 instructions");
   EXPECT_EQ(loop->moves, 1);
   EXPECT_FALSE(inner_loop("\tret\n"));
+}
+
+TEST(InnerLoop, IsNoRunOfInstructionsUpToAForwardBranch) {
+  const std::string straight =
+      ".LBB0_1:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm3\n\tjl\t.LBB0_3\n";
+  EXPECT_FALSE(inner_loop(straight + ".LBB0_3:\n\tret\n"));
+  const std::optional<InnerLoop> loop =
+      inner_loop(straight + ".LBB0_2:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tjl\t.LBB0_2\n.LBB0_3:\n\tret\n");
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->fma, 1);
+}
+
+TEST(InnerLoop, MayHaveABranchInsideButNoLoop) {
+  const std::optional<InnerLoop> loop = inner_loop(
+      ".LBB0_1:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n"
+      ".LBB0_2:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tje\t.LBB0_3\n\tvmovaps\t%zmm4, %zmm5\n"
+      ".LBB0_3:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tjl\t.LBB0_2\n"
+      "\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tjl\t.LBB0_1\n");
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->summary(), "2 FMAs, 0 loads (0.00 a FMA), 0 stores, 0 spills, 5 instructions");
+  EXPECT_EQ(loop->moves, 1);
+}
+
+TEST(InnerLoop, CountsDotProductsAndStoresApartFromLoads) {
+  const std::optional<InnerLoop> x86 = inner_loop(
+      ".LBB0_1:\n\tvpdpbusd\t(%rcx){1to16}, %zmm1, %zmm2\n\tvdpbf16ps\t%zmm0, %zmm1, %zmm2\n"
+      "\tvmovups\t%zmm0, (%rax)\n\tvmovups\t%zmm0, 64(%rax) {%k1}\n\tvmovups\t(%rax), %zmm0 {%k1} {z}\n"
+      "\tcmpq\t$8, (%rax)\n\tprefetcht0\t(%rax)\n\tjl\t.LBB0_1\n");
+  ASSERT_TRUE(x86);
+  EXPECT_EQ(x86->summary(), "2 FMAs, 3 loads (1.50 a FMA), 2 stores, 0 spills, 8 instructions");
+  const std::optional<InnerLoop> arm = inner_loop(
+      ".LBB0_1:\n\tldr\tq0, [x1, #16]\n\tsdot\tv0.4s, v1.16b, v2.4b[0]\n\tfmla\tv0.4s, v1.4s, v2.s[1]\n"
+      "\tstp\tq0, q1, [x2]\n\ttbnz\tw0, #3, .LBB0_1\n");
+  ASSERT_TRUE(arm);
+  EXPECT_EQ(arm->summary(), "2 FMAs, 1 loads (0.50 a FMA), 1 stores, 0 spills, 5 instructions");
 }
 
 TEST(RegisterTileCode, HasTheSameDigestUnderAnotherNameAndAnotherForOtherCode) {
