@@ -6,8 +6,9 @@
 
 namespace tf::compiler_cli {
 
-// While it lives, the first SIGINT or SIGTERM calls `on_interrupt` on a thread of its own; the second ends
-// the process at once. One instance at a time.
+// While it lives, the first SIGINT or SIGTERM calls `on_interrupt` on a thread of its own; the second, be it
+// the same or the other, ends the process at once. A signal that the process ignores stays ignored.
+// Afterwards both do what they did before. One instance at a time.
 class OnInterrupt {
  public:
   explicit OnInterrupt(std::function<void()> on_interrupt);
