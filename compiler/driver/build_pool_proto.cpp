@@ -24,6 +24,10 @@ namespace {
 
 namespace proto = tunefarm::kernel::v1;
 
+int64_t whole_seconds(absl::Duration duration) {
+  return std::max<int64_t>(1, absl::ToInt64Seconds(duration));
+}
+
 // One child. Not thread-safe but for kill_now().
 class Worker {
  public:
@@ -71,10 +75,10 @@ class Worker {
           absl::StrCat("cannot start a build worker: socketpair: ", strerror(errno)));
     }
     std::string memory = absl::StrCat("--memory-bytes=", options_.memory_bytes);
-    const absl::Duration longest = std::max(options_.timeout, options_.link_timeout);
-    std::string cpu = absl::StrCat("--cpu-seconds=", std::max<int64_t>(1, absl::ToInt64Seconds(longest)));
+    std::string cpu = absl::StrCat("--cpu-seconds=", whole_seconds(options_.timeout));
+    std::string link_cpu = absl::StrCat("--link-cpu-seconds=", whole_seconds(options_.link_timeout));
     std::vector<char*> argv = {const_cast<char*>(options_.worker_path.c_str()), memory.data(), cpu.data(),
-                               nullptr};
+                               link_cpu.data(), nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);

@@ -1,6 +1,6 @@
 // A build worker: answers framed BuildRequests on its standard input, which is a socket, with framed
 // BuildReplies on the same socket, one at a time, until the other end closes it. It limits its own memory
-// and, for each request, its processor time; what LLVM or lld print goes to standard error.
+// and, for each request by its kind, its processor time; what LLVM or lld print goes to standard error.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <new>
 
 #include "base/status.h"
-#include "compiler/driver/worker/compile.h"
 #include "compiler/driver/frame.h"
+#include "compiler/driver/worker/compile.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
 namespace {
@@ -24,7 +24,8 @@ void limit_memory([[maybe_unused]] int64_t bytes) {
 #endif
 }
 
-// From now on; SIGXCPU ends the process beyond it.
+// From now on; SIGXCPU ends the process beyond it, even if nobody is there who would: a pool that is stopped
+// kills no worker.
 void limit_cpu(int64_t seconds) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -33,11 +34,18 @@ void limit_cpu(int64_t seconds) {
   setrlimit(RLIMIT_CPU, &limit);
 }
 
-proto::BuildReply answer(const std::string& bytes) {
+struct CpuSeconds {
+  int64_t kernel = 30, link = 600;  // a link moves hundreds of megabytes, a kernel is small
+};
+
+proto::BuildReply answer(const std::string& bytes, const CpuSeconds& cpu_seconds) {
   proto::BuildRequest request;
   proto::BuildReply reply;
   try {
-    if (request.ParseFromString(bytes)) return tf::driver::build(request);
+    if (request.ParseFromString(bytes)) {
+      limit_cpu(request.has_link() ? cpu_seconds.link : cpu_seconds.kernel);
+      return tf::driver::build(request);
+    }
     reply.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
     reply.set_message("the build request is not a kernel.v1.BuildRequest");
   } catch (const std::bad_alloc&) {
@@ -55,9 +63,11 @@ proto::BuildReply answer(const std::string& bytes) {
 int main(int argc, char** argv) {
   CLI::App app("Builds kernels for a build pool, which starts it; not for use by hand.");
   int64_t memory_bytes = int64_t{4} << 30;
-  int64_t cpu_seconds = 30;
+  CpuSeconds cpu_seconds;
   app.add_option("--memory-bytes", memory_bytes, "Address space limit")->check(CLI::PositiveNumber);
-  app.add_option("--cpu-seconds", cpu_seconds, "Processor time limit of one request")
+  app.add_option("--cpu-seconds", cpu_seconds.kernel, "Processor time limit of one kernel")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--link-cpu-seconds", cpu_seconds.link, "Processor time limit of linking one model")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   limit_memory(memory_bytes);
@@ -67,8 +77,7 @@ int main(int argc, char** argv) {
   while (true) {
     absl::StatusOr<std::string> request = tf::driver::read_frame(kSocket, absl::InfiniteFuture());
     if (!request.ok()) return 0;  // the pool has gone
-    limit_cpu(cpu_seconds);
-    proto::BuildReply reply = answer(*request);
+    proto::BuildReply reply = answer(*request, cpu_seconds);
     if (!tf::driver::write_frame(kSocket, reply.SerializeAsString(), absl::InfiniteFuture()).ok()) return 0;
     // After that LLVM's state is anybody's guess; the pool starts another.
     if (reply.code() == static_cast<int>(absl::StatusCode::kResourceExhausted)) return 0;

@@ -4,11 +4,16 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <random>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
@@ -22,7 +27,11 @@ namespace tf::driver {
 namespace {
 
 namespace proto = tunefarm::kernel::v1;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 
 tensor::Workload matmul(int64_t m, int64_t n, int64_t k) {
   ops::Builder b;
@@ -142,7 +151,8 @@ TEST(BuildPool, MistakesInARequestAreRepliesThatSayWhatIsWrong) {
   };
   EXPECT_NE(message([](auto& r) { r.set_workload("nonsense"); }), "");
   EXPECT_THAT(message([](auto& r) { r.set_target("z80"); }), HasSubstr("unknown architecture 'z80'"));
-  EXPECT_THAT(message([](auto& r) { r.set_target("cuda:arch=sm_90"); }), HasSubstr("ask for BLOB_KIND_CUBIN"));
+  EXPECT_THAT(message([](auto& r) { r.set_target("cuda:arch=sm_90"); }),
+              HasSubstr("ask for BLOB_KIND_CUBIN"));
   EXPECT_THAT(message([](auto& r) { r.set_entry("a b"); }), HasSubstr("not a C identifier"));
   EXPECT_NE(message([](auto& r) { r.set_schedule("schedule v1\nsplit t9 i0 4 guard\n"); }), "");
   EXPECT_THAT(message([](auto& r) { r.set_output(proto::BLOB_KIND_CUBIN); }), HasSubstr("BLOB_KIND_CUBIN"));
@@ -216,6 +226,33 @@ TEST(BuildPool, AWorkerThatNeedsTooMuchMemoryIsATypedReply) {
   EXPECT_NE(reply->message(), "");
 }
 
+// Soft limits on processor time of this thread's children, in seconds.
+std::vector<int64_t> cpu_limits_of_children() {
+  const std::string self = absl::StrCat("/proc/self/task/", gettid(), "/children");
+  std::vector<int64_t> limits;
+  std::ifstream children(self);
+  for (int64_t child = 0; children >> child;) {
+    std::ifstream table(absl::StrCat("/proc/", child, "/limits"));
+    for (std::string line; std::getline(table, line);) {
+      int64_t soft = 0;
+      if (std::sscanf(line.c_str(), "Max cpu time %" SCNd64, &soft) == 1) limits.push_back(soft);
+    }
+  }
+  return limits;
+}
+
+TEST(BuildPool, AWorkerHasTheProcessorTimeOfARequestOfItsKind) {
+  auto workers = pool({.timeout = absl::Seconds(40), .link_timeout = absl::Seconds(4000)});
+  proto::BuildRequest link;
+  link.mutable_link()->set_target("host");
+  ASSERT_TRUE(workers->build(kernel_request(matmul(4, 4, 4))).ok());
+  EXPECT_THAT(cpu_limits_of_children(), ElementsAre(AllOf(Ge(40), Le(80))));
+  ASSERT_TRUE(workers->build(link).ok());
+  EXPECT_THAT(cpu_limits_of_children(), ElementsAre(Ge(4000)));
+  ASSERT_TRUE(workers->build(kernel_request(matmul(4, 4, 4))).ok());
+  EXPECT_THAT(cpu_limits_of_children(), ElementsAre(AllOf(Ge(40), Le(120))));
+}
+
 TEST(BuildPool, CancelEndsRunningAndLaterBuilds) {
   auto workers = pool({.worker_path = script("exec sleep 1000")});
   absl::Status status;
@@ -252,8 +289,8 @@ TEST(BuildPool, BuildsACudaKernelWithItsLaunchPlanWithoutAGpu) {
   auto workers = pool();
   const tensor::Workload workload = matmul(100, 256, 32);
   const target::Target target = *target::parse_target("cuda:arch=sm_90");
-  proto::BuildRequest request = kernel_request(
-      workload, schedule::to_string(schedule::default_schedule(workload, {}, target, 1)));
+  proto::BuildRequest request =
+      kernel_request(workload, schedule::to_string(schedule::default_schedule(workload, {}, target, 1)));
   request.mutable_kernel()->set_target(target.text());
   absl::StatusOr<proto::BuildReply> reply = workers->build(request);
   ASSERT_TRUE(reply.ok()) << reply.status();
