@@ -36,13 +36,15 @@ class DotFormer final : public ir::Rewriter {
  private:
   std::optional<Stmt> dot_of(const ir::For& terms) {
     const auto group = tensor::as_int(terms.extent);
-    if (!group || (*group != 2 && *group != 4)) return std::nullopt;
+    const bool in_turn = terms.for_kind == ir::ForKind::kSerial || terms.for_kind == ir::ForKind::kUnrolled;
+    if (!group || (*group != 2 && *group != 4) || !in_turn) return std::nullopt;
     const auto* lanes_loop = as<ir::For>(terms.body);
     if (!lanes_loop || lanes_loop->for_kind != ir::ForKind::kVectorized) return std::nullopt;
-    const auto lanes = tensor::as_int(lanes_loop->extent);
+    const auto first_lane = tensor::as_int(lanes_loop->min), lanes = tensor::as_int(lanes_loop->extent);
     const auto* store = as<ir::Store>(lanes_loop->body);
-    if (!lanes || *lanes < 2 || !store || store->predicate || store->indices.size() != 1) return std::nullopt;
-    ranges_[lanes_loop->var.get()] = analysis::Interval::from_extent(0, *lanes);
+    if (!first_lane || !lanes || *lanes < 2 || !store || store->predicate || store->indices.size() != 1)
+      return std::nullopt;
+    ranges_[lanes_loop->var.get()] = analysis::Interval::from_extent(*first_lane, *lanes);
 
     const auto* sum = as<ir::Binary>(store->value);
     if (!sum || sum->op != ir::BinaryOp::kAdd) return std::nullopt;

@@ -5,7 +5,7 @@
 
 namespace tf::passes {
 
-// A loop over 2 or 4 terms around a vectorized loop, which sums products of narrow elements in a wide one,
+// A serial or unrolled loop over 2 or 4 terms around a vectorized loop, which sums products of narrow elements in a wide one,
 // becomes one dot of vectors (tensor/expr.h, kDot), if the terms of a lane lie next to each other in memory,
 // those of the lanes one after the other for one factor, and the other factor has the same terms in all
 // lanes. Buffers must be flat. Schedules make such loops by splitting a reduction by the group and blocking a
