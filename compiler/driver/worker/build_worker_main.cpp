@@ -7,7 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <new>
+#include <optional>
 
+#include "base/command_line.h"
 #include "base/status.h"
 #include "compiler/driver/frame.h"
 #include "compiler/driver/worker/compile.h"
@@ -61,7 +63,7 @@ proto::BuildReply answer(const std::string& bytes, const CpuSeconds& cpu_seconds
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Builds kernels for a build pool, which starts it; not for use by hand.");
+  CLI::App app("Builds kernels for a build pool, which starts it; not for use by hand.", "build_worker");
   int64_t memory_bytes = int64_t{4} << 30;
   CpuSeconds cpu_seconds;
   app.add_option("--memory-bytes", memory_bytes, "Address space limit")->check(CLI::PositiveNumber);
@@ -69,7 +71,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--link-cpu-seconds", cpu_seconds.link, "Processor time limit of linking one model")
       ->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   limit_memory(memory_bytes);
   // Builds give way to measurements on the same machine; that this may fail does not matter.
   setpriority(PRIO_PROCESS, 0, 10);

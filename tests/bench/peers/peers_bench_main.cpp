@@ -2,10 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
@@ -193,10 +195,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
 }  // namespace tf::peers
 
 int main(int argc, char** argv) {
-  CLI::App app("Our kernels against OpenBLAS, BLIS and oneDNN, in turns");
+  CLI::App app("Our kernels against OpenBLAS, BLIS and oneDNN, in turns", "peers_bench");
   tf::peers::Arguments arguments;
   tf::peers::add_options(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   if (arguments.schedules.empty()) arguments.schedules = {"best"};
   const absl::Status status = tf::peers::run(arguments);
   return status.ok() ? tf::kExitOk : tf::report_error("peers_bench", status);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
@@ -251,6 +252,12 @@ TEST(BuildPool, AWorkerHasTheProcessorTimeOfARequestOfItsKind) {
   EXPECT_THAT(cpu_limits_of_children(), ElementsAre(Ge(4000)));
   ASSERT_TRUE(workers->build(kernel_request(matmul(4, 4, 4))).ok());
   EXPECT_THAT(cpu_limits_of_children(), ElementsAre(AllOf(Ge(40), Le(120))));
+}
+
+TEST(BuildWorker, ExitsWithTheCodeOfAWrongCommandLine) {
+  const int status = std::system(TF_BINARY_DIR "/bin/build_worker --nonsense 2> /dev/null");
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kExitUsage);
 }
 
 TEST(BuildPool, CancelEndsRunningAndLaterBuilds) {
