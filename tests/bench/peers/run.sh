@@ -53,10 +53,13 @@ for network in "${networks[@]}"; do
   [ -z "$full" ] || kernel_options+=(--network "$work/$network.onnx")
 done
 
-# Minutes that the database was tuned for NETWORK on N threads.
+# Minutes that the database was tuned for NETWORK on N threads, with what is allowed now.
 tuned_minutes() {
-  sqlite3 "$db" "SELECT coalesce(sum(finished_unix_ns - started_unix_ns), 0) / 60e9 FROM jobs
-    WHERE model_name LIKE '$1%' AND json_extract(options, '\$.threads') = $2 AND finished_unix_ns > 0"
+  local names
+  names=$(tr , '\n' <<<"$allow" | sed '/^$/d; s/.*/\\"&\\"/' | sort -u | paste -sd,)
+  sqlite3 -cmd ".parameter set :model \"'$1.onnx'\"" -cmd ".parameter set :target \"'host'\"" \
+    -cmd ".parameter set :threads $2" -cmd ".parameter set :allow \"'[$names]'\"" \
+    "$db" <tests/bench/peers/tuned_minutes.sql
 }
 tune() {
   "$bin/peers_bench" "${kernel_options[@]}" --db "$db" --tune-minutes "$(awk "BEGIN { print $minutes / 3 }")" >&2

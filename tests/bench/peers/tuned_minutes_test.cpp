@@ -1,0 +1,97 @@
+// How run.sh asks the database for how long a network was tuned.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "database/sqlite_store.h"
+#include "tuner/service/job_spec.h"
+
+namespace tf::peers {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+class TunedMinutes : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/tuned_minutes_XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    auto store = database::open_sqlite_store(file_());
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    ASSERT_TRUE(store_->add_workload(workload_).ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // A job with a measurement at each of those times.
+  void job(const service::JobSpec& spec, const std::vector<int64_t>& seconds, int64_t finished_s = 0) {
+    database::Job job{.model_name = spec.model_name,
+                      .target = spec.target,
+                      .options = to_json(spec),
+                      .state = finished_s > 0 ? database::JobState::kDone : database::JobState::kPaused,
+                      .started_unix_ns = kSecond,
+                      .finished_unix_ns = finished_s * kSecond};
+    const absl::StatusOr<int64_t> id = store_->add_job(job);
+    ASSERT_TRUE(id.ok()) << id.status();
+    for (const int64_t second : seconds) {
+      database::Measurement m;
+      m.problem = {
+          .workload = workload_.key(), .target = "x86_64", .threads = static_cast<uint32_t>(spec.threads)};
+      m.schedule = std::to_string(*id) + " at " + std::to_string(second);
+      m.samples = {{1000, 1}};
+      m.job_id = *id;
+      m.finished_unix_ns = second * kSecond;
+      ASSERT_TRUE(store_->insert(m).ok());
+    }
+  }
+
+  double minutes(const std::string& model, int threads, const std::string& allow) {
+    sqlite3* db = nullptr;
+    EXPECT_EQ(sqlite3_open(file_().c_str(), &db), SQLITE_OK);
+    const std::string sql = *read_file(TF_SOURCE_DIR "/tests/bench/peers/tuned_minutes.sql");
+    sqlite3_stmt* query = nullptr;
+    EXPECT_EQ(sqlite3_prepare_v2(db, sql.c_str(), -1, &query, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    const auto bind = [&](const char* name, const std::string& value) {
+      sqlite3_bind_text(query, sqlite3_bind_parameter_index(query, name), value.c_str(), -1,
+                        SQLITE_TRANSIENT);
+    };
+    bind(":model", model);
+    bind(":target", "host");
+    bind(":allow", allow);
+    sqlite3_bind_int(query, sqlite3_bind_parameter_index(query, ":threads"), threads);
+    EXPECT_EQ(sqlite3_step(query), SQLITE_ROW);
+    const double result = sqlite3_column_double(query, 0);
+    sqlite3_finalize(query);
+    sqlite3_close(db);
+    return result;
+  }
+
+  std::string file_() const { return folder_ + "/tuning.db"; }
+  std::string folder_;
+  std::unique_ptr<database::Store> store_;
+  const database::Workload workload_{.text = "w", .op = "w", .flops = 1};
+};
+
+TEST_F(TunedMinutes, AreThoseOfTheNetworkItselfAsItIsAskedFor) {
+  job({.model_name = "resnet50.onnx", .threads = 2}, {100, 110, 130}, 3600);
+  job({.model_name = "resnet50.onnx", .threads = 2}, {1000, 1012});
+  job({.model_name = "resnet50.onnx", .threads = 2, .allowed_numerics = {"bf16", "winograd"}}, {100, 106});
+  job({.model_name = "resnet50.onnx", .threads = 1}, {100, 103});
+  job({.model_name = "resnet50.onnx", .target = "x86_64:cpu=haswell", .threads = 2}, {100, 120});
+  job({.model_name = "resnet50_3x3_64", .threads = 2}, {100, 120}, 200);
+  EXPECT_DOUBLE_EQ(minutes("resnet50.onnx", 2, "[]"), 42 / 60.0);
+  EXPECT_DOUBLE_EQ(minutes("resnet50.onnx", 2, R"(["bf16","winograd"])"), 6 / 60.0);
+  EXPECT_DOUBLE_EQ(minutes("resnet50.onnx", 1, "[]"), 3 / 60.0);
+  EXPECT_EQ(minutes("resnet5", 2, "[]"), 0);
+}
+
+TEST_F(TunedMinutes, LeaveOutPauses) {
+  job({.model_name = "mlp.onnx"}, {100, 110, 7000, 7005}, 7010);
+  EXPECT_DOUBLE_EQ(minutes("mlp.onnx", 1, "[]"), 15 / 60.0);
+}
+
+}  // namespace
+}  // namespace tf::peers
