@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -32,12 +33,13 @@ Median median_of(std::vector<double> values) {
   TF_CHECK(!values.empty());
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
-  double term = std::pow(0.5, static_cast<double>(n));  // P(Binomial = i)
-  double below = term;                                  // P(Binomial <= i)
+  // Logarithms, as 0.5^n is 0 from n = 1075 on.
+  double log_term = -static_cast<double>(n) * std::numbers::ln2;  // of P(Binomial = k)
+  double below = std::exp(log_term);                              // P(Binomial <= k)
   size_t k = 0;
   while (below <= 0.025) {
-    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-    below += term;
+    log_term += std::log(static_cast<double>(n - k) / static_cast<double>(k + 1));
+    below += std::exp(log_term);
     ++k;
   }
   const size_t low = k == 0 ? 0 : k - 1;

@@ -30,9 +30,10 @@ function bounds(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const n = sorted.length;
   let k = 0;
-  for (let term = 0.5 ** n, below = term; below <= 0.025; ++k) {
-    term *= (n - k) / (k + 1);
-    below += term;
+  // Logarithms, as 0.5 ** n is 0 from n = 1075 on.
+  for (let logTerm = -n * Math.LN2, below = Math.exp(logTerm); below <= 0.025; ++k) {
+    logTerm += Math.log((n - k) / (k + 1));
+    below += Math.exp(logTerm);
   }
   return [sorted[Math.max(0, k - 1)], sorted[n - Math.max(1, k)]];
 }

@@ -1,0 +1,39 @@
+#include "tests/bench/peers/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace tf::peers {
+namespace {
+
+// 0, 1, … n - 1: the values are their ranks.
+Median median_of_ranks(int n) {
+  std::vector<double> ranks(static_cast<size_t>(n));
+  std::iota(ranks.begin(), ranks.end(), 0.0);
+  return median_of(ranks);
+}
+
+TEST(MedianOf, HasTheBoundsOfTables) {
+  // Conover, table A3: the 95% bounds are x(k) and x(n+1-k), from 1.
+  for (const auto& [n, k] : {std::pair(6, 1), {9, 2}, {15, 4}, {25, 8}, {50, 18}, {100, 40}}) {
+    const Median median = median_of_ranks(n);
+    EXPECT_EQ(median.value, (n - 1) / 2.0);
+    EXPECT_EQ(median.low, k - 1) << n;
+    EXPECT_EQ(median.high, n - k) << n;
+  }
+  EXPECT_EQ(median_of_ranks(1).low, 0);
+  EXPECT_EQ(median_of_ranks(5).high, 4);
+}
+
+TEST(MedianOf, ManyValuesHaveBoundsToo) {
+  for (const int n : {1074, 1075, 10'000}) {
+    const Median median = median_of_ranks(n);
+    // k is near n/2 - 1.96 sqrt(n)/2.
+    EXPECT_NEAR(median.low, n / 2.0 - 0.98 * std::sqrt(n), 2) << n;
+    EXPECT_EQ(median.high, n - 1 - median.low);
+  }
+}
+
+}  // namespace
+}  // namespace tf::peers
