@@ -82,7 +82,8 @@ std::shared_ptr<support::AlignedBytes> aligned(std::span<const float> values) {
 
 }  // namespace
 
-std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operands, int threads) {
+std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operands, int threads,
+                                       double tolerance) {
   const auto a = aligned(operands.x), b = aligned(operands.w);
   std::vector<Contender> contenders;
   for (const Library& library : libraries()) {
@@ -93,6 +94,7 @@ std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operand
     contenders.push_back(
         {.name = library.name,
          .note = library.note,
+         .tolerance = tolerance,
          .run = [a, b, y, multiply] { multiply(); },
          .read_out =
              [y](std::span<float> out) { std::copy_n(y->as<float>().begin(), out.size(), out.begin()); }});

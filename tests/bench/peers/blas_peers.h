@@ -10,7 +10,8 @@
 namespace tf::peers {
 
 // Those that are installed; a line on stderr for those that are not. Operands are borrowed. Matrix by vector
-// is sgemv; neither library packs a constant operand beforehand.
-std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operands, int threads);
+// is sgemv; neither library packs a constant operand beforehand. `tolerance` is that of plain sums.
+std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operands, int threads,
+                                       double tolerance);
 
 }  // namespace tf::peers

@@ -77,7 +77,7 @@ Median times_as_fast(const std::vector<double>& ours_ns, const std::vector<doubl
 }
 
 absl::Status check_answers(const Kernel& kernel, const Operands& operands,
-                           std::span<const Contender> contenders, double tolerance) {
+                           std::span<const Contender> contenders) {
   std::mt19937_64 random(2);
   std::uniform_int_distribution<int64_t> place(0, operands.output_elements - 1);
   std::vector<int64_t> places = {0, operands.output_elements - 1};
@@ -89,10 +89,9 @@ absl::Status check_answers(const Kernel& kernel, const Operands& operands,
     std::vector<float> answer(static_cast<size_t>(operands.output_elements),
                               std::numeric_limits<float>::quiet_NaN());
     contender.read_out(answer);
-    const double allowed = contender.winograd ? 64 * tolerance : tolerance;
     for (size_t i = 0; i < places.size(); ++i) {
       const double value = answer[static_cast<size_t>(places[i])];
-      if (std::abs(value - expected[i].value) <= allowed * expected[i].magnitude) continue;
+      if (std::abs(value - expected[i].value) <= contender.tolerance * expected[i].magnitude) continue;
       return absl::FailedPreconditionError(absl::StrCat(kernel.name, ": ", contender.name, " (",
                                                         contender.note, ") gives ", value, " at element ",
                                                         places[i], ", not ", expected[i].value));

@@ -38,11 +38,10 @@ Turns take_turns(std::span<const Contender> contenders, const TurnOptions& optio
 // The ratios' median: how many times as fast `ours` is as `theirs`.
 Median times_as_fast(const std::vector<double>& ours_ns, const std::vector<double>& theirs_ns);
 
-// Runs everybody once and compares a thousand elements of each answer with double precision: |y - expected|
-// <= c * Σ|a||b|, c = `tolerance`, 64 times that where the contender transforms its operands.
-// FAILED_PRECONDITION names the first that is wrong.
+// Runs everybody once and compares a thousand elements of each answer with double precision, each within its
+// own tolerance. FAILED_PRECONDITION names the first that is wrong.
 absl::Status check_answers(const Kernel& kernel, const Operands& operands,
-                           std::span<const Contender> contenders, double tolerance);
+                           std::span<const Contender> contenders);
 
 double geometric_mean(std::span<const double> values);  // 0 if there are none
 

@@ -1,11 +1,14 @@
 #include "tests/bench/peers/comparison.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 namespace tf::peers {
 namespace {
+
+using testing::HasSubstr;
 
 // 0, 1, … n - 1: the values are their ranks.
 Median median_of_ranks(int n) {
@@ -33,6 +36,35 @@ TEST(MedianOf, ManyValuesHaveBoundsToo) {
     EXPECT_NEAR(median.low, n / 2.0 - 0.98 * std::sqrt(n), 2) << n;
     EXPECT_EQ(median.high, n - 1 - median.low);
   }
+}
+
+// A 1 x 1 product of -1 to 1 by a contender whose answer is off by `error` times Σ|a||b|.
+class CheckAnswers : public testing::Test {
+ protected:
+  Contender contender(const std::string& name, double error, double tolerance) const {
+    const Expected expected = expected_element(kernel_, operands_, 0);
+    return {.name = name,
+            .tolerance = tolerance,
+            .run = [] {},
+            .read_out =
+                [=](std::span<float> out) {
+                  out[0] = static_cast<float>(expected.value + error * expected.magnitude);
+                }};
+  }
+  absl::Status check(const std::vector<Contender>& contenders) const {
+    return check_answers(kernel_, operands_, contenders);
+  }
+
+  const Kernel kernel_{.name = "dot", .shape = Gemm{.m = 1, .n = 1, .k = 64}};
+  const Operands operands_ = make_operands(kernel_);
+};
+
+TEST_F(CheckAnswers, HoldsEachContenderToItsOwnTolerance) {
+  const Contender exact = contender("exact", 0, 1e-5), loose = contender("loose", 3e-4, 64e-5),
+                  wrong = contender("wrong", 3e-4, 1e-5);
+  EXPECT_TRUE(check({exact, loose}).ok());
+  EXPECT_THAT(std::string(check({exact, loose, wrong}).message()), HasSubstr("dot: wrong"));
+  EXPECT_THAT(std::string(check({wrong, loose}).message()), HasSubstr("dot: wrong"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace tf::peers {
 struct Contender {
   std::string name;                                // "tunefarm", "openblas", "onednn winograd"
   std::string note;                                // for people: which code of its it chose
-  bool winograd = false;                           // its error is that of a transformed algorithm
+  double tolerance = 0;                            // c of |y - expected| <= c * Σ|a||b|
   std::function<void()> run;                       // one run on the same buffers each time
   std::function<void(std::span<float>)> read_out;  // the answer, row-major
 };

@@ -6,7 +6,7 @@
 namespace tf::peers {
 
 std::vector<Contender> onednn_contenders(const Kernel& /*kernel*/, const Operands& /*operands*/,
-                                         int /*threads*/) {
+                                         int /*threads*/, double /*tolerance*/) {
   static const bool told = [] {
     std::fprintf(
         stderr, "peers_bench: built without oneDNN (deploy/install_peers.sh installs it; configure again)\n");

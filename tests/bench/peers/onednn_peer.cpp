@@ -55,7 +55,7 @@ std::function<void()> runner(dnnl::primitive primitive, std::unordered_map<int, 
   };
 }
 
-Contender make(const Gemm& g, const Operands& operands) {
+Contender make(const Gemm& g, const Operands& operands, double tolerance) {
   const memory::dims a_dims{g.m, g.k}, b_dims{g.k, g.n}, y_dims{g.m, g.n};
   const dnnl::matmul::primitive_desc chosen(
       dnnl::matmul::desc(floats(a_dims, Tag::ab), floats(b_dims, g.constant_b ? Tag::any : Tag::ab),
@@ -64,6 +64,7 @@ Contender make(const Gemm& g, const Operands& operands) {
   memory y(chosen.dst_desc(), engine().engine);
   return {.name = "onednn",
           .note = chosen.impl_info_str(),
+          .tolerance = tolerance,
           .run = runner(dnnl::matmul(chosen),
                         {{DNNL_ARG_SRC, packed(operands.x, a_dims, Tag::ab, chosen.src_desc())},
                          {DNNL_ARG_WEIGHTS, packed(operands.w, b_dims, Tag::ab, chosen.weights_desc())},
@@ -80,7 +81,7 @@ dnnl::primitive_attr attributes(Activation activation) {
   return result;
 }
 
-Contender make(const Convolution& c, const Operands& operands, algorithm how) {
+Contender make(const Convolution& c, const Operands& operands, algorithm how, double tolerance) {
   const memory::dims x_dims{1, c.channels, c.extent, c.extent};
   const memory::dims y_dims{1, c.filters, c.output_extent(), c.output_extent()};
   const bool grouped = c.groups > 1;
@@ -98,7 +99,7 @@ Contender make(const Convolution& c, const Operands& operands, algorithm how) {
   const bool winograd = how == algorithm::convolution_winograd;
   return {.name = winograd ? "onednn winograd" : "onednn direct",
           .note = chosen.impl_info_str(),
-          .winograd = winograd,
+          .tolerance = winograd ? 64 * tolerance : tolerance,  // it does not say how large its tiles are
           .run = runner(dnnl::convolution_forward(chosen),
                         {{DNNL_ARG_SRC, packed(operands.x, x_dims, Tag::nchw, chosen.src_desc())},
                          {DNNL_ARG_WEIGHTS, packed(operands.w, w_dims, w_tag, chosen.weights_desc())},
@@ -119,17 +120,19 @@ void try_add(std::vector<Contender>& contenders, Make make_contender) {
 
 }  // namespace
 
-std::vector<Contender> onednn_contenders(const Kernel& kernel, const Operands& operands, int threads) {
+std::vector<Contender> onednn_contenders(const Kernel& kernel, const Operands& operands, int threads,
+                                         double tolerance) {
   omp_set_num_threads(threads);
   std::vector<Contender> contenders;
   if (const Gemm* gemm = std::get_if<Gemm>(&kernel.shape)) {
-    try_add(contenders, [&] { return make(*gemm, operands); });
+    try_add(contenders, [&] { return make(*gemm, operands, tolerance); });
     return contenders;
   }
   const Convolution& convolution = std::get<Convolution>(kernel.shape);
-  try_add(contenders, [&] { return make(convolution, operands, algorithm::convolution_direct); });
+  try_add(contenders, [&] { return make(convolution, operands, algorithm::convolution_direct, tolerance); });
   if (convolution.kernel == 3 && convolution.stride == 1 && convolution.groups == 1)
-    try_add(contenders, [&] { return make(convolution, operands, algorithm::convolution_winograd); });
+    try_add(contenders,
+            [&] { return make(convolution, operands, algorithm::convolution_winograd, tolerance); });
   return contenders;
 }
 

@@ -11,7 +11,8 @@ namespace tf::peers {
 
 // One contender an algorithm that oneDNN has for the kernel (direct, Winograd). Of convolutions it chooses
 // all layouts, of constant operands theirs; putting them in order is not part of a run. Empty without oneDNN,
-// with a line on stderr.
-std::vector<Contender> onednn_contenders(const Kernel& kernel, const Operands& operands, int threads);
+// with a line on stderr. `tolerance` is that of plain sums.
+std::vector<Contender> onednn_contenders(const Kernel& kernel, const Operands& operands, int threads,
+                                         double tolerance);
 
 }  // namespace tf::peers

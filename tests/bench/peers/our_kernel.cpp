@@ -82,6 +82,15 @@ std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const Operands& op
   return loaded;
 }
 
+absl::StatusOr<proto::Artifact> build(driver::BuildPool& pool, const session::Task& task,
+                                      const target::Target& target, const NamedSchedule& schedule) {
+  const auto request = session::candidate_request(task, target.text(), schedule.text);
+  TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(*request));
+  if (reply.code() == 0) return std::move(*reply.mutable_artifact());
+  return absl::FailedPreconditionError(
+      absl::StrCat(task.label, " by schedule ", schedule.name, " cannot be built: ", reply.message()));
+}
+
 std::string list(const google::protobuf::RepeatedPtrField<std::string>& names) {
   std::string text;
   for (const std::string& name : names) absl::StrAppend(&text, text.empty() ? " with " : ",", name);
@@ -129,32 +138,31 @@ Runtime::~Runtime() {
   tf_runtime_destroy(runtime_);
 }
 
-absl::StatusOr<OurKernel> our_kernel(driver::BuildPool& pool, const session::Task& task,
+absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Task& task,
                                      const target::Target& target, const NamedSchedule& schedule,
                                      const Operands& operands, const Runtime& runtime) {
-  const auto request = session::candidate_request(task, target.text(), schedule.text);
-  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(*request));
-  if (reply.code() != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(task.label, " by schedule ", schedule.name, " cannot be built: ", reply.message()));
-  }
-  const proto::Artifact& artifact = reply.artifact();
+  TF_ASSIGN_OR_RETURN(const proto::Artifact artifact, build(pool, task, target, schedule));
   TF_ASSIGN_OR_RETURN(auto kernel, support::LoadedKernel::load(artifact.blobs(0).content(),
                                                                artifact.manifest().launches(0).entry()));
   const auto loaded = load(artifact, operands, runtime, std::move(kernel));
   const proto::Port output = *artifact.manifest().ports().rbegin();
-  const auto& numerics = artifact.manifest().numerics();
-  Contender contender{.name = "tunefarm",
-                      .note = schedule.name + list(numerics),
-                      .winograd = std::find(numerics.begin(), numerics.end(), "winograd") != numerics.end(),
-                      .run = [loaded] { TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK); },
-                      .read_out =
-                          [loaded, output](std::span<float> out) {
-                            const tf_layout layout = layout_of(output);
-                            tf_layout_unpack(&layout, output.extents().data(), output.extents_size(), 4,
-                                             loaded->storage.back()->data(), out.data());
-                          }};
-  return OurKernel{std::move(contender), artifact.manifest().tolerance()};
+  return Contender{.name = "tunefarm",
+                   .note = schedule.name + list(artifact.manifest().numerics()),
+                   .tolerance = artifact.manifest().tolerance(),
+                   .run = [loaded] { TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK); },
+                   .read_out =
+                       [loaded, output](std::span<float> out) {
+                         const tf_layout layout = layout_of(output);
+                         tf_layout_unpack(&layout, output.extents().data(), output.extents_size(), 4,
+                                          loaded->storage.back()->data(), out.data());
+                       }};
+}
+
+absl::StatusOr<double> plain_tolerance(driver::BuildPool& pool, const session::Task& task,
+                                       const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(const proto::Artifact artifact,
+                      build(pool, task, target, {.name = "none", .text = ""}));
+  return artifact.manifest().tolerance();
 }
 
 absl::StatusOr<std::string> show_kernel(driver::BuildPool& pool, const session::Task& task,

@@ -43,14 +43,15 @@ class Runtime {
   tf_runtime* runtime_;
 };
 
-struct OurKernel {
-  Contender contender;
-  double tolerance = 0;  // c of |y - ref| <= c * Σ|a||b|
-};
-// Builds and loads the kernel. Errors: an illegal schedule, code that does not compile.
-absl::StatusOr<OurKernel> our_kernel(driver::BuildPool& pool, const session::Task& task,
+// Builds and loads the kernel, which is held to what its schedule states. Errors: an illegal schedule, code
+// that does not compile.
+absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Task& task,
                                      const target::Target& target, const NamedSchedule& schedule,
                                      const Operands& operands, const Runtime& runtime);
+
+// The tolerance of whoever adds the task's products in any order, without reduced numerics.
+absl::StatusOr<double> plain_tolerance(driver::BuildPool& pool, const session::Task& task,
+                                       const target::Target& target);
 
 // The loop IR or the assembly that the schedule makes.
 enum class Form : uint8_t { kIr, kAssembly };

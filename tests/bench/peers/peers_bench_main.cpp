@@ -75,20 +75,21 @@ absl::StatusOr<Row> compare(const Bench& bench, const Kernel& kernel) {
   const session::Task task = task_of(kernel, bench.target, arguments.row_major);
   const Operands operands = make_operands(kernel);
   std::vector<Contender> contenders;
-  double tolerance = 0;
   for (const std::string& spec : arguments.schedules) {
     TF_ASSIGN_OR_RETURN(const NamedSchedule schedule, find_schedule(bench, task, spec));
-    TF_ASSIGN_OR_RETURN(OurKernel ours,
+    TF_ASSIGN_OR_RETURN(Contender ours,
                         our_kernel(*bench.pool, task, bench.target, schedule, operands, bench.runtime));
-    contenders.push_back(std::move(ours.contender));
-    tolerance = ours.tolerance;
+    contenders.push_back(std::move(ours));
   }
   if (!arguments.only_ours) {
+    TF_ASSIGN_OR_RETURN(const double tolerance, plain_tolerance(*bench.pool, task, bench.target));
     if (const Gemm* gemm = std::get_if<Gemm>(&kernel.shape))
-      absl::c_move(blas_contenders(*gemm, operands, arguments.threads), std::back_inserter(contenders));
-    absl::c_move(onednn_contenders(kernel, operands, arguments.threads), std::back_inserter(contenders));
+      absl::c_move(blas_contenders(*gemm, operands, arguments.threads, tolerance),
+                   std::back_inserter(contenders));
+    absl::c_move(onednn_contenders(kernel, operands, arguments.threads, tolerance),
+                 std::back_inserter(contenders));
   }
-  TF_RETURN_IF_ERROR(check_answers(kernel, operands, contenders, tolerance));
+  TF_RETURN_IF_ERROR(check_answers(kernel, operands, contenders));
   const Turns turns = take_turns(
       contenders, {.rounds = arguments.rounds, .turn_ms = arguments.turn_ms, .runtime = bench.runtime.get()});
   return make_row(kernel, contenders, turns);
