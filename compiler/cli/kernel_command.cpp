@@ -27,27 +27,11 @@ struct KernelArguments {
   bool ir = false, assembly = false, manifest = false, print_schedule = false;
 };
 
-absl::StatusOr<std::vector<tensor::Layout>> parse_layouts(const std::vector<std::string>& texts,
-                                                          const std::vector<int>& ranks) {
-  std::vector<tensor::Layout> layouts;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(tensor::Layout layout,
-                        tensor::Layout::parse(texts[i], i < ranks.size() ? ranks[i] : 0));
-    layouts.push_back(std::move(layout));
-  }
-  return layouts;
-}
-
 absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& workload,
                                                   const target::Target& target,
                                                   const KernelArguments& arguments) {
-  std::vector<int> input_ranks, output_ranks;
-  for (const tensor::Input& input : workload.inputs)
-    if (!input.constant) input_ranks.push_back(input.buffer->rank());
-  for (const tensor::Buffer& output : workload.outputs) output_ranks.push_back(output->rank());
-  schedule::PortLayouts ports;
-  TF_ASSIGN_OR_RETURN(ports.inputs, parse_layouts(arguments.in_layouts, input_ranks));
-  TF_ASSIGN_OR_RETURN(ports.outputs, parse_layouts(arguments.out_layouts, output_ranks));
+  TF_ASSIGN_OR_RETURN(const schedule::PortLayouts ports,
+                      schedule::parse_ports(workload, arguments.in_layouts, arguments.out_layouts));
   return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads));
 }
 

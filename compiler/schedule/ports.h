@@ -2,8 +2,10 @@
 // Owns: the layouts of a kernel's activations, which stand outside the computation's key and outside the
 // schedule.
 
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -18,5 +20,11 @@ struct PortLayouts {
   // The layout of workload.inputs[index]; row-major for a constant.
   const tensor::Layout& input(const tensor::Workload& workload, size_t index) const;
 };
+
+// A text for each port, or none at all for row-major. INVALID_ARGUMENT if there are others than the workload
+// has ports, or one is no layout of its port.
+absl::StatusOr<PortLayouts> parse_ports(const tensor::Workload& workload,
+                                        const std::vector<std::string>& inputs,
+                                        const std::vector<std::string>& outputs);
 
 }  // namespace tf::schedule

@@ -59,22 +59,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-absl::Status parse_layouts(const google::protobuf::RepeatedPtrField<std::string>& texts,
-                           std::string_view what, const std::vector<int>& ranks,
-                           std::vector<tensor::Layout>& layouts) {
-  if (texts.empty()) return absl::OkStatus();
-  if (static_cast<size_t>(texts.size()) != ranks.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(texts.size(), " layouts for ", ranks.size(), " ",
-                                                   std::string(what),
-                                                   "; give one each, or none for row-major"));
-  }
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(tensor::Layout layout, tensor::Layout::parse(texts[static_cast<int>(i)], ranks[i]));
-    layouts.push_back(std::move(layout));
-  }
-  return absl::OkStatus();
-}
-
 bool is_symbol(const std::string& name) {
   if (name.empty() || name.size() > 200 || absl::ascii_isdigit(static_cast<unsigned char>(name[0])))
     return false;
@@ -100,13 +84,9 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("entry '", job.entry, "' is not a C identifier; use letters, digits and '_'"));
   }
-  std::vector<int> input_ranks, output_ranks;
-  for (const tensor::Input& input : job.bound.inputs) {
-    if (!input.constant) input_ranks.push_back(input.buffer->rank());
-  }
-  for (const tensor::Buffer& output : job.bound.outputs) output_ranks.push_back(output->rank());
-  TF_RETURN_IF_ERROR(parse_layouts(request.in_layouts(), "inputs", input_ranks, job.ports.inputs));
-  TF_RETURN_IF_ERROR(parse_layouts(request.out_layouts(), "outputs", output_ranks, job.ports.outputs));
+  TF_ASSIGN_OR_RETURN(
+      job.ports, schedule::parse_ports(job.bound, {request.in_layouts().begin(), request.in_layouts().end()},
+                                       {request.out_layouts().begin(), request.out_layouts().end()}));
   if (request.reference()) {
     if (!job.ports.inputs.empty() || !job.ports.outputs.empty()) {
       return absl::InvalidArgumentError("a reference artifact is row-major; give no layouts");
