@@ -1,5 +1,6 @@
 #include "compiler/schedule/flat_stage.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "compiler/analysis/access.h"
@@ -22,19 +23,16 @@ std::optional<int> gathered_along(const Workload& workload, const Stage& stage, 
   const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
   const auto* load = tensor::as<tensor::Load>(stage.body);
   if (load == nullptr) return std::nullopt;
-  size_t innermost = load->indices.size() - 1;
+  tensor::Layout layout;
   for (size_t i = 0; i < workload.inputs.size(); ++i)
-    if (workload.inputs[i].buffer.same_as(load->buffer) && !ports.input(workload, i).is_row_major())
-      innermost = static_cast<size_t>(ports.input(workload, i).axes.back().axis);
-  bool gathered = false;
-  for (size_t dim = 0; dim < load->indices.size(); ++dim) {
-    const bool moves = analysis::uses(load->indices[dim], var);
-    if (moves && dim == innermost) return std::nullopt;
-    gathered = gathered || moves;
-  }
-  if (!gathered) return std::nullopt;
+    if (workload.inputs[i].buffer.same_as(load->buffer)) layout = ports.input(workload, i);
+  const std::optional<int> source = memory_axis(*load->buffer, layout);
+  if (!source) return std::nullopt;
+  const tensor::Expr& innermost = load->indices[static_cast<size_t>(*source)];
+  const auto moves = [&](const tensor::Expr& index) { return analysis::uses(index, var); };
+  if (moves(innermost) || std::ranges::none_of(load->indices, moves)) return std::nullopt;
   for (size_t d = 0; d < stage.axes.size(); ++d)
-    if (load->indices[innermost].get() == stage.axes[d].var.get()) return static_cast<int>(d);
+    if (innermost.get() == stage.axes[d].var.get()) return static_cast<int>(d);
   return -1;
 }
 

@@ -110,27 +110,20 @@ class RowFinder {
         if (own_.contains(axis)) axis = kOwn;
   }
 
-  // The innermost axis of the buffer in memory with more than one element; -1 if there is none.
+  // The axis of the buffer along which memory runs; -1 if there is none.
   int innermost(const tensor::Buffer& buffer) const {
     tensor::Layout layout;
     for (size_t i = 0; i < workload_.inputs.size(); ++i)
       if (workload_.inputs[i].buffer.same_as(buffer)) layout = ports_.input(workload_, i);
     if (buffer.same_as(workload_.outputs[0])) layout = ports_.output(0);
-    auto long_axis = [&](int axis) {
-      return tensor::as_int(buffer->extents[static_cast<size_t>(axis)]).value_or(1) > 1;
-    };
-    for (size_t i = layout.axes.size(); i-- > 0;)
-      if (long_axis(layout.axes[i].axis)) return layout.axes[i].axis;
-    for (int axis = buffer->rank(); axis-- > 0;)
-      if (long_axis(axis)) return axis;
-    return -1;
+    return memory_axis(*buffer, layout).value_or(-1);
   }
 
   // What memory runs along, as far as the stage reads the model's tensors: kOwn, an output axis, or kOne.
   int runs_along(size_t s) const {
     int found = kOne;
     for_each_load(stage(s), [&](const tensor::Load& load) {
-      if (find_stage(load.buffer.get()) >= 0 || load.buffer->rank() == 0) return;
+      if (find_stage(load.buffer.get()) >= 0) return;
       const int axis = innermost(load.buffer);
       if (axis < 0) return;
       const int now = meaning(s, load.indices[static_cast<size_t>(axis)]).value_or(kOne);
@@ -176,7 +169,7 @@ class RowFinder {
   int folded_axis(size_t s) const {
     auto found = static_cast<int>(stage(s).reduce_axes.size()) - 1;
     for_each_load(stage(s), [&](const tensor::Load& load) {
-      const int axis = load.buffer->rank() == 0 ? -1 : innermost(load.buffer);
+      const int axis = innermost(load.buffer);
       if (axis < 0) return;
       for (size_t r = 0; r < stage(s).reduce_axes.size(); ++r)
         if (load.indices[static_cast<size_t>(axis)].get() == stage(s).reduce_axes[r].var.get())

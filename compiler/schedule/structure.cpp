@@ -107,17 +107,21 @@ std::string input_name(int index) {
   return absl::StrCat("p", index);
 }
 
-int vector_axis(const Stage& output, const tensor::Layout& layout) {
-  auto extent = [&](int axis) {
-    return tensor::as_int(output.axes[static_cast<size_t>(axis)].extent).value_or(1);
+std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout) {
+  auto is_long = [&](int axis) {
+    return tensor::as_int(buffer.extents[static_cast<size_t>(axis)]).value_or(1) > 1;
   };
   for (size_t i = layout.axes.size(); i-- > 0;) {
-    if (extent(layout.axes[i].axis) > 1) return layout.axes[i].axis;
+    if (is_long(layout.axes[i].axis)) return layout.axes[i].axis;
   }
-  for (auto axis = static_cast<int>(output.axes.size()); axis-- > 0;) {
-    if (extent(axis) > 1) return axis;
+  for (int axis = buffer.rank(); axis-- > 0;) {
+    if (is_long(axis)) return axis;
   }
-  return 0;
+  return std::nullopt;
+}
+
+int vector_axis(const Stage& output, const tensor::Layout& layout) {
+  return memory_axis(*output.output, layout).value_or(0);
 }
 
 std::vector<ConstantLayout> constant_layouts(const Workload& workload, int anchor, const VectorBlock& block,

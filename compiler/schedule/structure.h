@@ -37,8 +37,12 @@ bool slides_over_one_channel(const tensor::Stage& stage);
 std::string stage_name(int index);
 std::string input_name(int index);
 
-// The output axis whose neighbours lie next to each other in memory and whose extent is worth a vector: the
-// innermost physical axis with more than one element. 0 if all extents are 1. rank must be positive.
+// The axis of the buffer along which memory runs: the innermost physical one with more than one element.
+// Nothing if no axis has more.
+std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout);
+
+// The output axis whose neighbours lie next to each other in memory: that of its buffer; 0 if there is none.
+// rank must be positive.
 int vector_axis(const tensor::Stage& output, const tensor::Layout& layout);
 
 // How constants that the anchor reads are best stored: the dimension that moves with the anchor's axis `axis`

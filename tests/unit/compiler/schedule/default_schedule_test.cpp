@@ -210,5 +210,17 @@ TEST(TileEfficiency, IsZeroWhereAccumulatorsDoNotFit) {
   EXPECT_GT(tile_efficiency(14, 2, target), tile_efficiency(4, 1, target));
 }
 
+// y[i] = x[…, i, 0]: along an axis of one element no memory runs.
+TEST(DefaultSchedule, CopiesAlongTheLastAxisOfMoreThanOneElementInVectors) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(64), imm(1)});
+  auto y = b.compute("copy", tensor::Element::kFloat32, {imm(64)}, [&](ops::Indices i) {
+    return ops::at(x, {i[0], imm(int64_t{0})});
+  });
+  const tensor::Workload workload = *b.finish({y});
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  EXPECT_THAT(to_string(default_schedule(workload, {}, target, 1)), HasSubstr("vectorize"));
+}
+
 }  // namespace
 }  // namespace tf::schedule
