@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::schedule {
@@ -10,17 +11,6 @@ namespace {
 
 using tensor::Stage;
 using tensor::Workload;
-
-int64_t ceil_div(int64_t value, int64_t step) {
-  return (value + step - 1) / step;
-}
-
-// The dimension of which the variable itself is the index; -1 if there is none.
-int find_index(const tensor::Load& load, const tensor::VarNode* var) {
-  for (size_t dim = 0; dim < load.indices.size(); ++dim)
-    if (load.indices[dim].get() == var) return static_cast<int>(dim);
-  return -1;
-}
 
 // The element that a factor is, whatever it is converted to on the way.
 const tensor::Load* element_of(tensor::Expr factor) {
@@ -42,17 +32,18 @@ std::optional<MatrixProduct> matrix_product(const Stage& anchor, int vector_axis
   const tensor::Load* operands[] = {element_of(body->a), element_of(body->b)};
   if (operands[0] == nullptr || operands[1] == nullptr) return std::nullopt;
   const tensor::VarNode* vector_var = anchor.axes[static_cast<size_t>(vector_axis)].var.get();
-  if (find_index(*operands[1], vector_var) < 0) std::swap(operands[0], operands[1]);
+  if (dimension_of(*operands[1], vector_var) < 0) std::swap(operands[0], operands[1]);
   const tensor::Load &rows = *operands[0], &columns = *operands[1];
   const tensor::VarNode* reduce_var = anchor.reduce_axes.front().var.get();
-  MatrixProduct product{-1, rows.buffer.get(), columns.buffer.get(), find_index(columns, vector_var),
-                        find_index(columns, reduce_var)};
+  MatrixProduct product{-1, rows.buffer.get(), columns.buffer.get(), dimension_of(columns, vector_var),
+                        dimension_of(columns, reduce_var)};
   for (int axis = 0; axis < static_cast<int>(anchor.axes.size()); ++axis) {
     const tensor::VarNode* var = anchor.axes[static_cast<size_t>(axis)].var.get();
-    if (find_index(rows, var) >= 0 && find_index(columns, var) < 0) product.row_axis = axis;
+    if (dimension_of(rows, var) >= 0 && dimension_of(columns, var) < 0) product.row_axis = axis;
   }
-  const bool plain = product.vector_dim >= 0 && product.reduce_dim >= 0 && find_index(rows, vector_var) < 0 &&
-                     find_index(rows, reduce_var) >= 0 && product.row_axis >= 0;
+  const bool plain = product.vector_dim >= 0 && product.reduce_dim >= 0 &&
+                     dimension_of(rows, vector_var) < 0 && dimension_of(rows, reduce_var) >= 0 &&
+                     product.row_axis >= 0;
   return plain ? std::optional(product) : std::nullopt;
 }
 

@@ -85,6 +85,12 @@ int64_t extent_of(const tensor::Axis& axis) {
   return tensor::as_int(axis.extent).value_or(1);
 }
 
+int dimension_of(const tensor::Load& load, const tensor::VarNode* var) {
+  for (size_t dim = 0; dim < load.indices.size(); ++dim)
+    if (load.indices[dim].get() == var) return static_cast<int>(dim);
+  return -1;
+}
+
 bool reads_one_operand(const Stage& stage) {
   std::set<const tensor::BufferNode*> operands;
   tensor::for_each(stage.body, [&](const tensor::Expr& e) {
@@ -174,13 +180,6 @@ namespace {
 const tensor::Load* widened(const Expr& factor) {
   const auto* cast = tensor::as<tensor::Cast>(factor);
   return cast != nullptr ? tensor::as<tensor::Load>(cast->a) : nullptr;
-}
-
-// The dimension that is indexed by exactly this variable; -1 if none is.
-int dimension_of(const tensor::Load& load, const tensor::VarNode* var) {
-  for (size_t dim = 0; dim < load.indices.size(); ++dim)
-    if (load.indices[dim].get() == var) return static_cast<int>(dim);
-  return -1;
 }
 
 // Whether groups of neighbours along the dimension are neighbours in memory, in the layout of the input that

@@ -29,6 +29,9 @@ Structure structure_of(const tensor::Workload& workload);
 // The extent of a bound axis.
 int64_t extent_of(const tensor::Axis& axis);
 
+// The dimension that is indexed by exactly this variable; -1 if none is.
+int dimension_of(const tensor::Load& load, const tensor::VarNode* var);
+
 bool reads_one_operand(const tensor::Stage& stage);
 // A weighted sum over a small window of one channel, as depthwise convolutions are: its inner loops are few
 // operations on what neighbours read too.

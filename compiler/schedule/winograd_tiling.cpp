@@ -4,15 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/ceil_div.h"
 #include "compiler/schedule/default_tile.h"
 #include "compiler/schedule/stage_loops.h"
 
 namespace tf::schedule {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // Writes the steps of one workload's stages.
 class Builder {

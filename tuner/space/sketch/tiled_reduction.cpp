@@ -7,11 +7,6 @@
 #include "tuner/space/slots.h"
 
 namespace tf::space {
-
-int64_t extent_of(const tensor::Axis& axis) {
-  return tensor::as_int(axis.extent).value_or(1);
-}
-
 namespace {
 
 // Of a reduction of that length: parts that leave more than one of them.

@@ -47,7 +47,6 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
 Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,
                                  schedule::Producers producers);
 
-// Extent of an axis of a bound workload.
-int64_t extent_of(const tensor::Axis& axis);
+using schedule::extent_of;
 
 }  // namespace tf::space
