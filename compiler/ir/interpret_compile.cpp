@@ -321,16 +321,11 @@ class Compiler {
     if (s.value->type().element != s.buffer->element)
       fail(absl::StrCat("a value of another type is stored to ", s.buffer->name));
     const int32_t site = access(s.buffer, s.indices, {}, lanes, true);
-    const int32_t value = s.value->type().is_vector() ? expr_wide(s.value, {}, lanes) : expr(s.value, {});
-    const int32_t predicate = s.predicate ? expr_wide(s.predicate, {}, lanes) : -1;
+    const bool vector = s.value->type().is_vector();
+    const int32_t a = vector ? expr_wide(s.value, {}, lanes) : expr(s.value, {});
+    const int32_t mask = s.predicate ? expr_wide(s.predicate, {}, lanes) : -1;
     emit(store_kernel(s.buffer->element), {s.buffer->element, lanes},
-         {.target = 0,
-          .a = value,
-          .b = s.value->type().is_vector(),
-          .mask = predicate,
-          .lanes = lanes,
-          .site = site},
-         "store");
+         {.target = 0, .a = a, .b = vector, .mask = mask, .lanes = lanes, .site = site}, "store");
     node->code = {begin, here()};
   }
 

@@ -6,11 +6,15 @@
 namespace tf::schedule {
 namespace {
 
-std::string reason_text(Illegal reason) {
+// "?" for those that name a limit.
+const char* plain_text(Illegal reason) {
   switch (reason) {
+    case Illegal::kVectorExtent:
+    case Illegal::kBadScope:
+      break;
     case Illegal::kUnknownStage:
-      return "there is no such stage or input (or it was inlined); name one of the workload's text: p0 …, t0 "
-             "…";
+      return "there is no such stage or input (or it was inlined); name one of the workload's text: "
+             "p0 …, t0 …";
     case Illegal::kUnknownLoop:
       return "the stage has no such loop at that point; loops start as i0 …, r0 … and split gives LOOP.0, "
              "LOOP.1 …";
@@ -26,16 +30,13 @@ std::string reason_text(Illegal reason) {
       return "iterations of a reduce loop depend on each other; rfactor it first";
     case Illegal::kNotInnermost:
       return "a vectorized loop must be the innermost one, with nothing computed inside; reorder first";
-    case Illegal::kVectorExtent:
-      return absl::StrCat("a vectorized loop has at most ", kMaxVectorLanes, " iterations; split it first");
     case Illegal::kNotElementwise:
       return "a stage with a reduction cannot be inlined; use compute_at";
     case Illegal::kIsOutput:
       return "an output of the workload must be stored whole, in the layout of its port";
     case Illegal::kAlreadyPlaced:
       return "the stage is not where the step needs it: compute_at and inline take stages at root, root "
-             "those "
-             "placed by compute_at";
+             "those placed by compute_at";
     case Illegal::kAlreadySplit:
       return "the stage's loops were already split, fused or reordered; this step comes before those";
     case Illegal::kNoConsumer:
@@ -44,10 +45,6 @@ std::string reason_text(Illegal reason) {
       return "a size is still open ($slot.part); instantiate the sketch first";
     case Illegal::kBadLayout:
       return "the layout does not fit the buffer: each axis once without block, as in 0,1,2,3,1:16";
-    case Illegal::kBadScope:
-      return absl::StrCat("this scope cannot hold it; registers hold regions of at most ", kMaxRegisterBytes,
-                          " bytes, shared memory ", kMaxSharedBytes,
-                          "; cache_read makes a global copy, compute_at then says where it lives");
     case Illegal::kShiftTail:
       return "a shifted tail needs an element-wise stage and an extent of at least the tile";
     case Illegal::kNotReduce:
@@ -60,8 +57,7 @@ std::string reason_text(Illegal reason) {
       return "other stages are computed inside these loops; reshape them before compute_at";
     case Illegal::kNestedParallel:
       return "a nest has one parallel loop at most, in a stage at root; so have grid loops, and a stage "
-             "inside another "
-             "needs a thread loop of the kind around it";
+             "inside another needs a thread loop of the kind around it";
     case Illegal::kCyclicConsumer:
       return "a stage is computed inside a later one that reads it";
     case Illegal::kNoFactors:
@@ -71,6 +67,16 @@ std::string reason_text(Illegal reason) {
              "reads";
   }
   return "?";
+}
+
+std::string reason_text(Illegal reason) {
+  if (reason == Illegal::kVectorExtent)
+    return absl::StrCat("a vectorized loop has at most ", kMaxVectorLanes, " iterations; split it first");
+  if (reason == Illegal::kBadScope)
+    return absl::StrCat("this scope cannot hold it; registers hold regions of at most ", kMaxRegisterBytes,
+                        " bytes, shared memory ", kMaxSharedBytes,
+                        "; cache_read makes a global copy, compute_at then says where it lives");
+  return plain_text(reason);
 }
 
 }  // namespace

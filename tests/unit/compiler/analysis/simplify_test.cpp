@@ -1,5 +1,6 @@
 #include "compiler/analysis/simplify.h"
 
+#include <optional>
 #include <random>
 
 #include "compiler/ir/print.h"
@@ -120,6 +121,42 @@ TEST_F(Simplify, IsFastOnSharedSubtrees) {
 
 using Values = std::map<const VarNode*, int64_t>;
 
+// Division of whole numbers has no value here: nothing makes it of indices.
+std::optional<int64_t> evaluate(ir::BinaryOp op, int64_t a, int64_t b) {
+  auto div = [&] { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
+  switch (op) {
+    case ir::BinaryOp::kAdd:
+      return a + b;
+    case ir::BinaryOp::kSub:
+      return a - b;
+    case ir::BinaryOp::kMul:
+      return a * b;
+    case ir::BinaryOp::kFloorDiv:
+      return div();
+    case ir::BinaryOp::kFloorMod:
+      return a - div() * b;
+    case ir::BinaryOp::kMin:
+      return std::min(a, b);
+    case ir::BinaryOp::kMax:
+      return std::max(a, b);
+    case ir::BinaryOp::kEq:
+      return a == b;
+    case ir::BinaryOp::kNe:
+      return a != b;
+    case ir::BinaryOp::kLt:
+      return a < b;
+    case ir::BinaryOp::kLe:
+      return a <= b;
+    case ir::BinaryOp::kAnd:
+      return a != 0 && b != 0;
+    case ir::BinaryOp::kOr:
+      return a != 0 || b != 0;
+    case ir::BinaryOp::kDiv:
+      break;
+  }
+  return std::nullopt;
+}
+
 int64_t evaluate(const Expr& e, const Values& values, int lane) {
   switch (e->kind()) {
     case tensor::ExprKind::kIntImm:
@@ -145,37 +182,7 @@ int64_t evaluate(const Expr& e, const Values& values, int lane) {
     case tensor::ExprKind::kBinary: {
       const auto* node = ir::as<ir::Binary>(e);
       const int64_t a = evaluate(node->a, values, lane), b = evaluate(node->b, values, lane);
-      auto div = [&] { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
-      switch (node->op) {
-        case ir::BinaryOp::kAdd:
-          return a + b;
-        case ir::BinaryOp::kSub:
-          return a - b;
-        case ir::BinaryOp::kMul:
-          return a * b;
-        case ir::BinaryOp::kFloorDiv:
-          return div();
-        case ir::BinaryOp::kFloorMod:
-          return a - div() * b;
-        case ir::BinaryOp::kMin:
-          return std::min(a, b);
-        case ir::BinaryOp::kMax:
-          return std::max(a, b);
-        case ir::BinaryOp::kEq:
-          return a == b;
-        case ir::BinaryOp::kNe:
-          return a != b;
-        case ir::BinaryOp::kLt:
-          return a < b;
-        case ir::BinaryOp::kLe:
-          return a <= b;
-        case ir::BinaryOp::kAnd:
-          return a != 0 && b != 0;
-        case ir::BinaryOp::kOr:
-          return a != 0 || b != 0;
-        case ir::BinaryOp::kDiv:
-          break;
-      }
+      if (const auto value = evaluate(node->op, a, b)) return *value;
       break;
     }
     default:
