@@ -67,7 +67,8 @@ const std::vector<Library>& libraries() {
   return all;
 }
 
-std::function<void()> product(const Library& l, const Gemm& g, const float* a, const float* b, float* y) {
+std::function<void()> product(const Library& l, const bench::Gemm& g, const float* a, const float* b,
+                              float* y) {
   const int m = static_cast<int>(g.m), n = static_cast<int>(g.n), k = static_cast<int>(g.k);
   if (m == 1) return [=] { l.sgemv(kRowMajor, kTrans, k, n, 1, b, n, a, 1, 0, y, 1); };
   if (n == 1) return [=] { l.sgemv(kRowMajor, kNoTrans, m, k, 1, a, k, b, 1, 0, y, 1); };
@@ -82,7 +83,7 @@ std::shared_ptr<support::AlignedBytes> aligned(std::span<const float> values) {
 
 }  // namespace
 
-std::vector<Contender> blas_contenders(const Gemm& gemm, const Operands& operands, int threads,
+std::vector<Contender> blas_contenders(const bench::Gemm& gemm, const bench::Operands& operands, int threads,
                                        double tolerance) {
   const auto a = aligned(operands.x), b = aligned(operands.w);
   std::vector<Contender> contenders;

@@ -76,14 +76,14 @@ Median times_as_fast(const std::vector<double>& ours_ns, const std::vector<doubl
   return median_of(std::move(ratios));
 }
 
-absl::Status check_answers(const Kernel& kernel, const Operands& operands,
+absl::Status check_answers(const bench::Kernel& kernel, const bench::Operands& operands,
                            std::span<const Contender> contenders) {
   std::mt19937_64 random(2);
   std::uniform_int_distribution<int64_t> place(0, operands.output_elements - 1);
   std::vector<int64_t> places = {0, operands.output_elements - 1};
   while (places.size() < 1000) places.push_back(place(random));
-  std::vector<Expected> expected;
-  for (const int64_t at : places) expected.push_back(expected_element(kernel, operands, at));
+  std::vector<bench::Expected> expected;
+  for (const int64_t at : places) expected.push_back(bench::expected_element(kernel, operands, at));
   for (const Contender& contender : contenders) {
     contender.run();
     std::vector<float> answer(static_cast<size_t>(operands.output_elements),

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "compiler/runtime/kernel_abi.h"
+#include "tests/bench/kernels/kernel_table.h"
 #include "tests/bench/peers/contender.h"
-#include "tests/bench/peers/kernel_table.h"
 
 namespace tf::peers {
 
@@ -40,7 +40,7 @@ Median times_as_fast(const std::vector<double>& ours_ns, const std::vector<doubl
 
 // Runs everybody once and compares a thousand elements of each answer with double precision, each within its
 // own tolerance. FAILED_PRECONDITION names the first that is wrong.
-absl::Status check_answers(const Kernel& kernel, const Operands& operands,
+absl::Status check_answers(const bench::Kernel& kernel, const bench::Operands& operands,
                            std::span<const Contender> contenders);
 
 double geometric_mean(std::span<const double> values);  // 0 if there are none

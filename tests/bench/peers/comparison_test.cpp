@@ -42,7 +42,7 @@ TEST(MedianOf, ManyValuesHaveBoundsToo) {
 class CheckAnswers : public testing::Test {
  protected:
   Contender contender(const std::string& name, double error, double tolerance) const {
-    const Expected expected = expected_element(kernel_, operands_, 0);
+    const bench::Expected expected = bench::expected_element(kernel_, operands_, 0);
     return {.name = name,
             .tolerance = tolerance,
             .run = [] {},
@@ -55,8 +55,8 @@ class CheckAnswers : public testing::Test {
     return check_answers(kernel_, operands_, contenders);
   }
 
-  const Kernel kernel_{.name = "dot", .shape = Gemm{.m = 1, .n = 1, .k = 64}};
-  const Operands operands_ = make_operands(kernel_);
+  const bench::Kernel kernel_{.name = "dot", .shape = bench::Gemm{.m = 1, .n = 1, .k = 64}};
+  const bench::Operands operands_ = bench::make_operands(kernel_);
 };
 
 TEST_F(CheckAnswers, HoldsEachContenderToItsOwnTolerance) {

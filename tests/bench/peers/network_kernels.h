@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tests/bench/peers/kernel_table.h"
+#include "tests/bench/kernels/kernel_table.h"
 
 namespace tf::peers {
 
 // Each distinct one once, after the graph's optimisation, in order of first use. Left out, with a line on
 // stderr: products of more than one pair of matrices and convolutions that are not two-dimensional, square
 // and of batch 1. Errors: the import's.
-absl::StatusOr<std::vector<Kernel>> network_kernels(const std::string& model_path);
+absl::StatusOr<std::vector<bench::Kernel>> network_kernels(const std::string& model_path);
 
 }  // namespace tf::peers

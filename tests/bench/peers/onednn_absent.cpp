@@ -5,7 +5,7 @@
 
 namespace tf::peers {
 
-std::vector<Contender> onednn_contenders(const Kernel& /*kernel*/, const Operands& /*operands*/,
+std::vector<Contender> onednn_contenders(const bench::Kernel& /*kernel*/, const bench::Operands& /*operands*/,
                                          int /*threads*/, double /*tolerance*/) {
   static const bool told = [] {
     std::fprintf(

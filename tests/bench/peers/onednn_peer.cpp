@@ -55,7 +55,7 @@ std::function<void()> runner(dnnl::primitive primitive, std::unordered_map<int, 
   };
 }
 
-Contender make(const Gemm& g, const Operands& operands, double tolerance) {
+Contender make(const bench::Gemm& g, const bench::Operands& operands, double tolerance) {
   const memory::dims a_dims{g.m, g.k}, b_dims{g.k, g.n}, y_dims{g.m, g.n};
   const dnnl::matmul::primitive_desc chosen(
       dnnl::matmul::desc(floats(a_dims, Tag::ab), floats(b_dims, g.constant_b ? Tag::any : Tag::ab),
@@ -72,16 +72,17 @@ Contender make(const Gemm& g, const Operands& operands, double tolerance) {
           .read_out = reader(y, y_dims, Tag::ab)};
 }
 
-dnnl::primitive_attr attributes(Activation activation) {
+dnnl::primitive_attr attributes(bench::Activation activation) {
   dnnl::post_ops post;
-  if (activation == Activation::kRelu) post.append_eltwise(1, algorithm::eltwise_relu, 0, 0);
-  if (activation == Activation::kRelu6) post.append_eltwise(1, algorithm::eltwise_clip, 0, 6);
+  if (activation == bench::Activation::kRelu) post.append_eltwise(1, algorithm::eltwise_relu, 0, 0);
+  if (activation == bench::Activation::kRelu6) post.append_eltwise(1, algorithm::eltwise_clip, 0, 6);
   dnnl::primitive_attr result;
   result.set_post_ops(post);
   return result;
 }
 
-Contender make(const Convolution& c, const Operands& operands, algorithm how, double tolerance) {
+Contender make(const bench::Convolution& c, const bench::Operands& operands, algorithm how,
+               double tolerance) {
   const memory::dims x_dims{1, c.channels, c.extent, c.extent};
   const memory::dims y_dims{1, c.filters, c.output_extent(), c.output_extent()};
   const bool grouped = c.groups > 1;
@@ -120,15 +121,15 @@ void try_add(std::vector<Contender>& contenders, Make make_contender) {
 
 }  // namespace
 
-std::vector<Contender> onednn_contenders(const Kernel& kernel, const Operands& operands, int threads,
-                                         double tolerance) {
+std::vector<Contender> onednn_contenders(const bench::Kernel& kernel, const bench::Operands& operands,
+                                         int threads, double tolerance) {
   omp_set_num_threads(threads);
   std::vector<Contender> contenders;
-  if (const Gemm* gemm = std::get_if<Gemm>(&kernel.shape)) {
+  if (const bench::Gemm* gemm = std::get_if<bench::Gemm>(&kernel.shape)) {
     try_add(contenders, [&] { return make(*gemm, operands, tolerance); });
     return contenders;
   }
-  const Convolution& convolution = std::get<Convolution>(kernel.shape);
+  const bench::Convolution& convolution = std::get<bench::Convolution>(kernel.shape);
   try_add(contenders, [&] { return make(convolution, operands, algorithm::convolution_direct, tolerance); });
   if (convolution.kernel == 3 && convolution.stride == 1 && convolution.groups == 1)
     try_add(contenders,

@@ -19,12 +19,6 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 using support::AlignedBytes;
 
-// A feature map's layout; the rule of compiler/graph/layout_choice.h.
-tensor::Layout feature_map(int64_t channels, int64_t extent, int64_t lanes, bool row_major) {
-  if (row_major || lanes <= 1 || channels < lanes || extent == 1) return {};
-  return tensor::Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
-}
-
 // What one run needs, kept alive by the contender.
 struct Loaded {
   std::unique_ptr<support::LoadedKernel> kernel;
@@ -55,7 +49,7 @@ void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& 
   tf_layout_pack(&layout, extents.data(), rank, 4, mapped, bytes.data());
 }
 
-std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const Operands& operands,
+std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const bench::Operands& operands,
                              const Runtime& runtime, std::unique_ptr<support::LoadedKernel> kernel) {
   auto loaded = std::make_shared<Loaded>();
   loaded->kernel = std::move(kernel);
@@ -99,16 +93,6 @@ std::string list(const google::protobuf::RepeatedPtrField<std::string>& names) {
 
 }  // namespace
 
-session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major) {
-  session::Task task{.label = kernel.name, .workload = workload_of(kernel)};
-  if (const auto* c = std::get_if<Convolution>(&kernel.shape)) {
-    const int64_t lanes = target.fp32_lanes();
-    task.in_layouts = {feature_map(c->channels, c->extent, lanes, row_major)};
-    task.out_layouts = {feature_map(c->filters, c->output_extent(), lanes, row_major)};
-  }
-  return task;
-}
-
 NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads,
                                   const std::vector<std::string>& allowed_numerics) {
   const schedule::Schedule chosen = schedule::default_schedule(
@@ -140,7 +124,7 @@ Runtime::~Runtime() {
 
 absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Task& task,
                                      const target::Target& target, const NamedSchedule& schedule,
-                                     const Operands& operands, const Runtime& runtime) {
+                                     const bench::Operands& operands, const Runtime& runtime) {
   TF_ASSIGN_OR_RETURN(const proto::Artifact artifact, build(pool, task, target, schedule));
   TF_ASSIGN_OR_RETURN(auto kernel, support::LoadedKernel::load(artifact.blobs(0).content(),
                                                                artifact.manifest().launches(0).entry()));

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: our side: a kernel of the table as a tuning task, and as code made from a schedule. Does not know:
+// Owns: our side: a kernel of the table as code made from a schedule. Does not know:
 // peers, timing.
 
 #include <memory>
@@ -10,15 +10,11 @@
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/target/target.h"
 #include "database/store.h"
+#include "tests/bench/kernels/kernel_table.h"
 #include "tests/bench/peers/contender.h"
-#include "tests/bench/peers/kernel_table.h"
 #include "tuner/session/task.h"
 
 namespace tf::peers {
-
-// Feature maps are stored as the graph would have them inside a network: by vectors of channels where there
-// are at least as many channels as lanes, else row-major. With `row_major` all are.
-session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major);
 
 // A schedule and what people should know of it.
 struct NamedSchedule {
@@ -47,7 +43,7 @@ class Runtime {
 // that does not compile.
 absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Task& task,
                                      const target::Target& target, const NamedSchedule& schedule,
-                                     const Operands& operands, const Runtime& runtime);
+                                     const bench::Operands& operands, const Runtime& runtime);
 
 // The tolerance of whoever adds the task's products in any order, without reduced numerics.
 absl::StatusOr<double> plain_tolerance(driver::BuildPool& pool, const session::Task& task,

@@ -15,6 +15,7 @@
 #include "compiler/runtime/peak.h"
 #include "compiler/schedule/numerics.h"
 #include "database/open_records.h"
+#include "tests/bench/kernels/kernel_task.h"
 #include "tests/bench/peers/blas_peers.h"
 #include "tests/bench/peers/network_kernels.h"
 #include "tests/bench/peers/onednn_peer.h"
@@ -70,10 +71,10 @@ absl::Status print_kernel(const Bench& bench, const session::Task& task) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Row> compare(const Bench& bench, const Kernel& kernel) {
+absl::StatusOr<Row> compare(const Bench& bench, const bench::Kernel& kernel) {
   const Arguments& arguments = bench.arguments;
-  const session::Task task = task_of(kernel, bench.target, arguments.row_major);
-  const Operands operands = make_operands(kernel);
+  const session::Task task = bench::task_of(kernel, bench.target, arguments.row_major);
+  const bench::Operands operands = bench::make_operands(kernel);
   std::vector<Contender> contenders;
   for (const std::string& spec : arguments.schedules) {
     TF_ASSIGN_OR_RETURN(const NamedSchedule schedule, find_schedule(bench, task, spec));
@@ -83,7 +84,7 @@ absl::StatusOr<Row> compare(const Bench& bench, const Kernel& kernel) {
   }
   if (!arguments.only_ours) {
     TF_ASSIGN_OR_RETURN(const double tolerance, plain_tolerance(*bench.pool, task, bench.target));
-    if (const Gemm* gemm = std::get_if<Gemm>(&kernel.shape))
+    if (const bench::Gemm* gemm = std::get_if<bench::Gemm>(&kernel.shape))
       absl::c_move(blas_contenders(*gemm, operands, arguments.threads, tolerance),
                    std::back_inserter(contenders));
     absl::c_move(onednn_contenders(kernel, operands, arguments.threads, tolerance),
@@ -95,14 +96,14 @@ absl::StatusOr<Row> compare(const Bench& bench, const Kernel& kernel) {
   return make_row(kernel, contenders, turns);
 }
 
-absl::StatusOr<std::vector<Kernel>> chosen_kernels(const Arguments& arguments) {
-  std::vector<Kernel> all(kernel_table().begin(), kernel_table().end());
+absl::StatusOr<std::vector<bench::Kernel>> chosen_kernels(const Arguments& arguments) {
+  std::vector<bench::Kernel> all(bench::kernel_table().begin(), bench::kernel_table().end());
   for (const std::string& network : arguments.networks) {
-    TF_ASSIGN_OR_RETURN(std::vector<Kernel> more, network_kernels(network));
+    TF_ASSIGN_OR_RETURN(std::vector<bench::Kernel> more, network_kernels(network));
     absl::c_move(more, std::back_inserter(all));
   }
   const std::regex pattern(arguments.kernels);
-  std::erase_if(all, [&](const Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
+  std::erase_if(all, [&](const bench::Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
   return all;
 }
 
@@ -118,7 +119,7 @@ absl::Status write_report(const Bench& bench, std::span<const Row> rows) {
   return write_file(bench.arguments.json, json_text(report, 1) + "\n");
 }
 
-absl::Status tune(const Bench& bench, std::span<const Kernel> kernels) {
+absl::Status tune(const Bench& bench, std::span<const bench::Kernel> kernels) {
   const Arguments& arguments = bench.arguments;
   if (arguments.database.empty())
     return absl::InvalidArgumentError("--tune-minutes needs --db: where to keep what is measured");
@@ -132,13 +133,13 @@ absl::Status tune(const Bench& bench, std::span<const Kernel> kernels) {
 }
 
 absl::Status run(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const std::vector<Kernel> kernels, chosen_kernels(arguments));
+  TF_ASSIGN_OR_RETURN(const std::vector<bench::Kernel> kernels, chosen_kernels(arguments));
   if (kernels.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no kernel's name has '", arguments.kernels, "' in it; --list prints all"));
   }
   if (arguments.list) {
-    for (const Kernel& kernel : kernels) std::printf("%s\n", kernel.name.c_str());
+    for (const bench::Kernel& kernel : kernels) std::printf("%s\n", kernel.name.c_str());
     return absl::OkStatus();
   }
   Bench bench{.arguments = arguments};
@@ -149,11 +150,11 @@ absl::Status run(const Arguments& arguments) {
     TF_ASSIGN_OR_RETURN(bench.records, database::open_records(arguments.database));
   }
   if (!arguments.print.empty())
-    return print_kernel(bench, task_of(kernels.front(), bench.target, arguments.row_major));
+    return print_kernel(bench, bench::task_of(kernels.front(), bench.target, arguments.row_major));
   const bool details = kernels.size() == 1 || arguments.schedules.size() > 1;
   print_header();
   std::vector<Row> rows;
-  for (const Kernel& kernel : kernels) {
+  for (const bench::Kernel& kernel : kernels) {
     TF_ASSIGN_OR_RETURN(Row row, compare(bench, kernel));
     print_row(row);
     if (details) print_entries(row);

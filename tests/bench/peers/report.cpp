@@ -44,7 +44,7 @@ void print_mean(const char* what, const std::vector<Median>& ratios) {
 }
 
 // Neither small nor skinny nor of one row.
-bool is_large(const Gemm& gemm) {
+bool is_large(const bench::Gemm& gemm) {
   return std::min({gemm.m, gemm.n, gemm.k}) >= 256;
 }
 
@@ -65,9 +65,9 @@ const Entry* Row::find(std::string_view name) const {
   return nullptr;
 }
 
-Row make_row(const Kernel& kernel, std::span<const Contender> contenders, const Turns& turns) {
+Row make_row(const bench::Kernel& kernel, std::span<const Contender> contenders, const Turns& turns) {
   Row row{.kernel = kernel, .entries = {}};
-  const double flops = flops_of(kernel);
+  const double flops = bench::flops_of(kernel);
   for (size_t i = 0; i < contenders.size(); ++i)
     row.entries.push_back(make_entry(contenders[i], flops, turns.ns[i], turns));
   return row;
@@ -106,7 +106,7 @@ void print_entries(const Row& row) {
 void print_summary(std::span<const Row> rows) {
   std::vector<Median> large, small, convolutions;
   for (const Row& row : rows) {
-    const Gemm* gemm = std::get_if<Gemm>(&row.kernel.shape);
+    const bench::Gemm* gemm = std::get_if<bench::Gemm>(&row.kernel.shape);
     const Entry* openblas = row.find("openblas");
     if (gemm != nullptr && !is_large(*gemm) && openblas != nullptr)
       small.push_back(openblas->ours_times_as_fast);
@@ -130,7 +130,7 @@ nlohmann::json to_json(const Row& row) {
                           {"ours_times_as_fast", to_json(entry.ours_times_as_fast)}});
   }
   nlohmann::json result = {
-      {"kernel", row.kernel.name}, {"flops", flops_of(row.kernel)}, {"contenders", contenders}};
+      {"kernel", row.kernel.name}, {"flops", bench::flops_of(row.kernel)}, {"contenders", contenders}};
   if (const Entry* peer = row.best_peer()) result["best_peer"] = peer->name;
   return result;
 }

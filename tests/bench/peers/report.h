@@ -19,14 +19,14 @@ struct Entry {
 };
 
 struct Row {
-  Kernel kernel;
+  bench::Kernel kernel;
   std::vector<Entry> entries;  // ours first: the one that the others are compared with
   // The peer with the least median; nothing if no peer has the kernel.
   const Entry* best_peer() const;
   const Entry* find(std::string_view name) const;
 };
 
-Row make_row(const Kernel& kernel, std::span<const Contender> contenders, const Turns& turns);
+Row make_row(const bench::Kernel& kernel, std::span<const Contender> contenders, const Turns& turns);
 
 void print_header();
 void print_row(const Row& row);      // one line: ours against the best peer

@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
-#include "tests/bench/peers/our_kernel.h"
+#include "tests/bench/kernels/kernel_task.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
@@ -28,15 +28,15 @@ std::string job_options(const TuneOptions& options) {
 }
 
 struct Tuned {
-  const Kernel* kernel;
+  const bench::Kernel* kernel;
   double minutes = 0;  // so far
 };
 
-absl::StatusOr<std::vector<Tuned>> tuned_so_far(std::span<const Kernel> kernels, const TuneOptions& options,
-                                                database::Store& store) {
+absl::StatusOr<std::vector<Tuned>> tuned_so_far(std::span<const bench::Kernel> kernels,
+                                                const TuneOptions& options, database::Store& store) {
   TF_ASSIGN_OR_RETURN(const std::vector<database::Job> jobs, store.jobs());
   std::vector<Tuned> all;
-  for (const Kernel& kernel : kernels) {
+  for (const bench::Kernel& kernel : kernels) {
     Tuned tuned{&kernel};
     for (const database::Job& job : jobs) {
       if (job.state == database::JobState::kDone && job.model_name == kernel.name &&
@@ -67,7 +67,8 @@ absl::StatusOr<Bench> open_bench(const std::string& database, int threads) {
   return bench;
 }
 
-absl::Status tune_slice(const Kernel& kernel, double minutes, const TuneOptions& options, Bench& bench) {
+absl::Status tune_slice(const bench::Kernel& kernel, double minutes, const TuneOptions& options,
+                        Bench& bench) {
   database::Job job{.model_name = kernel.name,
                     .target = options.target.text(),
                     .options = job_options(options),
@@ -82,13 +83,13 @@ absl::Status tune_slice(const Kernel& kernel, double minutes, const TuneOptions&
                                   .allowed_numerics = options.allowed_numerics,
                                   .job_id = job.id};
   const std::atomic<bool> stop = false;
-  const std::vector<session::Task> tasks = {task_of(kernel, options.target, options.row_major)};
+  const std::vector<session::Task> tasks = {bench::task_of(kernel, options.target, options.row_major)};
   TF_ASSIGN_OR_RETURN(const session::Progress progress,
                       session::tune(tasks, session, *bench.builder, *bench.runner, *bench.store, stop,
                                     [](const session::Progress&) {}));
   std::fprintf(stderr, "%-30s %5lld trials, best %10.1f us, %6.1f GFLOP/s\n", kernel.name.c_str(),
                static_cast<long long>(progress.trials), progress.tasks[0].best_ns / 1e3,
-               progress.tasks[0].best_ns > 0 ? flops_of(kernel) / progress.tasks[0].best_ns : 0);
+               progress.tasks[0].best_ns > 0 ? bench::flops_of(kernel) / progress.tasks[0].best_ns : 0);
   job.state = database::JobState::kDone;
   job.detail = progress.tasks[0].exhausted ? kExhausted : absl::StrCat(progress.trials, " trials");
   job.finished_unix_ns = absl::GetCurrentTimeNanos();
@@ -97,7 +98,7 @@ absl::Status tune_slice(const Kernel& kernel, double minutes, const TuneOptions&
 
 }  // namespace
 
-absl::Status tune_kernels(std::span<const Kernel> kernels, const TuneOptions& options,
+absl::Status tune_kernels(std::span<const bench::Kernel> kernels, const TuneOptions& options,
                           const std::string& database) {
   TF_ASSIGN_OR_RETURN(Bench bench, open_bench(database, options.threads));
   for (double left = options.minutes; left > 0;) {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "compiler/target/target.h"
-#include "tests/bench/peers/kernel_table.h"
+#include "tests/bench/kernels/kernel_table.h"
 
 namespace tf::peers {
 
@@ -23,7 +23,7 @@ struct TuneOptions {
 // Gives time to the kernels that have had the least, half a minute at once, until the minutes are spent or
 // every kernel has had its share. Progress goes to stderr. Keeps the calling thread, and those it starts
 // later, on the CPUs that do not measure: compare in another process. Errors: the database's, the runner's.
-absl::Status tune_kernels(std::span<const Kernel> kernels, const TuneOptions& options,
+absl::Status tune_kernels(std::span<const bench::Kernel> kernels, const TuneOptions& options,
                           const std::string& database);
 
 }  // namespace tf::peers

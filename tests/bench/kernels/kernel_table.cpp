@@ -1,4 +1,4 @@
-#include "tests/bench/peers/kernel_table.h"
+#include "tests/bench/kernels/kernel_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 
-namespace tf::peers {
+namespace tf::bench {
 namespace {
 
 using tensor::Element;
@@ -175,4 +175,4 @@ Expected expected_element(const Kernel& kernel, const Operands& operands, int64_
                     kernel.shape);
 }
 
-}  // namespace tf::peers
+}  // namespace tf::bench

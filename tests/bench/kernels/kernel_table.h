@@ -12,7 +12,7 @@
 
 #include "compiler/tensor/workload.h"
 
-namespace tf::peers {
+namespace tf::bench {
 
 // y[m, n] = a[m, k] · b[k, n], all row-major. A constant b may be packed before the clock starts.
 struct Gemm {
@@ -61,4 +61,4 @@ struct Expected {
 };
 Expected expected_element(const Kernel& kernel, const Operands& operands, int64_t index);
 
-}  // namespace tf::peers
+}  // namespace tf::bench

@@ -1,0 +1,24 @@
+#include "tests/bench/kernels/kernel_task.h"
+
+namespace tf::bench {
+namespace {
+
+// A feature map's layout; the rule of compiler/graph/layout_choice.h.
+tensor::Layout feature_map(int64_t channels, int64_t extent, int64_t lanes, bool row_major) {
+  if (row_major || lanes <= 1 || channels < lanes || extent == 1) return {};
+  return tensor::Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
+}
+
+}  // namespace
+
+session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major) {
+  session::Task task{.label = kernel.name, .workload = workload_of(kernel)};
+  if (const auto* c = std::get_if<Convolution>(&kernel.shape)) {
+    const int64_t lanes = target.fp32_lanes();
+    task.in_layouts = {feature_map(c->channels, c->extent, lanes, row_major)};
+    task.out_layouts = {feature_map(c->filters, c->output_extent(), lanes, row_major)};
+  }
+  return task;
+}
+
+}  // namespace tf::bench
