@@ -29,7 +29,9 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   command.add_option("--allow", arguments.allow,
                      "Numerics beyond reassociation: winograd,bf16,fp16,int8,fast-math");
   command.add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the model; repeatable");
-  command.add_option("--strategy", spec.strategy, "random, grid, annealing or evolutionary")
+  command
+      .add_option("--strategy", spec.strategy,
+                  "random, grid, annealing, evolutionary, or ansor: a baseline for comparison")
       ->capture_default_str();
   command.add_option("--seed", spec.seed, "Seed of the search")->capture_default_str();
   command.add_flag("--json", arguments.json, "Print progress and result as JSON lines on stdout");

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "tuner/search/annealing.h"
+#include "tuner/search/ansor_like.h"
 #include "tuner/search/evolutionary.h"
 #include "tuner/search/grid.h"
 #include "tuner/search/random.h"
@@ -10,12 +11,33 @@
 namespace tf::search {
 
 absl::StatusOr<Kind> kind_from_name(std::string_view name) {
-  if (name == "random") return Kind::kRandom;
-  if (name == "grid") return Kind::kGrid;
-  if (name == "annealing") return Kind::kAnnealing;
-  if (name == "evolutionary") return Kind::kEvolutionary;
+  for (const Kind kind :
+       {Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary, Kind::kAnsorLike}) {
+    if (name == kind_name(kind)) return kind;
+  }
   return absl::InvalidArgumentError(absl::StrCat("no search strategy is called '", std::string(name),
-                                                 "': use random, grid, annealing or evolutionary"));
+                                                 "': use random, grid, annealing, evolutionary or ansor"));
+}
+
+std::string_view kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kRandom:
+      return "random";
+    case Kind::kGrid:
+      return "grid";
+    case Kind::kAnnealing:
+      return "annealing";
+    case Kind::kEvolutionary:
+      return "evolutionary";
+    case Kind::kAnsorLike:
+      return "ansor";
+  }
+  TF_UNREACHABLE();
+  return "";
+}
+
+bool starts_from_seeds(Kind kind) {
+  return kind != Kind::kAnsorLike;
 }
 
 std::unique_ptr<Search> make_search(const space::DesignSpace& space, const model::Evaluator& evaluator,
@@ -29,6 +51,8 @@ std::unique_ptr<Search> make_search(const space::DesignSpace& space, const model
       return std::make_unique<AnnealingSearch>(space, evaluator, options.seed);
     case Kind::kEvolutionary:
       return std::make_unique<EvolutionarySearch>(space, evaluator, options.model, options.seed);
+    case Kind::kAnsorLike:
+      return std::make_unique<AnsorLikeSearch>(space, evaluator, options.model, options.seed);
   }
   TF_UNREACHABLE();
   return nullptr;

@@ -37,15 +37,20 @@ class Search {
   virtual void update(std::span<const Observation> observations) = 0;
 };
 
-enum class Kind { kRandom, kGrid, kAnnealing, kEvolutionary };
-// "random", "grid", "annealing", "evolutionary"; INVALID_ARGUMENT lists them.
+enum class Kind { kRandom, kGrid, kAnnealing, kEvolutionary, kAnsorLike };
+// "random", "grid", "annealing", "evolutionary", "ansor"; INVALID_ARGUMENT lists them.
 absl::StatusOr<Kind> kind_from_name(std::string_view name);
+std::string_view kind_name(Kind kind);
+
+// Whether the space's seeds are measured before what the strategy proposes. Not for the baseline whose point
+// is that it starts from nothing.
+bool starts_from_seeds(Kind kind);
 
 struct Options {
   Kind kind = Kind::kEvolutionary;
   uint64_t seed = 1;
   model::CostModel* model =
-      nullptr;  // evolutionary only; not owned; may be shared by the searches of one thread
+      nullptr;  // of those that learn; not owned; may be shared by the searches of one thread
 };
 
 // `space` and `evaluator` must outlive the search.

@@ -18,8 +18,9 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
       space_(space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
                                    options.threads, options.allowed_numerics)) {
   for (const space::Sketch& sketch : space_.sketches) sketch_hashes_.push_back(sketch.hash().hex());
-  // Whatever the strategy, the untuned schedule is measured first: the yardstick, and what a tuned build is
-  // never slower than. Then each other way's (see next(): those that are the same are measured once).
+  if (!search::starts_from_seeds(options.strategy)) return;
+  // The untuned schedule is measured first: the yardstick, and what a tuned build is never slower than. Then
+  // each other way's (see next(): those that are the same are measured once).
   for (size_t i = space_.sketches.size(); i-- > 0;) {
     for (const space::Point& seed : space_.sketches[i].seeds) {
       seeds_.push_back({static_cast<int>(i), seed});

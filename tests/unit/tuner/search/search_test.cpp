@@ -121,7 +121,8 @@ TEST_P(EveryStrategy, DoesNotProposeWhatTheDatabaseKnows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Search, EveryStrategy,
-                         testing::Values(Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary));
+                         testing::Values(Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary,
+                                         Kind::kAnsorLike));
 
 TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
   const Setting setting(128);

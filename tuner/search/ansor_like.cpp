@@ -1,0 +1,132 @@
+#include "tuner/search/ansor_like.h"
+
+#include <algorithm>
+
+namespace tf::search {
+namespace {
+
+double uniform(space::Random& random) {
+  return static_cast<double>(random() >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+AnsorLikeSearch::AnsorLikeSearch(const space::DesignSpace& space, const model::Evaluator& evaluator,
+                                 model::CostModel* model, uint64_t seed, const AnsorLikeOptions& options)
+    : space_(space), evaluator_(evaluator), model_(model), random_(seed), options_(options) {
+  has_slots_ = std::any_of(space.sketches.begin(), space.sketches.end(),
+                           [](const space::Sketch& sketch) { return !sketch.slots.empty(); });
+}
+
+std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
+  std::vector<space::Candidate> proposals;
+  while (static_cast<int>(proposals.size()) < count) {
+    if (round_.empty()) start_round();
+    if (round_.empty()) break;
+    proposals.push_back(std::move(round_.front()));
+    round_.pop_front();
+  }
+  return proposals;
+}
+
+// A sketch without slots is a schedule of ours, which the baseline must not start from.
+std::optional<space::Candidate> AnsorLikeSearch::draw() {
+  space::Candidate candidate = space::sample(space_, random_);
+  if (has_slots_ && candidate.point.empty()) return std::nullopt;
+  if (!evaluator_.judge(candidate)) return std::nullopt;
+  return candidate;
+}
+
+std::vector<space::Candidate> AnsorLikeSearch::draw_population() {
+  // A space that is nearly all illegal gives a small population instead of spinning.
+  constexpr int kDrawsPerIndividual = 20;
+  const auto wanted = static_cast<size_t>(options_.population);
+  std::vector<space::Candidate> population;
+  for (int i = 0; i < options_.population * kDrawsPerIndividual && population.size() < wanted; ++i) {
+    if (std::optional<space::Candidate> candidate = draw()) population.push_back(*std::move(candidate));
+  }
+  return population;
+}
+
+// Those that are not legal are left out.
+AnsorLikeSearch::Population AnsorLikeSearch::score(std::vector<space::Candidate> candidates) {
+  const bool learned = model_ != nullptr && model_->is_trained();
+  Population population;
+  std::vector<model::Features> rows;
+  for (space::Candidate& candidate : candidates) {
+    const std::optional<model::Judgement> judgement = evaluator_.judge(candidate);
+    if (!judgement) continue;
+    if (learned) rows.push_back(judgement->features);
+    population.push_back({std::move(candidate), learned ? 0 : uniform(random_)});
+  }
+  if (learned) {
+    const std::vector<float> scores = model_->score(rows);
+    for (size_t i = 0; i < population.size(); ++i) population[i].score = scores[i];
+  }
+  return population;
+}
+
+void AnsorLikeSearch::keep_best(const Population& population, Best& best) const {
+  for (const Individual& individual : population) {
+    if (!seen_.contains(individual.candidate)) best.emplace(individual.candidate, individual.score);
+  }
+}
+
+// Parents are drawn in proportion to their scores.
+std::vector<space::Candidate> AnsorLikeSearch::next_generation(const Population& population) {
+  std::vector<double> sums;
+  double sum = 0;
+  for (const Individual& individual : population) sums.push_back(sum += std::max(0.0, individual.score));
+  std::vector<space::Candidate> next;
+  for (int i = 0; i < options_.population; ++i) {
+    const auto found = std::upper_bound(sums.begin(), sums.end(), uniform(random_) * sum);
+    const size_t parent = found == sums.end() ? static_cast<size_t>(space::below(random_, population.size()))
+                                              : static_cast<size_t>(found - sums.begin());
+    const space::Candidate& candidate = population[parent].candidate;
+    next.push_back(uniform(random_) < options_.mutation ? space::mutate(space_, candidate, random_)
+                                                        : candidate);
+  }
+  return next;
+}
+
+void AnsorLikeSearch::start_round() {
+  const std::vector<space::Candidate> drawn = draw_population();
+  if (drawn.empty()) return;
+  std::vector<space::Candidate> first = drawn;
+  for (const Observation& observation : measured_) first.push_back(observation.candidate);
+
+  Best best;
+  Population population = score(std::move(first));
+  keep_best(population, best);
+  for (int generation = 0; generation < options_.generations && !population.empty(); ++generation) {
+    population = score(next_generation(population));
+    keep_best(population, best);
+  }
+  Population order;
+  for (const auto& [candidate, value] : best) order.push_back({candidate, value});
+  // The map's order breaks ties, so that the order does not depend on the sort.
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Individual& a, const Individual& b) { return a.score > b.score; });
+
+  const auto size = static_cast<size_t>(options_.measurements);
+  const auto random_size = static_cast<size_t>(options_.random_share * options_.measurements);
+  for (size_t i = 0; i < order.size() && round_.size() < size - random_size; ++i) {
+    if (seen_.add(order[i].candidate)) round_.push_back(order[i].candidate);
+  }
+  for (size_t i = 0; i < drawn.size() && round_.size() < size; ++i) {
+    const space::Candidate& candidate = drawn[space::below(random_, drawn.size())];
+    if (seen_.add(candidate)) round_.push_back(candidate);
+  }
+}
+
+void AnsorLikeSearch::update(std::span<const Observation> observations) {
+  for (const Observation& observation : observations) {
+    seen_.add(observation.candidate);
+    if (observation.seconds) measured_.push_back(observation);
+  }
+  std::stable_sort(measured_.begin(), measured_.end(),
+                   [](const Observation& a, const Observation& b) { return *a.seconds < *b.seconds; });
+  measured_.resize(std::min(measured_.size(), most_measured()));
+}
+
+}  // namespace tf::search

@@ -1,0 +1,65 @@
+#pragma once
+// Owns: a baseline like Ansor (Zheng et al., OSDI 2020, section 5, with the constants of its implementation
+// in TVM): rounds of 64 measurements, each chosen by evolution under the learned model alone. No draft model,
+// no seeds, no crossover; until the model has learned something, its choice is random. It stays as published,
+// for comparison; better ideas go to the other strategies.
+
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "tuner/model/evaluator.h"
+#include "tuner/search/search.h"
+#include "tuner/search/seen.h"
+#include "tuner/space/sampling.h"
+
+namespace tf::search {
+
+struct AnsorLikeOptions {
+  int population = 2048;
+  int generations = 4;
+  int measurements = 64;        // a round
+  double mutation = 0.85;       // probability that a parent changes on its way into the next generation
+  double measured_share = 0.2;  // of the first generation, at most: the best measured candidates
+  double random_share = 0.05;   // of a round
+};
+
+class AnsorLikeSearch final : public Search {
+ public:
+  AnsorLikeSearch(const space::DesignSpace& space, const model::Evaluator& evaluator, model::CostModel* model,
+                  uint64_t seed, const AnsorLikeOptions& options = {});
+
+  // What is left of the present round, then of new ones.
+  std::vector<space::Candidate> propose(int count) override;
+  void update(std::span<const Observation> observations) override;
+
+ private:
+  struct Individual {
+    space::Candidate candidate;
+    double score = 0;  // higher is better
+  };
+  using Population = std::vector<Individual>;
+  using Best = std::map<space::Candidate, double>;  // never proposed, by score
+
+  std::optional<space::Candidate> draw();
+  std::vector<space::Candidate> draw_population();
+  Population score(std::vector<space::Candidate> candidates);
+  void keep_best(const Population& population, Best& best) const;
+  std::vector<space::Candidate> next_generation(const Population& population);
+  void start_round();
+  size_t most_measured() const {
+    return static_cast<size_t>(options_.measured_share * static_cast<double>(options_.population));
+  }
+
+  const space::DesignSpace& space_;
+  const model::Evaluator& evaluator_;
+  model::CostModel* model_;  // may be null: every choice is random
+  space::Random random_;
+  AnsorLikeOptions options_;
+  bool has_slots_ = false;  // whether any sketch has
+  Seen seen_;
+  std::vector<Observation> measured_;  // the best, fastest first
+  std::deque<space::Candidate> round_;
+};
+
+}  // namespace tf::search
