@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Installs ONNX Runtime for node.js into build/peers: the oracle of tests/integration/onnxruntime and the speed to
 # beat of tests/bench/peers. Needs npm and the network, once; safe to run again.
-# With --libraries also OpenBLAS, BLIS and oneDNN from Debian, which that bench compares kernels with (as root or
-# with sudo, once).
+# With --libraries also OpenBLAS, BLIS and oneDNN from Debian, which that bench compares kernels with, and gnuplot,
+# which draws what tests/bench/search measures (as root or with sudo, once).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 install_libraries() {
   local missing=() sudo=() package
-  for package in libopenblas0-pthread libblis4-pthread libdnnl-dev; do
+  for package in libopenblas0-pthread libblis4-pthread libdnnl-dev gnuplot-nox; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then
-    echo "peers: OpenBLAS, BLIS and oneDNN are installed"
+    echo "peers: OpenBLAS, BLIS, oneDNN and gnuplot are installed"
     return
   fi
   if [ "$(id -u)" -ne 0 ]; then

@@ -1,19 +1,48 @@
 #!/usr/bin/env bash
-# What a candidate costs on its way through the tuner, candidates and trials a second, share of time measured.
-# Usage: tests/bench/search/run.sh [--quick] [--json FILE]
+# What a candidate costs in the tuner; strategies against each other and models against measurements, on recorded
+# pools; README.md says what each figure means.
+# Usage: tests/bench/search/run.sh [--quick] [--json FILE] [--pools DIR] [--minutes M] [--tasks REGEX] [--seeds N] [--trials N] [--candidates N]
+#   --quick       three tasks, two seeds, 32 trials, in pools of their own: a few minutes
+#   --pools DIR   what was recorded, a database a task; recording adds to it [build/search]
+#   --minutes M   record for at most so long; the next call goes on [until everything is recorded]
+#   --tasks, --seeds, --trials, --candidates   as in `search_replay record --help`
 set -euo pipefail
 
-seconds=2 trials=300 arguments=()
+quick= json= pools= seconds=2 built=300 record=() options=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    --quick) seconds=0.2 trials=40 ;;
-    --json) arguments+=("--benchmark_out=$(realpath -m "$2")" --benchmark_out_format=json) && shift ;;
-    *) echo "usage: $0 [--quick] [--json FILE]" >&2 && exit 2 ;;
+    --quick) quick=1 ;;
+    --json) json=$(realpath -m "$2") && shift ;;
+    --pools) pools=$(realpath -m "$2") && shift ;;
+    --minutes) record+=("$1" "$2") && shift ;;
+    --tasks | --seeds | --trials | --candidates) options+=("$1" "$2") && shift ;;
+    *) sed -n 's/^# Usage: /usage: /p; s/^#   //p' "$0" >&2 && exit 2 ;;
   esac
   shift
 done
 
 cd "$(dirname "$0")/../../.."
+if [ -n "$quick" ]; then
+  seconds=0.2 built=40 pools=${pools:-$PWD/build/search-quick}
+  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 32 --candidates 200 "${options[@]}")
+fi
+pools=${pools:-$PWD/build/search}
+plots=$pools/plots
 [ -f build/release/build.ninja ] || cmake --preset release >&2
-cmake --build build/release --target search_bench >&2
-exec build/release/bin/search_bench --benchmark_min_time=$seconds --trials=$trials "${arguments[@]}"
+cmake --build build/release --target search_bench search_replay >&2
+bin=build/release/bin
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$bin/search_bench" --benchmark_min_time=$seconds --trials=$built --benchmark_out="$work/costs" \
+  --benchmark_out_format=json
+"$bin/search_replay" record --pools "$pools" "${options[@]}" "${record[@]}"
+"$bin/search_replay" replay --pools "$pools" "${options[@]}" --plots "$plots" --json "$work/replay"
+"$bin/search_replay" quality --pools "$pools" "${options[@]}" --plots "$plots" --json "$work/quality"
+if command -v gnuplot >/dev/null; then
+  gnuplot -c tests/bench/search/plots.gp "$plots"
+  echo "plots: $plots/{trials,device_seconds,recall,quality}.svg" >&2
+else
+  echo "no plots were drawn: gnuplot is not installed (deploy/install_peers.sh --libraries installs it)" >&2
+fi
+[ -z "$json" ] || echo "{\"costs\": $(cat "$work/costs"), \"replay\": $(cat "$work/replay"), \"quality\": $(cat "$work/quality")}" >"$json"

@@ -1,0 +1,46 @@
+#pragma once
+// Owns: what is said about runs: how good they are after so many trials, and what one contender needs to
+// reach what another reaches. Does not know: where runs come from.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/bench/search/replay/run.h"
+
+namespace tf::replay {
+
+// What a run cost.
+struct Cost {
+  double trials = 0;
+  double device_seconds = 0;
+};
+
+// Up to the first trial after which the run's best is no slower; nothing if that never happens.
+std::optional<Cost> cost_to_reach(std::span<const Step> run, double seconds);
+
+// The runs of one contender on one task, one a seed.
+using Runs = std::vector<std::vector<Step>>;
+
+// Medians over the seeds after so many trials (a run that ended earlier stays as it ended). Infinite seconds
+// where half of the runs have found nothing.
+Step typical_step(const Runs& runs, size_t trials);
+size_t most_trials(const Runs& runs);
+// Median over the seeds; a run that never reaches it counts as infinite.
+Cost typical_cost(const Runs& runs, double seconds);
+
+// Two contenders on one task at the same final quality: the time that both reach, which is the slower of
+// their median final times, and 1% for noise. `ratio` is the first one's cost over the second's; below 1 the
+// first needs less. Neither cost is infinite by that choice.
+struct SameQuality {
+  double seconds = 0;
+  Cost first, second, ratio;
+};
+// Nothing if either found nothing at all.
+std::optional<SameQuality> at_same_quality(const Runs& first, const Runs& second);
+
+// Of positive values; 1 for none.
+double geometric_mean(std::span<const double> values);
+
+}  // namespace tf::replay

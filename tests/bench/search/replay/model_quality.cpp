@@ -1,0 +1,154 @@
+#include "tests/bench/search/replay/model_quality.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/status.h"
+#include "tuner/model/evaluator.h"
+#include "tuner/model/xgboost_model.h"
+#include "tuner/space/generate.h"
+
+namespace tf::replay {
+namespace {
+
+constexpr size_t kLeastExamples = 100;
+
+// The point that a record names, if the space still has it and means the same by it.
+std::optional<space::Candidate> candidate_of(const space::DesignSpace& space,
+                                             const std::map<std::string, int>& sketches, const Entry& entry) {
+  const auto sketch = sketches.find(entry.sketch_hash);
+  if (sketch == sketches.end()) return std::nullopt;
+  const std::vector<space::Slot>& slots = space.sketches[static_cast<size_t>(sketch->second)].slots;
+  if (slots.size() != entry.slot_values.size()) return std::nullopt;
+  space::Candidate candidate{sketch->second, {}};
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (entry.slot_values[i] < 0 || static_cast<size_t>(entry.slot_values[i]) >= slots[i].choices.size())
+      return std::nullopt;
+    candidate.point.push_back(static_cast<uint32_t>(entry.slot_values[i]));
+  }
+  if (schedule::to_string(space.schedule_of(candidate)) != entry.schedule) return std::nullopt;
+  return candidate;
+}
+
+double least_seconds(std::span<const Example> examples) {
+  double least = 0;
+  for (const Example& example : examples) {
+    if (example.seconds > 0 && (least == 0 || example.seconds < least)) least = example.seconds;
+  }
+  return least;
+}
+
+void append_training(std::span<const Example> examples, std::vector<model::Example>& training) {
+  const double best = least_seconds(examples);
+  for (const Example& example : examples)
+    training.push_back({example.features, example.seconds > 0 ? best / example.seconds : 0});
+}
+
+ModelQuality judge(std::string model, const TaskExamples& task, std::span<const Example> examples,
+                   const std::function<std::vector<float>(std::span<const model::Features>)>& score) {
+  ModelQuality quality{.model = std::move(model),
+                       .task = task.task->task.label,
+                       .examples = static_cast<int64_t>(examples.size())};
+  std::vector<model::Features> rows;
+  for (const Example& example : examples) rows.push_back(example.features);
+  const std::vector<float> scores = score(rows);
+  for (size_t i = 0; i < examples.size(); ++i) quality.ranked.push_back({examples[i].seconds, scores[i]});
+  return quality;
+}
+
+ModelQuality judge_draft(const TaskExamples& task) {
+  ModelQuality quality{.model = "draft",
+                       .task = task.task->task.label,
+                       .examples = static_cast<int64_t>(task.examples.size())};
+  for (const Example& example : task.examples)
+    quality.ranked.push_back({example.seconds, -example.draft_seconds});
+  return quality;
+}
+
+absl::StatusOr<ModelQuality> judge_learned(std::string name, const TaskExamples& task,
+                                           std::span<const model::Example> training,
+                                           std::span<const Example> examples) {
+  model::XGBoostModel model;
+  TF_RETURN_IF_ERROR(model.train(training));
+  return judge(std::move(name), task, examples,
+               [&](std::span<const model::Features> rows) { return model.score(rows); });
+}
+
+absl::StatusOr<ModelQuality> judge_own_half(const TaskExamples& task) {
+  std::vector<Example> halves[2];
+  for (size_t i = 0; i < task.examples.size(); ++i) halves[i % 2].push_back(task.examples[i]);
+  std::vector<model::Example> training;
+  append_training(halves[0], training);
+  return judge_learned("own half", task, training, halves[1]);
+}
+
+// Each task judged by what all tasks of other groups teach; a group is trained for once.
+absl::Status judge_held_out(const std::string& name, std::span<const TaskExamples> tasks,
+                            const std::function<std::string(const BenchTask&)>& group_of,
+                            std::vector<ModelQuality>& all) {
+  std::map<std::string, std::vector<const TaskExamples*>> groups;
+  for (const TaskExamples& task : tasks) groups[group_of(*task.task)].push_back(&task);
+  for (const auto& [group, members] : groups) {
+    if (group.empty()) continue;
+    std::vector<model::Example> training;
+    for (const TaskExamples& task : tasks) {
+      if (group_of(*task.task) != group) append_training(task.examples, training);
+    }
+    model::XGBoostModel model;
+    TF_RETURN_IF_ERROR(model.train(training));
+    if (!model.is_trained()) continue;
+    for (const TaskExamples* task : members) {
+      if (task->examples.size() < kLeastExamples) continue;
+      all.push_back(judge(name, *task, task->examples,
+                          [&](std::span<const model::Features> rows) { return model.score(rows); }));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::Target& target, int threads,
+                                           const Pool& pool, int64_t count) {
+  TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
+  const space::DesignSpace space =
+      space::generate_space({std::move(bound), task.task.in_layouts, task.task.out_layouts}, target, threads);
+  const model::Evaluator evaluator(space, target, threads);
+  std::map<std::string, int> sketches;
+  for (size_t i = 0; i < space.sketches.size(); ++i)
+    sketches.emplace(space.sketches[i].hash().hex(), static_cast<int>(i));
+
+  TaskExamples result{.task = &task};
+  std::map<Source, int64_t> left = {{Source::kRandom, count / 2}, {Source::kLate, count / 2}};
+  for (const auto& entry : pool.entries()) {
+    if (left[entry->source] == 0) continue;
+    const std::optional<space::Candidate> candidate = candidate_of(space, sketches, *entry);
+    const std::optional<model::Judgement> judgement =
+        candidate ? evaluator.judge(*candidate) : std::optional<model::Judgement>();
+    if (!judgement) {
+      ++result.stale;
+      continue;
+    }
+    --left[entry->source];
+    result.examples.push_back({judgement->features, judgement->draft_seconds, entry->seconds});
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamples> tasks) {
+  std::vector<ModelQuality> all;
+  for (const TaskExamples& task : tasks) {
+    if (task.examples.size() < kLeastExamples) continue;
+    all.push_back(judge_draft(task));
+    TF_ASSIGN_OR_RETURN(ModelQuality own, judge_own_half(task));
+    all.push_back(std::move(own));
+  }
+  TF_RETURN_IF_ERROR(judge_held_out(
+      "other families", tasks, [](const BenchTask& task) { return task.family; }, all));
+  TF_RETURN_IF_ERROR(judge_held_out(
+      "other networks", tasks, [](const BenchTask& task) { return task.network; }, all));
+  return all;
+}
+
+}  // namespace tf::replay

@@ -1,0 +1,66 @@
+#include "tests/bench/search/replay/pool.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "compiler/schedule/schedule.h"
+
+namespace tf::replay {
+
+const char* source_name(Source source) {
+  switch (source) {
+    case Source::kRandom:
+      return "random candidates";
+    case Source::kEarly:
+      return "the first half of searches that learn";
+    case Source::kLate:
+      return "the second half of searches that learn";
+  }
+  return "";
+}
+
+void Pool::add(const database::Measurement& record) {
+  if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return;
+  if (by_schedule_.contains(record.schedule)) return;
+  auto entry = std::make_unique<Entry>();
+  entry->schedule = record.schedule;
+  entry->sketch_hash = record.sketch_hash;
+  entry->slot_values = record.slot_values;
+  entry->source = static_cast<Source>(std::clamp<int64_t>(record.job_id, 1, std::size(kSources)));
+  entry->ran = record.outcome != database::Outcome::kCompileError;
+  // Recording stops early only far above the best: what it saw of such a candidate is its time.
+  if (record.outcome == database::Outcome::kOk || record.outcome == database::Outcome::kStoppedEarly) {
+    for (const database::Sample& sample : record.samples) {
+      if (sample.iterations > 0)
+        entry->samples.push_back(static_cast<double>(sample.total_ns) / sample.iterations * 1e-9);
+    }
+    entry->seconds = record.median_ns().value_or(0) * 1e-9;
+  }
+  if (entry->seconds > 0 && (best_seconds_ == 0 || entry->seconds < best_seconds_))
+    best_seconds_ = entry->seconds;
+  by_schedule_.emplace(entry->schedule, entry.get());
+  entries_.push_back(std::move(entry));
+}
+
+const Entry* Pool::find(const std::string& schedule) const {
+  const auto found = by_schedule_.find(schedule);
+  return found == by_schedule_.end() ? nullptr : found->second;
+}
+
+int64_t Pool::count(Source source) const {
+  return std::count_if(entries_.begin(), entries_.end(),
+                       [&](const auto& entry) { return entry->source == source; });
+}
+
+absl::StatusOr<Pool> read_pool(database::Records& records, const database::Problem& problem) {
+  Pool pool;
+  database::Filter filter;
+  filter.problem = problem;
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
+    pool.add(record);
+    return absl::OkStatus();
+  }));
+  return pool;
+}
+
+}  // namespace tf::replay

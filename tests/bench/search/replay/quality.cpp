@@ -1,0 +1,76 @@
+#include "tests/bench/search/replay/quality.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace tf::replay {
+namespace {
+
+double least_seconds(std::span<const Ranked> candidates) {
+  double least = 0;
+  for (const Ranked& candidate : candidates) {
+    if (candidate.seconds > 0 && (least == 0 || candidate.seconds < least)) least = candidate.seconds;
+  }
+  return least;
+}
+
+// Indices of the k highest scores; ties go to the lower index.
+std::vector<size_t> top(std::span<const Ranked> candidates, size_t k) {
+  std::vector<size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return candidates[a].score > candidates[b].score; });
+  order.resize(std::min(k, order.size()));
+  return order;
+}
+
+}  // namespace
+
+std::optional<double> pairwise_accuracy(std::span<const Ranked> candidates, double within) {
+  const double limit = least_seconds(candidates) * within;
+  std::vector<Ranked> near;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(near),
+               [&](const Ranked& each) { return each.seconds > 0 && each.seconds <= limit; });
+  double right = 0;
+  int64_t pairs = 0;
+  for (size_t a = 0; a < near.size(); ++a) {
+    for (size_t b = a + 1; b < near.size(); ++b) {
+      if (near[a].seconds == near[b].seconds) continue;
+      ++pairs;
+      if (near[a].score == near[b].score) {
+        right += 0.5;
+      } else if ((near[a].score > near[b].score) == (near[a].seconds < near[b].seconds)) {
+        right += 1;
+      }
+    }
+  }
+  if (pairs == 0) return std::nullopt;
+  return right / static_cast<double>(pairs);
+}
+
+std::optional<double> recall_at(std::span<const Ranked> candidates, size_t k) {
+  std::vector<size_t> fastest;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].seconds > 0) fastest.push_back(i);
+  }
+  if (fastest.empty() || k == 0) return std::nullopt;
+  std::stable_sort(fastest.begin(), fastest.end(),
+                   [&](size_t a, size_t b) { return candidates[a].seconds < candidates[b].seconds; });
+  fastest.resize(std::min(k, fastest.size()));
+  const std::vector<size_t> chosen = top(candidates, k);
+  const std::set<size_t> found(chosen.begin(), chosen.end());
+  const auto hits =
+      std::count_if(fastest.begin(), fastest.end(), [&](size_t i) { return found.contains(i); });
+  return static_cast<double>(hits) / static_cast<double>(fastest.size());
+}
+
+std::optional<double> best_of_top(std::span<const Ranked> candidates, size_t k) {
+  std::vector<Ranked> chosen;
+  for (const size_t i : top(candidates, k)) chosen.push_back(candidates[i]);
+  const double found = least_seconds(chosen);
+  if (found == 0) return std::nullopt;
+  return found / least_seconds(candidates);
+}
+
+}  // namespace tf::replay

@@ -1,0 +1,29 @@
+#pragma once
+// Owns: how well a model ranks the measured candidates of a task. Does not know: which model.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tf::replay {
+
+// A candidate, what was measured of it and what a model says.
+struct Ranked {
+  double seconds = 0;  // 0: it failed
+  double score = 0;    // higher: predicted to be faster
+};
+
+// Share of pairs which the scores order as the times do, over pairs of different times within so many times
+// the best; equal scores count half. Nothing without such a pair.
+std::optional<double> pairwise_accuracy(std::span<const Ranked> candidates, double within = 3);
+
+// Of the k fastest candidates, the share among the k with the highest scores. Where fewer than k ran, of
+// those. Nothing if none ran.
+std::optional<double> recall_at(std::span<const Ranked> candidates, size_t k);
+
+// The least time among the k candidates with the highest scores, over the least of all; at least 1. Nothing
+// if none of them ran.
+std::optional<double> best_of_top(std::span<const Ranked> candidates, size_t k);
+
+}  // namespace tf::replay

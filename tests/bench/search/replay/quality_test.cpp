@@ -1,0 +1,49 @@
+#include "tests/bench/search/replay/quality.h"
+
+#include <gtest/gtest.h>
+
+namespace tf::replay {
+namespace {
+
+TEST(PairwiseAccuracy, CountsPairsInTheRightOrder) {
+  // Three pairs; the scores have only (2, 3) wrong.
+  const std::vector<Ranked> candidates = {{1, 9}, {2, 4}, {3, 5}};
+  EXPECT_DOUBLE_EQ(pairwise_accuracy(candidates).value(), 2.0 / 3);
+}
+
+TEST(PairwiseAccuracy, LooksOnlyAtPairsWithinThreeTimesTheBest) {
+  const std::vector<Ranked> candidates = {{1, 9}, {3, 4}, {3.01, 100}, {0, 50}};
+  EXPECT_DOUBLE_EQ(pairwise_accuracy(candidates).value(), 1);
+}
+
+TEST(PairwiseAccuracy, GivesHalfForEqualScoresAndSkipsEqualTimes) {
+  EXPECT_DOUBLE_EQ(pairwise_accuracy(std::vector<Ranked>{{1, 5}, {2, 5}}).value(), 0.5);
+  EXPECT_FALSE(pairwise_accuracy(std::vector<Ranked>{{1, 5}, {1, 6}}).has_value());
+  EXPECT_FALSE(pairwise_accuracy(std::vector<Ranked>{{0, 5}, {0, 6}}).has_value());
+}
+
+TEST(Recall, IsTheShareOfTheFastestAmongTheChosen) {
+  // Fastest two: 1 and 2. Highest scores: 1 and 4.
+  const std::vector<Ranked> candidates = {{4, 8}, {3, 1}, {2, 2}, {1, 9}};
+  EXPECT_DOUBLE_EQ(recall_at(candidates, 2).value(), 0.5);
+  EXPECT_DOUBLE_EQ(recall_at(candidates, 1).value(), 1);
+  EXPECT_DOUBLE_EQ(recall_at(candidates, 4).value(), 1);
+}
+
+TEST(Recall, IsHurtByAFailureThatIsRankedHigh) {
+  const std::vector<Ranked> candidates = {{0, 9}, {1, 5}, {2, 1}};
+  EXPECT_DOUBLE_EQ(recall_at(candidates, 1).value(), 0);
+  EXPECT_DOUBLE_EQ(recall_at(candidates, 30).value(), 1) << "of the two that ran";
+  EXPECT_FALSE(recall_at(std::vector<Ranked>{{0, 1}}, 1).has_value());
+}
+
+TEST(BestOfTop, IsARatioToTheBestOfAll) {
+  const std::vector<Ranked> candidates = {{2, 9}, {3, 8}, {1, 7}};
+  EXPECT_DOUBLE_EQ(best_of_top(candidates, 1).value(), 2);
+  EXPECT_DOUBLE_EQ(best_of_top(candidates, 2).value(), 2);
+  EXPECT_DOUBLE_EQ(best_of_top(candidates, 128).value(), 1);
+  EXPECT_FALSE(best_of_top(std::vector<Ranked>{{0, 9}, {1, 1}}, 1).has_value());
+}
+
+}  // namespace
+}  // namespace tf::replay

@@ -1,0 +1,39 @@
+#pragma once
+// Owns: tables, JSON and the data of plots, of replays and of models' quality. Does not know: how either is
+// computed.
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/bench/search/replay/comparison.h"
+#include "tests/bench/search/replay/model_quality.h"
+#include "tests/bench/search/replay/task_table.h"
+
+namespace tf::replay {
+
+// One task's runs.
+struct Replayed {
+  const BenchTask* task = nullptr;
+  double coverage = 0;      // below 1 the task is shown, and left out of all means
+  double best_seconds = 0;  // of all that was ever measured
+  std::map<std::string, Runs> curves;
+};
+
+// Contenders are compared with `baseline`, one of them. `peak_gflops` may be 0: not known.
+void print_replays(std::span<const Replayed> replays, const std::string& baseline, double peak_gflops);
+nlohmann::json replays_json(std::span<const Replayed> replays, const std::string& baseline,
+                            double peak_gflops);
+
+void print_quality(std::span<const ModelQuality> qualities);
+nlohmann::json quality_json(std::span<const ModelQuality> qualities);
+
+// For plots.gp, into an existing folder: curves_TASK_STRATEGY.tsv and replay_names.gp; recall_MODEL.tsv,
+// quality.tsv
+absl::Status write_replay_data(const std::string& folder, std::span<const Replayed> replays);
+absl::Status write_quality_data(const std::string& folder, std::span<const ModelQuality> qualities);
+
+}  // namespace tf::replay

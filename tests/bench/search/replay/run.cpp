@@ -1,0 +1,133 @@
+#include "tests/bench/search/replay/run.h"
+
+#include <algorithm>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/check.h"
+#include "base/status.h"
+
+namespace tf::replay {
+namespace {
+
+// How a strategy is driven: so many candidates under way at once, and results between two trainings. Ansor's
+// round is both; the others are driven as a session with one builder and one device drives them.
+struct Cadence {
+  size_t in_flight, train_every;
+};
+Cadence cadence_of(search::Kind kind) {
+  return kind == search::Kind::kAnsorLike ? Cadence{64, 64} : Cadence{4, 32};
+}
+
+SamplingPolicy own_policy(search::Kind kind) {
+  return kind == search::Kind::kAnsorLike ? SamplingPolicy::kFixed : SamplingPolicy::kRacing;
+}
+
+bool learns(search::Kind kind) {
+  return kind == search::Kind::kEvolutionary || kind == search::Kind::kAnsorLike;
+}
+
+// The depth and the rate of Ansor's trees; it stops adding them early, here there are always as many.
+model::XGBoostOptions booster_options(search::Kind kind, uint64_t seed) {
+  if (kind != search::Kind::kAnsorLike) return {.seed = seed};
+  return {.rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
+}
+
+}  // namespace
+
+std::string Contender::name() const {
+  const std::string strategy(search::kind_name(kind));
+  return policy == own_policy(kind) ? strategy
+                                    : absl::StrCat(strategy, "-", std::string(policy_name(policy)));
+}
+
+absl::StatusOr<Contender> contender_from_name(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('-', 1));
+  TF_ASSIGN_OR_RETURN(const search::Kind kind, search::kind_from_name(parts[0]));
+  if (parts.size() == 1) return Contender{kind, own_policy(kind)};
+  for (const SamplingPolicy policy : {SamplingPolicy::kFixed, SamplingPolicy::kRacing}) {
+    if (parts[1] == policy_name(policy)) return Contender{kind, policy};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no sampling is called '", parts[1], "' (of '", name, "'): use fixed or racing"));
+}
+
+Run::Run(const Options& options)
+    : options_(options),
+      session_{.target = options.target,
+               .threads = options.threads,
+               .strategy = options.contender.kind,
+               .seed = options.seed},
+      model_(booster_options(options.contender.kind, options.seed)) {}
+
+absl::StatusOr<std::unique_ptr<Run>> Run::create(const session::Task& task, const Options& options) {
+  std::unique_ptr<Run> run(new Run(options));
+  TF_ASSIGN_OR_RETURN(run->task_,
+                      session::TaskState::create(task, run->session_, &run->model_, options.seed));
+  return run;
+}
+
+std::vector<session::Subject> Run::advance(const Pool& pool) {
+  while (!finished_) {
+    if (waiting_.empty()) propose();
+    std::vector<session::Subject> lacking;
+    std::vector<const Entry*> known;
+    for (const Proposal& proposal : waiting_) {
+      known.push_back(pool.find(proposal.subject.schedule));
+      if (known.back() == nullptr) lacking.push_back(proposal.subject);
+    }
+    if (!lacking.empty()) return lacking;
+    // All of them started when the best was what it was.
+    const double incumbent_seconds = believed_seconds_;
+    for (size_t i = 0; i < waiting_.size(); ++i) observe(waiting_[i].candidate, *known[i], incumbent_seconds);
+    waiting_.clear();
+    learn();
+    finished_ = finished_ || steps_.size() >= static_cast<size_t>(options_.trials);
+  }
+  return {};
+}
+
+void Run::propose() {
+  const size_t left = static_cast<size_t>(options_.trials) - steps_.size();
+  const size_t wanted = std::min(cadence_of(options_.contender.kind).in_flight, left);
+  while (waiting_.size() < wanted) {
+    std::optional<space::Candidate> candidate = task_->next();
+    if (!candidate) break;
+    session::Subject subject = task_->subject_of(*candidate);
+    waiting_.push_back({*std::move(candidate), std::move(subject)});
+  }
+  finished_ = waiting_.empty();
+}
+
+void Run::observe(const space::Candidate& candidate, const Entry& entry, double incumbent_seconds) {
+  const Spent spent = measure(entry, options_.contender.policy, incumbent_seconds);
+  std::optional<session::TaskState::Time> time;
+  if (spent.seconds > 0) time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early};
+  task_->observe(candidate, time);
+  Step step = steps_.empty() ? Step{} : steps_.back();
+  step.device_seconds += spent.device_seconds;
+  if (time && !time->lower_bound && (believed_seconds_ == 0 || time->seconds < believed_seconds_)) {
+    believed_seconds_ = time->seconds;
+    step.best_seconds = entry.seconds;
+  }
+  steps_.push_back(step);
+}
+
+void Run::learn() {
+  const search::Kind kind = options_.contender.kind;
+  if (!learns(kind) || steps_.size() - steps_at_training_ < cadence_of(kind).train_every) return;
+  steps_at_training_ = steps_.size();
+  std::vector<model::Example> examples;
+  task_->append_examples(examples);
+  const absl::Status trained = model_.train(examples);
+  TF_CHECK(trained.ok()) << trained.message();
+  task_->forget_proposals();
+}
+
+Source Run::source() const {
+  if (!learns(options_.contender.kind)) return Source::kRandom;
+  return 2 * steps_.size() < static_cast<size_t>(options_.trials) ? Source::kEarly : Source::kLate;
+}
+
+}  // namespace tf::replay

@@ -1,0 +1,81 @@
+#pragma once
+// Owns: one search by one strategy with one seed on one task, whose candidates are measured by looking them
+// up in a pool. Pure: the same pool gives the same run, bit for bit, and a pool that grew gives it again.
+// Does not know: devices, how a pool is filled.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/target/target.h"
+#include "tests/bench/search/replay/pool.h"
+#include "tests/bench/search/replay/sampling_policy.h"
+#include "tuner/model/xgboost_model.h"
+#include "tuner/session/task_state.h"
+
+namespace tf::replay {
+
+// A strategy and how its candidates are sampled.
+struct Contender {
+  search::Kind kind = search::Kind::kEvolutionary;
+  SamplingPolicy policy = SamplingPolicy::kRacing;
+  std::string name()
+      const;  // "ansor"; with the policy where it is not the strategy's own: "evolutionary-fixed"
+};
+// A name as above; INVALID_ARGUMENT says what there is.
+absl::StatusOr<Contender> contender_from_name(const std::string& name);
+
+// The state of a run after a trial; sums are since the run began.
+struct Step {
+  double device_seconds = 0;
+  // By the pool's record, of the candidate that the run then believes to be the best; 0: none yet.
+  double best_seconds = 0;
+};
+
+class Run {
+ public:
+  struct Options {
+    target::Target target;
+    int threads = 1;
+    Contender contender;
+    uint64_t seed = 1;
+    int trials = 256;
+  };
+  // `task` must outlive the run. INVALID_ARGUMENT if its binding does not fit its workload.
+  static absl::StatusOr<std::unique_ptr<Run>> create(const session::Task& task, const Options& options);
+
+  // Goes on for as long as the pool knows what is proposed. Returns those of the present proposals that it
+  // lacks; none: the run is finished.
+  std::vector<session::Subject> advance(const Pool& pool);
+
+  bool finished() const { return finished_; }  // its trials are spent, or its space is
+  const Options& options() const { return options_; }
+  const database::Problem& problem() const { return task_->problem(); }
+  // Of what is proposed now.
+  Source source() const;
+  const std::vector<Step>& steps() const { return steps_; }  // one a trial
+
+ private:
+  explicit Run(const Options& options);
+  void propose();
+  void observe(const space::Candidate& candidate, const Entry& entry, double incumbent_seconds);
+  void learn();
+
+  struct Proposal {
+    space::Candidate candidate;
+    session::Subject subject;
+  };
+
+  Options options_;
+  session::SessionOptions session_;
+  model::XGBoostModel model_;
+  std::unique_ptr<session::TaskState> task_;
+  std::vector<Proposal> waiting_;
+  std::vector<Step> steps_;
+  double believed_seconds_ = 0;  // of the best candidate, as the strategy saw it; 0: none yet
+  size_t steps_at_training_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace tf::replay

@@ -1,0 +1,166 @@
+// Runs against pools that are filled by a stand-in for a device: a time made of the schedule's text.
+
+#include "tests/bench/search/replay/run.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/schedule.h"
+#include "tests/bench/search/replay/run_set.h"
+#include "tests/support/tuner/test_problems.h"
+
+namespace tf::replay {
+namespace {
+
+session::Task small_task() {
+  return {.label = "matmul", .workload = test::matmul_bias_relu(64, 64, 64)};
+}
+
+database::Measurement measured(const session::Subject& subject) {
+  database::Measurement record;
+  record.problem = subject.problem;
+  record.schedule = subject.schedule;
+  record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
+  record.sketch_hash = subject.sketch_hash;
+  record.slot_values = subject.slot_values;
+  const Digest digest = sha256(subject.schedule);
+  const int64_t ns = 10'000 + 100 * digest.bytes[0];
+  for (int i = 0; i < 10; ++i) record.samples.push_back({.total_ns = 500 * ns, .iterations = 500});
+  return record;
+}
+
+RunSetOptions options_of(const std::vector<std::string>& names, int seeds = 1) {
+  RunSetOptions options{.target = target::parse_target("x86_64:cpu=znver4").value(),
+                        .threads = 1,
+                        .contenders = {},
+                        .seeds = seeds,
+                        .trials = 48};
+  for (const std::string& name : names) options.contenders.push_back(contender_from_name(name).value());
+  return options;
+}
+
+// Returns how many were measured.
+int64_t fill(RunSet& runs, Pool& pool) {
+  int64_t count = 0;
+  for (;;) {
+    const std::vector<Wanted> wanted = runs.advance(pool, 1);
+    if (wanted.empty()) return count;
+    for (const Wanted& each : wanted) pool.add(measured(each.subject));
+    count += static_cast<int64_t>(wanted.size());
+  }
+}
+
+bool equal(const Step& a, const Step& b) {
+  return a.device_seconds == b.device_seconds && a.best_seconds == b.best_seconds;
+}
+
+TEST(Replay, GivesTheSameRunsFromTheSamePoolAndAsksForNothing) {
+  const session::Task task = small_task();
+  const RunSetOptions options = options_of({"evolutionary", "ansor", "random", "annealing", "grid"}, 2);
+  Pool pool;
+  RunSet recording = RunSet::create(task, options).value();
+  EXPECT_GT(fill(recording, pool), 100);
+  EXPECT_EQ(recording.coverage(), 1);
+
+  RunSet replay = RunSet::create(task, options).value();
+  EXPECT_TRUE(replay.advance(pool, 3).empty());
+  const auto expected = recording.curves(), found = replay.curves();
+  ASSERT_EQ(expected.size(), found.size());
+  for (const auto& [name, runs] : expected) {
+    const Runs& again = found.at(name);
+    ASSERT_EQ(runs.size(), again.size());
+    for (size_t i = 0; i < runs.size(); ++i) {
+      EXPECT_EQ(runs[i].size(), 48u) << name;
+      EXPECT_TRUE(std::equal(runs[i].begin(), runs[i].end(), again[i].begin(), again[i].end(), equal))
+          << name;
+    }
+  }
+}
+
+TEST(Replay, IsNotChangedByWhatIsAppendedToThePool) {
+  const session::Task task = small_task();
+  Pool pool;
+  RunSet first = RunSet::create(task, options_of({"evolutionary"})).value();
+  fill(first, pool);
+  const size_t known = pool.entries().size();
+  RunSet other = RunSet::create(task, options_of({"random"}, 3)).value();
+  fill(other, pool);
+  EXPECT_GT(pool.entries().size(), known);
+
+  RunSet again = RunSet::create(task, options_of({"evolutionary"})).value();
+  EXPECT_TRUE(again.advance(pool, 1).empty());
+  const Runs before = first.curves().at("evolutionary"), after = again.curves().at("evolutionary");
+  EXPECT_TRUE(std::equal(before[0].begin(), before[0].end(), after[0].begin(), after[0].end(), equal));
+}
+
+TEST(Replay, CountsWhatThePoolDoesNotKnowAsNotCovered) {
+  const session::Task task = small_task();
+  Pool pool;
+  RunSet runs = RunSet::create(task, options_of({"random"})).value();
+  const std::vector<Wanted> wanted = runs.advance(pool, 1);
+  ASSERT_FALSE(wanted.empty());
+  EXPECT_EQ(runs.coverage(), 0);
+  EXPECT_EQ(runs.trials_left(), 48);
+  // All but one of a batch: nothing of the batch is observed yet.
+  for (size_t i = 1; i < wanted.size(); ++i) pool.add(measured(wanted[i].subject));
+  const std::vector<Wanted> still = runs.advance(pool, 1);
+  ASSERT_EQ(still.size(), 1u);
+  EXPECT_EQ(still[0].subject.schedule, wanted[0].subject.schedule);
+  EXPECT_EQ(runs.coverage(), 0);
+  pool.add(measured(wanted[0].subject));
+  runs.advance(pool, 1);
+  EXPECT_GT(runs.coverage(), 0);
+  EXPECT_LT(runs.coverage(), 1);
+}
+
+TEST(Replay, OfTheBaselineStartsFromNothingOfOurs) {
+  const session::Task task = small_task();
+  const Pool pool;
+  RunSet ours = RunSet::create(task, options_of({"evolutionary"})).value();
+  RunSet baseline = RunSet::create(task, options_of({"ansor"})).value();
+  const std::string untuned = ours.advance(pool, 1).front().subject.schedule;
+  const std::vector<Wanted> round = baseline.advance(pool, 1);
+  EXPECT_EQ(round.size(), 48u) << "a whole round at once, as far as the trials go";
+  for (const Wanted& wanted : round) EXPECT_NE(wanted.subject.schedule, untuned);
+}
+
+TEST(Pool, KeepsTheFirstMeasurementOfASchedule) {
+  session::Subject subject;
+  subject.schedule = "some schedule";
+  database::Measurement record = measured(subject);
+  Pool pool;
+  pool.add(record);
+  const double first = pool.find("some schedule")->seconds;
+  record.samples = {{.total_ns = 1, .iterations = 1}};
+  pool.add(record);
+  EXPECT_EQ(pool.find("some schedule")->seconds, first);
+  EXPECT_EQ(pool.best_seconds(), first);
+  EXPECT_EQ(pool.entries().size(), 1u);
+}
+
+TEST(Pool, LeavesOutSchedulesOfAnotherVersionAndKnowsFailures) {
+  session::Subject subject;
+  subject.schedule = "old";
+  database::Measurement record = measured(subject);
+  record.semantics_version += 1;
+  Pool pool;
+  pool.add(record);
+  EXPECT_EQ(pool.find("old"), nullptr);
+  record = measured(subject);
+  record.outcome = database::Outcome::kWrongOutput;
+  pool.add(record);
+  ASSERT_NE(pool.find("old"), nullptr);
+  EXPECT_EQ(pool.find("old")->seconds, 0);
+  EXPECT_TRUE(pool.find("old")->ran);
+  EXPECT_EQ(pool.best_seconds(), 0);
+}
+
+TEST(Contender, IsNamedByItsStrategyAndAPolicyThatIsNotItsOwn) {
+  for (const char* name : {"evolutionary", "ansor", "evolutionary-fixed", "ansor-racing", "random"})
+    EXPECT_EQ(contender_from_name(name).value().name(), name);
+  EXPECT_EQ(contender_from_name("ansor-fixed").value().name(), "ansor");
+  EXPECT_FALSE(contender_from_name("evolutionary-slow").ok());
+  EXPECT_FALSE(contender_from_name("clever").ok());
+}
+
+}  // namespace
+}  // namespace tf::replay
