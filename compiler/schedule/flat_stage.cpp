@@ -1,7 +1,6 @@
 #include "compiler/schedule/flat_stage.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/structure.h"
@@ -16,13 +15,13 @@ using tensor::Workload;
 // Work below this many iterations is not worth waking threads for.
 constexpr double kWorthThreads = 4096;
 
-// Where the stage only moves elements that do not lie next to each other where they come from: the axis along
-// which they do there, or -1 if that is none of its own. A gather takes longer than its elements one by one.
+}  // namespace
+
 std::optional<int> gathered_along(const Workload& workload, const Stage& stage, int axis,
                                   const PortLayouts& ports) {
   const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
   const auto* load = tensor::as<tensor::Load>(stage.body);
-  if (load == nullptr) return std::nullopt;
+  if (load == nullptr || !stage.reduce_axes.empty()) return std::nullopt;
   tensor::Layout layout;
   for (size_t i = 0; i < workload.inputs.size(); ++i)
     if (workload.inputs[i].buffer.same_as(load->buffer)) layout = ports.input(workload, i);
@@ -35,8 +34,6 @@ std::optional<int> gathered_along(const Workload& workload, const Stage& stage, 
     if (innermost.get() == stage.axes[d].var.get()) return static_cast<int>(d);
   return -1;
 }
-
-}  // namespace
 
 bool worth_threads(const Stage& stage, int threads) {
   double iterations = threads > 1 ? 1 : 0;
@@ -59,7 +56,12 @@ void append_flat_stage(const Workload& workload, const Stage& stage, const std::
   loops.parallel = worth_threads(stage, threads);
   const std::optional<int> from = gathered_along(workload, stage, loops.vector_axis, ports);
   if (from.value_or(-1) >= 0)
-    return append_squares({name, loops.rank, loops.vector_axis, *from, loops.parallel}, steps);
+    return append_squares({.stage = name,
+                           .rank = loops.rank,
+                           .to = loops.vector_axis,
+                           .from = *from,
+                           .parallel = loops.parallel},
+                          steps);
   loops.vectorized = lanes >= 2 && !from;
   loops.lanes = lanes;
   append_flat_loops(loops, steps);

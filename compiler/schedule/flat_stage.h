@@ -2,6 +2,7 @@
 // Owns: the loops of a stage that is computed by itself, with sizes that suit it. Does not know: what is
 // computed before or after it.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
+
+// The axis along which elements lie next to each other where they come from, if the stage only moves them and
+// they do not lie so along `axis`; -1 if that is none of its own.
+std::optional<int> gathered_along(const tensor::Workload& workload, const tensor::Stage& stage, int axis,
+                                  const PortLayouts& ports);
 
 // Whether the stage is work enough to wake threads for.
 bool worth_threads(const tensor::Stage& stage, int threads);

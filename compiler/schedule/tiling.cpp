@@ -159,12 +159,11 @@ void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps) {
 }
 
 void append_squares(const SquareCopy& copy, std::vector<Step>& steps) {
-  constexpr int64_t kSquare = 16;
   std::vector<std::string> outer;
   for (int axis = 0; axis < copy.rank; ++axis) {
     const auto index = static_cast<size_t>(axis);
     const bool tiled = axis == copy.to || axis == copy.from;
-    if (tiled) steps.push_back(Split{copy.stage, whole('i', index), {kSquare}, Tail::kGuard});
+    if (tiled) steps.push_back(Split{copy.stage, whole('i', index), {copy.side}, Tail::kGuard});
     outer.push_back(tiled ? part('i', index, 0) : whole('i', index));
   }
   const std::string row = part('i', static_cast<size_t>(copy.from), 1),

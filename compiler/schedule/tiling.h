@@ -78,11 +78,13 @@ struct FlatLoops {
 void append_flat_loops(const FlatLoops& loops, std::vector<Step>& steps);
 
 // A stage that only moves elements, which lie next to each other along axis `to` where they go and along
-// `from` where they come from: one by one, in squares of which the first cache holds both sides.
+// `from` where they come from: one by one, in squares of which the first cache holds both sides. A gather
+// would take longer; this is bound by one store a cycle.
 struct SquareCopy {
   std::string stage;
   int rank = 2;
   int to = 0, from = 0;
+  Size side = 16;  // elements
   bool parallel = false;
 };
 

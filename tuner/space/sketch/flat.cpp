@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/flat_stage.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
 #include "tuner/space/sketch/tiled_reduction.h"
@@ -47,6 +47,22 @@ Sketch generated_flat(const Problem& problem, const target::Target& target, int 
     loops.rank = static_cast<int>(stage.axes.size());
     loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
     loops.vector_axis = schedule::vector_axis(stage, layout);
+    loops.parallel = threads > 1;
+    // What would be gathered is moved in squares.
+    const bool as_it_stands = !inline_all || workload.stages.size() == 1;
+    const std::optional<int> from =
+        as_it_stands ? schedule::gathered_along(workload, stage, loops.vector_axis, ports) : std::nullopt;
+    if (from.value_or(-1) >= 0) {
+      schedule::SquareCopy squares{.stage = name,
+                                   .rank = loops.rank,
+                                   .to = loops.vector_axis,
+                                   .from = *from,
+                                   .parallel = loops.parallel};
+      squares.side = schedule::Size::open(static_cast<int>(sketch.slots.size()), 0);
+      sketch.slots.push_back(scalar_slot("side_" + name, {4, 8, 16, 32, 64}));
+      schedule::append_squares(squares, sketch.steps.steps);
+      continue;
+    }
     const std::vector<int64_t> lanes =
         lane_choices(extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]), target);
     loops.vectorized = !lanes.empty();
@@ -54,7 +70,6 @@ Sketch generated_flat(const Problem& problem, const target::Target& target, int 
       loops.lanes = schedule::Size::open(static_cast<int>(sketch.slots.size()), 0);
       sketch.slots.push_back(scalar_slot("lanes_" + name, lanes));
     }
-    loops.parallel = threads > 1;
     schedule::append_flat_loops(loops, sketch.steps.steps);
   }
   return sketch;

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/movement.h"
 #include "compiler/ops/reduction.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/schedule.h"
@@ -114,6 +116,24 @@ TEST(GenerateSpace, OffersAConvolutionPartialSumsAndSeedsTheDefaultsForm) {
     seed.steps.pop_back();  // the default leaves unrolling to the back end
     EXPECT_EQ(schedule::to_string(seed), schedule::to_string(schedule::default_schedule(
                                              problem.workload, {{blocked}, {blocked}}, avx512(), 1)));
+  }
+}
+
+TEST(GenerateSpace, MovesElementsInSquaresInsteadOfGatheringThem) {
+  ops::Builder b;
+  const auto x = b.input("x", tensor::Element::kFloat32,
+                         {tensor::imm(1), tensor::imm(50), tensor::imm(4), tensor::imm(70)});
+  const Problem problem{
+      *b.finish({ops::transpose(b, x, {0, 2, 3, 1})}), {tensor::Layout{}}, {tensor::Layout{}}};
+  const DesignSpace space = generate_space(problem, avx512(), 2);
+  const auto flat = std::ranges::find(space.sketches, "generated flat", &Sketch::family);
+  ASSERT_NE(flat, space.sketches.end());
+  ASSERT_EQ(flat->slots.size(), 1u);
+  EXPECT_EQ(flat->slots[0].name, "side_t0");
+  for (uint32_t choice = 0; choice < flat->slots[0].choices.size(); ++choice) {
+    const schedule::Schedule schedule = instantiate(*flat, Point{choice});
+    EXPECT_TRUE(schedule::apply(problem.workload, schedule).ok());
+    EXPECT_EQ(schedule::to_string(schedule).find("vectorize"), std::string::npos);
   }
 }
 
