@@ -219,7 +219,7 @@ std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kerne
   std::vector<std::vector<int>> all;
   for (const Kernel& kernel : kernels) {
     std::vector<int>& operands = all.emplace_back();
-    for (size_t i = 0; i < kernel.ports.size(); ++i)
+    for (size_t i = 0; i + 1 < kernel.ports.size(); ++i)
       if (kernel.ports[i].in_place) operands.push_back(static_cast<int>(i));
   }
   return all;

@@ -60,6 +60,7 @@ std::set<int> fixed_owners(const Program& program) {
 // operand is read for the last time by this call.
 bool replace_operand(Program& program, size_t index, int k) {
   const Call& call = program.calls[index];
+  if (k < 0 || static_cast<size_t>(k) >= call.operands.size()) return false;
   const int operand = call.operands[static_cast<size_t>(k)].value;
   if (operand < 0) return false;
   const int dead = owner_of(program, operand).first, kept = owner_of(program, call.result).first;

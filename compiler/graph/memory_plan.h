@@ -20,7 +20,7 @@ struct MemoryPlan {
 };
 
 // Puts results where an operand lies that nobody reads afterwards, and sets Call::in_place. `allowed` lists,
-// one entry a task, the operands that its kernel may write over.
+// one entry a task, the operands that its kernel may write over; positions beyond its operands do not count.
 void reuse_operands(Program& program, const std::vector<std::vector<int>>& allowed);
 
 // Greedy by size (Pisarchyk, Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020): the
