@@ -1,6 +1,8 @@
 #include "compiler/schedule/default_tile.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <span>
 
 #include "compiler/analysis/access.h"
@@ -54,6 +56,13 @@ size_t row_axis(const Stage& stage, const Prepared& prepared) {
   return static_cast<size_t>(prepared.vector_axis) == last ? last - 1 : last;
 }
 
+// Of the buffer, row-major, what an element of the dimensions before `dim` takes.
+int64_t bytes_from(const tensor::BufferNode& buffer, size_t dim) {
+  int64_t bytes = tensor::element_bytes(buffer.element);
+  for (; dim < buffer.extents.size(); ++dim) bytes *= tensor::as_int(buffer.extents[dim]).value_or(1);
+  return bytes;
+}
+
 // Bytes of the anchor's operands: of the columns (a matrix's, weights), which move with the vector axis and
 // not with rows, all that the sums of one vector take; of rows (an image), which are the reverse, all.
 struct OperandBytes {
@@ -64,13 +73,10 @@ OperandBytes operand_bytes(const Stage& stage, const Prepared& prepared) {
   tensor::for_each(stage.body, [&](const tensor::Expr& e) {
     const auto* load = tensor::as<tensor::Load>(e);
     if (load == nullptr) return true;
-    const int64_t element = tensor::element_bytes(load->buffer->element);
     if (!moves(*load, stage.axes[static_cast<size_t>(prepared.vector_axis)])) {
-      bytes.rows = element;
-      for (const tensor::Expr& extent : load->buffer->extents)
-        bytes.rows *= tensor::as_int(extent).value_or(1);
+      bytes.rows = bytes_from(*load->buffer, 0);
     } else if (stage.axes.size() == 1 || !moves(*load, stage.axes[row_axis(stage, prepared)])) {
-      bytes.a_column = prepared.lanes * element;
+      bytes.a_column = prepared.lanes * tensor::element_bytes(load->buffer->element);
       for (const tensor::Axis& axis : stage.reduce_axes) bytes.a_column *= extent_of(axis);
     }
     return true;
@@ -78,24 +84,62 @@ OperandBytes operand_bytes(const Stage& stage, const Prepared& prepared) {
   return bytes;
 }
 
-// Rows go to the innermost axes other than the vector axis; the split that wastes least of efficiency, edges
-// and threads wins.
+// The axes whose neighbours share what a vector reads, innermost first: of a row-major convolution, where
+// vectors are pixels, the filters. Where all axes move it (windows of one channel), any.
+std::vector<size_t> row_axes_of(const Stage& stage, size_t vector) {
+  std::vector<size_t> sharing, all;
+  for (size_t axis = stage.axes.size(); axis-- > 0;) {
+    if (axis == vector) continue;
+    bool shares = true;
+    tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+      const auto* load = tensor::as<tensor::Load>(e);
+      if (load && moves(*load, stage.axes[vector]) && moves(*load, stage.axes[axis])) shares = false;
+      return true;
+    });
+    all.push_back(axis);
+    if (shares) sharing.push_back(axis);
+  }
+  const bool any = std::ranges::any_of(sharing, [&](size_t axis) { return extent_of(stage.axes[axis]) > 1; });
+  return any ? sharing : all;
+}
+
+// What moves with rows and not with vectors: the other factor. Null if there is none.
+const tensor::Load* rows_factor(const Stage& stage, size_t vector, size_t row) {
+  const tensor::Load* found = nullptr;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load && moves(*load, stage.axes[row]) && !moves(*load, stage.axes[vector])) found = load;
+    return true;
+  });
+  return found;
+}
+
+// Of how many rows neighbours along the reduction fit into the first cache at once: rows whose pitch is a
+// multiple of what one way of it holds all share one set.
+int64_t rows_apart(const Stage& stage, size_t vector, size_t row, const target::Target& target) {
+  constexpr int64_t kWays = 8, kOfRows = 7;  // one is for what vectors read
+  const tensor::Load* rows = rows_factor(stage, vector, row);
+  if (rows == nullptr) return std::numeric_limits<int64_t>::max();
+  size_t dim = 0;
+  while (dim < rows->indices.size() && !analysis::uses(rows->indices[dim], stage.axes[row].var.get())) ++dim;
+  const int64_t way_bytes = std::max<int64_t>(target.caches.l1_bytes / kWays, 1);
+  return kOfRows * (way_bytes / std::gcd(way_bytes, bytes_from(*rows->buffer, dim + 1)));
+}
+
+// Rows go to the innermost two of these axes; the split that wastes least of efficiency, edges and threads
+// wins.
 std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, const target::Target& target,
                                   int threads) {
   const auto rank = stage.axes.size();
   const auto vector = static_cast<size_t>(prepared.vector_axis);
   const int64_t vectors_needed = round_up(extent_of(stage.axes[vector]), prepared.lanes) / prepared.lanes;
-  std::vector<size_t> row_axes;  // innermost first
-  for (size_t axis = rank; axis-- > 0;) {
-    if (axis != vector && row_axes.size() < 2) row_axes.push_back(axis);
-  }
+  const std::vector<size_t> row_axes = row_axes_of(stage, vector);
   const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
   const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
   const int64_t a_column = prepared.reduce_block > 1 ? operand_bytes(stage, prepared).a_column : 0;
   constexpr int64_t kMaxOuterRows = 4, kMaxVectors = 8;
   int64_t most_rows = 32;
-  if (const std::optional<MatrixProduct> product = matrix_product(stage, prepared.vector_axis))
-    most_rows = std::min(most_rows, rows_apart_in_cache(*product, target));
+  if (!row_axes.empty()) most_rows = std::min(most_rows, rows_apart(stage, vector, row_axes[0], target));
   std::vector<int64_t> best(rank, 1);
   double best_score = 0;
   for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, vectors_needed); ++vectors) {
@@ -162,6 +206,18 @@ ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const s
     if (bytes <= parts * (target.caches.l2_bytes / 4)) break;
   }
   return choice;
+}
+
+// The axis of rows, where others, which move what a vector reads, are inside of it: all rows then pass by one
+// vector's share of that before they move, if all that rows read stays in L2. The number of axes, if not so.
+size_t rows_inside(const Stage& anchor, const Prepared& prepared, const target::Target& target) {
+  const auto vector = static_cast<size_t>(prepared.vector_axis), none = anchor.axes.size();
+  const std::vector<size_t> rows = row_axes_of(anchor, vector);
+  const tensor::Load* factor = rows.empty() ? nullptr : rows_factor(anchor, vector, rows[0]);
+  if (factor == nullptr || bytes_from(*factor->buffer, 0) > target.caches.l2_bytes) return none;
+  for (size_t axis = rows[0] + 1; axis < none; ++axis)
+    if (axis != vector && extent_of(anchor.axes[axis]) > 1) return rows[0];
+  return none;
 }
 
 ProductTile product_tile(const Prepared& prepared, const std::vector<int64_t>& tiles) {
@@ -246,6 +302,9 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
     tile.blocks = choose_image_blocks(anchor, prepared, tile.tiles, target);
   if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
     tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);
+    tile.fused = static_cast<int>(anchor.axes.size());
+  } else if (const size_t row = rows_inside(anchor, prepared, target); row < anchor.axes.size()) {
+    tile.blocks[row] = tiles_along(anchor, prepared, tile.tiles)[row];
     tile.fused = static_cast<int>(anchor.axes.size());
   }
   for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {

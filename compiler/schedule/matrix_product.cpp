@@ -1,7 +1,6 @@
 #include "compiler/schedule/matrix_product.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/ceil_div.h"
 #include "compiler/schedule/structure.h"
@@ -52,14 +51,6 @@ std::optional<int> packable_columns(const Workload& workload, const MatrixProduc
     if (workload.inputs[i].buffer.get() == product.columns && !workload.inputs[i].constant)
       return static_cast<int>(i);
   return std::nullopt;
-}
-
-int64_t rows_apart_in_cache(const MatrixProduct& product, const target::Target& target) {
-  constexpr int64_t kWays = 8, kOfRows = 7;  // one is for the columns
-  const int64_t way_bytes = std::max<int64_t>(target.caches.l1_bytes / kWays, 1);
-  const int64_t pitch_bytes =
-      tensor::element_bytes(product.rows->element) * tensor::as_int(product.rows->extents.back()).value_or(1);
-  return kOfRows * (way_bytes / std::gcd(way_bytes, pitch_bytes));
 }
 
 std::vector<int64_t> choose_blocks(const Stage& anchor, const MatrixProduct& product, const ProductTile& tile,

@@ -34,10 +34,6 @@ struct ProductTile {
   int64_t lanes = 1;  // of its vectors
 };
 
-// Of how many rows neighbours along the reduction fit into the first cache at once: rows whose pitch is a
-// multiple of what one way of it holds all share one set.
-int64_t rows_apart_in_cache(const MatrixProduct& product, const target::Target& target);
-
 // Tiles of a block, one an axis: blocks of rows, each with all columns, and at least a few blocks a thread.
 // Blocks of rows pass by one panel of columns after another (Goto and van de Geijn, Anatomy of
 // High-Performance Matrix Multiplication, section 5).

@@ -1,10 +1,12 @@
 // The default schedules of matrix products, on targets with caches so small that small products are packed,
 // blocked and summed in parts as large ones are, against the workload's definition in double precision.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/schedule/default_schedule.h"
@@ -67,6 +69,34 @@ TEST(SharedSums, AgreeWithTheirDefinition) {
     EXPECT_TRUE(absl::StrContains(steps, "cache_write t0.rf")) << steps;
     EXPECT_TRUE(absl::StrContains(steps, "parallel")) << steps;
     check_schedule(workload, schedule, {}, 1, "shared sums");
+  }
+}
+
+TEST(RowMajorConvolution, IsAProductOfFiltersByPixels) {
+  struct Shape {
+    int64_t channels, filters, height, width, kernel;
+  };
+  // The last is over L2: its filters stay outside of the pixels.
+  for (const Shape& c : {Shape{9, 21, 3, 37, 1}, Shape{5, 13, 5, 7, 3}, Shape{1, 1, 1, 1, 1},
+                         Shape{4, 3, 1, 19, 1}, Shape{16, 23, 4, 7, 1}}) {
+    ops::Builder b;
+    const auto x = b.input("x", kFloat, {imm(1), imm(c.channels), imm(c.height), imm(c.width)});
+    const auto w = b.constant("w", kFloat, {imm(c.filters), imm(c.channels), imm(c.kernel), imm(c.kernel)});
+    const std::vector<int64_t> pads(2, c.kernel / 2);
+    const tensor::Workload workload =
+        *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = pads, .pads_end = pads}))});
+    for (const char* text : {"x86_64:cpu=znver4,l2=1K", "x86_64:cpu=haswell", "aarch64:cpu=cortex-a72"}) {
+      for (int threads : {1, 2}) {
+        const schedule::Schedule schedule =
+            schedule::default_schedule(workload, {}, target::parse_target(text).value(), threads);
+        const std::string steps = schedule::to_string(schedule);
+        if (c.filters > 20) {  // several filters a tile, one row of pixels
+          EXPECT_THAT(steps, ::testing::ContainsRegex("i1 [0-9]+,([2-9]|[1-9][0-9])+ guard")) << text;
+          EXPECT_THAT(steps, ::testing::ContainsRegex("i2 [0-9]+,1 guard")) << text;
+        }
+        check_schedule(workload, schedule, {}, 1, absl::StrCat(text, ", ", threads, " threads"));
+      }
+    }
   }
 }
 
