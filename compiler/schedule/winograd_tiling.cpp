@@ -134,7 +134,7 @@ void choose_rows(const WinogradFrame& frame, const target::Target& target, Winog
 // Cycles of a core, in vector operations of one a cycle; caches beyond L2 give a few bytes a cycle.
 double estimate_cycles(const WinogradFrame& frame, const target::Target& target) {
   const double squares = static_cast<double>(frame.points * frame.points);
-  const double in = static_cast<double>(ceil_div(frame.in_channels, frame.lanes)),
+  const double in = static_cast<double>(ceil_div(frame.all_in_channels, frame.lanes)),
                out = static_cast<double>(ceil_div(frame.out_channels, frame.lanes));
   const double tiles = static_cast<double>(frame.batch * frame.tiles_h * frame.tiles_w);
   constexpr double kTransformOps = 4;  // load, store and arithmetic for each point
@@ -164,6 +164,9 @@ std::optional<WinogradFrame> winograd_frame(const tensor::Workload& workload, co
   if (vector_axis(output, ports.output(0)) != 1 ||
       std::min(frame.out_channels, frame.in_channels) < frame.lanes)
     return std::nullopt;
+  frame.all_in_channels = constant_extent(state.data().find_stage(frame.convolution + ".v")->stage.axes[3]);
+  const int64_t groups = frame.all_in_channels / frame.in_channels;
+  if (groups > 1 && frame.out_channels % (groups * frame.lanes) != 0) return std::nullopt;
   frame.output = stage_name(structure.output);
   for (int producer : structure.producers) frame.producers.push_back(stage_name(producer));
   if (*structure.anchor != structure.output) frame.epilogue.push_back(frame.convolution);
@@ -191,7 +194,7 @@ WinogradTiling default_winograd_tiling(const WinogradFrame& frame, const target:
   // As many tiles as leave the weights most of L2. Weights that do not fit L2 come from beyond it once a
   // block: then rather all tiles, if half of L2 is enough for them, or L2 where L1 serves the weights to
   // several tiles.
-  const int64_t bytes_a_tile = frame.points * frame.points * frame.in_channels * 4;
+  const int64_t bytes_a_tile = frame.points * frame.points * frame.all_in_channels * 4;
   const int64_t weights = frame.points * frame.points * frame.in_channels * frame.out_channels * 4;
   const int64_t l2 = target.caches.l2_bytes;
   const bool shared = 4 * frame.in_channels * frame.lanes * 4 <= target.caches.l1_bytes;

@@ -30,12 +30,14 @@ struct WinogradFrame {
   int weights = -1;                              // the input's number
   int64_t taps = 0, points = 0;                  // r, m + r - 1
   int64_t tile = 0;                              // m
-  int64_t batch = 1, in_channels = 1, out_channels = 1, tiles_h = 1, tiles_w = 1;
+  int64_t batch = 1, out_channels = 1, tiles_h = 1, tiles_w = 1;
+  int64_t in_channels = 1;      // that one output channel sums over: those of its group
+  int64_t all_in_channels = 1;  // that are transformed: those of all groups
   int64_t lanes = 1;
 };
 
-// Nothing unless the workload's anchor takes the step `winograd` with that tile and channels are innermost in
-// the output's layout and at least a vector long.
+// Nothing unless the workload's anchor takes the step `winograd` with that tile, channels are innermost in
+// the output's layout and at least a vector long, and groups are whole vectors of them.
 std::optional<WinogradFrame> winograd_frame(const tensor::Workload& workload, const Structure& structure,
                                             const PortLayouts& ports, const target::Target& target,
                                             int64_t tile);

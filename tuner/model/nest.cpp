@@ -56,15 +56,40 @@ double extent_of(const tensor::BufferNode& buffer, size_t axis) {
   return static_cast<double>(tensor::as_int(buffer.extents[axis]).value_or(1));
 }
 
-// Elements touched at every depth: loops outside the depth stand still at zero.
+// Where stages that are computed inside others keep what they compute.
+struct Storage {
+  std::set<const tensor::BufferNode*> registers;
+  // The loop in which the buffer's memory is used anew: loops from it outwards lead to no other memory.
+  std::map<const tensor::BufferNode*, const tensor::VarNode*> reused;
+};
+
+Storage storage_of(const schedule::State& state) {
+  Storage storage;
+  for (const StageState& stage : state.stages()) {
+    if (stage.scope == tensor::Scope::kRegister) storage.registers.insert(stage.stage.output.get());
+    if (stage.place != StageState::Place::kAt) continue;
+    const StageState* consumer = find_stage(state, stage.consumer);
+    const int loop = consumer == nullptr ? -1 : consumer->find_loop(stage.consumer_loop);
+    if (loop >= 0)
+      storage.reused[stage.stage.output.get()] = consumer->loop_vars[static_cast<size_t>(loop)].get();
+  }
+  return storage;
+}
+
+// Elements touched at every depth: loops outside the depth stand still at zero, as do those that only use the
+// same memory anew.
 std::vector<double> touched_by_depth(const tensor::BufferNode& buffer, const std::vector<Expr>& indices,
-                                     const Frame& frame) {
+                                     const Frame& frame, const Storage& storage) {
+  size_t first = 0;
+  if (const auto reused = storage.reused.find(&buffer); reused != storage.reused.end())
+    for (size_t depth = 0; depth < frame.vars.size(); ++depth)
+      if (frame.vars[depth].get() == reused->second) first = depth + 1;
   analysis::RangeMap ranges;
   for (const tensor::Var& var : frame.vars) ranges[var.get()] = {0, 0};
   std::vector<double> touched(frame.loops.size() + 1, 1);
   for (size_t depth = frame.loops.size(); depth-- > 0;) {
     ranges[frame.vars[depth].get()] = {0, std::max<int64_t>(frame.loops[depth].extent, 1) - 1};
-    if (frame.loops[depth].extent <= 1) {
+    if (frame.loops[depth].extent <= 1 || depth < first) {
       touched[depth] = touched[depth + 1];
       continue;
     }
@@ -78,12 +103,12 @@ std::vector<double> touched_by_depth(const tensor::BufferNode& buffer, const std
 }
 
 NestAccess describe(const tensor::BufferNode& buffer, std::vector<Expr> indices, const Frame& frame,
-                    const tensor::Substitution& axes, const std::set<const tensor::BufferNode*>& registers) {
+                    const tensor::Substitution& axes, const Storage& storage) {
   for (Expr& index : indices) index = tensor::substitute(index, axes);
   NestAccess access;
   access.element_bytes = tensor::element_bytes(buffer.element);
-  access.in_register = registers.contains(&buffer);
-  access.touched_elems = touched_by_depth(buffer, indices, frame);
+  access.in_register = storage.registers.contains(&buffer);
+  access.touched_elems = touched_by_depth(buffer, indices, frame, storage);
 
   analysis::RangeMap lane;
   for (const tensor::Var& var : frame.vars) lane[var.get()] = {0, 0};
@@ -132,10 +157,7 @@ void describe_loops(const StageState& stage, int fp32_lanes, Nest& nest) {
 }  // namespace
 
 std::vector<Nest> summarize(const schedule::State& state, int fp32_lanes) {
-  std::set<const tensor::BufferNode*> registers;
-  for (const StageState& stage : state.stages()) {
-    if (stage.scope == tensor::Scope::kRegister) registers.insert(stage.stage.output.get());
-  }
+  const Storage storage = storage_of(state);
   std::vector<Nest> nests;
   for (const StageState& stage : state.stages()) {
     if (stage.place == StageState::Place::kInlined) continue;
@@ -159,10 +181,10 @@ std::vector<Nest> summarize(const schedule::State& state, int fp32_lanes) {
     const Operations operations = operations_of(stage, axes);
     nest.flops_per_iteration = operations.arithmetic + (stage.stage.combiner ? 1 : 0);
     for (const tensor::Load* load : operations.loads)
-      nest.accesses.push_back(describe(*load->buffer, load->indices, frame, axes, registers));
+      nest.accesses.push_back(describe(*load->buffer, load->indices, frame, axes, storage));
     std::vector<Expr> output_indices;
     for (const tensor::Axis& axis : stage.stage.axes) output_indices.push_back(axis.var);
-    nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes, registers));
+    nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes, storage));
     nest.accesses.back().is_store = true;
     nests.push_back(std::move(nest));
   }

@@ -22,7 +22,7 @@ struct NestAccess {
   bool varies_with_vector = false;
   bool contiguous = false;  // consecutive lanes touch consecutive elements of the logical row
   // Elements touched by all loops from depth d inwards, d = 0 … loops.size() (the last is one iteration's:
-  // 1).
+  // 1). What a stage computes inside another lies in the same memory each time.
   std::vector<double> touched_elems;
 };
 

@@ -30,7 +30,7 @@ struct Convolution {
   bool padded = true;  // by half a kernel on all sides
   int64_t padding() const { return padded ? kernel / 2 : 0; }
   int64_t output_extent() const { return (extent + 2 * padding() - kernel) / stride + 1; }
-  bool is_depthwise() const { return groups > 1; }
+  bool is_depthwise() const { return groups > 1 && groups == channels; }
 };
 
 struct Kernel {

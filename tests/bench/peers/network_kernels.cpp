@@ -73,8 +73,11 @@ std::string name_of(const std::string& network, const bench::Gemm& g) {
 
 std::string name_of(const std::string& network, const bench::Convolution& c) {
   const char* activations[] = {"", "_relu", "_relu6"};
-  return absl::StrCat(network, c.is_depthwise() ? "_depthwise_" : "_", c.kernel, "x", c.kernel, "_",
-                      c.channels, "_", c.filters, "_", c.extent,
+  return absl::StrCat(network,
+                      c.is_depthwise() ? "_depthwise_"
+                      : c.groups > 1   ? "_grouped_"
+                                       : "_",
+                      c.kernel, "x", c.kernel, "_", c.channels, "_", c.filters, "_", c.extent,
                       c.stride > 1 ? absl::StrCat("_s", c.stride) : "", c.padded ? "" : "_valid",
                       activations[static_cast<int>(c.activation)]);
 }

@@ -10,6 +10,7 @@
 #include "compiler/ops/builder.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/winograd_tiling.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 
 namespace tf::testing {
@@ -85,6 +86,30 @@ INSTANTIATE_TEST_SUITE_P(
         Convolution{.name = "one_result", .in = 32, .out = 1, .height = 1, .width = 1},
         Convolution{.name = "strided_places", .in = 32, .out = 20, .height = 9, .width = 7, .stride = 2}),
     [](const auto& param) { return param.param.name; });
+
+TEST(GroupedWinograd, AgreesWithItsDefinition) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>(7, 5), {1, 1}, {6, 13}}) {
+    ops::Builder b;
+    const auto x = b.input("x", kFloat, {imm(1), imm(48), imm(height), imm(width)});
+    const auto w = b.constant("w", kFloat, {imm(96), imm(16), imm(3), imm(3)});
+    const auto y = ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 3});
+    const tensor::Workload workload = *b.finish({ops::relu(b, y)});
+    const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
+    const schedule::PortLayouts ports{{blocked}, {blocked}};
+    for (const int64_t tile : {2, 4}) {
+      const auto frame =
+          schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);
+      ASSERT_TRUE(frame);
+      for (const int threads : {1, 2}) {
+        schedule::Schedule schedule;
+        schedule::append_winograd(*frame, schedule::default_winograd_tiling(*frame, target, threads),
+                                  schedule.steps);
+        check_schedule(workload, schedule, ports, 1, absl::StrCat(height, "x", width, ", F(", tile, ",3)"));
+      }
+    }
+  }
+}
 
 // A depthwise convolution computed, for `rows` rows of results at a time, where the following 1x1 reads it.
 std::string separable_schedule(int rows, bool parallel) {

@@ -136,5 +136,17 @@ TEST(DefaultWinogradTiling, ReadsWeightsBeyondL2OnceIfL2HasRoomForAllTiles) {
   EXPECT_GE(tiling.rows_h.value * tiling.rows_w.value, 8) << "weights pass by once a register tile";
 }
 
+TEST(WinogradFrame, TakesGroupsOfWholeVectors) {
+  auto frame_of = [](const Shape& shape) {
+    const tensor::Workload workload = convolution(shape);
+    return winograd_frame(workload, structure_of(workload), channels_innermost(16), znver4(), 4);
+  };
+  const std::optional<WinogradFrame> frame = frame_of({.in = 64, .out = 96, .groups = 2});
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->in_channels, 32);
+  EXPECT_EQ(frame->all_in_channels, 64);
+  EXPECT_FALSE(frame_of({.in = 64, .out = 80, .groups = 2})) << "a vector would be of two groups";
+}
+
 }  // namespace
 }  // namespace tf::schedule
