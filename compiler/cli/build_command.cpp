@@ -240,9 +240,9 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Threads that the model will run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option(
-      "--allow", arguments->allow,
-      "Numerics beyond reassociation, in records and default schedules: winograd,bf16,fp16,int8,fast-math");
+  command->add_option("--allow", arguments->allow,
+                      absl::StrCat("Numerics beyond reassociation, in records and default schedules: ",
+                                   schedule::kAllowHelp));
   command->add_option("--jobs", arguments->jobs, "Build workers at a time; 0: one a core")
       ->capture_default_str();
   auto* strict = command->add_flag_callback(

@@ -141,7 +141,7 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--device", arguments->device, "Only records measured on devices with this key [any]");
   command->add_option(
       "--allow", arguments->allow,
-      "Numerics beyond reassociation that the record may use: winograd,bf16,fp16,int8,fast-math");
+      absl::StrCat("Numerics beyond reassociation that the record may use: ", schedule::kAllowHelp));
   command->add_flag("--ir", arguments->ir, "The loop IR that the schedule makes");
   command->add_flag("--asm", arguments->assembly, "The machine code, as assembly");
   command->add_flag("--schedule", arguments->schedule, "The schedule");

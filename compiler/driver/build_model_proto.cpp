@@ -30,6 +30,12 @@ std::vector<std::string> texts(const std::vector<tensor::Layout>& layouts) {
   return all;
 }
 
+std::optional<tensor::Element> narrowed(const proto::Port& port) {
+  if (port.stored_element() == proto::ELEMENT_TYPE_FLOAT16) return tensor::Element::kFloat16;
+  if (port.stored_element() == proto::ELEMENT_TYPE_BFLOAT16) return tensor::Element::kBFloat16;
+  return std::nullopt;
+}
+
 // "k3_conv2d_bias_relu": unique by its number, readable in a profiler.
 std::string entry_name(size_t task, const std::string& label) {
   std::string name = absl::StrCat("k", task, "_");
@@ -135,7 +141,7 @@ class KernelBuilder {
     result.workspace_bytes = manifest.workspace_bytes();
     result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
     for (const proto::Port& port : manifest.ports()) {
-      result.ports.push_back({port.layout(), port.size_bytes(), {}, port.in_place()});
+      result.ports.push_back({port.layout(), port.size_bytes(), {}, port.in_place(), narrowed(port)});
       for (const proto::AxisMap& map : port.maps())
         result.ports.back().maps.push_back(
             {map.axis(), map.rows(), {map.matrix().begin(), map.matrix().end()}});

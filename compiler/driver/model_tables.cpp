@@ -13,6 +13,8 @@
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/runtime/model.h"
+#include "compiler/runtime/narrow.h"
+#include "compiler/schedule/numerics.h"
 
 namespace tf::driver {
 namespace {
@@ -46,6 +48,7 @@ int32_t abi_element(tensor::Element element) {
 // What tells the stored forms of one constant apart.
 std::string storage_text(const KernelPort& port) {
   std::string text = port.layout;
+  if (port.narrowed) absl::StrAppend(&text, " ", std::string(tensor::element_name(*port.narrowed)));
   for (const schedule::AxisMap& map : port.maps)
     absl::StrAppend(&text, " ", map.axis, ":", map.rows, ":", absl::StrJoin(map.matrix, ","));
   return text;
@@ -85,6 +88,21 @@ absl::StatusOr<std::string> mapped(const KernelPort& port, std::string_view plai
   return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(elements) * sizeof(float));
 }
 
+// f32 values as 16-bit floats. FAILED_PRECONDITION if one is too large for them.
+absl::StatusOr<std::string> narrow(tensor::Element element, std::string_view plain,
+                                   const std::string& constant) {
+  const size_t count = plain.size() / sizeof(float);
+  std::string out(2 * count, '\0');
+  const int64_t overflowed =
+      tf_narrow(abi_element(element), static_cast<int64_t>(count),
+                reinterpret_cast<const float*>(plain.data()), reinterpret_cast<uint16_t*>(out.data()));
+  if (overflowed == 0) return out;
+  return absl::FailedPreconditionError(
+      absl::StrCat("constant '", constant, "' has ", overflowed, " values beyond the largest ",
+                   std::string(tensor::element_name(element)), ": build without --allow ",
+                   element == tensor::Element::kFloat16 ? schedule::kFp16 : schedule::kBf16));
+}
+
 // Packs constants one after another into a file, aligned, each stored form of a node once.
 class WeightsWriter {
  public:
@@ -110,10 +128,15 @@ class WeightsWriter {
     std::vector<int64_t> shape = graph_.shape(node);
     std::string buffer;
     std::string_view plain = constant->data->bytes();
+    const bool changes = !port.maps.empty() || port.narrowed.has_value();
+    if (changes && graph_.type(node).element != tensor::Element::kFloat32)
+      return wrong_port("maps or narrows a constant that is not of f32");
     if (!port.maps.empty()) {
-      if (graph_.type(node).element != tensor::Element::kFloat32)
-        return wrong_port("maps a constant that is not of f32");
       TF_ASSIGN_OR_RETURN(buffer, mapped(port, plain, shape));
+      plain = buffer;
+    }
+    if (port.narrowed) {
+      TF_ASSIGN_OR_RETURN(buffer, narrow(*port.narrowed, plain, graph_.node(node).name));
       plain = buffer;
     }
     if (port.layout.empty()) {
@@ -126,7 +149,7 @@ class WeightsWriter {
     tf_layout layout;
     if (tf_layout_parse(port.layout.c_str(), rank, &layout) != 0)
       return wrong_port(absl::StrCat("wants a constant of rank ", rank, " as '", port.layout, "'"));
-    const int element_bytes = tensor::element_bytes(graph_.type(node).element);
+    const int element_bytes = tensor::element_bytes(port.narrowed.value_or(graph_.type(node).element));
     const int64_t elements = tf_layout_elements(&layout, shape.data(), rank);
     if (elements < 0 || elements > kMostElements ||
         static_cast<uint64_t>(elements) * static_cast<uint64_t>(element_bytes) != port.size_bytes)

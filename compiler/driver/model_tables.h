@@ -2,6 +2,7 @@
 // Owns: what a model's code is linked with: the tables of compiler/runtime/model_abi.h and the packed
 // weights. Does not know: linking.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace tf::driver {
 struct KernelPort {
   std::string layout;
   uint64_t size_bytes = 0;
-  std::vector<schedule::AxisMap> maps;  // of a constant, before the layout
-  bool in_place = false;                // the output may be written over it
+  std::vector<schedule::AxisMap> maps;      // of a constant, before the layout
+  bool in_place = false;                    // the output may be written over it
+  std::optional<tensor::Element> narrowed;  // f16 or bf16, if a constant of f32 is stored so
 };
 
 // A compiled kernel, freed of its wire form.

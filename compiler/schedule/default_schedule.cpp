@@ -16,31 +16,6 @@ namespace {
 using tensor::Stage;
 using tensor::Workload;
 
-void append_anchored(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                     const target::Target& target, int threads, std::vector<Step>& steps) {
-  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
-  const ProductChoice choice = choose_product(workload, structure, ports, target, threads);
-  const Prepared prepared = append_preparation(workload, structure, ports, target, threads,
-                                               {.producers = default_producers(workload, structure, ports),
-                                                .sums = choice.sums,
-                                                .partial_sum = choice.partial_sum},
-                                               steps);
-  const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
-  const bool parallel = worth_threads(anchor, threads);
-  const int64_t vectors = sizes.tiles[static_cast<size_t>(prepared.vector_axis)];
-  append_operand_storage(workload, structure, prepared,
-                         choice.panel_vectors > 0 ? choice.panel_vectors : vectors, choice.pack, parallel,
-                         steps);
-  std::vector<AxisTile> axes;
-  for (size_t axis = 0; axis < sizes.tiles.size(); ++axis)
-    axes.push_back({sizes.blocks[axis], sizes.tiles[axis]});
-  RegisterTile tile = register_tile(anchor, prepared, std::move(axes), sizes.fused);
-  for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
-  tile.parallel = parallel;
-  append_register_tile(tile, steps);
-  if (sizes.unroll > 0) steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, sizes.unroll});
-}
-
 // Every stage by itself; element-wise ones with one reader disappear into it.
 void append_separate(const Workload& workload, const Structure& structure, const PortLayouts& ports,
                      const target::Target& target, int threads, std::vector<Step>& steps) {
@@ -69,6 +44,35 @@ bool is_legal(const Workload& workload, const std::vector<Step>& steps) {
 
 }  // namespace
 
+Schedule anchored_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
+                           int threads, Storage storage) {
+  const Structure structure = structure_of(workload);
+  std::vector<Step> steps;
+  const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const ProductChoice choice = choose_product(workload, structure, ports, target, threads);
+  const Prepared prepared = append_preparation(workload, structure, ports, target, threads,
+                                               {.producers = default_producers(workload, structure, ports),
+                                                .sums = choice.sums,
+                                                .partial_sum = choice.partial_sum,
+                                                .storage = storage},
+                                               steps);
+  const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
+  const bool parallel = worth_threads(anchor, threads);
+  const int64_t vectors = sizes.tiles[static_cast<size_t>(prepared.vector_axis)];
+  append_operand_storage(workload, structure, prepared,
+                         choice.panel_vectors > 0 ? choice.panel_vectors : vectors, choice.pack, parallel,
+                         steps);
+  std::vector<AxisTile> axes;
+  for (size_t axis = 0; axis < sizes.tiles.size(); ++axis)
+    axes.push_back({sizes.blocks[axis], sizes.tiles[axis]});
+  RegisterTile tile = register_tile(anchor, prepared, std::move(axes), sizes.fused);
+  for (int64_t size : sizes.reduce_inner) tile.reduce_inner.push_back(size);
+  tile.parallel = parallel;
+  append_register_tile(tile, steps);
+  if (sizes.unroll > 0) steps.push_back(Pragma{tile.reduction, PragmaKind::kUnrollLimit, sizes.unroll});
+  return Schedule{std::move(steps)};
+}
+
 Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
                           int threads, const Numerics& allowed) {
   if (target.is_gpu()) return gpu_schedule(workload);
@@ -93,9 +97,9 @@ Schedule default_schedule(const Workload& workload, const PortLayouts& ports, co
     if (is_legal(workload, steps)) return Schedule{std::move(steps)};
   }
   if (structure.anchor) {
-    std::vector<Step> steps;
-    append_anchored(workload, structure, ports, target, threads, steps);
-    if (is_legal(workload, steps)) return Schedule{std::move(steps)};
+    const Storage storage = storages(workload, structure, ports, target, allowed).front();
+    Schedule schedule = anchored_schedule(workload, ports, target, threads, storage);
+    if (is_legal(workload, schedule.steps)) return schedule;
   }
   std::vector<Step> steps;
   append_separate(workload, structure, ports, target, threads, steps);

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: the schedule of a kernel that nobody has tuned: a heuristic choice, always legal.
 
+#include "compiler/schedule/narrow_factors.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
@@ -12,5 +13,9 @@ namespace tf::schedule {
 // but those allowed.
 Schedule default_schedule(const tensor::Workload& workload, const PortLayouts& ports,
                           const target::Target& target, int threads, const Numerics& allowed = {});
+
+// What it is for a workload with an anchor (structure.h) whose factors are stored so: one of storages().
+Schedule anchored_schedule(const tensor::Workload& workload, const PortLayouts& ports,
+                           const target::Target& target, int threads, Storage storage);
 
 }  // namespace tf::schedule

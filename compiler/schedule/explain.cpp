@@ -65,6 +65,10 @@ const char* plain_text(Illegal reason) {
     case Illegal::kNotWinograd:
       return "winograd takes a 3x3 or 5x5 convolution of stride 1 in f32 whose constant weights nothing else "
              "reads";
+    case Illegal::kNotNarrow:
+      return "narrow takes a constant or an element-wise stage that holds f32, before any winograd, and bf16 "
+             "or "
+             "f16";
   }
   return "?";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,12 +11,17 @@
 namespace tf::schedule {
 namespace {
 
-constexpr std::array<const char*, 5> kNames = {"bf16", "fast-math", "fp16", "int8", kWinograd};
+constexpr std::array<const char*, 3> kNames = {kBf16, kFp16, kWinograd};
 
 }  // namespace
 
 absl::Status check_numerics(const std::string& name) {
   if (std::ranges::find(kNames, name) != kNames.end()) return absl::OkStatus();
+  if (name == "int8")
+    return absl::InvalidArgumentError(
+        "--allow int8 would quantize an fp32 network, which takes data to calibrate it with: give a "
+        "quantized "
+        "ONNX model, whose products are of integers without --allow");
   return absl::InvalidArgumentError(
       absl::StrCat("--allow knows no \"", name, "\"; it takes ", absl::StrJoin(kNames, ", ")));
 }
@@ -34,9 +40,13 @@ bool allows(const Numerics& allowed, const char* name) {
 }
 
 Numerics numerics_of(const Schedule& schedule) {
-  const bool winograd = std::ranges::any_of(
-      schedule.steps, [](const Step& step) { return std::holds_alternative<Winograd>(step); });
-  return winograd ? Numerics{kWinograd} : Numerics{};
+  std::set<std::string> names;
+  for (const Step& step : schedule.steps) {
+    if (std::holds_alternative<Winograd>(step)) names.insert(kWinograd);
+    if (const auto* narrow = std::get_if<Narrow>(&step))
+      names.insert(narrow->element == tensor::Element::kFloat16 ? kFp16 : kBf16);
+  }
+  return {names.begin(), names.end()};
 }
 
 double tolerance_factor(const Schedule& schedule) {
@@ -45,6 +55,14 @@ double tolerance_factor(const Schedule& schedule) {
     if (const auto* winograd = std::get_if<Winograd>(&step))
       factor = std::max(factor, winograd->tile == 2 ? 2.0 : winograd->tile == 4 ? 4.0 : 8.0);
   return factor;
+}
+
+double storage_error(const Schedule& schedule) {
+  double grown = 1;
+  for (const Step& step : schedule.steps)
+    if (const auto* narrow = std::get_if<Narrow>(&step))
+      grown *= 1 + (narrow->element == tensor::Element::kFloat16 ? 0x1p-11 : 0x1p-8);
+  return grown - 1;
 }
 
 }  // namespace tf::schedule

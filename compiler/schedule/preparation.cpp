@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/schedule/flat_stage.h"
+#include "compiler/schedule/narrow_factors.h"
 
 namespace tf::schedule {
 namespace {
@@ -87,10 +88,13 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   const int anchor = *structure.anchor;
   Prepared prepared = prepared_frame(workload, structure, ports, target);
 
-  prepared.group = dot_group(workload, anchor, prepared.vector_axis, ports, target);
+  prepared.group = dot_group(workload, anchor, prepared.vector_axis, ports, target, options.storage);
   const bool cuts_blocks = prepared.reduce_block > 1 && prepared.reduce_block % prepared.group != 0;
   const bool cuts_parts = options.partial_sum.is_open() || options.partial_sum.value % prepared.group != 0;
-  if (cuts_blocks || cuts_parts) prepared.group = 1;
+  // A factor that is computed in place has nowhere to be narrowed.
+  const bool narrows_in_place = options.storage != Storage::kDefined && !structure.producers.empty() &&
+                                options.producers == Producers::kInlined;
+  if (cuts_blocks || cuts_parts || narrows_in_place) prepared.group = 1;
 
   // Producers that others read once an element disappear; the last one before the anchor (padding) is stored,
   // in the layout of what it copies, because the anchor reads each of its elements many times.
@@ -113,6 +117,12 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
     if (!layout.is_row_major()) steps.push_back(LayoutRewrite{name, layout});
     append_flat_stage(workload, workload.stages[static_cast<size_t>(producer)], name, layout, ports, target,
                       threads, steps);
+  }
+  if (options.storage != Storage::kDefined) {
+    Narrowing narrowing{options.storage, prepared.group > 1, "", target.fp32_lanes(),
+                        worth_threads(workload.stages[static_cast<size_t>(anchor)], threads)};
+    if (!structure.producers.empty()) narrowing.producer = stage_name(structure.producers.back());
+    append_narrowing(workload, anchor, ports, narrowing, steps);
   }
   for (int stage : structure.epilogue) steps.push_back(Inline{stage_name(stage)});
   prepared.output = stage_name(structure.output);

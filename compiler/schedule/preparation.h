@@ -31,6 +31,7 @@ struct PreparationOptions {
   // part.
   Sums sums = Sums::kWhole;
   Size partial_sum = 0;
+  Storage storage = Storage::kDefined;  // one of storages() (narrow_factors.h)
 };
 using Producers = PreparationOptions::Producers;
 // What the default schedule does: what each element of is read but a few times (a window that slides over one

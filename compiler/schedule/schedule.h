@@ -57,7 +57,8 @@ enum class Illegal : uint8_t {
   kNestedParallel,  // a parallel loop inside another, or inside a stage that is computed inside another
   kCyclicConsumer,  // a stage cannot be computed inside itself or a stage that it reads
   kNoFactors,
-  kNotWinograd  // not a 3x3 or 5x5 convolution of stride 1 in f32 with constant weights of its own
+  kNotWinograd,  // not a 3x3 or 5x5 convolution of stride 1 in f32 with constant weights of its own
+  kNotNarrow     // no f32 constant or element-wise stage, or no 16-bit float to store it as
 };
 struct StepError {
   Illegal reason;

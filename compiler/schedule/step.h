@@ -162,7 +162,13 @@ struct Winograd {  // a 3x3 or 5x5 convolution of stride 1 → transforms and fe
   bool operator==(const Winograd&) const = default;
 };
 
+struct Narrow {  // an f32 constant's or element-wise stage's buffer holds bf16 or f16
+  std::string buffer;
+  tensor::Element element = tensor::Element::kBFloat16;
+  bool operator==(const Narrow&) const = default;
+};
+
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
-                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd>;
+                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow>;
 
 }  // namespace tf::schedule

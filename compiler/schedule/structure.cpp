@@ -176,10 +176,19 @@ std::vector<ConstantLayout> constant_layouts(const Workload& workload, int ancho
 
 namespace {
 
-// A widened element, as dot products take them: what the cast is of.
-const tensor::Load* widened(const Expr& factor) {
+// A widened element, as dot products take them: what the cast is of, or what `storage` will make one of.
+struct Widened {
+  const tensor::Load* load = nullptr;
+  tensor::Element element = tensor::Element::kFloat32;
+};
+Widened widened(const Expr& factor, Storage storage) {
+  const auto* load = tensor::as<tensor::Load>(factor);
+  const bool narrowed = storage == Storage::kBFloat16 && load != nullptr;
+  if (narrowed && load->type().element == tensor::Element::kFloat32)
+    return {load, tensor::Element::kBFloat16};
   const auto* cast = tensor::as<tensor::Cast>(factor);
-  return cast != nullptr ? tensor::as<tensor::Load>(cast->a) : nullptr;
+  load = cast != nullptr ? tensor::as<tensor::Load>(cast->a) : nullptr;
+  return load != nullptr ? Widened{load, load->type().element} : Widened{};
 }
 
 // Whether groups of neighbours along the dimension are neighbours in memory, in the layout of the input that
@@ -212,25 +221,26 @@ int64_t group_of(tensor::Element a, tensor::Element b, const target::Target& tar
 }  // namespace
 
 int64_t dot_group(const Workload& workload, int anchor, int axis, const PortLayouts& ports,
-                  const target::Target& target) {
+                  const target::Target& target, Storage storage) {
   const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
   const auto* product = tensor::as<tensor::Binary>(stage.body);
   if (stage.combiner != tensor::Combiner::kSum || product == nullptr || product->op != tensor::BinaryOp::kMul)
     return 1;
-  const tensor::Load *a = widened(product->a), *b = widened(product->b);
+  const Widened x = widened(product->a, storage), y = widened(product->b, storage);
+  const tensor::Load *a = x.load, *b = y.load;
   if (a == nullptr || b == nullptr) return 1;
   auto is_constant = [&](const tensor::Load* load) {
     return std::ranges::any_of(workload.inputs, [&](const tensor::Input& input) {
       return input.constant && input.buffer.get() == load->buffer.get();
     });
   };
+  const int64_t group = group_of(x.element, y.element, target);
   if (!is_constant(b)) std::swap(a, b);
   const tensor::VarNode* lane = stage.axes[static_cast<size_t>(axis)].var.get();
   const tensor::VarNode* term = stage.reduce_axes.front().var.get();
   if (!is_constant(b) || is_constant(a) || dimension_of(*b, lane) < 0 || dimension_of(*b, term) < 0 ||
       std::ranges::any_of(a->indices, [&](const Expr& index) { return analysis::uses(index, lane); }))
     return 1;
-  const int64_t group = group_of(a->buffer->element, b->buffer->element, target);
   const int dim = dimension_of(*a, term);
   const int64_t terms = tensor::as_int(stage.reduce_axes.front().extent).value_or(1);
   if (group == 1 || dim < 0 || terms % group != 0) return 1;

@@ -65,10 +65,14 @@ struct VectorBlock {
 std::vector<ConstantLayout> constant_layouts(const tensor::Workload& workload, int anchor,
                                              const VectorBlock& block, int64_t reduce_block, int64_t group);
 
+// What f32 factors of an anchor's products are stored as (numerics.h: it costs accuracy).
+enum class Storage : uint8_t { kDefined, kBFloat16, kFloat16 };
+
 // How many neighbours of the first reduce axis a dot-product instruction of the target takes at once (4
 // bytes, 2 bf16), if the anchor sums products of such elements, of which one factor is a constant that moves
-// with `axis` and the other lies in groups of neighbours in memory, apart from it; 1 otherwise.
+// with `axis` and the other lies in groups of neighbours in memory, apart from it; 1 otherwise. Factors of
+// f32 count as what `storage` makes of them.
 int64_t dot_group(const tensor::Workload& workload, int anchor, int axis, const PortLayouts& ports,
-                  const target::Target& target);
+                  const target::Target& target, Storage storage = Storage::kDefined);
 
 }  // namespace tf::schedule

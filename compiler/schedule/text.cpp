@@ -34,6 +34,8 @@ constexpr std::array<std::pair<Tail, const char*>, 2> kTails = {
     {{Tail::kGuard, "guard"}, {Tail::kShift, "shift"}}};
 constexpr std::array<std::pair<PragmaKind, const char*>, 1> kPragmas = {
     {{PragmaKind::kUnrollLimit, "unroll_limit"}}};
+constexpr std::array<std::pair<tensor::Element, const char*>, 2> kNarrowElements = {
+    {{tensor::Element::kBFloat16, "bf16"}, {tensor::Element::kFloat16, "f16"}}};
 
 template <typename Table, typename T>
 const char* word_of(const Table& table, T value) {
@@ -91,6 +93,9 @@ struct Printer {
     return absl::StrCat("pragma ", s.stage, " ", word_of(kPragmas, s.kind), " ", text(s.value));
   }
   std::string operator()(const Winograd& s) const { return absl::StrCat("winograd ", s.stage, " ", s.tile); }
+  std::string operator()(const Narrow& s) const {
+    return absl::StrCat("narrow ", s.buffer, " ", word_of(kNarrowElements, s.element));
+  }
 };
 
 // Reads one line's words; the first mistake is kept.
@@ -206,6 +211,7 @@ Step parse_step(LineReader& in) {
     return StorageAlign{in.word("a buffer"), in.number("an axis number"), in.size(), in.size()};
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
+  if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   in.fail(absl::StrCat("'", kind, "' is not a step"));
   return Inline{};
 }

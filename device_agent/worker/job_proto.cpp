@@ -77,6 +77,18 @@ absl::Status set_domain(const kernel::Port& port, PortJob* job) {
   return absl::OkStatus();
 }
 
+absl::Status set_stored_element(const kernel::Port& port, PortJob* job) {
+  const bool narrowed = port.stored_element() != kernel::ELEMENT_TYPE_UNSPECIFIED;
+  const kernel::ElementType stored = narrowed ? port.stored_element() : port.element();
+  job->stored_element = static_cast<int32_t>(stored);
+  job->stored_bytes = element_bytes(stored);
+  const bool possible = port.role() == kernel::PORT_ROLE_CONSTANT &&
+                        port.element() == kernel::ELEMENT_TYPE_FLOAT32 &&
+                        (stored == kernel::ELEMENT_TYPE_FLOAT16 || stored == kernel::ELEMENT_TYPE_BFLOAT16);
+  if (!narrowed || possible) return absl::OkStatus();
+  return bad_port(port, "has another stored element than f16 or bf16 of an f32 constant");
+}
+
 // The extents after the constant's maps.
 absl::Status set_maps(const kernel::Port& port, PortJob* job, int64_t* extents) {
   std::copy(job->extents, job->extents + job->rank, extents);
@@ -125,11 +137,12 @@ absl::Status set_shape(const kernel::Port& port, PortJob* job) {
   }
   const int64_t logical = tf_layout_elements(&row_major, job->extents, job->rank);
   const int64_t physical = tf_layout_elements(&job->layout, stored, job->rank);
-  const auto width = static_cast<uint64_t>(job->element_bytes);
-  if (logical < 0 || physical < 0 || static_cast<uint64_t>(physical) > kMaxPortBytes / width) {
+  const auto width = static_cast<uint64_t>(job->stored_bytes);
+  const auto largest = kMaxPortBytes / static_cast<uint64_t>(job->element_bytes);
+  if (logical < 0 || physical < 0 || static_cast<uint64_t>(physical) > largest) {
     return bad_port(port, "is larger than 64 GiB");
   }
-  job->logical_bytes = static_cast<uint64_t>(logical) * width;
+  job->logical_bytes = static_cast<uint64_t>(logical) * static_cast<uint64_t>(job->element_bytes);
   if (port.size_bytes() != static_cast<uint64_t>(physical) * width) {
     return bad_port(port, absl::StrCat("states ", port.size_bytes(), " bytes, its extents and layout give ",
                                        static_cast<uint64_t>(physical) * width));
@@ -156,6 +169,7 @@ absl::StatusOr<PortJob> make_port(const kernel::Port& port) {
   job.element = static_cast<int32_t>(port.element());
   job.element_bytes = element_bytes(port.element());
   if (job.element_bytes == 0) return bad_port(port, "has an unknown element type");
+  TF_RETURN_IF_ERROR(set_stored_element(port, &job));
   TF_RETURN_IF_ERROR(set_shape(port, &job));
   TF_RETURN_IF_ERROR(set_domain(port, &job));
   return job;
@@ -265,7 +279,7 @@ absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::s
   loaded.flops = manifest.flops();
   loaded.reduced_numerics = manifest.numerics_size() > 0;
   for (uint32_t p = 0; p < loaded.job.port_count; ++p) {
-    if (loaded.job.ports[p].element_bytes < 4) loaded.reduced_numerics = true;
+    if (loaded.job.ports[p].stored_bytes < 4) loaded.reduced_numerics = true;
   }
   return loaded;
 }

@@ -186,7 +186,7 @@ void add_best(CLI::App& app, Invocation& invocation) {
   command->add_option("--device", arguments->device, "Only measured on devices with this key");
   command->add_option("--threads", arguments->threads, "Only with so many threads");
   command->add_option("--allow", arguments->allow,
-                      "Numerics that a schedule may use: winograd,bf16,fp16,int8,fast-math");
+                      absl::StrCat("Numerics that a schedule may use: ", schedule::kAllowHelp));
   command->add_option("--top", arguments->top, "So many schedules a problem")->capture_default_str();
   command->add_flag("--schedule", arguments->schedule, "Print the schedules too");
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");

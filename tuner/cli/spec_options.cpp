@@ -27,7 +27,7 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   command.add_option("--minutes", spec.minutes, "Stop after so long")->check(above_zero);
   command.add_option("--threads", spec.threads, "Threads of each kernel")->capture_default_str();
   command.add_option("--allow", arguments.allow,
-                     "Numerics beyond reassociation: winograd,bf16,fp16,int8,fast-math");
+                     absl::StrCat("Numerics beyond reassociation: ", schedule::kAllowHelp));
   command.add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the model; repeatable");
   command
       .add_option("--strategy", spec.strategy,

@@ -33,26 +33,34 @@ schedule::Schedule default_of(const Problem& problem, const target::Target& targ
                                     threads, allowed);
 }
 
-void add_reductions(const Problem& problem, const target::Target& target, int threads, DesignSpace& space) {
+void add_reductions(const Problem& problem, const target::Target& target, int threads,
+                    const ReductionForm& form, DesignSpace& space) {
+  for (Sketch& sketch : conv2d_templates(problem, target, threads, form)) {
+    add_if_usable(std::move(sketch), space);
+  }
+  if (std::optional<Sketch> sketch = depthwise_template(problem, target, threads, form)) {
+    add_if_usable(*std::move(sketch), space);
+  }
+  for (Sketch& sketch : dense_templates(problem, target, threads, form)) {
+    add_if_usable(std::move(sketch), space);
+  }
+  add_if_usable(generated_tiled_reduction(problem, target, threads, form), space);
+}
+
+// What the default schedule does comes first.
+void add_reductions(const Problem& problem, const target::Target& target, int threads,
+                    const schedule::Numerics& allowed, DesignSpace& space) {
   const schedule::Structure structure = schedule::structure_of(problem.workload);
   if (!structure.anchor) return;
-  // What the default schedule does comes first.
-  const schedule::Producers first =
-      schedule::default_producers(problem.workload, structure, {problem.in_layouts, problem.out_layouts});
+  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+  const schedule::Producers first = schedule::default_producers(problem.workload, structure, ports);
   const schedule::Producers second =
       first == schedule::Producers::kStored ? schedule::Producers::kInlined : schedule::Producers::kStored;
-  for (schedule::Producers producers : {first, second}) {
-    if (structure.producers.empty() && producers == second) continue;  // the same again
-    for (Sketch& sketch : conv2d_templates(problem, target, threads, producers)) {
-      add_if_usable(std::move(sketch), space);
+  for (schedule::Storage storage : schedule::storages(problem.workload, structure, ports, target, allowed)) {
+    for (schedule::Producers producers : {first, second}) {
+      if (structure.producers.empty() && producers == second) continue;  // the same again
+      add_reductions(problem, target, threads, {.producers = producers, .storage = storage}, space);
     }
-    if (std::optional<Sketch> sketch = depthwise_template(problem, target, threads, producers)) {
-      add_if_usable(*std::move(sketch), space);
-    }
-    for (Sketch& sketch : dense_templates(problem, target, threads, producers)) {
-      add_if_usable(std::move(sketch), space);
-    }
-    add_if_usable(generated_tiled_reduction(problem, target, threads, producers), space);
   }
 }
 
@@ -68,10 +76,11 @@ DesignSpace generate_space(const Problem& problem, const target::Target& target,
   if (std::optional<Sketch> rows = generated_rows(problem, target, threads))
     add_if_usable(*std::move(rows), space);
   // What the default schedule takes comes first.
-  const bool winograd_first = !schedule::numerics_of(default_of(problem, target, threads, allowed)).empty();
-  if (!winograd_first) add_reductions(problem, target, threads, space);
+  const bool winograd_first = schedule::allows(
+      schedule::numerics_of(default_of(problem, target, threads, allowed)), schedule::kWinograd);
+  if (!winograd_first) add_reductions(problem, target, threads, allowed, space);
   for (Sketch& sketch : winograd) add_if_usable(std::move(sketch), space);
-  if (winograd_first) add_reductions(problem, target, threads, space);
+  if (winograd_first) add_reductions(problem, target, threads, allowed, space);
   if (space.sketches.empty()) add_if_usable(generated_flat(problem, target, threads), space);
   // A tuned build is never slower than an untuned one: the default schedule is in every space, and a seed.
   if (space.sketches.empty() || space.sketches.front().seeds.empty()) {

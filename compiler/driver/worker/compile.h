@@ -22,7 +22,7 @@ namespace tf::driver {
 // most u times the magnitude so far, so n*u is a bound, and sqrt(n)*u with a wide factor is what independent
 // roundings give (Higham, Accuracy and Stability of Numerical Algorithms, 2.8); the 16 covers epilogues and
 // our exp, tanh and erf. 0 if there are no floats. A schedule that sums other terms than the definition's
-// (schedule/numerics.h) multiplies it.
+// (schedule/numerics.h) multiplies it, one that stores factors narrower adds to it.
 double tolerance(const tensor::Workload& workload, const schedule::Schedule& schedule = {});
 
 // Parses, verifies, binds, schedules, lowers and compiles. Every text of the request is checked: errors are

@@ -129,8 +129,10 @@ proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffe
   port.set_element(element_type(buffer.element));
   for (const tensor::Expr& extent : buffer.extents) port.add_extents(tensor::as_int(extent).value_or(0));
   port.set_layout(lowered.param_layouts[index].text());
+  const tensor::Element stored = lowered.function.params[index]->element;
+  if (stored != buffer.element) port.set_stored_element(element_type(stored));
   uint64_t elements = static_cast<uint64_t>(lowered.param_elements[index]);
-  port.set_size_bytes(elements * static_cast<uint64_t>(tensor::element_bytes(buffer.element)));
+  port.set_size_bytes(elements * static_cast<uint64_t>(tensor::element_bytes(stored)));
   for (const schedule::AxisMap& map : lowered.param_maps[index]) {
     proto::AxisMap& added = *port.add_maps();
     added.set_axis(map.axis);
@@ -307,7 +309,8 @@ double tolerance(const tensor::Workload& workload, const schedule::Schedule& sch
     }
     terms += length;
   }
-  return roundoff * (16 + 4 * std::sqrt(terms)) * schedule::tolerance_factor(schedule);
+  return roundoff * (16 + 4 * std::sqrt(terms)) * schedule::tolerance_factor(schedule) +
+         schedule::storage_error(schedule);
 }
 
 proto::BuildReply compile_kernel(const proto::BuildKernelRequest& request) {

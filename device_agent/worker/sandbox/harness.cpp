@@ -14,6 +14,7 @@
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/narrow.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/runtime/thread_pool.h"
 #include "device_agent/worker/sandbox/buffers.h"
@@ -90,7 +91,9 @@ class Harness {
 
   // Inputs are made in logical order, so that all layouts hold the same tensor, then packed.
   void make_input(const PortJob& port, uint32_t index, uint8_t* physical) {
-    if (port.row_major && port.map_count == 0) return fill_input(port, job_.seed, index, physical);
+    const bool narrowed = port.stored_element != port.element;
+    if (port.row_major && port.map_count == 0 && !narrowed)
+      return fill_input(port, job_.seed, index, physical);
     int64_t extents[TF_LAYOUT_MAX_RANK];
     memcpy(extents, port.extents, sizeof(extents));
     tf_axis_map maps[kMaxMaps];
@@ -100,7 +103,8 @@ class Harness {
     // Made values, and the two tensors that maps go back and forth between.
     const uint64_t mapped_bytes =
         static_cast<uint64_t>(tf_map_axes_elements(maps, count, extents, port.rank)) * sizeof(float);
-    const uint64_t bytes = port.logical_bytes + 2 * mapped_bytes;
+    const uint64_t wide_bytes = port.logical_bytes + 2 * mapped_bytes;
+    const uint64_t bytes = wide_bytes + (narrowed ? std::max(port.logical_bytes, mapped_bytes) / 2 : 0);
     uint8_t* made = map_memory(bytes);
     if (made == nullptr) out_of_memory();
     fill_input(port, job_.seed, index, made);
@@ -110,7 +114,14 @@ class Harness {
       logical = tf_map_axes(maps, count, extents, port.rank, reinterpret_cast<const float*>(made), first,
                             first + mapped_bytes / sizeof(float));
     }
-    tf_layout_pack(&port.layout, extents, port.rank, port.element_bytes, logical, physical);
+    if (narrowed) {
+      int64_t elements = 1;
+      for (int32_t d = 0; d < port.rank; ++d) elements *= extents[d];
+      auto* narrow = reinterpret_cast<uint16_t*>(made + wide_bytes);
+      tf_narrow(port.stored_element, elements, static_cast<const float*>(logical), narrow);
+      logical = narrow;
+    }
+    tf_layout_pack(&port.layout, extents, port.rank, port.stored_bytes, logical, physical);
     unmap_memory(made, bytes);
   }
 

@@ -36,8 +36,10 @@ struct MapJob {
 
 struct PortJob {
   Role role;
-  int32_t element;        // TF_ELEMENT_*
-  int32_t element_bytes;  // 1, 2, 4 or 8
+  int32_t element;         // TF_ELEMENT_*
+  int32_t element_bytes;   // 1, 2, 4 or 8
+  int32_t stored_element;  // what the kernel reads or writes: f16 or bf16 for some constants of f32
+  int32_t stored_bytes;
   int32_t rank;
   int64_t extents[TF_LAYOUT_MAX_RANK];
   tf_layout layout;

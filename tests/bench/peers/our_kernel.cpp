@@ -1,12 +1,15 @@
 #include "tests/bench/peers/our_kernel.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/layout.h"
+#include "compiler/runtime/narrow.h"
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/schedule/default_schedule.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -35,7 +38,7 @@ tf_layout layout_of(const proto::Port& port) {
   return layout;
 }
 
-// The constant or input as the kernel reads it: after its maps, in its layout.
+// The constant or input as the kernel reads it: after its maps, in its element and layout.
 void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& bytes) {
   std::vector<int64_t> extents(port.extents().begin(), port.extents().end());
   std::vector<tf_axis_map> maps;
@@ -46,7 +49,12 @@ void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& 
   const float* mapped = tf_map_axes(maps.data(), port.maps_size(), extents.data(), rank, values.data(),
                                     first.data(), second.data());
   const tf_layout layout = layout_of(port);
-  tf_layout_pack(&layout, extents.data(), rank, 4, mapped, bytes.data());
+  if (port.stored_element() == proto::ELEMENT_TYPE_UNSPECIFIED)
+    return tf_layout_pack(&layout, extents.data(), rank, 4, mapped, bytes.data());
+  std::vector<uint16_t> narrow(
+      std::accumulate(extents.begin(), extents.end(), size_t{1}, std::multiplies<>()));
+  tf_narrow(port.stored_element(), static_cast<int64_t>(narrow.size()), mapped, narrow.data());
+  tf_layout_pack(&layout, extents.data(), rank, 2, narrow.data(), bytes.data());
 }
 
 std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const bench::Operands& operands,

@@ -50,7 +50,7 @@ class ScheduleDraws {
     const StageState& stage = draws_.of(state_.stages());
     if (stage.loops.empty()) return schedule::Inline{stage.name};
     const std::string loop = draws_.of(stage.loops).name;
-    switch (draws_.below(20)) {
+    switch (draws_.below(21)) {
       case 0:
       case 1:
       case 2:
@@ -83,6 +83,8 @@ class ScheduleDraws {
         return schedule::RFactor{stage.name, loop};
       case 18:
         return layout();
+      case 19:
+        return narrow();
       default:
         return draws_.one_in(2) ? Step(schedule::Pragma{stage.name, schedule::PragmaKind::kUnrollLimit,
                                                         1 + draws_.below(16)})
@@ -131,13 +133,28 @@ class ScheduleDraws {
     return schedule::CacheRead{source, reader, layout, tensor::Scope::kGlobal};
   }
 
-  Step layout() {
+  // Constants and temporaries.
+  std::vector<std::string> own_buffers() {
     std::vector<std::string> names;
     for (size_t i = 0; i < state_.workload().inputs.size(); ++i)
       if (state_.workload().inputs[i].constant) names.push_back(absl::StrCat("p", i));
     for (const StageState& stage : state_.stages()) names.push_back(stage.name);
-    const std::string buffer = draws_.of(names);
+    return names;
+  }
+
+  Step layout() {
+    const std::string buffer = draws_.of(own_buffers());
     return schedule::LayoutRewrite{buffer, random_layout(state_.data().find_buffer(buffer)->rank(), draws_)};
+  }
+
+  // Of what holds given values: a computed one may be rounded either way, depending on its last bit.
+  std::optional<Step> narrow() {
+    std::vector<std::string> names = own_buffers();
+    std::erase_if(names, [](const std::string& name) { return name.front() != 'p'; });
+    if (names.empty()) return std::nullopt;
+    const bool bfloat = draws_.one_in(2);
+    return schedule::Narrow{draws_.of(names),
+                            bfloat ? tensor::Element::kBFloat16 : tensor::Element::kFloat16};
   }
 
   const schedule::State& state_;

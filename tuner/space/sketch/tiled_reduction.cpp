@@ -29,7 +29,8 @@ TiledReductionFrame frame_of(const Problem& problem, const target::Target& targe
   const schedule::Size partial_sum = in_parts ? schedule::Size::open(0, 0) : schedule::Size(0);
   frame.prepared = schedule::append_preparation(
       problem.workload, frame.structure, ports, target, threads,
-      {.producers = form.producers, .sums = form.sums, .partial_sum = partial_sum}, frame.preparation);
+      {.producers = form.producers, .sums = form.sums, .partial_sum = partial_sum, .storage = form.storage},
+      frame.preparation);
   frame.default_tile = schedule::default_tile(
       problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target, threads);
   return frame;
@@ -39,6 +40,8 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
                        TiledReductionSlots slots, int threads) {
   Sketch sketch;
   sketch.family = std::move(family);
+  if (frame.form.storage == schedule::Storage::kBFloat16) sketch.family += ", bf16";
+  if (frame.form.storage == schedule::Storage::kFloat16) sketch.family += ", fp16";
   sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
   sketch.steps.steps = frame.preparation;
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
@@ -85,8 +88,8 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
 }
 
 Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,
-                                 schedule::Producers producers) {
-  const TiledReductionFrame frame = frame_of(problem, target, threads, {.producers = producers});
+                                 const ReductionForm& form) {
+  const TiledReductionFrame frame = frame_of(problem, target, threads, form);
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   constexpr int64_t kMaxBlock = 512;
   TiledReductionSlots slots;

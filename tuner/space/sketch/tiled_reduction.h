@@ -24,6 +24,7 @@ struct ReductionForm {
   schedule::Producers producers = schedule::Producers::kStored;
   bool pack = false;  // as ProductChoice's
   schedule::Sums sums = schedule::Sums::kWhole;
+  schedule::Storage storage = schedule::Storage::kDefined;
 };
 
 // What the workload's structure and the form fix before any choice.
@@ -45,7 +46,7 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
 
 // The general rule: every axis may be tiled in any way that registers allow.
 Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,
-                                 schedule::Producers producers);
+                                 const ReductionForm& form);
 
 using schedule::extent_of;
 

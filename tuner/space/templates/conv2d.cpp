@@ -67,7 +67,7 @@ Sketch conv2d_template(const Problem& problem, const target::Target& target, int
 }  // namespace
 
 std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Target& target, int threads,
-                                     schedule::Producers producers) {
+                                     const ReductionForm& form) {
   const schedule::Structure structure = schedule::structure_of(problem.workload);
   if (!structure.anchor) return {};
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
@@ -80,15 +80,19 @@ std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Targe
 
   const schedule::Sums chosen =
       schedule::choose_product(problem.workload, structure, ports, target, threads).sums;
-  std::vector<Sketch> sketches = {
-      conv2d_template(problem, target, threads, {.producers = producers, .sums = chosen})};
+  auto summed = [&](schedule::Sums sums) {
+    ReductionForm each = form;
+    each.sums = sums;
+    return conv2d_template(problem, target, threads, each);
+  };
+  std::vector<Sketch> sketches = {summed(chosen)};
   // Weights of one vector beyond L1: parts of them may be worth a pass over the rows each.
   int64_t bytes = target.fp32_lanes() * tensor::element_bytes(anchor.output->element);
   for (const tensor::Axis& axis : anchor.reduce_axes) bytes *= extent_of(axis);
   if (bytes <= target.caches.l1_bytes) return sketches;
   const schedule::Sums other =
       chosen == schedule::Sums::kWhole ? schedule::Sums::kAccumulated : schedule::Sums::kWhole;
-  sketches.push_back(conv2d_template(problem, target, threads, {.producers = producers, .sums = other}));
+  sketches.push_back(summed(other));
   return sketches;
 }
 

@@ -5,16 +5,16 @@
 
 #include <vector>
 
-#include "compiler/schedule/default_tile.h"
 #include "compiler/target/target.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sketch.h"
+#include "tuner/space/sketch/tiled_reduction.h"
 
 namespace tf::space {
 
 // Sketches for a convolution of an activation with a constant over channels and a window, summed whole or in
 // parts of the channels; the form that the default schedule takes comes first. None for other workloads.
 std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Target& target, int threads,
-                                     schedule::Producers producers);
+                                     const ReductionForm& form);
 
 }  // namespace tf::space

@@ -59,7 +59,7 @@ bool is_long(const tensor::Stage& anchor) {
 }  // namespace
 
 std::vector<Sketch> dense_templates(const Problem& problem, const target::Target& target, int threads,
-                                    schedule::Producers producers) {
+                                    const ReductionForm& form) {
   const schedule::Structure structure = schedule::structure_of(problem.workload);
   if (!structure.anchor) return {};
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
@@ -74,17 +74,17 @@ std::vector<Sketch> dense_templates(const Problem& problem, const target::Target
       schedule::choose_product(problem.workload, structure, ports, target, threads);
   const bool may_pack = product && schedule::packable_columns(problem.workload, *product);
   // The default schedule's form first, then each other way to sum, with and without a copy.
-  std::vector<ReductionForm> forms = {{producers, chosen.pack, chosen.sums}};
+  std::vector<ReductionForm> forms = {{form.producers, chosen.pack, chosen.sums, form.storage}};
   for (schedule::Sums sums :
        {schedule::Sums::kWhole, schedule::Sums::kAccumulated, schedule::Sums::kShared}) {
     const bool parts = sums != schedule::Sums::kWhole;
     if (sums != chosen.sums && parts && (!product || !is_long(anchor))) continue;
     if (sums != chosen.sums && sums == schedule::Sums::kShared && threads == 1) continue;
-    if (sums != chosen.sums) forms.push_back({producers, chosen.pack, sums});
-    if (may_pack) forms.push_back({producers, !chosen.pack, sums});
+    if (sums != chosen.sums) forms.push_back({form.producers, chosen.pack, sums, form.storage});
+    if (may_pack) forms.push_back({form.producers, !chosen.pack, sums, form.storage});
   }
   std::vector<Sketch> sketches;
-  for (const ReductionForm& form : forms) sketches.push_back(dense_template(problem, target, threads, form));
+  for (const ReductionForm& each : forms) sketches.push_back(dense_template(problem, target, threads, each));
   return sketches;
 }
 

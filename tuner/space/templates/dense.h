@@ -4,16 +4,16 @@
 
 #include <vector>
 
-#include "compiler/schedule/default_tile.h"
 #include "compiler/target/target.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sketch.h"
+#include "tuner/space/sketch/tiled_reduction.h"
 
 namespace tf::space {
 
 // A sketch a form: columns packed or not, sums whole or in parts; the default schedule's form first. None
 // unless the workload is a product of matrices, or one sum over one axis of a matrix.
 std::vector<Sketch> dense_templates(const Problem& problem, const target::Target& target, int threads,
-                                    schedule::Producers producers);
+                                    const ReductionForm& form);
 
 }  // namespace tf::space

@@ -6,12 +6,12 @@
 namespace tf::space {
 
 std::optional<Sketch> depthwise_template(const Problem& problem, const target::Target& target, int threads,
-                                         schedule::Producers producers) {
+                                         const ReductionForm& form) {
   const schedule::Structure structure = schedule::structure_of(problem.workload);
   if (!structure.anchor) return std::nullopt;
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
   if (anchor.axes.size() != 4 || anchor.reduce_axes.size() != 2) return std::nullopt;
-  const TiledReductionFrame frame = frame_of(problem, target, threads, {.producers = producers});
+  const TiledReductionFrame frame = frame_of(problem, target, threads, form);
   if (frame.prepared.vector_axis != 1) return std::nullopt;
 
   const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;

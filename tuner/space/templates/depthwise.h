@@ -4,15 +4,15 @@
 
 #include <optional>
 
-#include "compiler/schedule/default_tile.h"
 #include "compiler/target/target.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sketch.h"
+#include "tuner/space/sketch/tiled_reduction.h"
 
 namespace tf::space {
 
 // Nothing unless the workload reduces a 4-d tensor over a window only, with channels innermost in memory.
 std::optional<Sketch> depthwise_template(const Problem& problem, const target::Target& target, int threads,
-                                         schedule::Producers producers);
+                                         const ReductionForm& form);
 
 }  // namespace tf::space

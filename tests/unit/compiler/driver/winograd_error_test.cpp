@@ -2,27 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
-#include "compiler/passes/lower.h"
 #include "compiler/schedule/winograd_tiling.h"
-#include "compiler/tensor/evaluate.h"
-#include "tests/support/ir/host_memory.h"
-#include "tests/support/loaded_kernel/loaded_kernel.h"
+#include "tests/unit/compiler/driver/relative_error.h"
 
 namespace tf::driver {
 namespace {
 
 using tensor::imm;
-
-std::vector<int64_t> extents_of(const tensor::Buffer& buffer) {
-  std::vector<int64_t> extents;
-  for (const tensor::Expr& extent : buffer->extents) extents.push_back(tensor::as_int(extent).value());
-  return extents;
-}
 
 tensor::Workload convolution(int64_t channels, int64_t height, int64_t width, int64_t out, int64_t taps) {
   ops::Builder b;
@@ -30,44 +18,6 @@ tensor::Workload convolution(int64_t channels, int64_t height, int64_t width, in
   auto w = b.constant("w", tensor::Element::kFloat32, {imm(out), imm(channels), imm(taps), imm(taps)});
   return *b.finish(
       {ops::conv(b, x, w, {.pads_begin = {taps / 2, taps / 2}, .pads_end = {taps / 2, taps / 2}})});
-}
-
-// The largest |y - y64| / Σ|a||b| of the schedule on this machine.
-double relative_error(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                      const schedule::PortLayouts& ports, int threads) {
-  const absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
-  EXPECT_TRUE(lowered.ok()) << lowered.status();
-  const absl::StatusOr<support::CompiledKernel> kernel =
-      support::compile_for(lowered->function, target::host_target());
-  EXPECT_TRUE(kernel.ok()) << kernel.status();
-  std::vector<std::unique_ptr<support::AlignedBytes>> buffers;
-  std::vector<support::AlignedBytes*> pointers;
-  std::vector<std::vector<double>> inputs;
-  for (size_t i = 0; i < lowered->param_elements.size(); ++i) {
-    buffers.push_back(
-        std::make_unique<support::AlignedBytes>(static_cast<uint64_t>(lowered->param_elements[i]) * 4, 0xFF));
-    pointers.push_back(buffers.back().get());
-    if (i >= workload.inputs.size()) continue;
-    const tensor::Buffer& buffer = workload.inputs[i].buffer;
-    inputs.push_back(testing::random_values(buffer->element, tensor::element_count(buffer), 7 * i + 1));
-    std::vector<int64_t> extents = extents_of(buffer);
-    const std::vector<double> stored = testing::map_axes(lowered->param_maps[i], extents, inputs.back());
-    const std::vector<double> packed = testing::pack(lowered->param_layouts[i], extents, stored);
-    std::ranges::copy(packed, buffers.back()->as<float>().begin());
-  }
-  EXPECT_EQ(support::call_kernel(*kernel, pointers, {}, threads), TF_KERNEL_OK);
-  const std::span<float> raw = buffers.back()->as<float>();
-  const std::vector<double> y =
-      testing::unpack(lowered->param_layouts.back(), extents_of(workload.outputs[0]),
-                      std::vector<double>(raw.begin(), raw.end()));
-  const auto want = tensor::evaluate(tensor::with_magnitudes(workload), inputs);
-  EXPECT_TRUE(want.ok()) << want.status();
-  double largest = 0;
-  for (size_t i = 0; i < y.size(); ++i) {
-    EXPECT_TRUE(std::isfinite(y[i]));
-    largest = std::max(largest, std::fabs(y[i] - (*want)[0][i]) / (*want)[1][i]);
-  }
-  return largest;
 }
 
 struct Case {
@@ -92,7 +42,7 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
     schedule::Schedule schedule;
     schedule::append_winograd(*frame, schedule::default_winograd_tiling(*frame, target, threads),
                               schedule.steps);
-    const double error = relative_error(workload, schedule, ports, threads);
+    const double error = testing::relative_error(workload, schedule, ports, threads);
     RecordProperty("F" + std::to_string(tile) + std::to_string(taps), std::to_string(error * 0x1p24));
     EXPECT_LE(error, tolerance(workload, schedule)) << "F(" << tile << "," << taps << ")";
     // What schedule/numerics.h states, in units of u, with room for other machines' order of sums.

@@ -1,0 +1,116 @@
+#include "compiler/schedule/narrow_factors.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/tiling.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Element;
+using tensor::Workload;
+
+int input_of(const Workload& workload, const tensor::BufferNode* buffer) {
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.get() == buffer) return static_cast<int>(i);
+  return -1;
+}
+
+bool reads(const tensor::Stage& stage, const tensor::BufferNode* buffer) {
+  bool found = false;
+  tensor::for_each(stage.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    found = found || (load != nullptr && load->buffer.get() == buffer);
+    return !found;
+  });
+  return found;
+}
+
+double elements(const tensor::BufferNode& buffer) {
+  double count = 1;
+  for (const tensor::Expr& extent : buffer.extents)
+    count *= static_cast<double>(tensor::as_int(extent).value_or(1));
+  return count;
+}
+
+double products(const tensor::Stage& anchor) {
+  double count = 1;
+  for (const auto* axes : {&anchor.axes, &anchor.reduce_axes})
+    for (const tensor::Axis& axis : *axes)
+      count *= static_cast<double>(tensor::as_int(axis.extent).value_or(1));
+  return count;
+}
+
+bool converts_halves(const target::Target& target) {
+  return target.arch == target::Arch::kAArch64 || target.has("f16c");
+}
+
+}  // namespace
+
+std::optional<NarrowFactors> narrow_factors(const Workload& workload, int anchor) {
+  const tensor::Stage& stage = workload.stages[static_cast<size_t>(anchor)];
+  const auto* product = tensor::as<tensor::Binary>(stage.body);
+  if (stage.combiner != tensor::Combiner::kSum || product == nullptr ||
+      product->op != tensor::BinaryOp::kMul || product->type().element != Element::kFloat32)
+    return std::nullopt;
+  for (const auto& [a, b] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
+    const auto *data = tensor::as<tensor::Load>(a), *weights = tensor::as<tensor::Load>(b);
+    const int input = weights != nullptr ? input_of(workload, weights->buffer.get()) : -1;
+    if (input < 0 || !workload.inputs[static_cast<size_t>(input)].constant) continue;
+    const auto readers = std::ranges::count_if(
+        workload.stages, [&](const tensor::Stage& s) { return reads(s, weights->buffer.get()); });
+    const bool squared = data != nullptr && data->buffer.same_as(weights->buffer);
+    if (readers == 1 && !squared) return NarrowFactors{input, data != nullptr ? data->buffer.get() : nullptr};
+  }
+  return std::nullopt;
+}
+
+std::vector<Storage> storages(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+                              const target::Target& target, const Numerics& allowed) {
+  std::vector<Storage> all = {Storage::kDefined};
+  if (!structure.anchor) return all;
+  const std::optional<NarrowFactors> factors = narrow_factors(workload, *structure.anchor);
+  if (!factors) return all;
+  const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  const tensor::BufferNode& weights = *workload.inputs[static_cast<size_t>(factors->weights)].buffer;
+  constexpr double kUsesWorthConverting = 32, kFewUses = 8, kWorthReadingLess = 1 << 17;  // bytes: beyond L1
+  const bool reading =
+      products(anchor) <= kFewUses * elements(weights) && 4 * elements(weights) >= kWorthReadingLess;
+  auto add = [&](Storage storage, bool first) { all.insert(first ? all.begin() : all.end(), storage); };
+  if (allows(allowed, kFp16)) add(Storage::kFloat16, reading && converts_halves(target));
+  if (allows(allowed, kBf16)) {
+    const tensor::Stage& output = workload.stages[static_cast<size_t>(structure.output)];
+    const int64_t group = dot_group(workload, *structure.anchor, vector_axis(output, ports.output(0)), ports,
+                                    target, Storage::kBFloat16);
+    const bool dots = group > 1 && products(anchor) >= kUsesWorthConverting * elements(*factors->data);
+    add(Storage::kBFloat16, dots || (reading && all.front() == Storage::kDefined));
+  }
+  return all;
+}
+
+void append_narrowing(const Workload& workload, int anchor, const PortLayouts& ports,
+                      const Narrowing& narrowing, std::vector<Step>& steps) {
+  const NarrowFactors factors = *narrow_factors(workload, anchor);
+  const Element element = narrowing.storage == Storage::kFloat16 ? Element::kFloat16 : Element::kBFloat16;
+  steps.push_back(Narrow{input_name(factors.weights), element});
+  if (!narrowing.both) return;
+  if (!narrowing.producer.empty()) {
+    steps.push_back(Narrow{narrowing.producer, element});
+    return;
+  }
+  const int input = input_of(workload, factors.data);
+  const tensor::Layout& layout = ports.input(workload, static_cast<size_t>(input));
+  const std::string copy = input_name(input) + ".pack";
+  steps.push_back(CacheRead{input_name(input), stage_name(anchor), layout});
+  steps.push_back(Narrow{copy, element});
+  FlatLoops loops;
+  loops.stage = copy;
+  loops.rank = factors.data->rank();
+  loops.vector_axis = layout.is_row_major() ? loops.rank - 1 : layout.axes.back().axis;
+  loops.lanes = narrowing.lanes;
+  loops.vectorized = narrowing.lanes > 1;
+  loops.parallel = narrowing.parallel;
+  append_flat_loops(loops, steps);
+}
+
+}  // namespace tf::schedule
