@@ -2,7 +2,7 @@
 # What a candidate costs in the tuner; strategies against each other and models against measurements, on recorded
 # pools; README.md says what each figure means.
 # Usage: tests/bench/search/run.sh [--quick] [--json FILE] [--pools DIR] [--minutes M] [--tasks REGEX] [--seeds N] [--trials N] [--candidates N]
-#   --quick       three tasks, two seeds, 32 trials, in pools of their own: a few minutes
+#   --quick       three tasks, two seeds, 24 trials, in pools of their own: a few minutes
 #   --pools DIR   what was recorded, a database a task; recording adds to it [build/search]
 #   --minutes M   record for at most so long; the next call goes on [until everything is recorded]
 #   --tasks, --seeds, --trials, --candidates   as in `search_replay record --help`
@@ -24,7 +24,7 @@ done
 cd "$(dirname "$0")/../../.."
 if [ -n "$quick" ]; then
   seconds=0.2 built=40 pools=${pools:-$PWD/build/search-quick}
-  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 32 --candidates 200 "${options[@]}")
+  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 24 --candidates 120 "${options[@]}")
 fi
 pools=${pools:-$PWD/build/search}
 plots=$pools/plots

@@ -112,16 +112,18 @@ absl::StatusOr<std::unique_ptr<database::Store>> open_pool(const Bench& bench, c
 // More runs, with seeds of their own, until the pool has half of its candidates from each source.
 absl::Status fill_up(const Bench& bench, const BenchTask& task, Recorder& recorder, database::Store& store,
                      Pool& pool, int64_t trials_left_elsewhere) {
+  constexpr int kRuns = 4;
   const std::pair<Source, search::Kind> fillers[] = {{Source::kRandom, search::Kind::kRandom},
                                                      {Source::kLate, search::Kind::kEvolutionary}};
   for (const auto& [source, kind] : fillers) {
-    // Seeds that an earlier call measured bring nothing new, and a small space ends.
-    for (uint64_t first = 1001; first < 1101 && pool.count(source) < bench.arguments.candidates / 2;
-         first += 4) {
+    const int64_t wanted = bench.arguments.candidates / 2;
+    // Some of what runs propose is known already; a small space has no more than so many.
+    const int64_t most_runs = 8 * wanted / bench.arguments.trials + kRuns;
+    for (int64_t run = 0; run < most_runs && pool.count(source) < wanted; run += kRuns) {
       RunSetOptions options = bench.runs;
       options.contenders = {{kind, SamplingPolicy::kRacing}};
-      options.seeds = 4;
-      options.first_seed = first;
+      options.seeds = kRuns;
+      options.first_seed = 1001 + static_cast<uint64_t>(run);
       TF_ASSIGN_OR_RETURN(RunSet runs, RunSet::create(task.task, options));
       TF_RETURN_IF_ERROR(
           recorder.record(runs, task, bench.target.text(), store, pool, trials_left_elsewhere));

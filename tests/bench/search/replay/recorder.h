@@ -1,10 +1,11 @@
 #pragma once
-// Owns: filling pools: building and measuring, with all samples, what runs propose. Does not know:
-// strategies, what is made of the records.
+// Owns: filling pools: building what runs propose, and measuring it with all samples, in turns, so that
+// nothing disturbs a measurement. Does not know: strategies, what is made of the records.
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,12 @@ struct Machine {
 
 class Recorder {
  public:
-  // Keeps the calling thread, and those that it starts later, off the CPUs that measure. `stop` ends
-  // recording at the next candidate. Errors: the runner's, the build workers'.
+  // `stop` ends recording at the next candidate. Errors: the runner's, the build workers'.
   static absl::StatusOr<Recorder> start(int threads, const std::atomic<bool>& stop,
                                         std::chrono::steady_clock::time_point deadline);
 
   Machine machine();
-  // CPUs that search.
+  // CPUs that search, while nothing is measured.
   int search_threads() const;
 
   // Runs until every run of the set is finished, time is up, or it is stopped; whatever was measured by then
@@ -46,8 +46,8 @@ class Recorder {
  private:
   Recorder(const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline)
       : stop_(stop), deadline_(deadline), started_(std::chrono::steady_clock::now()) {}
-  absl::Status measure_all(const std::vector<Wanted>& wanted, const BenchTask& task,
-                           const std::string& target, database::Store& store, Pool& pool);
+  absl::Status measure_all(std::span<const Wanted> wanted, const BenchTask& task, const std::string& target,
+                           database::Store& store, Pool& pool);
   void show(const RunSet& runs, const BenchTask& task, int64_t trials_left);
 
   const std::atomic<bool>& stop_;

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <span>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,6 @@
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/bench/search/replay/recorder.h"
 #include "tuner/cli/cpu_split.h"
-#include "tuner/session/queue.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
 
@@ -21,6 +20,8 @@ namespace kernel = tunefarm::kernel::v1;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxTries = 3;  // of what gave no answer
+// Candidates that are built before they are measured: nothing else runs while a candidate is timed.
+constexpr size_t kTurn = 32;
 
 // Twice the samples of a session: racing and fixed repeats are both computed from them. A candidate beyond
 // what any figure looks at (pairs within 3 times the best) is left early.
@@ -41,13 +42,10 @@ farm::Trial make_trial(int threads, double best_seconds) {
   return trial;
 }
 
-struct Built {
-  const Wanted* wanted = nullptr;
-  absl::StatusOr<kernel::BuildReply> reply;
-};
+using Reply = absl::StatusOr<kernel::BuildReply>;
 
-absl::StatusOr<kernel::BuildReply> build(measure::PoolBuilder& builder, const kernel::BuildRequest& request) {
-  absl::StatusOr<kernel::BuildReply> reply = builder.build(request);
+Reply build(measure::PoolBuilder& builder, const kernel::BuildRequest& request) {
+  Reply reply = builder.build(request);
   for (int tries = 1; tries < kMaxTries && !reply.ok() && measure::may_retry(reply.status()); ++tries)
     reply = builder.build(request);
   return reply;
@@ -60,45 +58,20 @@ absl::StatusOr<farm::TrialResult> run(measure::LocalRunner& runner, const measur
   return result;
 }
 
-// Threads that build what is wanted, in order, until all of it is built or `over` says so; a few at most wait
-// to be run. Ends the threads when it goes.
-class Builds {
- public:
-  Builds(measure::PoolBuilder& builder, const session::Task& task, const std::string& target,
-         const std::vector<Wanted>& wanted)
-      : builder_(builder), task_(task), target_(target), wanted_(wanted) {
-    for (int i = 0; i < builder.slots(); ++i) threads_.emplace_back([this] { work(); });
-  }
-  ~Builds() {
-    over_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  // The next one; nothing once all were given out.
-  std::optional<Built> next() {
-    if (given_ == wanted_.size()) return std::nullopt;
-    ++given_;
-    return built_.pop();
-  }
-
- private:
-  void work() {
-    for (size_t i = next_++; i < wanted_.size() && !over_; i = next_++) {
-      const auto request = session::candidate_request(task_, target_, wanted_[i].subject.schedule);
-      built_.push({&wanted_[i], build(builder_, *request)});
-    }
-  }
-
-  measure::PoolBuilder& builder_;
-  const session::Task& task_;
-  const std::string& target_;
-  const std::vector<Wanted>& wanted_;
-  std::atomic<size_t> next_ = 0;
-  std::atomic<bool> over_ = false;
-  size_t given_ = 0;
-  session::Queue<Built> built_;
-  std::vector<std::thread> threads_;
-};
+// In the order of what is wanted, on all CPUs.
+std::vector<Reply> build_all(measure::PoolBuilder& builder, const session::Task& task,
+                             const std::string& target, std::span<const Wanted> wanted) {
+  std::vector<Reply> replies(wanted.size(), absl::UnavailableError("not built yet"));
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < wanted.size(); i = next++)
+      replies[i] = build(builder, *session::candidate_request(task, target, wanted[i].subject.schedule));
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < builder.slots(); ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  return replies;
+}
 
 absl::StatusOr<measure::ArtifactBytes> build_reference(measure::PoolBuilder& builder,
                                                        const session::Task& task, const std::string& target) {
@@ -115,11 +88,11 @@ absl::StatusOr<Recorder> Recorder::start(int threads, const std::atomic<bool>& s
                                          Clock::time_point deadline) {
   Recorder recorder(stop, deadline);
   recorder.threads_ = threads;
-  const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), threads);
-  TF_ASSIGN_OR_RETURN(recorder.runner_, measure::LocalRunner::start({.cpus = split.measure}));
-  tuner_cli::stay_on(split.rest);  // before any thread or build worker is started
-  const int workers = std::max(1, static_cast<int>(split.rest.size()));
-  TF_ASSIGN_OR_RETURN(recorder.builder_, measure::PoolBuilder::create({.workers = workers}));
+  const std::vector<int> cpus = tuner_cli::allowed_cpus();
+  TF_ASSIGN_OR_RETURN(recorder.runner_,
+                      measure::LocalRunner::start({.cpus = tuner_cli::split_cpus(cpus, threads).measure}));
+  TF_ASSIGN_OR_RETURN(recorder.builder_,
+                      measure::PoolBuilder::create({.workers = std::max(1, static_cast<int>(cpus.size()))}));
   return recorder;
 }
 
@@ -137,35 +110,36 @@ absl::Status Recorder::record(RunSet& runs, const BenchTask& task, const std::st
   while (!is_over()) {
     const std::vector<Wanted> wanted = runs.advance(pool, search_threads());
     if (wanted.empty()) break;
-    TF_RETURN_IF_ERROR(measure_all(wanted, task, target, store, pool));
-    show(runs, task, runs.trials_left() + trials_left_elsewhere);
+    for (size_t first = 0; first < wanted.size() && !is_over(); first += kTurn) {
+      const auto turn = std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first));
+      TF_RETURN_IF_ERROR(measure_all(turn, task, target, store, pool));
+      show(runs, task, runs.trials_left() + trials_left_elsewhere);
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status Recorder::measure_all(const std::vector<Wanted>& wanted, const BenchTask& task,
+absl::Status Recorder::measure_all(std::span<const Wanted> wanted, const BenchTask& task,
                                    const std::string& target, database::Store& store, Pool& pool) {
   if (reference_of_ != task.task.label) {
     TF_ASSIGN_OR_RETURN(reference_, build_reference(*builder_, task.task, target));
     reference_of_ = task.task.label;
   }
-  Builds builds(*builder_, task.task, target, wanted);
-  while (!is_over()) {
-    std::optional<Built> built = builds.next();
-    if (!built) break;
-    TF_RETURN_IF_ERROR(built->reply.status());
-    session::Subject subject = built->wanted->subject;
-    subject.job_id = static_cast<int64_t>(built->wanted->source);
+  const std::vector<Reply> replies = build_all(*builder_, task.task, target, wanted);
+  for (size_t i = 0; i < wanted.size() && !is_over(); ++i) {
+    TF_RETURN_IF_ERROR(replies[i].status());
+    session::Subject subject = wanted[i].subject;
+    subject.job_id = static_cast<int64_t>(wanted[i].source);
     database::Measurement record;
-    if (built->reply->code() != 0) {
-      record = session::record_of(subject, *built->reply);
+    if (replies[i]->code() != 0) {
+      record = session::record_of(subject, *replies[i]);
     } else {
       const farm::Trial trial = make_trial(threads_, pool.best_seconds());
       const measure::ArtifactBytes artifact =
-          measure::make_artifact_bytes(built->reply->artifact().SerializeAsString());
+          measure::make_artifact_bytes(replies[i]->artifact().SerializeAsString());
       TF_ASSIGN_OR_RETURN(const farm::TrialResult result,
                           run(*runner_, {.candidate = artifact, .reference = reference_, .trial = &trial}));
-      record = session::record_of(subject, *built->reply, result);
+      record = session::record_of(subject, *replies[i], result);
     }
     TF_RETURN_IF_ERROR(store.insert(record).status());
     pool.add(record);
