@@ -176,6 +176,11 @@ NodeId NodeReader::scalar(double value, tensor::Element element) {
   return state_.graph.add_constant({element, {}}, std::move(data), name());
 }
 
+const Dequantized* NodeReader::find_dequantized(NodeId id) const {
+  const auto found = state_.dequantized.find(id);
+  return found == state_.dequantized.end() ? nullptr : &found->second;
+}
+
 void NodeReader::set_output(int i, NodeId id) {
   if (has_output(i)) state_.values[node_.output(i)] = id;
 }

@@ -3,6 +3,7 @@
 // attributes, and ways to append graph nodes for it. Does not know: what any operator means.
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +21,17 @@ namespace tf::onnx {
 
 using graph::NodeId;
 
+// What DequantizeLinear was given: scale * (values - zero), scales and zero points along `axis` if several.
+struct Dequantized {
+  NodeId values{}, scale{};
+  std::optional<NodeId> zero;
+  int64_t axis = 0;
+};
+
 struct ImportState {
   graph::Graph graph;
-  std::map<std::string, NodeId> values;  // by ONNX value name
+  std::map<std::string, NodeId> values;       // by ONNX value name
+  std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
   int opset = 0;
   std::string folder;          // where external data may stand
   int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
@@ -75,6 +84,10 @@ class NodeReader {
   // ImportOptions::most_made_bytes.
   absl::Status count_made(int64_t bytes);
 
+  // How the real values came about, if by DequantizeLinear; null otherwise.
+  const Dequantized* find_dequantized(NodeId id) const;
+  void set_dequantized(NodeId id, Dequantized from) { state_.dequantized[id] = from; }
+
   // Says that output i is that node; rules with one output return it instead.
   void set_output(int i, NodeId id);
 
@@ -97,6 +110,13 @@ std::span<const NamedRule> quantized_rules();   // rules_quantized.cpp: integers
 std::span<const NamedRule> arithmetic_rules();  // rules_arithmetic.cpp: element-wise and reductions
 std::span<const NamedRule> shape_rules();       // rules_shape.cpp: what moves elements
 std::span<const NamedRule> constant_rules();    // rules_constant.cpp: constants and questions about shapes
+
+// A Conv or MatMul of dequantized operands as a product of integers, scaled afterwards; nothing if it is not
+// one, or if weights, zero points or scales are not such that integers can stand for them
+// (rules_quantized.cpp). Its sums are exact: a result may differ in its last bits from a sum of real
+// products, and so by one after it is quantized.
+absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
+absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node);
 
 // The product of extents, constants gathered into one factor.
 tensor::Expr product(std::span<const tensor::Expr> extents);

@@ -17,6 +17,8 @@ using Ints = std::vector<int64_t>;
 using Result = absl::StatusOr<NodeId>;
 
 Result conv(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, conv_of_dequantized(node));
+  if (of_integers) return *of_integers;
   TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
   if (inputs.size() < 2) return node.invalid("wants an input and weights");
   const Ints weights = node.graph().shape(inputs[1]);
@@ -98,6 +100,8 @@ Result gemm(NodeReader& node) {
 }
 
 Result matmul(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node));
+  if (of_integers) return *of_integers;
   TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
   // A vector is a matrix of one row (left) or one column (right), whose axis is dropped from the result.

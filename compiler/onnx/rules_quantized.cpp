@@ -124,6 +124,7 @@ Result dequantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const int64_t axis, node.int_attribute("axis", 1));
   const Element element = node.type(scale).element;
   const int rank = node.rank(x);
+  const Dequantized from{x, scale, zero, axis};
   // The difference is a whole number that every float of 16 bits or more holds, but for i32 without zero
   // point.
   TF_ASSIGN_OR_RETURN(x, cast(node, x, kReal));
@@ -135,7 +136,9 @@ Result dequantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(scale, cast(node, scale, kReal));
   TF_ASSIGN_OR_RETURN(scale, along(node, scale, rank, axis));
   TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kMul, x, scale));
-  return cast(node, x, element);
+  TF_ASSIGN_OR_RETURN(x, cast(node, x, element));
+  if (element == kReal) node.set_dequantized(x, from);
+  return x;
 }
 
 // What a product is made of: Σ (a - a_zero) * (b - b_zero), in i32.
@@ -339,6 +342,42 @@ Result dynamic_quantize_linear(NodeReader& node) {
   return to_integers(node, x, zero, Element::kUInt8);
 }
 
+bool is_one_number(NodeReader& node, NodeId x) {
+  const Ints shape = node.graph().shape(x);
+  return std::ranges::all_of(shape, [](int64_t extent) { return extent == 1; });
+}
+
+// Real factors that integers can stand for: weights known, one scale and known zero point of the other.
+struct ScaledFactors {
+  Factors factors;
+  NodeId a_scale, b_scale;
+};
+absl::StatusOr<std::optional<ScaledFactors>> scaled_factors(NodeReader& node, bool along_rows) {
+  if (!node.has(0) || !node.has(1)) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const NodeId first, node.input(0));
+  TF_ASSIGN_OR_RETURN(const NodeId second, node.input(1));
+  const Dequantized *a = node.find_dequantized(first), *b = node.find_dequantized(second);
+  if (a == nullptr || b == nullptr || node.rank(first) < 2 || node.rank(second) < 2) return std::nullopt;
+  const bool bytes = is_byte(node.type(a->values).element) && is_byte(node.type(b->values).element);
+  if (!bytes || !known_integers(node, b->values) || !is_one_number(node, a->scale)) return std::nullopt;
+  if (a->zero && (!known_integers(node, *a->zero) || !is_one_number(node, *a->zero))) return std::nullopt;
+  if (b->zero && !known_integers(node, *b->zero)) return std::nullopt;
+  const int64_t channels = along_rows ? 0 : node.rank(second) - 1;
+  TF_ASSIGN_OR_RETURN(const int64_t axis, node.axis(b->axis, node.rank(second)));
+  const bool several = !is_one_number(node, b->scale) || (b->zero && !is_one_number(node, *b->zero));
+  if (several && axis != channels) return std::nullopt;
+  return ScaledFactors{{a->values, b->values, a->zero, b->zero, channels}, a->scale, b->scale};
+}
+
+// sum * (a_scale * b_scale), whose channels stand along `axis`.
+Result scaled(NodeReader& node, NodeId sum, const ScaledFactors& f, int64_t axis) {
+  TF_ASSIGN_OR_RETURN(const NodeId a_scale, along(node, f.a_scale, node.rank(sum), axis));
+  TF_ASSIGN_OR_RETURN(const NodeId b_scale, along(node, f.b_scale, node.rank(sum), axis));
+  TF_ASSIGN_OR_RETURN(const NodeId factor, binary(node, BinaryKind::kMul, a_scale, b_scale));
+  TF_ASSIGN_OR_RETURN(sum, cast(node, sum, kReal));
+  return binary(node, BinaryKind::kMul, sum, factor);
+}
+
 constexpr std::array kRules = {NamedRule{"ConvInteger", conv_integer},
                                NamedRule{"DequantizeLinear", dequantize_linear},
                                NamedRule{"DynamicQuantizeLinear", dynamic_quantize_linear},
@@ -348,6 +387,26 @@ constexpr std::array kRules = {NamedRule{"ConvInteger", conv_integer},
                                NamedRule{"QuantizeLinear", quantize_linear}};
 
 }  // namespace
+
+absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f, scaled_factors(node, /*along_rows=*/true));
+  if (!f) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const NodeId sum, conv_of(node, f->factors));
+  TF_ASSIGN_OR_RETURN(NodeId y, scaled(node, sum, *f, 1));
+  if (!node.has(2)) return y;
+  TF_ASSIGN_OR_RETURN(NodeId bias, node.input(2));
+  TF_ASSIGN_OR_RETURN(bias, along(node, bias, node.rank(y), 1));
+  TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kAdd, y, bias));
+  return y;
+}
+
+absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f, scaled_factors(node, /*along_rows=*/false));
+  if (!f) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const NodeId sum, matmul_of(node, f->factors));
+  TF_ASSIGN_OR_RETURN(const NodeId y, scaled(node, sum, *f, node.rank(sum) - 1));
+  return y;
+}
 
 std::span<const NamedRule> quantized_rules() {
   return kRules;

@@ -110,6 +110,112 @@ TEST(Quantized, DynamicQuantizationCoversZero) {
   EXPECT_EQ(outputs(model, zeros, 0), (std::vector<double>{0, 0, 0, 0}));
 }
 
+// x of u8 with one scale, weights of i8 with a scale a channel, a bias of i32: what tools that quantize
+// write.
+class DequantizedProducts : public ::testing::Test {
+ protected:
+  static constexpr float kXScale = 0.02f, kYScale = 0.7f;
+  static constexpr int64_t kXZero = 120, kYZero = 100, kChannels = 4;
+
+  static float w_scale(int64_t channel) { return 0.01f + 0.005f * static_cast<float>(channel); }
+  void add_operands(const Ints& x_shape, const Ints& w_shape, const Ints& w, int64_t w_axis) {
+    model.input("x", x_shape, kUInt8);
+    model.floats("x_scale", {}, {kXScale});
+    constant(model, "x_zero", {}, kUInt8, {kXZero});
+    model.node("DequantizeLinear", {"x", "x_scale", "x_zero"}, "x_real");
+    constant(model, "w", w_shape, kInt8, w);
+    Floats scales;
+    for (int64_t m = 0; m < kChannels; ++m) scales.push_back(w_scale(m));
+    model.floats("w_scale", {kChannels}, scales);
+    ModelWriter::set(model.node("DequantizeLinear", {"w", "w_scale"}, "w_real"), "axis", w_axis);
+  }
+  void quantize(const std::string& real) {
+    model.floats("y_scale", {}, {kYScale});
+    constant(model, "y_zero", {}, kUInt8, {kYZero});
+    model.node("QuantizeLinear", {real, "y_scale", "y_zero"}, "y");
+    model.output("y");
+  }
+  // The product's own elements: i32 where it is one of integers.
+  Element product_element() {
+    const absl::StatusOr<graph::Graph> graph = import_model_bytes(model.bytes(), "", {});
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    for (size_t i = 0; graph.ok() && i < graph->nodes.size(); ++i) {
+      const auto& op = graph->nodes[i].op;
+      if (std::holds_alternative<graph::Conv>(op) || std::holds_alternative<graph::MatMul>(op))
+        return graph->type(graph::NodeId(i)).element;
+    }
+    return Element::kBool;
+  }
+  // What the formula gives, and by how much it is from being rounded to another integer.
+  static void expect_rounded(double got, double real) {
+    const double scaled = real / static_cast<double>(kYScale);
+    const double want = saturated(std::nearbyint(scaled) + static_cast<double>(kYZero), kUInt8);
+    const bool tie = std::fabs(std::fabs(scaled - std::floor(scaled)) - 0.5) < 1e-3;
+    EXPECT_LE(std::fabs(got - want), tie ? 1 : 0) << real;
+  }
+
+  ModelWriter model;
+};
+
+TEST_F(DequantizedProducts, ConvolveIntegersWithPaddingAndABias) {
+  const Ints w = random_integers(kChannels * 2 * 9, -128, 127, 3);
+  const Ints x = random_integers(2 * 5 * 6, 0, 255, 4);
+  add_operands({1, 2, 5, 6}, {kChannels, 2, 3, 3}, w, 0);
+  const Floats bias = {1.5f, -2, 0, 30};
+  model.floats("bias", {kChannels}, bias);
+  ModelWriter::set(model.node("Conv", {"x_real", "w_real", "bias"}, "y_real"), "pads", Ints{1, 1, 1, 1});
+  quantize("y_real");
+  EXPECT_EQ(product_element(), Element::kInt32);
+  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {1, 2, 5, 6}, x)});
+  ASSERT_EQ(y.size(), static_cast<size_t>(kChannels * 5 * 6));
+  for (int64_t m = 0; m < kChannels; ++m) {
+    for (int64_t h = 0; h < 5; ++h) {
+      for (int64_t v = 0; v < 6; ++v) {
+        int64_t sum = 0;
+        for (int64_t c = 0; c < 2; ++c)
+          for (int64_t i = 0; i < 3; ++i)
+            for (int64_t j = 0; j < 3; ++j) {
+              const int64_t row = h + i - 1, column = v + j - 1;
+              if (row < 0 || row >= 5 || column < 0 || column >= 6) continue;
+              sum += (x[static_cast<size_t>((c * 5 + row) * 6 + column)] - kXZero) *
+                     w[static_cast<size_t>(((m * 2 + c) * 3 + i) * 3 + j)];
+            }
+        const double scale = static_cast<double>(kXScale) * static_cast<double>(w_scale(m));
+        expect_rounded(y[static_cast<size_t>((m * 5 + h) * 6 + v)],
+                       static_cast<double>(sum) * scale + static_cast<double>(bias[static_cast<size_t>(m)]));
+      }
+    }
+  }
+}
+
+TEST_F(DequantizedProducts, MultiplyMatricesOfIntegers) {
+  const Ints w = random_integers(7 * kChannels, -128, 127, 5);
+  const Ints x = random_integers(3 * 7, 0, 255, 6);
+  add_operands({3, 7}, {7, kChannels}, w, 1);
+  model.node("MatMul", {"x_real", "w_real"}, "y_real");
+  quantize("y_real");
+  EXPECT_EQ(product_element(), Element::kInt32);
+  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {3, 7}, x)});
+  ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
+  for (int64_t m = 0; m < 3; ++m) {
+    for (int64_t n = 0; n < kChannels; ++n) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < 7; ++k)
+        sum += (x[static_cast<size_t>(m * 7 + k)] - kXZero) * w[static_cast<size_t>(k * kChannels + n)];
+      expect_rounded(
+          y[static_cast<size_t>(m * kChannels + n)],
+          static_cast<double>(sum) * static_cast<double>(kXScale) * static_cast<double>(w_scale(n)));
+    }
+  }
+}
+
+TEST_F(DequantizedProducts, StayRealWhereScalesStandAlongAnotherAxisThanChannels) {
+  add_operands({3, kChannels}, {kChannels, 5}, random_integers(kChannels * 5, -128, 127, 7), 0);
+  model.node("MatMul", {"x_real", "w_real"}, "y");
+  model.output("y");
+  EXPECT_EQ(product_element(), Element::kFloat32);
+}
+
 struct ProductCase {
   const char* name;
   int a, b;  // element types
