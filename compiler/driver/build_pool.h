@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -19,7 +20,8 @@ namespace tf::driver {
 
 struct BuildPoolOptions {
   int workers = 1;
-  std::string worker_path;                     // empty: `build_worker` beside the running executable
+  std::vector<int> cpus;    // CPUs that workers stay on; empty: those of whoever starts them
+  std::string worker_path;  // empty: `build_worker` beside the running executable
   absl::Duration timeout = absl::Seconds(30);  // of one kernel, by the parent's clock
   absl::Duration link_timeout =
       absl::Minutes(10);                    // of one model: hundreds of megabytes may go to a slow disk
@@ -40,6 +42,10 @@ class BuildPool {
   absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(const tunefarm::kernel::v1::BuildRequest& request);
 
   int workers() const;
+
+  // Stops every worker where it is, and lets all go on. Time goes on counting against the builds' limits.
+  void pause();
+  void resume();
 
   // Kills running builds; running and later build() calls return CANCELLED.
   void cancel();

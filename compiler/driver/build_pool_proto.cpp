@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -28,7 +29,15 @@ int64_t whole_seconds(absl::Duration duration) {
   return std::max<int64_t>(1, absl::ToInt64Seconds(duration));
 }
 
-// One child. Not thread-safe but for kill_now().
+// What cannot be set is left.
+void stay_on(pid_t pid, const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+  if (!cpus.empty()) sched_setaffinity(pid, sizeof set, &set);
+}
+
+// One child. Not thread-safe but for signal().
 class Worker {
  public:
   explicit Worker(const BuildPoolOptions& options) : options_(options) {}
@@ -60,10 +69,10 @@ class Worker {
     return reply;
   }
 
-  // From any thread: makes a running build() end soon.
-  void kill_now() {
+  // From any thread. SIGKILL makes a running build() end soon, also of a stopped child.
+  void signal(int number) {
     std::lock_guard lock(pid_mutex_);
-    if (pid_ > 0) kill(pid_, SIGKILL);
+    if (pid_ > 0) kill(pid_, number);
   }
 
  private:
@@ -102,6 +111,7 @@ class Worker {
           absl::StrCat("cannot start ", options_.worker_path, ": ", strerror(error)));
     }
     socket_ = ends[0];
+    stay_on(pid, options_.cpus);
     std::lock_guard lock(pid_mutex_);
     pid_ = pid;
     return absl::OkStatus();
@@ -157,6 +167,7 @@ struct BuildPool::Impl {
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Worker*> idle;
   bool cancelled = false;
+  bool paused = false;
 };
 
 BuildPool::BuildPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -194,7 +205,7 @@ absl::StatusOr<proto::BuildReply> BuildPool::build(const proto::BuildRequest& re
   Worker* worker = nullptr;
   {
     std::unique_lock lock(impl_->mutex);
-    impl_->changed.wait(lock, [&] { return impl_->cancelled || !impl_->idle.empty(); });
+    impl_->changed.wait(lock, [&] { return impl_->cancelled || (!impl_->idle.empty() && !impl_->paused); });
     if (impl_->cancelled) return absl::CancelledError("the build pool is stopping");
     worker = impl_->idle.back();  // the most recent one is the warmest
     impl_->idle.pop_back();
@@ -208,10 +219,24 @@ absl::StatusOr<proto::BuildReply> BuildPool::build(const proto::BuildRequest& re
   return reply;
 }
 
+// A worker that is just being started runs through a pause; there is one such in the life of most.
+void BuildPool::pause() {
+  std::lock_guard lock(impl_->mutex);
+  impl_->paused = true;
+  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->signal(SIGSTOP);
+}
+
+void BuildPool::resume() {
+  std::lock_guard lock(impl_->mutex);
+  impl_->paused = false;
+  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->signal(SIGCONT);
+  impl_->changed.notify_all();
+}
+
 void BuildPool::cancel() {
   std::lock_guard lock(impl_->mutex);
   impl_->cancelled = true;
-  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->kill_now();
+  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->signal(SIGKILL);
   impl_->changed.notify_all();
 }
 

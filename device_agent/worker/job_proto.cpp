@@ -292,7 +292,9 @@ absl::Status check_trial(const farm::Trial& trial) {
   const farm::MeasureOptions& options = trial.options();
   if (trial.threads() < 1 || trial.threads() > 1024) return wrong("1 to 1024 threads");
   if (options.samples() < 1 || options.samples() > sandbox::kMaxSamples) return wrong("1 to 1000 samples");
-  if (options.min_sample_ns() < 0 || options.warmup_ns() < 0) return wrong("times of at least 0 ns");
+  if (options.min_sample_ns() < 0 || options.warmup_ns() < 0 || options.enough_ns() < 0)
+    return wrong("times of at least 0 ns");
+  if (!(options.noise() >= 0 && options.noise() <= 1)) return wrong("a noise of 0 to 1");
   if (options.cache_mode() != farm::CACHE_MODE_ROTATE && options.cache_mode() != farm::CACHE_MODE_WARM) {
     return wrong("a cache mode, rotate or warm");
   }

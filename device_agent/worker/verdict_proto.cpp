@@ -24,6 +24,14 @@ using sandbox::ChildEnd;
 constexpr double kUnaccountedFactor = 2;
 constexpr int64_t kUnaccountedNs = 200'000'000 + sandbox::kPatienceNs;
 
+// A loaded machine does not make a child work longer, so the system's account bounds it tighter: what it
+// worked since it loaded the candidate is the checked run and the warm-up (each a few times as long as later
+// runs at most), the samples, and what the patience leaves out. A candidate that hides work from the child's
+// clock has to hide it in what is left: 30 ms and the patience.
+constexpr int64_t kHiddenNs = 30'000'000 + sandbox::kPatienceNs;
+constexpr double kColdRuns = 8;   // checked run and warm-up, in later runs
+constexpr double kNsPerByte = 3;  // buffers' first touch, comparing inputs, keeping answers
+
 void set(farm::TrialResult* result, farm::Outcome outcome, std::string detail) {
   result->set_outcome(outcome);
   result->set_detail(std::move(detail));
@@ -58,6 +66,18 @@ void judge_signal(const ChildRun& run, const sandbox::Job& job, farm::TrialResul
   result->set_signal(signal_number);
   set(result, farm::OUTCOME_CRASHED,
       absl::StrCat("killed by signal ", signal_number, " (", strsignal(signal_number), ")"));
+}
+
+// Time that the child worked since it loaded the candidate, beyond what its samples explain; 0 with several
+// threads, which wait for each other actively.
+int64_t unexplained_ns(const ChildRun& run, const sandbox::Job& job, int64_t total_ns, double longest_ns) {
+  if (job.threads != 1 || !run.cpu_before_loading_ns) return 0;
+  double bytes = static_cast<double>(job.workspace_bytes);
+  for (uint32_t p = 0; p < job.port_count; ++p) bytes += static_cast<double>(job.ports[p].size_bytes);
+  const double explained_ns = 1.25 * static_cast<double>(total_ns) + kNsPerByte * bytes +
+                              std::max(kColdRuns * longest_ns, static_cast<double>(2 * job.warmup_ns));
+  const int64_t worked_ns = run.reply.cpu_ns - *run.cpu_before_loading_ns;
+  return worked_ns - static_cast<int64_t>(std::min(explained_ns, 1e18));
 }
 
 }  // namespace
@@ -99,9 +119,10 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::Trial
   return absl::OkStatus();
 }
 
-void judge_samples(const ChildRun& run, farm::TrialResult* result) {
+void judge_samples(const ChildRun& run, const sandbox::Job& job, farm::TrialResult* result) {
   const uint32_t count = std::min(run.result.sample_count, sandbox::kMaxSamples);
   int64_t total_ns = 0;
+  double longest_ns = 0;  // of the samples' runs
   bool valid = count > 0;
   for (uint32_t i = 0; i < count; ++i) {
     const sandbox::SampleResult& sample = run.result.samples[i];
@@ -110,7 +131,10 @@ void judge_samples(const ChildRun& run, farm::TrialResult* result) {
     copy->set_iterations(sample.iterations);
     valid = valid && sample.total_ns > 0 && sample.iterations > 0 &&
             !__builtin_add_overflow(total_ns, sample.total_ns, &total_ns);
+    if (valid) longest_ns = std::max(longest_ns, static_cast<double>(sample.total_ns) / sample.iterations);
   }
+  result->set_timed_from_ns(run.timing_started_ns);
+  result->set_timed_until_ns(run.timing_ended_ns);
   if (!valid || run.timing_started_ns == 0 || run.timing_ended_ns == 0) {
     return set(result, farm::OUTCOME_IMPLAUSIBLE, "its samples are missing or not times");
   }
@@ -124,6 +148,18 @@ void judge_samples(const ChildRun& run, farm::TrialResult* result) {
     set(result, farm::OUTCOME_IMPLAUSIBLE,
         absl::StrCat("its samples add up to ", total_ns, " ns, but taking them took ", seen_ns, " ns"));
   }
+  if (const int64_t hidden_ns = unexplained_ns(run, job, total_ns, longest_ns); hidden_ns > kHiddenNs) {
+    set(result, farm::OUTCOME_IMPLAUSIBLE,
+        absl::StrCat("its samples add up to ", total_ns, " ns, but it worked for ", hidden_ns,
+                     " ns more than they explain"));
+  }
+}
+
+std::vector<double> runs_ns(const farm::TrialResult& result) {
+  std::vector<double> runs;
+  for (const farm::Sample& sample : result.samples())
+    runs.push_back(static_cast<double>(sample.total_ns()) / sample.iterations());
+  return runs;
 }
 
 double best_run_ns(const farm::TrialResult& result) {

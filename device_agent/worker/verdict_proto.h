@@ -3,6 +3,7 @@
 // out of memory, as implausible. Pure: no processes, no clocks. Does not check answers (answers.h).
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "device_agent/worker/sandbox/job.h"
@@ -19,9 +20,12 @@ namespace tf::worker {
 // it.
 absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
 
-// Copies the samples and compares the child's clock with ours. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
-void judge_samples(const ChildRun& run, tunefarm::farm::v1::TrialResult* result);
+// Copies the samples and compares the child's clock with ours, and with the system's account of how long it
+// worked. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
+void judge_samples(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
 
+// Of each sample, the time of one run.
+std::vector<double> runs_ns(const tunefarm::farm::v1::TrialResult& result);
 // Time of the fastest run in ns; 0 without samples.
 double best_run_ns(const tunefarm::farm::v1::TrialResult& result);
 

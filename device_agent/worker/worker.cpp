@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/race.h"
 #include "base/status.h"
 #include "device_agent/worker/answers.h"
 #include "device_agent/worker/device_state.h"
@@ -78,12 +79,13 @@ class Worker::Impl {
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       if (right) check_answers(loaded, run, *right, &result);
-      if (result.outcome() == farm::OUTCOME_UNSPECIFIED) judge_samples(run, &result);
+      if (result.outcome() == farm::OUTCOME_UNSPECIFIED) judge_samples(run, loaded.job, &result);
       if (result.outcome() == farm::OUTCOME_UNSPECIFIED) TF_RETURN_IF_ERROR(check_roofline(loaded, &result));
     }
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       const bool stopped = run.result.end == sandbox::ChildEnd::kStoppedEarly;
       result.set_outcome(stopped ? farm::OUTCOME_STOPPED_EARLY : farm::OUTCOME_OK);
+      if (stopped) result.set_lower_bound_ns(lower_bound_ns(runs_ns(result), loaded.job.noise));
     }
     result.set_printed(printable(std::move(run.printed)));
     result.set_cache_mode(trial.options().cache_mode());
@@ -131,6 +133,8 @@ class Worker::Impl {
     job.min_sample_ns = options.min_sample_ns();
     job.warmup_ns = options.warmup_ns();
     job.stop_if_slower_than_ns = options.stop_if_slower_than_ns();
+    job.noise = options.noise();
+    job.enough_ns = options.enough_ns();
     job.timeout_ns = trial.limits().run_timeout_ns();
     job.memory_bytes = trial.limits().memory_bytes();
     job.rotate_bytes = 2 * probe_.l2_bytes() * std::min<uint64_t>(trial.threads(), 16);

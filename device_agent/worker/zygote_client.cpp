@@ -73,6 +73,11 @@ void drain(int fd, uint64_t limit, std::string* kept) {
 }
 
 void read_marks(int fd, ChildRun* run) {
+  if (!run->cpu_before_loading_ns) {
+    sandbox::Loading loading;
+    if (::read(fd, &loading, sizeof loading) != sizeof loading) return;
+    run->cpu_before_loading_ns = loading.cpu_ns;
+  }
   char marks[16];
   const ssize_t n = ::read(fd, marks, sizeof marks);
   for (ssize_t i = 0; i < n; ++i) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct ChildRun {
   int64_t sent_ns = 0;
   int64_t timing_started_ns = 0;
   int64_t timing_ended_ns = 0;
+  // What the child had worked before it loaded the candidate; unset if it did not get there.
+  std::optional<int64_t> cpu_before_loading_ns;
 };
 
 // Not thread-safe but for kill().

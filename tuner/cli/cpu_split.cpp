@@ -8,9 +8,12 @@ namespace tf::tuner_cli {
 
 CpuSplit split_cpus(const std::vector<int>& cpus, int threads) {
   const auto measuring = static_cast<size_t>(threads);
-  if (cpus.size() <= measuring) return {};
+  if (cpus.size() <= measuring) return {.measure = {}, .rest = {}, .build = cpus, .takes_turns = true};
   const auto border = cpus.end() - static_cast<std::ptrdiff_t>(measuring);
-  return {.measure = {border, cpus.end()}, .rest = {cpus.begin(), border}};
+  CpuSplit split{.measure = {border, cpus.end()}, .rest = {cpus.begin(), border}};
+  split.takes_turns = split.rest.size() <= split.measure.size();
+  split.build = split.takes_turns ? cpus : split.rest;
+  return split;
 }
 
 std::vector<int> allowed_cpus() {

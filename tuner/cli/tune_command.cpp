@@ -126,9 +126,9 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   stay_on(split.rest);  // before any thread or build worker is started
   std::atomic<bool> stop = false;
   StopOnSignal signals(stop);
-  const int builders =
-      arguments.builders > 0 ? arguments.builders : std::max(1, static_cast<int>(split.rest.size()));
-  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
+  const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
+  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
+  options.takes_turns = split.takes_turns;
   TF_ASSIGN_OR_RETURN(
       database::Job job,
       open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
@@ -159,7 +159,7 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
   command->add_option("--device-class", arguments->device_class, "Name under which the measurements are kept")
       ->capture_default_str();
-  command->add_option("--builders", arguments->builders, "Build workers [the CPUs that do not measure]")
+  command->add_option("--builders", arguments->builders, "Build workers [one a CPU that builds]")
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"

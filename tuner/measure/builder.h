@@ -24,6 +24,11 @@ class Builder {
   // How many build() calls make progress at the same time; at least 1.
   virtual int slots() const = 0;
 
+  // Holds building up, here and now, and lets it go on: for measuring on CPUs that builders use too. Neither
+  // waits.
+  virtual void pause() {}
+  virtual void resume() {}
+
   // Makes running and later build() calls return CANCELLED soon.
   virtual void cancel() = 0;
 };

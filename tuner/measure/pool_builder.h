@@ -17,6 +17,8 @@ class PoolBuilder final : public Builder {
   absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(
       const tunefarm::kernel::v1::BuildRequest& request) override;
   int slots() const override;
+  void pause() override { pool_->pause(); }
+  void resume() override { pool_->resume(); }
   void cancel() override { pool_->cancel(); }
 
  private:

@@ -15,29 +15,27 @@ namespace {
 namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
 
-// A measurement is short and a build is long; two waiting candidates a slot keep a device from ever waiting.
+// A measurement is short and a build is long; so many waiting candidates a slot keep a device from ever
+// waiting.
 constexpr int kQueuedPerSlot = 2;
+// A turn of measuring: long enough that handing over does not count, short enough that what is learned from
+// it comes in time.
+constexpr int kBurst = 6;
 
-farm::Trial make_trial(const PipelineOptions& options, int64_t stop_if_slower_than_ns) {
-  farm::Trial trial;
-  trial.set_input_seed(options.input_seed);
-  trial.set_threads(static_cast<uint32_t>(options.threads));
-  farm::MeasureOptions& measure = *trial.mutable_options();
-  measure.set_samples(5);
-  measure.set_min_sample_ns(5'000'000);
-  measure.set_warmup_ns(1'000'000);
-  measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
-  measure.set_stop_if_slower_than_ns(stop_if_slower_than_ns);
-  trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);
-  trial.mutable_limits()->set_memory_bytes(2ull << 30);
-  trial.mutable_limits()->set_output_bytes(4096);
-  return trial;
+TurnOptions turns(measure::Builder& builder, bool takes_turns) {
+  if (!takes_turns) return {};
+  return {
+      .burst = kBurst, .pause = [&builder] { builder.pause(); }, .resume = [&builder] { builder.resume(); }};
 }
 
 }  // namespace
 
 Pipeline::Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineOptions options)
-    : builder_(builder), runner_(runner), options_(std::move(options)) {
+    : builder_(builder),
+      runner_(runner),
+      options_(std::move(options)),
+      to_run_(turns(builder, options_.takes_turns)),
+      incumbents_(options_.references.size()) {
   for (size_t i = 0; i < options_.references.size(); ++i)
     references_.push_back(std::make_unique<Reference>());
   for (int i = 0; i < builder_.slots(); ++i) threads_.emplace_back([this] { build_loop(); });
@@ -52,15 +50,46 @@ Pipeline::~Pipeline() {
 }
 
 int Pipeline::depth() const {
-  return builder_.slots() + (1 + kQueuedPerSlot) * std::max(1, runner_.slots());
+  const int queued = (1 + kQueuedPerSlot) * std::max(1, runner_.slots());
+  // While one burst is measured, the next one is proposed.
+  return builder_.slots() + (options_.takes_turns ? std::max(2 * kBurst, queued) : queued);
 }
 
 void Pipeline::submit(Work work) {
+  to_run_.expect();
   if (work.built != nullptr) {
     to_run_.push(std::move(work));
   } else {
     to_build_.push(std::move(work));
   }
+}
+
+void Pipeline::set_incumbent(int task, const Incumbent& incumbent) {
+  std::lock_guard lock(incumbents_mutex_);
+  incumbents_.at(static_cast<size_t>(task)) = incumbent;
+}
+
+// A newcomer's samples are short, and few if it is slow; only what may be the best is sampled in full.
+farm::Trial Pipeline::trial_of(const Work& work) {
+  farm::Trial trial;
+  trial.set_input_seed(options_.input_seed);
+  trial.set_threads(static_cast<uint32_t>(options_.threads));
+  farm::MeasureOptions& measure = *trial.mutable_options();
+  measure.set_samples(12);
+  measure.set_min_sample_ns(1'000'000);
+  measure.set_enough_ns(25'000'000);
+  measure.set_warmup_ns(500'000);
+  measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
+  if (work.priority == Priority::kRace) {
+    std::lock_guard lock(incumbents_mutex_);
+    const Incumbent& incumbent = incumbents_[static_cast<size_t>(work.task)];
+    measure.set_stop_if_slower_than_ns(static_cast<int64_t>(incumbent.ns));
+    measure.set_noise(incumbent.noise);
+  }
+  trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);
+  trial.mutable_limits()->set_memory_bytes(2ull << 30);
+  trial.mutable_limits()->set_output_bytes(4096);
+  return trial;
 }
 
 // Built by the first candidate that needs it; the others of its task wait. What an overloaded machine spoiled
@@ -85,34 +114,67 @@ absl::StatusOr<measure::ArtifactBytes> Pipeline::reference(int task) {
 
 void Pipeline::build_loop() {
   while (std::optional<Work> work = to_build_.pop()) {
-    absl::StatusOr<measure::ArtifactBytes> checked_by = reference(work->task);
-    if (!checked_by.ok()) {
-      finished_.push({std::move(*work), checked_by.status(), nullptr});
-      continue;
+    if (std::optional<Finished> finished = build(*work)) {
+      to_run_.drop();
+      finished_.push(*std::move(finished));
+    } else {
+      pass_on(*std::move(work));
     }
-    absl::StatusOr<kernel::BuildReply> reply = builder_.build(*work->request);
-    if (!reply.ok()) {
-      finished_.push({std::move(*work), reply.status(), nullptr});
-      continue;
-    }
-    work->built = std::make_shared<const kernel::BuildReply>(*std::move(reply));
-    if (work->built->code() != 0) {
-      finished_.push({std::move(*work), absl::OkStatus(), nullptr});
-      continue;
-    }
-    work->artifact = measure::make_artifact_bytes(work->built->artifact().SerializeAsString());
-    work->reference = *std::move(checked_by);
-    to_run_.push(std::move(*work));
+  }
+}
+
+// Nothing if it is built and to be measured.
+std::optional<Finished> Pipeline::build(Work& work) {
+  absl::StatusOr<measure::ArtifactBytes> checked_by = reference(work.task);
+  if (!checked_by.ok()) return Finished{work, checked_by.status()};
+  absl::StatusOr<kernel::BuildReply> reply = builder_.build(*work.request);
+  if (!reply.ok()) return Finished{work, reply.status()};
+  work.built = std::make_shared<const kernel::BuildReply>(*std::move(reply));
+  if (work.built->code() != 0) return Finished{work, absl::OkStatus()};
+  work.artifact = measure::make_artifact_bytes(work.built->artifact().SerializeAsString());
+  work.reference = *std::move(checked_by);
+  return std::nullopt;
+}
+
+// To the runners, unless its code is known.
+void Pipeline::pass_on(Work work) {
+  Result known;
+  switch (codes_.claim(work.task, work.built->code_digest(), work, &known)) {
+    case decltype(codes_)::Claim::kMeasure:
+      return to_run_.push(std::move(work));
+    case decltype(codes_)::Claim::kWait:
+      return to_run_.drop();
+    case decltype(codes_)::Claim::kKnown:
+      to_run_.drop();
+      return finished_.push({std::move(work), absl::OkStatus(), std::move(known), true});
   }
 }
 
 void Pipeline::run_loop() {
   while (std::optional<Work> work = to_run_.pop()) {
-    const farm::Trial trial = make_trial(options_, work->stop_if_slower_than_ns);
+    const farm::Trial trial = trial_of(*work);
     absl::StatusOr<farm::TrialResult> result = runner_.run({work->artifact, work->reference, &trial});
-    Finished finished{std::move(*work), result.status(), nullptr};
-    if (result.ok()) finished.result = std::make_shared<const farm::TrialResult>(*std::move(result));
-    finished_.push(std::move(finished));
+    to_run_.done();
+    if (result.ok()) {
+      finish(*std::move(work), std::make_shared<const farm::TrialResult>(*std::move(result)));
+    } else {
+      finish(*std::move(work), result.status());
+    }
+  }
+}
+
+void Pipeline::finish(Work work, const absl::StatusOr<Result>& result) {
+  const std::string digest = work.built->code_digest();
+  const int task = work.task;
+  finished_.push({std::move(work), result.status(), result.ok() ? *result : nullptr});
+  if (result.ok()) {
+    for (Work& twin : codes_.settle(task, digest, *result))
+      finished_.push({std::move(twin), absl::OkStatus(), *result, true});
+    return;
+  }
+  for (Work& twin : codes_.give_up(task, digest)) {
+    to_run_.expect();
+    pass_on(std::move(twin));
   }
 }
 

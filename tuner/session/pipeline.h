@@ -12,9 +12,23 @@
 #include "absl/status/statusor.h"
 #include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
+#include "tuner/session/known_code.h"
+#include "tuner/session/measure_queue.h"
 #include "tuner/session/queue.h"
 
 namespace tf::session {
+
+// How long a measurement may take.
+enum class Priority {
+  kRace,    // it ends as soon as it is clear that the incumbent is faster
+  kInFull,  // all samples: to compare it closely, or with itself
+};
+
+// What a task's candidates race against; changes while they are on their way.
+struct Incumbent {
+  double ns = 0;     // 0: none yet
+  double noise = 0;  // of one of its samples, relative (base/race.h)
+};
 
 // A candidate's way through the pipeline. Requests and replies are held by pointer: their types stay out of
 // headers.
@@ -22,7 +36,7 @@ struct Work {
   int task = 0;
   uint64_t ticket = 0;  // the submitter's own number
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
-  int64_t stop_if_slower_than_ns = 0;
+  Priority priority = Priority::kRace;
   int tries = 0;
   // Set once it is built, so that trying again to measure it does not build it again.
   std::shared_ptr<const tunefarm::kernel::v1::BuildReply> built;
@@ -33,7 +47,10 @@ struct Finished {
   Work work;
   absl::Status status;  // not ok: no measurement came of it
   // Null if it did not compile, or was not measured.
-  std::shared_ptr<const tunefarm::farm::v1::TrialResult> result;
+  std::shared_ptr<const tunefarm::farm::v1::TrialResult> result = nullptr;
+  // It compiled to the code of an earlier candidate, whose result this is; null if that was in an earlier
+  // run.
+  bool is_twin = false;
 };
 
 struct PipelineOptions {
@@ -41,6 +58,8 @@ struct PipelineOptions {
   uint64_t input_seed = 1;
   // One a task: builds the reference artifact that answers are checked against.
   std::vector<std::shared_ptr<const tunefarm::kernel::v1::BuildRequest>> references;
+  // Builders and devices use the same CPUs: they take turns (measure_queue.h).
+  bool takes_turns = false;
 };
 
 class Pipeline {
@@ -50,6 +69,10 @@ class Pipeline {
 
   // Work that is built already goes straight to the runners.
   void submit(Work work);
+  // From now on, candidates of the task race against that.
+  void set_incumbent(int task, const Incumbent& incumbent);
+  // Code of the task that an earlier run measured.
+  void add_known_code(int task, const std::string& digest) { codes_.settle(task, digest, nullptr); }
   std::optional<Finished> next(std::chrono::milliseconds timeout) { return finished_.pop_for(timeout); }
 
   // How many submitted candidates keep every thread busy, with a short queue between building and measuring.
@@ -61,8 +84,14 @@ class Pipeline {
     absl::StatusOr<measure::ArtifactBytes> artifact = absl::UnavailableError("not built yet");
   };
 
+  using Result = std::shared_ptr<const tunefarm::farm::v1::TrialResult>;
+
   void build_loop();
   void run_loop();
+  std::optional<Finished> build(Work& work);
+  void pass_on(Work work);
+  void finish(Work work, const absl::StatusOr<Result>& result);
+  tunefarm::farm::v1::Trial trial_of(const Work& work);
   absl::StatusOr<measure::ArtifactBytes> reference(int task);
 
   measure::Builder& builder_;
@@ -70,7 +99,10 @@ class Pipeline {
   PipelineOptions options_;
   std::vector<std::unique_ptr<Reference>> references_;
   Queue<Work> to_build_;
-  Queue<Work> to_run_;
+  MeasureQueue<Work> to_run_;
+  KnownCode<Work, Result> codes_;
+  std::mutex incumbents_mutex_;
+  std::vector<Incumbent> incumbents_;
   Queue<Finished> finished_;
 
   std::vector<std::thread> threads_;

@@ -7,10 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/race.h"
 #include "base/status.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/model/xgboost_model.h"
+#include "tuner/session/background_model.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/rate.h"
 #include "tuner/session/record_proto.h"
@@ -25,8 +27,10 @@ constexpr int kMaxTries = 3;              // of a candidate that could not be me
 constexpr int kMaxUnmeasuredInARow = 24;  // from there on the device, not the candidates, is the trouble
 constexpr int kMaxRefusals = 3;           // of a task whose candidates were all refused
 constexpr auto kDrainLimit = std::chrono::seconds(60);
-constexpr int64_t kTrainEvery = 32;  // results between two trainings of the cost model
-constexpr double kHopeless = 1.6;    // times the best: from there on a measurement stops early
+// Results between two trainings of the cost model, and from the start of one until its model is used: a
+// number of results, not a time, so that the same results give the same proposals. It is long past by then.
+constexpr int64_t kTrainEvery = 32;
+constexpr int64_t kTrainFor = 24;
 constexpr auto kReportEvery = std::chrono::milliseconds(250);
 
 bool is_failure(database::Outcome outcome) {
@@ -37,9 +41,13 @@ bool is_failure(database::Outcome outcome) {
 std::optional<TaskState::Time> time_of(const database::Measurement& record) {
   const bool stopped = record.outcome == database::Outcome::kStoppedEarly;
   if (record.outcome != database::Outcome::kOk && !stopped) return std::nullopt;
-  const std::optional<double> ns = record.median_ns();
-  if (!ns) return std::nullopt;
-  return TaskState::Time{*ns * 1e-9, stopped};
+  std::vector<double> runs_ns;
+  for (const database::Sample& sample : record.samples) {
+    if (sample.iterations > 0) runs_ns.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
+  }
+  if (runs_ns.empty()) return std::nullopt;
+  const Estimate estimated = estimate(std::move(runs_ns));
+  return TaskState::Time{estimated.median_ns * 1e-9, stopped, estimated.noise};
 }
 
 class Session {
@@ -52,7 +60,9 @@ class Session {
         runner_(runner),
         store_(store),
         report_(report),
-        model_(model::XGBoostOptions{.seed = options.seed}) {
+        model_([seed = options.seed] {
+          return std::make_unique<model::XGBoostModel>(model::XGBoostOptions{.seed = seed});
+        }) {
     progress_.tasks.resize(tasks.size());
     given_.resize(tasks.size());
     refusals_.resize(tasks.size());
@@ -72,8 +82,11 @@ class Session {
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
-  absl::Status take(Finished finished);
-  absl::Status not_measured(Finished finished);
+  absl::Status take_arrived(Pipeline& pipeline, bool draining);
+  absl::Status take(Pipeline& pipeline, Finished finished);
+  absl::Status not_measured(InFlight flight, Finished finished);
+  void take_twin(const InFlight& flight, const Finished& finished);
+  void fill(Pipeline& pipeline, bool draining);
   absl::Status give_up(int task, const absl::Status& why);
   absl::Status record(const InFlight& flight, const Finished& finished);
   void learn();
@@ -88,18 +101,24 @@ class Session {
   measure::Runner& runner_;
   database::Store& store_;
   const std::function<void(const Progress&)>& report_;
-  model::XGBoostModel model_;
+  BackgroundModel model_;
   std::vector<std::unique_ptr<TaskState>> tasks_;
-  std::vector<int64_t> given_;  // trials handed out a task, in flight ones included
-  std::map<uint64_t, InFlight> in_flight_;
+  std::vector<int64_t> given_;              // trials handed out a task, in flight ones included
+  std::map<uint64_t, InFlight> in_flight_;  // by ticket
+  std::map<uint64_t, Finished> arrived_;    // of those, until the ones before them have arrived
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;
   Rate rate_;
   Clock::time_point start_ = Clock::now();
-  double spent_before_s_ = 0;                       // by earlier runs of the job
-  double sampled_s_ = 0;                            // inside timed samples, in this run
-  std::multimap<Clock::time_point, Work> waiting_;  // to be tried again; also in in_flight_
+  double spent_before_s_ = 0;  // by earlier runs of the job
+  double sampled_s_ = 0;       // inside timed samples, in this run
+  struct Waiting {
+    InFlight flight;
+    Work work;
+  };
+  std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
+  std::vector<std::pair<int64_t, int64_t>> timed_ns_;  // each trial's samples, from and until
   int unmeasured_in_a_row_ = 0;
   std::vector<int> refusals_;  // of each task, since it last gave a measurement
 };
@@ -131,7 +150,11 @@ absl::Status Session::prepare(const std::vector<Task>& tasks) {
     TF_RETURN_IF_ERROR(resume(i, finished_unix_ns));
   }
   spent_before_s_ = tuned_seconds(std::move(finished_unix_ns));
-  learn();
+  results_at_training_ = results_;
+  std::vector<model::Example> examples;
+  for (const auto& task : tasks_) task->append_examples(examples);
+  // A model that cannot be trained costs speed of search, not correctness: the draft model goes on ranking.
+  model_.train(examples).IgnoreError();
   return absl::OkStatus();
 }
 
@@ -158,11 +181,17 @@ absl::Status Session::resume(size_t index, std::vector<int64_t>& finished_unix_n
 absl::StatusOr<Progress> Session::run(const std::atomic<bool>& stop) {
   PipelineOptions pipeline_options;
   pipeline_options.threads = options_.threads;
+  pipeline_options.takes_turns = options_.takes_turns;
   for (const auto& task : tasks_) {
     pipeline_options.references.push_back(reference_request(task->task(), target_));
   }
   start_ = Clock::now();
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    pipeline.set_incumbent(static_cast<int>(i), tasks_[i]->incumbent());
+    for (const std::string& digest : tasks_[i]->known_code())
+      pipeline.add_known_code(static_cast<int>(i), digest);
+  }
   Clock::time_point reported = start_;
   std::optional<Clock::time_point> draining_since;
   absl::Status failure;
@@ -191,27 +220,46 @@ absl::StatusOr<Progress> Session::run(const std::atomic<bool>& stop) {
   return progress_;
 }
 
-// Hands out work and takes one result; false when nothing is left to do.
+// Hands out work and takes what has come; false when nothing is left to do.
 absl::StatusOr<bool> Session::step(Pipeline& pipeline, bool draining) {
-  if (draining) {
-    for (const auto& [due, work] : waiting_) in_flight_.erase(work.ticket);
-    waiting_.clear();
-  }
+  if (draining) waiting_.clear();
   submit_due(pipeline);
-  const int64_t wanted = draining ? 0 : std::min<int64_t>(pipeline.depth(), trials_left());
-  while (static_cast<int64_t>(in_flight_.size()) < wanted && submit_next(pipeline)) {
-  }
-  if (in_flight_.empty()) return false;
+  fill(pipeline, draining);
+  if (in_flight_.empty() && waiting_.empty()) return false;
   if (std::optional<Finished> finished = pipeline.next(kReportEvery)) {
-    TF_RETURN_IF_ERROR(take(*std::move(finished)));
+    const uint64_t ticket = finished->work.ticket;
+    arrived_.emplace(ticket, *std::move(finished));
+    TF_RETURN_IF_ERROR(take_arrived(pipeline, draining));
   }
   return true;
 }
 
+// Results are taken in the order in which candidates were handed out, and each makes room for one more:
+// whatever the threads do, a proposal knows the results of all but a fixed number of those before it.
+absl::Status Session::take_arrived(Pipeline& pipeline, bool draining) {
+  while (!arrived_.empty() && arrived_.begin()->first == in_flight_.begin()->first) {
+    Finished finished = std::move(arrived_.begin()->second);
+    arrived_.erase(arrived_.begin());
+    TF_RETURN_IF_ERROR(take(pipeline, std::move(finished)));
+    if (trials_left() > 0) fill(pipeline, draining);
+  }
+  return absl::OkStatus();
+}
+
+void Session::fill(Pipeline& pipeline, bool draining) {
+  const int64_t wanted = draining ? 0 : std::min<int64_t>(pipeline.depth(), trials_left());
+  while (static_cast<int64_t>(in_flight_.size() + waiting_.size()) < wanted && submit_next(pipeline)) {
+  }
+}
+
+// What is tried again joins the end of the queue: nobody waits for it.
 void Session::submit_due(Pipeline& pipeline) {
   while (!waiting_.empty() && waiting_.begin()->first <= Clock::now()) {
-    pipeline.submit(std::move(waiting_.begin()->second));
+    Waiting due = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
+    due.work.ticket = next_ticket_++;
+    in_flight_.emplace(due.work.ticket, std::move(due.flight));
+    pipeline.submit(std::move(due.work));
   }
 }
 
@@ -245,9 +293,6 @@ bool Session::submit_next(Pipeline& pipeline) {
     work.ticket = next_ticket_++;
     InFlight flight{index, *candidate, task.subject_of(*candidate)};
     work.request = candidate_request(task.task(), target_, flight.subject.schedule);
-    if (task.best_seconds() > 0) {
-      work.stop_if_slower_than_ns = static_cast<int64_t>(task.best_seconds() * kHopeless * 1e9);
-    }
     ++given_[static_cast<size_t>(index)];
     in_flight_.emplace(work.ticket, std::move(flight));
     progress_.current_task = index;
@@ -256,19 +301,42 @@ bool Session::submit_next(Pipeline& pipeline) {
   }
 }
 
-absl::Status Session::take(Finished finished) {
-  if (!finished.status.ok()) return not_measured(std::move(finished));
+absl::Status Session::take(Pipeline& pipeline, Finished finished) {
   const auto it = in_flight_.find(finished.work.ticket);
-  absl::Status recorded = record(it->second, finished);
+  InFlight flight = std::move(it->second);
+  in_flight_.erase(it);
+  if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
+  if (finished.is_twin) {
+    take_twin(flight, finished);
+    return absl::OkStatus();
+  }
+  absl::Status recorded = record(flight, finished);
   if (absl::IsAborted(recorded)) {
     // Its lease is fenced off: what was measured does not count, so it is measured again.
     finished.status = std::move(recorded);
-    return not_measured(std::move(finished));
+    return not_measured(std::move(flight), std::move(finished));
   }
-  in_flight_.erase(it);
   TF_RETURN_IF_ERROR(recorded);
-  if (results_ - results_at_training_ >= kTrainEvery) learn();
+  pipeline.set_incumbent(flight.task, tasks_[static_cast<size_t>(flight.task)]->incumbent());
+  if (model_.is_learning() ? results_ - results_at_training_ >= kTrainFor
+                           : results_ - results_at_training_ >= kTrainEvery)
+    learn();
   return absl::OkStatus();
+}
+
+// No trial: nothing was measured, and the budget pays for nothing.
+void Session::take_twin(const InFlight& flight, const Finished& finished) {
+  const auto index = static_cast<size_t>(flight.task);
+  std::optional<TaskState::Time> time;
+  if (finished.result) {
+    time = time_of(record_of(flight.subject, *finished.work.built, *finished.result));
+  } else if (const TaskState::Tried* known =
+                 tasks_[index]->result_of_code(finished.work.built->code_digest())) {
+    time = known->time;
+  }
+  tasks_[index]->observe(flight.candidate, time);
+  ++progress_.twins;
+  --given_[index];
 }
 
 absl::Status Session::record(const InFlight& flight, const Finished& finished) {
@@ -276,7 +344,11 @@ absl::Status Session::record(const InFlight& flight, const Finished& finished) {
       finished.result ? record_of(flight.subject, *finished.work.built, *finished.result)
                       : record_of(flight.subject, *finished.work.built);
   TF_ASSIGN_OR_RETURN(database::InsertResult inserted, store_.insert(measurement));
-  if (finished.result) runner_.acknowledge(*finished.result);
+  if (finished.result) {
+    runner_.acknowledge(*finished.result);
+    if (finished.result->timed_until_ns() > 0)
+      timed_ns_.emplace_back(finished.result->timed_from_ns(), finished.result->timed_until_ns());
+  }
   const auto index = static_cast<size_t>(flight.task);
   unmeasured_in_a_row_ = 0;
   refusals_[index] = 0;
@@ -294,13 +366,12 @@ absl::Status Session::record(const InFlight& flight, const Finished& finished) {
   return absl::OkStatus();
 }
 
-absl::Status Session::not_measured(Finished finished) {
-  const auto it = in_flight_.find(finished.work.ticket);
-  const int task = it->second.task;
+absl::Status Session::not_measured(InFlight flight, Finished finished) {
+  const int task = flight.task;
   ++progress_.not_measured;
   database::Attempt attempt;
-  attempt.problem = it->second.subject.problem;
-  attempt.schedule = it->second.subject.schedule;
+  attempt.problem = flight.subject.problem;
+  attempt.schedule = flight.subject.schedule;
   attempt.artifact_digest = finished.work.artifact.digest;
   attempt.status_code = absl::StatusCodeToString(finished.status.code());
   attempt.detail = std::string(finished.status.message());
@@ -317,12 +388,11 @@ absl::Status Session::not_measured(Finished finished) {
     }
     if (++finished.work.tries < kMaxTries) {
       const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * finished.work.tries);
-      waiting_.emplace(Clock::now() + delay, std::move(finished.work));
+      waiting_.emplace(Clock::now() + delay, Waiting{std::move(flight), std::move(finished.work)});
       return absl::OkStatus();
     }
   }
   --given_[static_cast<size_t>(task)];
-  in_flight_.erase(it);
   if (measure::may_retry(finished.status)) return absl::OkStatus();
   if (absl::IsInvalidArgument(finished.status) || absl::IsFailedPrecondition(finished.status)) {
     return give_up(task, finished.status);
@@ -340,13 +410,29 @@ absl::Status Session::give_up(int task, const absl::Status& why) {
   return any_left ? absl::OkStatus() : why;
 }
 
+// Starts the next training, or uses what the last one gave.
 void Session::learn() {
+  if (model_.is_learning()) {
+    // Without it costs speed of search, not correctness: the model before goes on ranking.
+    if (!model_.adopt()) return;
+    for (const auto& task : tasks_) task->rerank();
+    return;
+  }
   results_at_training_ = results_;
   std::vector<model::Example> examples;
   for (const auto& task : tasks_) task->append_examples(examples);
-  // A model that cannot be trained costs speed of search, not correctness: the draft model goes on ranking.
-  if (!model_.train(examples).ok()) return;
-  for (const auto& task : tasks_) task->forget_proposals();
+  model_.start(std::move(examples));
+}
+
+// Between the samples of one trial and of the next. Results are taken in another order than they were
+// measured.
+std::optional<double> median_gap_s(std::vector<std::pair<int64_t, int64_t>> timed_ns) {
+  std::sort(timed_ns.begin(), timed_ns.end());
+  std::vector<double> gaps_s;
+  for (size_t i = 1; i < timed_ns.size(); ++i)
+    gaps_s.push_back(static_cast<double>(timed_ns[i].first - timed_ns[i - 1].second) * 1e-9);
+  if (gaps_s.empty()) return std::nullopt;
+  return estimate(std::move(gaps_s)).median_ns;
 }
 
 void Session::update_progress() {
@@ -365,6 +451,7 @@ void Session::update_progress() {
                         progress_.trials_per_second;
     progress_.remaining_s = std::min(left, progress_.remaining_s.value_or(left));
   }
+  progress_.median_gap_s = median_gap_s(timed_ns_);
   for (size_t i = 0; i < tasks_.size(); ++i) {
     progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
     progress_.tasks[i].exhausted = tasks_[i]->exhausted();

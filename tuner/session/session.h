@@ -37,6 +37,8 @@ struct SessionOptions {
   // Before a candidate that could not be measured is tried again; twice that before the third try.
   absl::Duration retry_delay = absl::Seconds(3);
   int64_t job_id = 0;  // of the store; 0: none
+  // Builders and devices use the same CPUs of this machine, so that they take turns.
+  bool takes_turns = false;
 };
 
 struct TaskProgress {
@@ -57,7 +59,10 @@ struct Progress {
   double elapsed_s = 0;
   std::optional<double> remaining_s;  // by the budget; unset without one
   double device_busy_share = 0;       // of wall time, times devices, spent inside timed samples
-  int current_task = -1;              // the one that was served last
+  int64_t twins = 0;                  // candidates with the code of another: not measured, no trials
+  // Between the timed samples of one candidate and the next on the same device, median; unset without two.
+  std::optional<double> median_gap_s;
+  int current_task = -1;  // the one that was served last
   std::vector<TaskProgress> tasks;
 };
 

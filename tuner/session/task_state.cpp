@@ -1,6 +1,8 @@
 #include "tuner/session/task_state.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
@@ -8,7 +10,8 @@
 
 namespace tf::session {
 
-TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound)
+TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
+                     const model::CostModel* model)
     : task_(task),
       problem_(problem_of(task, options.target.text(), options.threads)),
       device_class_(options.device_class),
@@ -16,7 +19,8 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
       flops_(tensor::count_flops(bound)),
       bytes_(tensor::count_bytes(bound)),
       space_(space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
-                                   options.threads, options.allowed_numerics)) {
+                                   options.threads, options.allowed_numerics)),
+      model_(model) {
   for (const space::Sketch& sketch : space_.sketches) sketch_hashes_.push_back(sketch.hash().hex());
   if (!search::starts_from_seeds(options.strategy)) return;
   // The untuned schedule is measured first: the yardstick, and what a tuned build is never slower than. Then
@@ -31,7 +35,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,
                                                              model::CostModel* model, uint64_t seed) {
   TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.workload, task.binding));
-  std::unique_ptr<TaskState> state(new TaskState(task, options, std::move(bound)));
+  std::unique_ptr<TaskState> state(new TaskState(task, options, std::move(bound), model));
   state->evaluator_ = std::make_unique<model::Evaluator>(state->space_, options.target, options.threads);
   state->search_ = search::make_search(state->space_, *state->evaluator_,
                                        {.kind = options.strategy, .seed = seed, .model = model});
@@ -39,17 +43,12 @@ absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, c
 }
 
 std::optional<space::Candidate> TaskState::next() {
-  constexpr int kBatch = 16;
   for (;;) {
     if (!seeds_.empty()) {
       proposals_.insert(proposals_.end(), seeds_.begin(), seeds_.end());
       seeds_.clear();
     }
-    if (proposals_.empty() && !exhausted_) {
-      proposals_ = search_->propose(kBatch);
-      std::reverse(proposals_.begin(), proposals_.end());
-      exhausted_ = proposals_.empty();
-    }
+    if ((proposals_.empty() || stale_) && !exhausted_) propose();
     if (proposals_.empty()) return std::nullopt;
     space::Candidate candidate = std::move(proposals_.back());
     proposals_.pop_back();
@@ -57,6 +56,41 @@ std::optional<space::Candidate> TaskState::next() {
     if (is_new) return candidate;
     if (!known->second.in_flight) learn(candidate, known->second.time);
   }
+}
+
+// The new ones first, in the search's order, before what an older model let wait; a trained model ranks them
+// all.
+void TaskState::propose() {
+  constexpr int kBatch = 16;
+  std::vector<space::Candidate> fresh = search_->propose(kBatch);
+  proposals_.insert(proposals_.end(), fresh.rbegin(), fresh.rend());
+  exhausted_ = proposals_.empty();
+  if (!std::exchange(stale_, false) || model_ == nullptr || !model_->is_trained()) return;
+  std::vector<model::Features> rows;
+  std::vector<space::Candidate> legal;
+  for (space::Candidate& candidate : proposals_) {
+    if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
+      rows.push_back(judgement->features);
+      legal.push_back(std::move(candidate));
+    }
+  }
+  const std::vector<float> scores = model_->score(rows);
+  std::vector<size_t> order(legal.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  proposals_.clear();
+  for (size_t i : order) proposals_.push_back(std::move(legal[i]));
+}
+
+const TaskState::Tried* TaskState::result_of_code(const std::string& code_digest) const {
+  const auto found = codes_.find(code_digest);
+  return found == codes_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> TaskState::known_code() const {
+  std::vector<std::string> digests;
+  for (const auto& [digest, tried] : codes_) digests.push_back(digest);
+  return digests;
 }
 
 Digest TaskState::schedule_digest(const space::Candidate& candidate) const {
@@ -100,6 +134,7 @@ bool TaskState::observe(const database::Measurement& record, std::optional<Time>
   // Under other semantics the same text may be another program.
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
   schedules_[sha256(record.schedule)] = {.in_flight = false, .time = time};
+  if (!record.code_digest.empty()) codes_[record.code_digest] = {.in_flight = false, .time = time};
   const std::optional<space::Candidate> candidate = candidate_of(record);
   if (candidate) learn(*candidate, time);
   return candidate.has_value();
@@ -113,7 +148,10 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
   if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
     known_.push_back({judgement->features, time ? time->seconds : 0});
   }
-  if (measured && (best_seconds_ == 0 || time->seconds < best_seconds_)) best_seconds_ = time->seconds;
+  if (measured && (best_seconds_ == 0 || time->seconds < best_seconds_)) {
+    best_seconds_ = time->seconds;
+    incumbent_ = {.ns = time->seconds * 1e9, .noise = time->noise};
+  }
 }
 
 void TaskState::append_examples(std::vector<model::Example>& examples) const {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/search/search.h"
+#include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/session.h"
 #include "tuner/session/task.h"
@@ -36,12 +37,22 @@ class TaskState {
   // The candidate that a record was made from, if it is a point of this task's space.
   std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
 
-  // Takes one result. Failures have no time; the time of an early stop is a lower bound that only the cost
-  // model learns from.
+  // What is known of a candidate's time. An early stop's is a lower bound that only the cost model learns
+  // from.
   struct Time {
     double seconds = 0;
     bool lower_bound = false;
+    double noise = 0;  // of one sample, relative (base/race.h)
   };
+  // What came of the code that an earlier run measured for this task; nothing if it measured none such.
+  struct Tried {
+    bool in_flight = true;
+    std::optional<Time> time;
+  };
+  const Tried* result_of_code(const std::string& code_digest) const;
+  std::vector<std::string> known_code() const;
+
+  // Takes one result. Failures have no time.
   void observe(const space::Candidate& candidate, std::optional<Time> time);
   // The same for a record, whether or not it is a point of this space. False if it teaches nothing.
   bool observe(const database::Measurement& record, std::optional<Time> time);
@@ -49,12 +60,17 @@ class TaskState {
   void append_examples(std::vector<model::Example>& examples) const;
 
   double best_seconds() const { return best_seconds_; }  // 0: nothing ok yet
+  // What candidates race against: the best one's time and noise.
+  const Incumbent& incumbent() const { return incumbent_; }
   bool exhausted() const { return exhausted_; }
-  // Proposals ranked by an older model are dropped, so that the next ones use the new one.
-  void forget_proposals() { proposals_.clear(); }
+  // The model has learned: what waits to be tried is ranked again before the next one is taken, together with
+  // what the search proposes now.
+  void rerank() { stale_ = true; }
 
  private:
-  TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound);
+  TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
+            const model::CostModel* model);
+  void propose();
   Digest schedule_digest(const space::Candidate& candidate) const;
   void learn(const space::Candidate& candidate, std::optional<Time> time);
 
@@ -65,19 +81,19 @@ class TaskState {
   double flops_ = 0, bytes_ = 0;
   space::DesignSpace space_;
   std::vector<std::string> sketch_hashes_;
+  const model::CostModel* model_;  // may be null
   std::unique_ptr<model::Evaluator> evaluator_;
   std::unique_ptr<search::Search> search_;
   std::vector<space::Candidate> seeds_;      // to be measured before any proposal
   std::vector<space::Candidate> proposals_;  // best last
+  bool stale_ = false;                       // they were ranked by an older model
   struct Known {
     model::Features features;
     double seconds = 0;  // 0: failed
   };
   std::vector<Known> known_;
-  struct Tried {
-    bool in_flight = true;
-    std::optional<Time> time;
-  };
+  std::map<std::string, Tried> codes_;  // of records
+  Incumbent incumbent_;
   std::map<Digest, Tried> schedules_;  // handed out or found in the store, by the digest of their text
   double best_seconds_ = 0;
   bool exhausted_ = false;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/race.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -26,10 +27,11 @@ namespace tf::worker::sandbox {
 namespace {
 
 constexpr int64_t kPeakBudgetNs = 25'000'000;
-// Time that the processor worked for the calling thread.
-int64_t thread_cpu_ns() {
+constexpr uint32_t kFewestSamples = 3;  // of a candidate that takes long
+// Time that processors worked for the calling thread, or for the whole process.
+int64_t cpu_ns(clockid_t clock) {
   timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
@@ -58,6 +60,8 @@ class Harness {
     make_guarded_set();
     if (job_.kind == JobKind::kTrial) make_timed_sets();
     confine_system_calls(SystemCalls::kLoading);
+    const Loading loading = {.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID)};
+    tell_parent(&loading, sizeof loading);
     load();
     if (!note_fatal_signals(result_)) finish(result_, ChildEnd::kCannotMeasure, "no signal stack");
     result_->start_address_bytes = address_space_bytes();
@@ -244,11 +248,11 @@ class Harness {
 
   BatchTime time_batch(uint32_t iterations) {
     if (!patience_.is_left()) return {.elapsed_ns = 0, .total_ns = run_batch(iterations), .cpu_ns = 0};
-    const int64_t cpu_start_ns = thread_cpu_ns();
+    const int64_t cpu_start_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     const int64_t total_ns = run_batch(iterations);
-    const int64_t cpu_ns = thread_cpu_ns() - cpu_start_ns;
+    const int64_t worked_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_start_ns;
     const int64_t last_ns = std::exchange(batch_ended_ns_, tf_monotonic_ns());
-    return {.elapsed_ns = batch_ended_ns_ - last_ns, .total_ns = total_ns, .cpu_ns = cpu_ns};
+    return {.elapsed_ns = batch_ended_ns_ - last_ns, .total_ns = total_ns, .cpu_ns = worked_ns};
   }
 
   SampleResult take_sample(double run_ns) {
@@ -265,39 +269,34 @@ class Harness {
     return sample;
   }
 
-  // Clearly slower: by a fifth after one sample, by a twentieth once there are two.
-  bool clearly_slower(double best_ns, uint32_t samples) const {
-    if (job_.stop_if_slower_than_ns <= 0) return false;
-    return best_ns > static_cast<double>(job_.stop_if_slower_than_ns) * (samples == 1 ? 1.2 : 1.05);
-  }
-
-  void tell_parent(char what) {
-    if (write(fds_[kStatusFd], &what, 1) != 1)
+  void tell_parent(const void* what, size_t bytes) {
+    if (write(fds_[kStatusFd], what, bytes) != static_cast<ssize_t>(bytes))
       finish(result_, ChildEnd::kCannotMeasure, "the parent is gone");
   }
 
-  // Samples until there are enough, it is clearly too slow, or the time limit comes near. True if stopped
-  // early.
+  // Samples until there are enough, they show that it is slower, or the time limit comes near. True if
+  // stopped early.
   bool timed_runs(int64_t first_run_ns) {
     double run_ns = warm_up(first_run_ns);
-    double best_ns = 0;
-    bool slower = false;
+    SlowerTest race(static_cast<double>(job_.stop_if_slower_than_ns), job_.noise);
+    int64_t sampled_ns = 0;
     uint32_t count = 0;
     result_->timed = 1;
-    tell_parent(kTimingStarts);
+    tell_parent(&kTimingStarts, 1);
     batch_ended_ns_ = tf_monotonic_ns();
-    while (count < job_.samples && !slower) {
+    while (count < job_.samples && !race.is_slower()) {
       const SampleResult sample = take_sample(run_ns);
       result_->samples[count++] = sample;
       result_->sample_count = count;
       run_ns = std::max(1.0, static_cast<double>(sample.total_ns) / sample.iterations);
-      best_ns = count == 1 ? run_ns : std::min(best_ns, run_ns);
-      slower = count < job_.samples && clearly_slower(best_ns, count);
+      race.add(run_ns);
+      sampled_ns += sample.total_ns;
+      if (job_.enough_ns > 0 && count >= kFewestSamples && sampled_ns >= job_.enough_ns) break;
       const int64_t left_ns = job_.timeout_ns - (tf_monotonic_ns() - started_ns_);
       if (static_cast<double>(left_ns) < 1.5 * static_cast<double>(sample.total_ns)) break;
     }
-    tell_parent(kTimingEnds);
-    return slower;
+    tell_parent(&kTimingEnds, 1);
+    return race.is_slower();
   }
 
   // The sets' outputs were poisoned before the warm-up: an answer there is the timed runs' own. The input

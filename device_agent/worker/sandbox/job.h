@@ -68,6 +68,8 @@ struct Job {
   int64_t min_sample_ns;
   int64_t warmup_ns;
   int64_t stop_if_slower_than_ns;  // 0: never
+  double noise;
+  int64_t enough_ns;  // 0: all samples
   int64_t timeout_ns;
   uint64_t memory_bytes;
   uint64_t rotate_bytes;  // total footprint that rotation aims at
@@ -117,6 +119,11 @@ enum : uint32_t { kJobFd, kResultFd, kPrintFd, kStatusFd, kFirstBlobFd, kMaxFds 
 
 // Written to the status pipe around the timed samples: the parent reads its own clock when they arrive.
 constexpr char kTimingStarts = 'B', kTimingEnds = 'E';
+// The first thing in the status pipe, before any code of the candidate is in the process: `cpu_ns` is what the
+// process has worked until then. Nobody can take back what is in a pipe.
+struct Loading {
+  int64_t cpu_ns;
+};
 
 struct Request {
   uint64_t id;
@@ -130,6 +137,7 @@ struct Reply {
   uint32_t timed_out;
   int64_t wall_ns;
   int64_t max_resident_bytes;
+  int64_t cpu_ns;  // that the child and its threads worked, by the system's account
 };
 
 }  // namespace tf::worker::sandbox

@@ -10,7 +10,7 @@
 namespace tf::worker::sandbox {
 
 // What all samples of a trial together may cost beyond the batches that count.
-inline constexpr int64_t kPatienceNs = 100'000'000;
+inline constexpr int64_t kPatienceNs = 40'000'000;
 
 struct BatchTime {
   int64_t elapsed_ns;  // since the last batch: a processor is also taken away between two

@@ -133,6 +133,10 @@ Woken watch(const Watched& watched) {
   }
 }
 
+int64_t ns_of(const timeval& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + int64_t{time.tv_usec} * 1'000;
+}
+
 // Runs one request to its end. False if the parent has gone meanwhile.
 bool run_request(int socket, int signals, const Received& received, Reply* reply) {
   const int64_t start_ns = tf_monotonic_ns();
@@ -158,6 +162,7 @@ bool run_request(int socket, int signals, const Received& received, Reply* reply
   reply->timed_out = woken == Woken::kDeadline;
   reply->wall_ns = tf_monotonic_ns() - start_ns;
   reply->max_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  reply->cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
   return woken != Woken::kParentGone;
 }
 

@@ -233,17 +233,22 @@ void tune(benchmark::State& state, int trials) {
     if (!store.ok() || !runner.ok()) return state.SkipWithError("no store, or no runner");
     tuner_cli::stay_on(split.rest);
     auto builder =
-        measure::PoolBuilder::create({.workers = std::max(1, static_cast<int>(split.rest.size()))});
+        measure::PoolBuilder::create({.workers = static_cast<int>(split.build.size()), .cpus = split.build});
     if (!builder.ok()) return state.SkipWithError(builder.status().ToString().c_str());
     const std::atomic<bool> stop = false;
-    auto result = session::tune(
-        tasks(), {.target = target::host_target(), .threads = kThreads, .budget = {.trials = trials}},
-        **builder, **runner, **store, stop, [](const session::Progress&) {});
+    auto result = session::tune(tasks(),
+                                {.target = target::host_target(),
+                                 .threads = kThreads,
+                                 .budget = {.trials = trials},
+                                 .takes_turns = split.takes_turns},
+                                **builder, **runner, **store, stop, [](const session::Progress&) {});
     if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());
     progress = *std::move(result);
   }
   state.counters["trials"] = static_cast<double>(progress.trials);
   state.counters["trials_per_s"] = static_cast<double>(progress.trials) / progress.elapsed_s;
+  state.counters["twins"] = static_cast<double>(progress.twins);
+  state.counters["gap_ms"] = progress.median_gap_s.value_or(0) * 1e3;
   state.counters["failures"] = static_cast<double>(progress.failures);
   state.counters["device_busy_share"] = progress.device_busy_share;
 }

@@ -10,6 +10,7 @@ namespace {
 namespace farm = tunefarm::farm::v1;
 using tf::worker::ChildRun;
 using tf::worker::judge_end;
+using tf::worker::judge_samples;
 using tf::worker::sandbox::ChildEnd;
 using tf::worker::sandbox::Job;
 
@@ -33,6 +34,46 @@ TEST(JudgeEnd, WhateverAChildLeftAsItsDetailIsOnePrintableLine) {
   farm::TrialResult unterminated;
   ASSERT_TRUE(judge_end(ended(ChildEnd::kKernelError, std::string(300, '\xc3')), Job(), &unterminated).ok());
   EXPECT_EQ(unterminated.detail(), std::string(sizeof tf::worker::sandbox::Result().detail, '?'));
+}
+
+constexpr int64_t kMs = 1'000'000;
+
+// A child that claims 12 samples of a millisecond and worked for so long in all.
+ChildRun sampled(int64_t worked_ns) {
+  ChildRun run;
+  run.reply = {};
+  run.result = {};
+  run.result.sample_count = 12;
+  for (int i = 0; i < 12; ++i) run.result.samples[i] = {1 * kMs, 1};
+  run.sent_ns = 1;
+  run.timing_started_ns = 1000 * kMs;
+  run.timing_ended_ns = 1013 * kMs;
+  run.cpu_before_loading_ns = 5 * kMs;
+  run.reply.cpu_ns = 5 * kMs + worked_ns;
+  return run;
+}
+
+TEST(JudgeSamples, BelievesWhatTheSystemsAccountConfirms) {
+  Job job = {};
+  job.threads = 1;
+  farm::TrialResult result;
+  judge_samples(sampled(18 * kMs), job, &result);
+  EXPECT_EQ(result.outcome(), farm::OUTCOME_UNSPECIFIED) << result.detail();
+  EXPECT_EQ(result.samples_size(), 12);
+  EXPECT_EQ(result.timed_until_ns() - result.timed_from_ns(), 13 * kMs);
+}
+
+TEST(JudgeSamples, DoesNotBelieveAChildThatWorkedForLongerThanItsSamplesExplain) {
+  Job job = {};
+  job.threads = 1;
+  farm::TrialResult result;
+  judge_samples(sampled(150 * kMs), job, &result);
+  EXPECT_EQ(result.outcome(), farm::OUTCOME_IMPLAUSIBLE);
+  EXPECT_THAT(result.detail(), testing::HasSubstr("more than they explain"));
+  job.threads = 2;
+  farm::TrialResult threads;
+  judge_samples(sampled(150 * kMs), job, &threads);
+  EXPECT_EQ(threads.outcome(), farm::OUTCOME_UNSPECIFIED) << "threads that wait for each other work, too";
 }
 
 }  // namespace
