@@ -34,10 +34,14 @@ class MemoryStore final : public Store {
  public:
   absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
     std::lock_guard lock(mutex_);
-    std::vector<const Measurement*> found;
+    // What was measured again counts by its last measurement.
+    std::map<std::tuple<std::string, std::string, uint32_t>, const Measurement*> last;
     for (const Measurement& m : measurements_) {
-      if (answers(query, m)) found.push_back(&m);
+      if (answers(query, m)) last[{m.schedule, m.device.device_class, m.semantics_version}] = &m;
     }
+    std::vector<const Measurement*> found;
+    for (const auto& [program, m] : last) found.push_back(m);
+    std::ranges::sort(found, {}, [](const Measurement* m) { return m->id; });
     std::ranges::stable_sort(found, {}, [](const Measurement* m) { return *m->median_ns(); });
     std::vector<Measurement> out;
     for (size_t i = 0; i < std::min(limit, found.size()); ++i) out.push_back(*found[i]);

@@ -145,6 +145,12 @@ absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& qu
       absl::StrCat(kSelectMeasurement, "WHERE m.problem_id = ? AND m.outcome = 1 AND m.median_ns > 0");
   if (query.device_class) sql += " AND m.device_class = ?";
   if (query.semantics_version) sql += " AND m.semantics_version = ?";
+  // What was measured again counts by its last measurement.
+  sql +=
+      " AND NOT EXISTS (SELECT 1 FROM measurements n WHERE n.problem_id = m.problem_id AND n.schedule_digest "
+      "= "
+      "m.schedule_digest AND n.id > m.id AND n.outcome = 1 AND n.median_ns > 0 AND n.device_class = "
+      "m.device_class AND n.semantics_version = m.semantics_version)";
   sql += " ORDER BY m.median_ns, m.id";
   TF_ASSIGN_OR_RETURN(Statement find, db.prepare(sql));
   find.bind(*problem);

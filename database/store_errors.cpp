@@ -32,10 +32,9 @@ absl::Status unknown_record(const Digest& digest) {
 }
 
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch) {
-  return absl::AbortedError(
-      absl::StrCat("lease ", lease.lease_id, " of slot ", lease.slot, " has epoch ", lease.epoch,
-                   ", but the slot is at epoch ", highest_epoch,
-                   "; the result is dropped, measure it again in a current lease"));
+  return absl::AbortedError(absl::StrCat("lease ", lease.lease_id, " of slot ", lease.slot, " has epoch ",
+                                         lease.epoch, ", but the slot is at epoch ", highest_epoch,
+                                         "; the result is dropped, measure it again in a current lease"));
 }
 
 absl::Status unknown_job(int64_t id) {

@@ -138,6 +138,7 @@ std::optional<Finished> Pipeline::build(Work& work) {
 
 // To the runners, unless its code is known.
 void Pipeline::pass_on(Work work) {
+  if (work.priority == Priority::kInFull) return to_run_.push(std::move(work));
   Result known;
   switch (codes_.claim(work.task, work.built->code_digest(), work, &known)) {
     case decltype(codes_)::Claim::kMeasure:

@@ -4,16 +4,20 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/race.h"
 #include "base/status.h"
+#include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/session/background_model.h"
 #include "tuner/session/pipeline.h"
+#include "tuner/session/playoff.h"
+#include "tuner/session/playoff_run.h"
 #include "tuner/session/rate.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
@@ -25,6 +29,7 @@ namespace {
 
 constexpr int kMaxTries = 3;              // of a candidate that could not be measured
 constexpr int kMaxUnmeasuredInARow = 24;  // from there on the device, not the candidates, is the trouble
+constexpr int kMaxTwinsInARow = 128;      // of a task: from there on its space has nothing new
 constexpr int kMaxRefusals = 3;           // of a task whose candidates were all refused
 constexpr auto kDrainLimit = std::chrono::seconds(60);
 // Results between two trainings of the cost model, and from the start of one until its model is used: a
@@ -37,16 +42,21 @@ bool is_failure(database::Outcome outcome) {
   return outcome != database::Outcome::kOk && outcome != database::Outcome::kStoppedEarly;
 }
 
+// Of each sample, the time of one run.
+std::vector<double> runs_ns(const database::Measurement& record) {
+  std::vector<double> runs;
+  for (const database::Sample& sample : record.samples) {
+    if (sample.iterations > 0) runs.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
+  }
+  return runs;
+}
+
 // The time that a record tells, if any: of an early stop only that it takes at least so long.
 std::optional<TaskState::Time> time_of(const database::Measurement& record) {
   const bool stopped = record.outcome == database::Outcome::kStoppedEarly;
   if (record.outcome != database::Outcome::kOk && !stopped) return std::nullopt;
-  std::vector<double> runs_ns;
-  for (const database::Sample& sample : record.samples) {
-    if (sample.iterations > 0) runs_ns.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
-  }
-  if (runs_ns.empty()) return std::nullopt;
-  const Estimate estimated = estimate(std::move(runs_ns));
+  const Estimate estimated = estimate(runs_ns(record));
+  if (estimated.median_ns == 0) return std::nullopt;
   return TaskState::Time{estimated.median_ns * 1e-9, stopped, estimated.noise};
 }
 
@@ -66,6 +76,8 @@ class Session {
     progress_.tasks.resize(tasks.size());
     given_.resize(tasks.size());
     refusals_.resize(tasks.size());
+    tried_.resize(tasks.size());
+    twins_in_a_row_.resize(tasks.size());
   }
 
   absl::Status prepare(const std::vector<Task>& tasks);
@@ -93,6 +105,8 @@ class Session {
   int64_t trials_left() const;  // those in flight included
   bool time_is_up() const;
   void update_progress();
+  absl::Status decide(Pipeline& pipeline, const std::atomic<bool>& stop);
+  absl::Status record_played(const Played& played, const database::Measurement& before);
   absl::Status save_tasks();
 
   const SessionOptions& options_;
@@ -120,7 +134,9 @@ class Session {
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
   std::vector<std::pair<int64_t, int64_t>> timed_ns_;  // each trial's samples, from and until
   int unmeasured_in_a_row_ = 0;
-  std::vector<int> refusals_;  // of each task, since it last gave a measurement
+  std::vector<int> twins_in_a_row_;
+  std::vector<int64_t> tried_;  // of each task, measured in this run
+  std::vector<int> refusals_;   // of each task, since it last gave a measurement
 };
 
 // Seconds that earlier runs of the job tuned for: between its results, leaving out pauses.
@@ -162,13 +178,17 @@ absl::Status Session::resume(size_t index, std::vector<int64_t>& finished_unix_n
   TaskState& task = *tasks_[index];
   database::Filter filter;
   filter.problem = task.problem();
+  std::set<std::string> counted;
   return store_.scan(filter, [&](const database::Measurement& record) {
     if (options_.job_id != 0 && record.job_id == options_.job_id) {
+      finished_unix_ns.push_back(record.finished_unix_ns);
+    }
+    // Not again what a play-off measured again.
+    if (options_.job_id != 0 && record.job_id == options_.job_id && counted.insert(record.schedule).second) {
       ++progress_.trials;
       ++progress_.tasks[index].trials;
       ++given_[index];
       if (is_failure(record.outcome)) ++progress_.failures;
-      finished_unix_ns.push_back(record.finished_unix_ns);
     }
     // Times of other devices say nothing about this one's, but what failed here need not be tried again
     // either.
@@ -208,6 +228,7 @@ absl::StatusOr<Progress> Session::run(const std::atomic<bool>& stop) {
       report_(progress_);
     }
   }
+  if (failure.ok() && in_flight_.empty() && options_.play_off) failure = decide(pipeline, stop);
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
@@ -281,7 +302,8 @@ bool Session::submit_next(Pipeline& pipeline) {
       // Until something ran, the share follows the arithmetic and the traffic at a modest rate.
       const double guess = std::max(task.flops() / 20e9, task.bytes() / 5e9);
       shares.push_back({task.task().weight, task.best_seconds() > 0 ? task.best_seconds() : guess, given_[i],
-                        task.exhausted() || !progress_.tasks[i].given_up.empty()});
+                        task.exhausted() || twins_in_a_row_[i] >= kMaxTwinsInARow ||
+                            !progress_.tasks[i].given_up.empty()});
     }
     const int index = next_task(shares);
     if (index < 0) return false;
@@ -336,6 +358,7 @@ void Session::take_twin(const InFlight& flight, const Finished& finished) {
   }
   tasks_[index]->observe(flight.candidate, time);
   ++progress_.twins;
+  ++twins_in_a_row_[index];
   --given_[index];
 }
 
@@ -358,6 +381,8 @@ absl::Status Session::record(const InFlight& flight, const Finished& finished) {
   ++results_;
   ++progress_.trials;
   ++progress_.tasks[index].trials;
+  ++tried_[index];
+  twins_in_a_row_[index] = 0;
   if (is_failure(measurement.outcome)) ++progress_.failures;
   for (const database::Sample& sample : measurement.samples) {
     sampled_s_ += static_cast<double>(sample.total_ns) * 1e-9;
@@ -456,6 +481,45 @@ void Session::update_progress() {
     progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
     progress_.tasks[i].exhausted = tasks_[i]->exhausted();
   }
+}
+
+// The play-offs of the tasks that this run tuned. Their rows are no trials: nothing new was tried.
+absl::Status Session::decide(Pipeline& pipeline, const std::atomic<bool>& stop) {
+  std::vector<std::vector<database::Measurement>> best(tasks_.size());
+  std::vector<std::vector<Contender>> contenders(tasks_.size());
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (tried_[i] == 0) continue;
+    const database::BestQuery query{.problem = tasks_[i]->problem(),
+                                    .device_class = options_.device_class,
+                                    .allowed_numerics = options_.allowed_numerics,
+                                    .semantics_version = schedule::kSemanticsVersion};
+    TF_ASSIGN_OR_RETURN(best[i], store_.top(query, Playoff::kFinalists));
+    for (const database::Measurement& record : best[i])
+      contenders[i].push_back(
+          {candidate_request(tasks_[i]->task(), target_, record.schedule), estimate(runs_ns(record))});
+  }
+  for (const Played& played : play_off(pipeline, contenders, stop))
+    TF_RETURN_IF_ERROR(record_played(played, best[played.task][played.contender]));
+  return absl::OkStatus();
+}
+
+// All of its trials as one measurement.
+absl::Status Session::record_played(const Played& played, const database::Measurement& before) {
+  TaskState& task = *tasks_[played.task];
+  Subject subject{before.problem,     before.schedule,       before.sketch_hash,
+                  before.slot_values, options_.device_class, options_.job_id};
+  database::Measurement row = record_of(subject, *played.built, *played.results.back());
+  row.samples.clear();
+  for (const auto& result : played.results) {
+    const database::Measurement trial = record_of(subject, *played.built, *result);
+    row.samples.insert(row.samples.end(), trial.samples.begin(), trial.samples.end());
+  }
+  const absl::StatusOr<database::InsertResult> inserted = store_.insert(row);
+  if (absl::IsAborted(inserted.status())) return absl::OkStatus();  // of a lease that is fenced off
+  TF_RETURN_IF_ERROR(inserted.status());
+  for (const auto& result : played.results) runner_.acknowledge(*result);
+  task.observe(row, time_of(row));
+  return absl::OkStatus();
 }
 
 absl::Status Session::save_tasks() {

@@ -39,6 +39,8 @@ struct SessionOptions {
   int64_t job_id = 0;  // of the store; 0: none
   // Builders and devices use the same CPUs of this machine, so that they take turns.
   bool takes_turns = false;
+  // In the end, the best of each task that are too close to call meet in a play-off (playoff.h).
+  bool play_off = true;
 };
 
 struct TaskProgress {

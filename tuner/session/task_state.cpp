@@ -126,14 +126,33 @@ std::optional<space::Candidate> TaskState::candidate_of(const database::Measurem
 }
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
-  schedules_[schedule_digest(candidate)] = {.in_flight = false, .time = time};
+  note(schedule_digest(candidate), time);
   learn(candidate, time);
+}
+
+// What was measured again counts by its last measurement.
+void TaskState::note(const Digest& schedule, std::optional<Time> time) {
+  Tried& tried = schedules_[schedule];
+  const bool again = tried.time.has_value() && !tried.time->lower_bound;
+  tried = {.in_flight = false, .time = time};
+  if (again) {
+    best_seconds_ = 0;
+    for (const auto& [digest, each] : schedules_) note_best(each.time);
+  } else {
+    note_best(time);
+  }
+}
+
+void TaskState::note_best(const std::optional<Time>& time) {
+  if (!time || time->lower_bound || (best_seconds_ > 0 && time->seconds >= best_seconds_)) return;
+  best_seconds_ = time->seconds;
+  incumbent_ = {.ns = time->seconds * 1e9, .noise = time->noise};
 }
 
 bool TaskState::observe(const database::Measurement& record, std::optional<Time> time) {
   // Under other semantics the same text may be another program.
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
-  schedules_[sha256(record.schedule)] = {.in_flight = false, .time = time};
+  note(sha256(record.schedule), time);
   if (!record.code_digest.empty()) codes_[record.code_digest] = {.in_flight = false, .time = time};
   const std::optional<space::Candidate> candidate = candidate_of(record);
   if (candidate) learn(*candidate, time);
@@ -147,10 +166,6 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
   search_->update({&observation, 1});
   if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
     known_.push_back({judgement->features, time ? time->seconds : 0});
-  }
-  if (measured && (best_seconds_ == 0 || time->seconds < best_seconds_)) {
-    best_seconds_ = time->seconds;
-    incumbent_ = {.ns = time->seconds * 1e9, .noise = time->noise};
   }
 }
 

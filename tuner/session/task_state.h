@@ -71,6 +71,8 @@ class TaskState {
   TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
             const model::CostModel* model);
   void propose();
+  void note(const Digest& schedule, std::optional<Time> time);
+  void note_best(const std::optional<Time>& time);
   Digest schedule_digest(const space::Candidate& candidate) const;
   void learn(const space::Candidate& candidate, std::optional<Time> time);
 

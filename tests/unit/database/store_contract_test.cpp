@@ -78,6 +78,7 @@ TEST_P(StoreContract, BestIsTheLeastMedian) {
 
 TEST_P(StoreContract, BestOfEqualsIsTheOlder) {
   Measurement first = measured(100, 1), second = measured(100, 2);
+  second.schedule = "another";
   insert(first);
   insert(second);
   EXPECT_EQ(best({conv_problem()})->finished_unix_ns, 1);
@@ -90,6 +91,19 @@ TEST_P(StoreContract, TopIsOrderedAndLimited) {
   std::vector<double> medians;
   for (const Measurement& m : *top) medians.push_back(*m.median_ns());
   EXPECT_THAT(medians, ElementsAre(100, 200, 400));
+}
+
+TEST_P(StoreContract, BestCountsWhatWasMeasuredAgainByItsLastMeasurement) {
+  Measurement again = measured(130, 2), elsewhere = measured(200, 3);
+  again.schedule = measured(100).schedule;
+  elsewhere.schedule = measured(120).schedule;
+  elsewhere.device.device_class = "another";
+  insert(measured(100));
+  insert(measured(120));
+  insert(again);
+  insert(elsewhere);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 120) << "another device says nothing of this one's";
+  EXPECT_EQ(count({.problem = conv_problem()}), 4) << "all of them are kept";
 }
 
 TEST_P(StoreContract, OnlyOkIsEverBest) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -42,11 +43,13 @@ class FakeBuilder final : public measure::Builder {
     }
     reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
                                                                                                : schedule);
+    if (same_code) reply.set_code_digest("the one");
     return reply;
   }
   int slots() const override { return 2; }
   void cancel() override {}
   int refuse_every = 0;
+  bool same_code = false;
   std::string hopeless_reference;  // canonical text of a workload
   std::atomic<int> late_references{0};
 
@@ -101,6 +104,7 @@ class TuneTest : public testing::Test {
     options_.target = target::parse_target("x86_64:cpu=znver4").value();
     options_.budget.trials = 24;
     options_.retry_delay = absl::Milliseconds(5);
+    options_.play_off = false;  // where nothing else is said
     database::Job job;
     job.model_name = "test";
     options_.job_id = store_->add_job(job).value();
@@ -327,6 +331,56 @@ TEST_F(TuneTest, EndsWithWhatTheRunnerSaysWhenThatWillNotGetBetter) {
   EXPECT_EQ(progress.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(progress.status().message()), testing::HasSubstr("pi4"));
   EXPECT_TRUE(records().empty());
+}
+
+TEST_F(TuneTest, LetsTheBestThatAreTooCloseToCallMeetAgainInTheEnd) {
+  options_.play_off = true;
+  ASSERT_TRUE(run().ok());
+  // The fake device's times differ by less than noise, and never change.
+  std::map<std::string, std::vector<database::Measurement>> rows;
+  for (const auto& record : records())
+    rows[record.problem.workload.hex() + record.schedule].push_back(record);
+  EXPECT_EQ(rows.size(), 24u) << "nothing new is tried in a play-off";
+  int again = 0;
+  for (const auto& [schedule, measured] : rows) {
+    if (measured.size() == 1) continue;
+    ++again;
+    EXPECT_GE(measured.back().samples.size(), 2u);
+  }
+  EXPECT_GE(again, 2);
+  EXPECT_LE(again, 12) << "six a task";
+  const int runs = runner_.runs;
+  const absl::StatusOr<Progress> more = run();
+  ASSERT_TRUE(more.ok());
+  EXPECT_EQ(more->trials, 24) << "rows of play-offs are no trials";
+  EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
+}
+
+TEST_F(TuneTest, ProposesTheSameForTheSameSeedAndResultsWhateverTheThreadsDo) {
+  options_.budget.trials = 60;
+  std::vector<std::set<std::string>> tried;
+  for (int turn = 0; turn < 2; ++turn) {
+    store_ = database::make_memory_store();
+    options_.job_id = store_->add_job({}).value();
+    ASSERT_TRUE(run().ok());
+    std::vector<std::string> order;
+    for (const auto& record : records()) order.push_back(record.problem.workload.hex() + record.schedule);
+    tried.emplace_back(order.begin(), order.end());
+    EXPECT_EQ(order.size(), 60u);
+  }
+  EXPECT_EQ(tried[0], tried[1]);
+}
+
+TEST_F(TuneTest, MeasuresNoCodeTwice) {
+  builder_.same_code = true;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(records().size(), 2u) << "one code a task";
+  EXPECT_EQ(runner_.runs, 2);
+  EXPECT_GT(progress->twins, 10);
+  const absl::StatusOr<Progress> again = run();
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(runner_.runs, 2) << "an earlier run measured it";
 }
 
 TEST_F(TuneTest, DrainsWhenAskedToStop) {

@@ -1,0 +1,59 @@
+#include "tuner/session/playoff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tf::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+TEST(Playoff, HasThoseAsFinalistsWhoseBoundsReachTheFastest) {
+  const std::vector<Estimate> contenders = {{.median_ns = 130, .low_ns = 128, .high_ns = 132},
+                                            {.median_ns = 100, .low_ns = 99, .high_ns = 101},
+                                            {.median_ns = 0},
+                                            {.median_ns = 103, .low_ns = 100, .high_ns = 106}};
+  EXPECT_THAT(Playoff::finalists(contenders), ElementsAre(1, 3));
+  EXPECT_THAT(Playoff::finalists({}), IsEmpty());
+}
+
+TEST(Playoff, DropsWhoIsBeatenAndGoesOnWithTheCloseOnes) {
+  Playoff playoff(3);
+  const double times[] = {100, 101, 120};
+  std::vector<size_t> in = playoff.next_round();
+  EXPECT_THAT(in, UnorderedElementsAre(0, 1, 2));
+  for (int round = 0; round < 2; ++round) {
+    // 0 and 1 are as fast as each other: each round another one leads.
+    playoff.add(0, times[round]);
+    playoff.add(1, times[1 - round]);
+    playoff.add(2, times[2]);
+    playoff.end_round();
+  }
+  EXPECT_THAT(playoff.next_round(), UnorderedElementsAre(0, 1));
+}
+
+TEST(Playoff, EndsAfterItsLastRoundWithTheLeastMedianAsWinner) {
+  Playoff playoff(2);
+  int rounds = 0;
+  for (; !playoff.next_round().empty(); ++rounds) {
+    playoff.add(0, 100 + rounds % 2);
+    playoff.add(1, rounds == 0 ? 90 : 100.4 + rounds % 2);  // lucky once
+    playoff.end_round();
+  }
+  EXPECT_EQ(rounds, Playoff::kRounds);
+  EXPECT_EQ(playoff.winner(), 0u);
+}
+
+TEST(Playoff, GoesOnWithoutWhoCannotBeMeasured) {
+  Playoff playoff(3);
+  playoff.add(1, 100);
+  playoff.add(2, 105);
+  playoff.end_round();
+  EXPECT_THAT(playoff.next_round(), UnorderedElementsAre(1, 2));
+  EXPECT_EQ(playoff.winner(), 1u);
+}
+
+}  // namespace
+}  // namespace tf::session
