@@ -31,9 +31,10 @@ farm::Trial make_trial(int threads, double best_seconds) {
   trial.set_input_seed(1);
   trial.set_threads(static_cast<uint32_t>(threads));
   farm::MeasureOptions& measure = *trial.mutable_options();
-  measure.set_samples(10);
-  measure.set_min_sample_ns(5'000'000);
-  measure.set_warmup_ns(1'000'000);
+  measure.set_samples(60);
+  measure.set_min_sample_ns(1'000'000);
+  measure.set_enough_ns(60'000'000);
+  measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
   measure.set_stop_if_slower_than_ns(static_cast<int64_t>(best_seconds * kHopeless * 1e9));
   trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);

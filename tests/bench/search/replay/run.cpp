@@ -79,8 +79,8 @@ std::vector<session::Subject> Run::advance(const Pool& pool) {
     }
     if (!lacking.empty()) return lacking;
     // All of them started when the best was what it was.
-    const double incumbent_seconds = believed_seconds_;
-    for (size_t i = 0; i < waiting_.size(); ++i) observe(waiting_[i].candidate, *known[i], incumbent_seconds);
+    const Best best = believed_;
+    for (size_t i = 0; i < waiting_.size(); ++i) observe(waiting_[i].candidate, *known[i], best);
     waiting_.clear();
     learn();
     finished_ = finished_ || steps_.size() >= static_cast<size_t>(options_.trials);
@@ -100,15 +100,16 @@ void Run::propose() {
   finished_ = waiting_.empty();
 }
 
-void Run::observe(const space::Candidate& candidate, const Entry& entry, double incumbent_seconds) {
-  const Spent spent = measure(entry, options_.contender.policy, incumbent_seconds);
+void Run::observe(const space::Candidate& candidate, const Entry& entry, const Best& best) {
+  const Spent spent = measure(entry, options_.contender.policy, best);
   std::optional<session::TaskState::Time> time;
-  if (spent.seconds > 0) time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early};
+  if (spent.seconds > 0)
+    time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early, .noise = spent.noise};
   task_->observe(candidate, time);
   Step step = steps_.empty() ? Step{} : steps_.back();
   step.device_seconds += spent.device_seconds;
-  if (time && !time->lower_bound && (believed_seconds_ == 0 || time->seconds < believed_seconds_)) {
-    believed_seconds_ = time->seconds;
+  if (time && !time->lower_bound && (believed_.seconds == 0 || time->seconds < believed_.seconds)) {
+    believed_ = {.seconds = time->seconds, .noise = time->noise};
     step.best_seconds = entry.seconds;
   }
   steps_.push_back(step);
@@ -122,7 +123,7 @@ void Run::learn() {
   task_->append_examples(examples);
   const absl::Status trained = model_.train(examples);
   TF_CHECK(trained.ok()) << trained.message();
-  task_->forget_proposals();
+  task_->rerank();
 }
 
 Source Run::source() const {

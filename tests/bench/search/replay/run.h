@@ -59,7 +59,7 @@ class Run {
  private:
   explicit Run(const Options& options);
   void propose();
-  void observe(const space::Candidate& candidate, const Entry& entry, double incumbent_seconds);
+  void observe(const space::Candidate& candidate, const Entry& entry, const Best& best);
   void learn();
 
   struct Proposal {
@@ -73,7 +73,7 @@ class Run {
   std::unique_ptr<session::TaskState> task_;
   std::vector<Proposal> waiting_;
   std::vector<Step> steps_;
-  double believed_seconds_ = 0;  // of the best candidate, as the strategy saw it; 0: none yet
+  Best believed_;  // the best candidate as the strategy saw it
   size_t steps_at_training_ = 0;
   bool finished_ = false;
 };

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "tests/bench/search/replay/median.h"
+#include "base/race.h"
 
 namespace tf::replay {
 namespace {
@@ -19,24 +19,27 @@ Spent measure_fixed(const Entry& entry) {
   return {.device_seconds = entry.seconds + filled(kRepeatSeconds, entry.seconds), .seconds = entry.seconds};
 }
 
-// The worker's rule (device_agent/worker/sandbox): slower by a fifth after one sample, by a twentieth after
-// two.
-Spent race(const Entry& entry, double incumbent_seconds) {
-  constexpr size_t kSamples = 5;
-  constexpr double kSampleSeconds = 0.005, kWarmUpSeconds = 0.001, kHopeless = 1.6;
-  Spent spent{.device_seconds = filled(kWarmUpSeconds, entry.samples.front())};
-  std::vector<double> drawn;
-  while (drawn.size() < kSamples && !spent.stopped_early) {
+// What session/pipeline.cpp asks of a runner, and how the worker's harness goes on until it has it.
+Spent race(const Entry& entry, const Best& best) {
+  constexpr size_t kSamples = 12, kFewest = 3;
+  constexpr double kSampleSeconds = 0.001, kEnoughSeconds = 0.025, kWarmUpSeconds = 0.0005;
+  double sampled_seconds = 0;
+  std::vector<double> runs_ns;
+  SlowerTest test(best.seconds * 1e9, best.noise);
+  while (runs_ns.size() < kSamples && !test.is_slower()) {
     // A candidate that was hopeless when it was recorded has fewer samples than racing may ask for.
-    const double sample = entry.samples[drawn.size() % entry.samples.size()];
-    drawn.push_back(sample);
-    spent.device_seconds += filled(kSampleSeconds, sample);
-    const double limit = incumbent_seconds * kHopeless * (drawn.size() == 1 ? 1.2 : 1.05);
-    spent.stopped_early = incumbent_seconds > 0 &&
-                          drawn.size()<kSamples&& * std::min_element(drawn.begin(), drawn.end())> limit;
+    const double sample = entry.samples[runs_ns.size() % entry.samples.size()];
+    runs_ns.push_back(sample * 1e9);
+    test.add(runs_ns.back());
+    sampled_seconds += filled(kSampleSeconds, sample);
+    if (runs_ns.size() >= kFewest && sampled_seconds >= kEnoughSeconds) break;
   }
-  spent.seconds = upper_median(std::move(drawn));
-  return spent;
+  const Estimate estimated = estimate(runs_ns);
+  const bool stopped = test.is_slower();
+  return {.device_seconds = filled(kWarmUpSeconds, entry.samples.front()) + sampled_seconds,
+          .seconds = 1e-9 * (stopped ? lower_bound_ns(runs_ns, best.noise) : estimated.median_ns),
+          .noise = estimated.noise,
+          .stopped_early = stopped};
 }
 
 }  // namespace
@@ -45,12 +48,12 @@ std::string_view policy_name(SamplingPolicy policy) {
   return policy == SamplingPolicy::kFixed ? "fixed" : "racing";
 }
 
-Spent measure(const Entry& entry, SamplingPolicy policy, double incumbent_seconds) {
+Spent measure(const Entry& entry, SamplingPolicy policy, const Best& best) {
   if (!entry.ran) return {};
   Spent spent;
   if (entry.seconds > 0) {
     TF_CHECK(!entry.samples.empty());
-    spent = policy == SamplingPolicy::kFixed ? measure_fixed(entry) : race(entry, incumbent_seconds);
+    spent = policy == SamplingPolicy::kFixed ? measure_fixed(entry) : race(entry, best);
   }
   spent.device_seconds += kOverheadSeconds;
   return spent;
