@@ -2,7 +2,7 @@
 folder = ARG1
 array colours[6] = ["#0072b2", "#d55e00", "#777777", "#009e73", "#cc79a7", "#e69f00"]
 set grid lc rgb "#dddddd"
-set key noenhanced bottom right
+set key noenhanced bottom right opaque
 set title noenhanced
 
 load folder."/replay_names.gp"

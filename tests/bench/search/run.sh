@@ -39,10 +39,11 @@ trap 'rm -rf "$work"' EXIT
 "$bin/search_replay" record --pools "$pools" "${options[@]}" "${record[@]}"
 "$bin/search_replay" replay --pools "$pools" "${options[@]}" --plots "$plots" --json "$work/replay"
 "$bin/search_replay" quality --pools "$pools" "${options[@]}" --plots "$plots" --json "$work/quality"
+"$bin/search_replay" races --pools "$pools" "${options[@]}" --json "$work/races"
 if command -v gnuplot >/dev/null; then
   gnuplot -c tests/bench/search/plots.gp "$plots"
   echo "plots: $plots/{trials,device_seconds,recall,quality}.svg" >&2
 else
   echo "no plots were drawn: gnuplot is not installed (deploy/install_peers.sh --libraries installs it)" >&2
 fi
-[ -z "$json" ] || echo "{\"costs\": $(cat "$work/costs"), \"replay\": $(cat "$work/replay"), \"quality\": $(cat "$work/quality")}" >"$json"
+[ -z "$json" ] || echo "{\"costs\": $(cat "$work/costs"), \"replay\": $(cat "$work/replay"), \"quality\": $(cat "$work/quality"), \"races\": $(cat "$work/races")}" >"$json"

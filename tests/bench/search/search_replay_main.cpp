@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
+#include "tests/bench/search/replay/races.h"
 #include "tests/bench/search/replay/recorder.h"
 #include "tests/bench/search/replay/report.h"
 
@@ -232,6 +233,35 @@ absl::Status quality(const Bench& bench) {
   return write_json(arguments, quality_json(qualities));
 }
 
+// A row a task and one for all: in how many races the winner is within 1% of the fastest.
+absl::Status races(const Bench& bench) {
+  nlohmann::json rows = nlohmann::json::array();
+  std::vector<RaceOutcome> all;
+  const auto say = [&](const std::string& task, std::span<const RaceOutcome> outcomes) {
+    double raced = 0, played_off = 0;
+    for (const RaceOutcome& outcome : outcomes) {
+      raced += outcome.raced <= 1.01;
+      played_off += outcome.played_off <= 1.01;
+    }
+    const double count = std::max(1.0, static_cast<double>(outcomes.size()));
+    std::printf("%-28s %6zu %7.1f%% %7.1f%%\n", task.c_str(), outcomes.size(), 100 * raced / count,
+                100 * played_off / count);
+    rows.push_back({{"task", task},
+                    {"races", outcomes.size()},
+                    {"raced_within_1_percent", raced / count},
+                    {"played_off_within_1_percent", played_off / count}});
+  };
+  std::printf("%-28s %6s %8s %8s\n", "task", "races", "raced", "play-off");
+  for (const BenchTask& task : bench.tasks) {
+    TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
+    const std::vector<RaceOutcome> outcomes = run_races(pool, {});
+    say(task.task.label, outcomes);
+    all.insert(all.end(), outcomes.begin(), outcomes.end());
+  }
+  say("all", all);
+  return write_json(bench.arguments, rows);
+}
+
 absl::Status list_tasks(const Bench& bench) {
   for (const BenchTask& task : bench.tasks)
     std::printf("%-28s %-22s %s\n", task.task.label.c_str(), task.family.c_str(), task.network.c_str());
@@ -276,6 +306,8 @@ int main(int argc, char** argv) {
       {app.add_subcommand("record", "Measure what the strategies propose and the pools lack"), record},
       {app.add_subcommand("replay", "Run the strategies against the pools; no device is needed"), replay},
       {app.add_subcommand("quality", "How well the models rank the pools' candidates"), quality},
+      {app.add_subcommand("races", "Whether racing finds the candidate that all samples would have found"),
+       races},
       {app.add_subcommand("tasks", "Print the tasks"), list_tasks}};
   for (const auto& [command, act] : commands) add_options(*command, arguments);
   app.require_subcommand(1);

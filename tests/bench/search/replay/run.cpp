@@ -104,7 +104,7 @@ void Run::observe(const space::Candidate& candidate, const Entry& entry, const B
   const Spent spent = measure(entry, options_.contender.policy, best);
   std::optional<session::TaskState::Time> time;
   if (spent.seconds > 0)
-    time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early, .noise = spent.noise};
+    time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early, .noise = spent.seen.noise};
   task_->observe(candidate, time);
   Step step = steps_.empty() ? Step{} : steps_.back();
   step.device_seconds += spent.device_seconds;

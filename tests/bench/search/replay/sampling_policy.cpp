@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/race.h"
 
 namespace tf::replay {
 namespace {
@@ -38,7 +37,7 @@ Spent race(const Entry& entry, const Best& best) {
   const bool stopped = test.is_slower();
   return {.device_seconds = filled(kWarmUpSeconds, entry.samples.front()) + sampled_seconds,
           .seconds = 1e-9 * (stopped ? lower_bound_ns(runs_ns, best.noise) : estimated.median_ns),
-          .noise = estimated.noise,
+          .seen = estimated,
           .stopped_early = stopped};
 }
 

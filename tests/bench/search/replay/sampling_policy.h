@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/race.h"
 #include "tests/bench/search/replay/pool.h"
 
 namespace tf::replay {
@@ -22,7 +23,7 @@ std::string_view policy_name(SamplingPolicy policy);
 struct Spent {
   double device_seconds = 0;   // the trial's whole time on the device
   double seconds = 0;          // of one run, as the strategy sees it; 0: it failed
-  double noise = 0;            // of one sample, relative, as the strategy sees it
+  Estimate seen;               // by the samples that were taken
   bool stopped_early = false;  // seconds are a lower bound
 };
 
