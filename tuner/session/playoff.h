@@ -19,8 +19,8 @@ namespace tf::session {
 // halving, Karnin et al., "Almost optimal exploration in multi-armed bandits", ICML 2013).
 class Playoff {
  public:
-  static constexpr size_t kFinalists = 6;
-  static constexpr int kRounds = 7;
+  static constexpr size_t kFinalists = 4;
+  static constexpr int kRounds = 5;
 
   // Which contenders take part, fastest first: those whose bounds reach the fastest one's, at most
   // kFinalists. One or none: there is nothing to decide.

@@ -20,7 +20,8 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
       bytes_(tensor::count_bytes(bound)),
       space_(space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
                                    options.threads, options.allowed_numerics)),
-      model_(model) {
+      model_(model),
+      follows_model_(model != nullptr && options.strategy == search::Kind::kEvolutionary) {
   for (const space::Sketch& sketch : space_.sketches) sketch_hashes_.push_back(sketch.hash().hex());
   if (!search::starts_from_seeds(options.strategy)) return;
   // The untuned schedule is measured first: the yardstick, and what a tuned build is never slower than. Then
@@ -44,28 +45,29 @@ absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, c
 
 std::optional<space::Candidate> TaskState::next() {
   for (;;) {
-    if (!seeds_.empty()) {
-      proposals_.insert(proposals_.end(), seeds_.begin(), seeds_.end());
-      seeds_.clear();
-    }
-    if ((proposals_.empty() || stale_) && !exhausted_) propose();
-    if (proposals_.empty()) return std::nullopt;
-    space::Candidate candidate = std::move(proposals_.back());
-    proposals_.pop_back();
+    if (std::exchange(stale_, false)) rank_again();
+    if (seeds_.empty() && proposals_.empty() && !exhausted_) propose();
+    std::vector<space::Candidate>& from = seeds_.empty() ? proposals_ : seeds_;
+    if (from.empty()) return std::nullopt;
+    space::Candidate candidate = std::move(from.back());
+    from.pop_back();
     const auto [known, is_new] = schedules_.try_emplace(schedule_digest(candidate));
     if (is_new) return candidate;
     if (!known->second.in_flight) learn(candidate, known->second.time);
   }
 }
 
-// The new ones first, in the search's order, before what an older model let wait; a trained model ranks them
-// all.
 void TaskState::propose() {
   constexpr int kBatch = 16;
-  std::vector<space::Candidate> fresh = search_->propose(kBatch);
-  proposals_.insert(proposals_.end(), fresh.rbegin(), fresh.rend());
+  proposals_ = search_->propose(kBatch);
+  std::reverse(proposals_.begin(), proposals_.end());
   exhausted_ = proposals_.empty();
-  if (!std::exchange(stale_, false) || model_ == nullptr || !model_->is_trained()) return;
+}
+
+// By what the model knows now. The worse half is dropped: it would be tried only to be found slow, and what
+// the search proposes once the better half is tried, it proposes with what it knows by then.
+void TaskState::rank_again() {
+  if (!follows_model_ || !model_->is_trained()) return;
   std::vector<model::Features> rows;
   std::vector<space::Candidate> legal;
   for (space::Candidate& candidate : proposals_) {
@@ -79,7 +81,7 @@ void TaskState::propose() {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
   proposals_.clear();
-  for (size_t i : order) proposals_.push_back(std::move(legal[i]));
+  for (size_t i = order.size() / 2; i < order.size(); ++i) proposals_.push_back(std::move(legal[order[i]]));
 }
 
 const TaskState::Tried* TaskState::result_of_code(const std::string& code_digest) const {

@@ -63,14 +63,15 @@ class TaskState {
   // What candidates race against: the best one's time and noise.
   const Incumbent& incumbent() const { return incumbent_; }
   bool exhausted() const { return exhausted_; }
-  // The model has learned: what waits to be tried is ranked again before the next one is taken, together with
-  // what the search proposes now.
+  // The model has learned: what waits to be tried is ranked again before the next one is taken, and the worse
+  // half of it dropped.
   void rerank() { stale_ = true; }
 
  private:
   TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
             const model::CostModel* model);
   void propose();
+  void rank_again();
   void note(const Digest& schedule, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
   Digest schedule_digest(const space::Candidate& candidate) const;
@@ -84,9 +85,10 @@ class TaskState {
   space::DesignSpace space_;
   std::vector<std::string> sketch_hashes_;
   const model::CostModel* model_;  // may be null
+  const bool follows_model_;       // other strategies' order is their own
   std::unique_ptr<model::Evaluator> evaluator_;
   std::unique_ptr<search::Search> search_;
-  std::vector<space::Candidate> seeds_;      // to be measured before any proposal
+  std::vector<space::Candidate> seeds_;      // to be measured before any proposal, best last
   std::vector<space::Candidate> proposals_;  // best last
   bool stale_ = false;                       // they were ranked by an older model
   struct Known {

@@ -222,8 +222,20 @@ void build(benchmark::State& state) {
     state.counters[name + "_ms"] = benchmark::Counter(ms, benchmark::Counter::kAvgIterations);
 }
 
+// Some of the tasks whose runs take about a millisecond or less.
+const std::vector<session::Task>& short_tasks() {
+  static const std::vector<session::Task> some = [] {
+    constexpr double kMostFlops = 60e6;
+    std::vector<session::Task> found;
+    for (const auto& kernel : kernels())
+      if (tensor::count_flops(kernel->bound) <= kMostFlops && found.size() < 4) found.push_back(kernel->task);
+    return found;
+  }();
+  return some;
+}
+
 // The embedded tuner from an empty database, as `tuner tune` puts it together.
-void tune(benchmark::State& state, int trials) {
+void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool play_off, int trials) {
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), kThreads);
   session::Progress progress;
   for (auto _ : state) {
@@ -236,11 +248,12 @@ void tune(benchmark::State& state, int trials) {
         measure::PoolBuilder::create({.workers = static_cast<int>(split.build.size()), .cpus = split.build});
     if (!builder.ok()) return state.SkipWithError(builder.status().ToString().c_str());
     const std::atomic<bool> stop = false;
-    auto result = session::tune(tasks(),
+    auto result = session::tune(tasks,
                                 {.target = target::host_target(),
                                  .threads = kThreads,
                                  .budget = {.trials = trials},
-                                 .takes_turns = split.takes_turns},
+                                 .takes_turns = split.takes_turns,
+                                 .play_off = play_off},
                                 **builder, **runner, **store, stop, [](const session::Progress&) {});
     if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());
     progress = *std::move(result);
@@ -270,7 +283,16 @@ int main(int argc, char** argv) {
   RegisterBenchmark("lower", tf::lower)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("build", tf::build)->Iterations(trials)->UseRealTime()->Unit(benchmark::kMillisecond);
   // The last: it keeps this process off the CPU that measures.
-  RegisterBenchmark("tune", tf::tune, trials)->Iterations(1)->UseRealTime()->Unit(benchmark::kSecond);
+  RegisterBenchmark(
+      "tune_short_kernels",
+      [trials](benchmark::State& state) { tf::tune(state, tf::short_tasks(), false, 2 * trials); })
+      ->Iterations(1)
+      ->UseRealTime()
+      ->Unit(benchmark::kSecond);
+  RegisterBenchmark("tune", [trials](benchmark::State& state) { tf::tune(state, tf::tasks(), true, trials); })
+      ->Iterations(1)
+      ->UseRealTime()
+      ->Unit(benchmark::kSecond);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

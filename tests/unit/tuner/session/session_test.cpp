@@ -348,7 +348,7 @@ TEST_F(TuneTest, LetsTheBestThatAreTooCloseToCallMeetAgainInTheEnd) {
     EXPECT_GE(measured.back().samples.size(), 2u);
   }
   EXPECT_GE(again, 2);
-  EXPECT_LE(again, 12) << "six a task";
+  EXPECT_LE(again, 8) << "four a task";
   const int runs = runner_.runs;
   const absl::StatusOr<Progress> more = run();
   ASSERT_TRUE(more.ok());
