@@ -15,15 +15,20 @@ using ir::BinaryOp;
 
 constexpr int64_t kLargestWidth = int64_t{1} << 40;
 
-// A form lies in [low, low + width]; low holds outer variables only.
+// A form lies in [low, low + width]; low holds outer variables and open sizes only, width open sizes only.
 struct Reach {
   Linear low;
-  int64_t width = 0;
+  Whole width = 0;
 };
+
+bool too_wide(const Whole& width) {
+  return !width.is_open() && width > kLargestWidth;
+}
 
 class Regions {
  public:
-  Regions(const RangeMap& inner, const RangeMap& all) : inner_(inner), simplifier_(all) {}
+  Regions(const RangeMap& inner, const RangeMap& all, const OpenExtents& open)
+      : inner_(inner), open_(open), simplifier_(all) {}
 
   std::optional<Reach> reach(const Linear& form) {
     Reach out;
@@ -32,11 +37,22 @@ class Regions {
       const std::optional<Reach> part = reach(term);
       if (!part || std::abs(term.coefficient) > kLargestWidth) return std::nullopt;
       out.low.add(part->low, term.coefficient);
-      if (term.coefficient < 0) out.low.constant += term.coefficient * part->width;
-      out.width += std::abs(term.coefficient) * part->width;
-      if (out.width > kLargestWidth) return std::nullopt;
+      if (term.coefficient < 0) add(part->width * term.coefficient, &out.low);
+      out.width = out.width + part->width * std::abs(term.coefficient);
+      if (too_wide(out.width)) return std::nullopt;
     }
     return out;
+  }
+
+  // The form's value, if it holds nothing but open sizes.
+  std::optional<Whole> size(const Linear& form) const {
+    for (const Term& term : form.terms)
+      if (!is_size(term.atom)) return std::nullopt;
+    return Whole(to_expr(form));
+  }
+
+  bool is_size(const Expr& expr) const {
+    return !any_variable(expr, [&](const VarNode* var) { return !open_.sizes.contains(var); });
   }
 
   Simplifier& simplifier() { return simplifier_; }
@@ -44,6 +60,9 @@ class Regions {
  private:
   std::optional<Reach> reach(const Term& term) {
     if (!varies(term.atom)) return Reach{atom_form(term.atom, term.range), 0};
+    if (const auto* var = as<VarNode>(term.atom))
+      if (auto found = open_.extents.find(var); found != open_.extents.end())
+        return Reach{constant_form(0), found->second - 1};
     if (const auto* node = as<Binary>(term.atom)) {
       const std::optional<int64_t> divisor = as_int(node->b);
       std::optional<Reach> separated;
@@ -51,6 +70,8 @@ class Regions {
       if (node->op == BinaryOp::kFloorMod && divisor && *divisor > 0)
         separated = remainder(node->a, *divisor);
       if (node->op == BinaryOp::kMin || node->op == BinaryOp::kMax) separated = minmax(*node);
+      if (node->op == BinaryOp::kMul)
+        separated = is_size(node->a) ? multiple(node->b, node->a) : multiple(node->a, node->b);
       if (separated && !better_as_interval(term.range, *separated)) return separated;
     }
     if (!term.range.is_bounded() || term.range.max - term.range.min > kLargestWidth) return std::nullopt;
@@ -59,28 +80,32 @@ class Regions {
 
   // Separation must not make a span wider than what is known anyway.
   static bool better_as_interval(const Interval& range, const Reach& separated) {
-    return range.is_bounded() && range.max - range.min < separated.width;
+    return !separated.width.is_open() && range.is_bounded() && range.max - range.min < separated.width;
+  }
+
+  // By an open size, which is positive where it is a factor.
+  std::optional<Reach> multiple(const Expr& a, const Expr& factor) {
+    if (!is_size(factor)) return std::nullopt;
+    std::optional<Reach> inside = reach(simplifier_.linear(a));
+    if (!inside) return std::nullopt;
+    return Reach{simplifier_.linear(to_expr(inside->low) * factor), inside->width * Whole(factor)};
   }
 
   std::optional<Reach> quotient(const Expr& a, int64_t divisor) {
     const std::optional<Reach> inside = reach(simplifier_.linear(a));
     if (!inside) return std::nullopt;
-    Linear high = inside->low;
-    high.constant += inside->width;
     Reach out{simplifier_.divide(inside->low, divisor), 0};
-    const Linear steps = difference(simplifier_.divide(high, divisor), out.low);
+    const std::optional<Whole> steps = size(difference(simplifier_.divide(high(*inside), divisor), out.low));
     // Where the start is aligned, the number of blocks is known; otherwise one more may be touched.
-    out.width = steps.is_constant() ? steps.constant : (inside->width + divisor - 1) / divisor;
+    out.width = steps ? *steps : ceil_div(inside->width, divisor);
     return out;
   }
 
   std::optional<Reach> remainder(const Expr& a, int64_t divisor) {
     const std::optional<Reach> inside = reach(simplifier_.linear(a));
     if (!inside) return std::nullopt;
-    Linear high = inside->low;
-    high.constant += inside->width;
     const Linear steps =
-        difference(simplifier_.divide(high, divisor), simplifier_.divide(inside->low, divisor));
+        difference(simplifier_.divide(high(*inside), divisor), simplifier_.divide(inside->low, divisor));
     if (!steps.is_constant() || steps.constant != 0) return std::nullopt;  // wraps around
     return Reach{simplifier_.modulo(inside->low, divisor), inside->width};
   }
@@ -90,43 +115,64 @@ class Regions {
     if (!a || !b) return std::nullopt;
     const Expr low_a = to_expr(a->low), low_b = to_expr(b->low);
     const Expr low = node.op == BinaryOp::kMin ? tensor::min(low_a, low_b) : tensor::max(low_a, low_b);
-    return Reach{simplifier_.linear(low), std::max(a->width, b->width)};
+    return Reach{simplifier_.linear(low), max(a->width, b->width)};
   }
 
-  bool varies(const Expr& atom) const {
-    bool found = atom->type().is_vector();
+  void add(const Whole& value, Linear* form) {
+    if (value.is_open())
+      form->add(simplifier_.linear(value.expr()));
+    else
+      form->constant += value;
+  }
+
+  Linear high(const Reach& reach) {
+    Linear high = reach.low;
+    add(reach.width, &high);
+    return high;
+  }
+
+  template <typename F>
+  static bool any_variable(const Expr& atom, F&& f) {
+    bool found = false;
     tensor::for_each(atom, [&](const Expr& node) {
-      if (const auto* var = as<VarNode>(node)) found = found || inner_.contains(var);
+      if (const auto* var = as<VarNode>(node)) found = found || f(var);
       return !found;
     });
     return found;
   }
 
+  bool varies(const Expr& atom) const {
+    return atom->type().is_vector() ||
+           any_variable(atom, [&](const VarNode* var) { return inner_.contains(var); });
+  }
+
   const RangeMap& inner_;
+  const OpenExtents& open_;
   Simplifier simplifier_;
 };
 
-std::optional<Span> whole(const Expr& extent) {
-  const std::optional<int64_t> constant = as_int(extent);
-  if (!constant) return std::nullopt;
-  return Span{tensor::imm(0), *constant};
+std::optional<Span> whole(const Regions& regions, const Expr& extent) {
+  if (const auto constant = as_int(extent)) return Span{tensor::imm(0), Whole(*constant)};
+  if (regions.is_size(extent)) return Span{tensor::imm(0), Whole(extent)};
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Region> touched(std::span<const Expr> indices, std::span<const Expr> buffer_extents,
-                              const RangeMap& inner, const RangeMap& outer) {
+                              const RangeMap& inner, const RangeMap& outer, const OpenExtents& open) {
   TF_CHECK(indices.size() == buffer_extents.size()) << "one index a dimension";
   RangeMap all = outer;
   for (const auto& [var, range] : inner) all[var] = range;
-  Regions regions(inner, all);
+  for (const auto& [var, range] : open.sizes) all[var] = range;
+  Regions regions(inner, all, open);
   Region out;
   for (size_t d = 0; d < indices.size(); ++d) {
     std::optional<Span> span;
     if (const auto reach = regions.reach(regions.simplifier().linear(indices[d])))
       span = Span{to_expr(reach->low), reach->width + 1};
     else
-      span = whole(buffer_extents[d]);
+      span = whole(regions, buffer_extents[d]);
     if (!span) return std::nullopt;
     out.push_back(*span);
   }
@@ -134,19 +180,26 @@ std::optional<Region> touched(std::span<const Expr> indices, std::span<const Exp
 }
 
 std::optional<Region> unite(const Region& a, const Region& b, std::span<const Expr> buffer_extents,
-                            const RangeMap& ranges) {
+                            const RangeMap& ranges, const OpenExtents& open) {
   TF_CHECK(a.size() == b.size()) << "regions of one buffer";
-  Simplifier simplifier(ranges);
+  RangeMap all = ranges;
+  for (const auto& [var, range] : open.sizes) all[var] = range;
+  const RangeMap nothing_varies;
+  Regions regions(nothing_varies, all, open);
+  Simplifier& simplifier = regions.simplifier();
   Region out;
   for (size_t d = 0; d < a.size(); ++d) {
-    const Interval gap = interval_of(difference(simplifier.linear(b[d].min), simplifier.linear(a[d].min)));
+    const Linear distance = difference(simplifier.linear(b[d].min), simplifier.linear(a[d].min));
+    const std::optional<Whole> exact = regions.size(distance);
+    const Interval gap = interval_of(distance);
     std::optional<Span> span;
-    if (gap.is_bounded() && gap.max < kLargestWidth && gap.min > -kLargestWidth) {
+    if (exact || (gap.is_bounded() && gap.max < kLargestWidth && gap.min > -kLargestWidth)) {
       const Expr low = simplifier.simplify(tensor::min(a[d].min, b[d].min));
-      span = Span{low, std::max(a[d].extent - std::min<int64_t>(gap.min, 0),
-                                b[d].extent + std::max<int64_t>(gap.max, 0))};
+      const Whole below = min(exact.value_or(Whole(gap.min)), 0),
+                  above = max(exact.value_or(Whole(gap.max)), 0);
+      span = Span{low, max(a[d].extent - below, b[d].extent + above)};
     } else {
-      span = whole(buffer_extents[d]);
+      span = whole(regions, buffer_extents[d]);
     }
     if (!span) return std::nullopt;
     out.push_back(*span);
@@ -161,7 +214,7 @@ Region clamp(const Region& region, std::span<const Expr> buffer_extents, const R
   for (size_t d = 0; d < region.size(); ++d) {
     const std::optional<int64_t> extent = as_int(buffer_extents[d]);
     if (extent && region[d].extent >= *extent)
-      out.push_back({tensor::imm(0), *extent});
+      out.push_back({tensor::imm(0), Whole(*extent)});
     else
       out.push_back({simplifier.simplify(tensor::max(region[d].min, tensor::imm(0))), region[d].extent});
   }

@@ -7,15 +7,26 @@
 #include <vector>
 
 #include "compiler/analysis/bounds.h"
+#include "compiler/tensor/whole.h"
 
 namespace tf::analysis {
 
-// The indices [min, min + extent) of one dimension; min is an expression over the outer variables.
+using tensor::Whole;
+
+// The indices [min, min + extent) of one dimension; min is an expression over the outer variables, and so is
+// no extent: at most over open sizes.
 struct Span {
   Expr min;
-  int64_t extent = 1;
+  Whole extent = 1;
 };
 using Region = std::vector<Span>;  // one span a dimension
+
+// What is not known as a number yet: variables that stand for sizes, with their ranges, and the extents of
+// inner variables that depend on them (whose ranges hold the greatest).
+struct OpenExtents {
+  RangeMap sizes;
+  std::map<const VarNode*, Whole> extents;
+};
 
 // What the indices touch while the inner variables run over their ranges and the outer ones stand still, a
 // span a dimension. The spans contain every index (those of all lanes), never fewer: an index that does not
@@ -24,11 +35,11 @@ using Region = std::vector<Span>;  // one span a dimension
 // needed whole.
 //   touched({o*4 + i, (o*4 + i)//2}, …, inner {i: [0, 3]}) → {o*4, 4}, {o*2, 2}
 std::optional<Region> touched(std::span<const Expr> indices, std::span<const Expr> buffer_extents,
-                              const RangeMap& inner, const RangeMap& outer);
+                              const RangeMap& inner, const RangeMap& outer, const OpenExtents& open = {});
 
 // A region that contains both, for all values in the ranges.
 std::optional<Region> unite(const Region& a, const Region& b, std::span<const Expr> buffer_extents,
-                            const RangeMap& ranges);
+                            const RangeMap& ranges, const OpenExtents& open = {});
 
 // The region with spans moved up to start at 0 or later and cut to at most the buffer's extents. Contains
 // every index of the region that lies in the buffer.

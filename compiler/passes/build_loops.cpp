@@ -85,7 +85,7 @@ class LoopBuilder {
   // Gives a temporary its buffer: as large as its region, or as far as its vectors reach, which then need no
   // mask: what they compute beyond the region is never read for a result.
   void place(const StageState& stage) {
-    std::vector<int64_t> extents = stage.region;
+    std::vector<int64_t> extents(stage.region.begin(), stage.region.end());
     if (stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0) {
       analysis::RangeMap ranges;
       for (size_t i = 0; i < stage.loops.size(); ++i)
@@ -97,7 +97,7 @@ class LoopBuilder {
     }
     ir::Layout layout;
     if (auto found = data_.layouts.find(stage.name); found != data_.layouts.end())
-      layout = found->second;
+      layout = found->second.closed();
     else if (data_.pitches.contains(stage.name))
       extents.back() = padded(extents.back(), data_.pitches.at(stage.name));
     else
@@ -372,7 +372,7 @@ absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const Por
     ir::Layout layout;
     if (input.constant) {
       auto found = state.data().layouts.find(param);
-      if (found != state.data().layouts.end()) layout = found->second;
+      if (found != state.data().layouts.end()) layout = found->second.closed();
     } else if (!ports.inputs.empty()) {
       layout = ports.inputs[activation];
     }

@@ -11,14 +11,11 @@
 namespace tf::schedule {
 namespace {
 
-using analysis::Interval;
 using tensor::as;
 using tensor::Expr;
 
-// All loops of the stage range, from number `from` on; the others and those of the stages around are fixed.
-void add_ranges(const StageState& stage, int from, analysis::RangeMap* ranges) {
-  for (size_t i = static_cast<size_t>(from); i < stage.loops.size(); ++i)
-    (*ranges)[stage.loop_vars[i].get()] = Interval::from_extent(0, stage.loops[i].extent);
+Expr truth(bool value) {
+  return tensor::imm({tensor::Element::kBool, 1}, value ? 1 : 0);
 }
 
 // The values of the axes of `stage` for fixed loops of `consumer` up to `loop` and those around it.
@@ -26,30 +23,48 @@ class NeedFinder {
  public:
   NeedFinder(const StateData& data, const StageState& consumer, int loop, tensor::Scope scope)
       : data_(data), consumer_(consumer), loop_(loop) {
+    open_.sizes = data.open_ranges();
     for (const StageState& stage : data.stages) add_ranges(stage, 0, &all_);
     if (scope == tensor::Scope::kShared) add_threads_around();
   }
 
-  Region find(const StageState& stage) const {
+  Region find(const StageState& stage) {
     const std::vector<Expr>& extents = stage.stage.output->extents;
     std::optional<analysis::Region> all;
     for (const StageState* reader : data_.readers(stage.stage.output.get())) add_reader(stage, *reader, &all);
     TF_CHECK(all) << stage.name << " is read and its extents are constant";
     Region region;
+    analysis::RangeMap known = all_;
+    known.insert(open_.sizes.begin(), open_.sizes.end());
     for (size_t d = 0; d < extents.size(); ++d) {
-      const int64_t extent = constant_extent(stage.stage.axes[d]);
-      const bool narrow = (*all)[d].extent < extent && !analysis::contains_load((*all)[d].min);
-      region.origin.push_back(narrow ? analysis::simplify((*all)[d].min, all_) : tensor::imm(0));
-      region.extents.push_back(narrow ? (*all)[d].extent : extent);
+      const auto& [low, span] = (*all)[d];
+      const Whole extent = extent_of_axis(stage.stage.axes[d]);
+      // Where open sizes decide whether all of the axis is needed, the region is as long as the axis at most,
+      // and the origin counts only where it is shorter.
+      const bool unknown = analysis::contains_load(low);
+      const Expr narrow = unknown ? truth(false) : analysis::simplify(span.expr() < extent.expr(), known);
+      const Expr needed =
+          tensor::as_int(narrow) == 0 ? extent.expr() : tensor::min(span.expr(), extent.expr());
+      region.origin.push_back(tensor::as_int(narrow) == 0 ? tensor::imm(0) : analysis::simplify(low, known));
+      region.extents.push_back(Whole(analysis::simplify(needed, known)));
     }
     return region;
   }
 
  private:
+  // All loops of the stage range, from number `from` on; the others and those of the stages around are fixed.
+  void add_ranges(const StageState& stage, int from, analysis::RangeMap* ranges) {
+    for (size_t i = static_cast<size_t>(from); i < stage.loops.size(); ++i) {
+      const tensor::VarNode* var = stage.loop_vars[i].get();
+      (*ranges)[var] = data_.iterations(stage.loops[i].extent);
+      if (stage.loops[i].extent.is_open()) open_.extents.insert_or_assign(var, stage.loops[i].extent);
+    }
+  }
+
   void add_threads(const StageState& stage, int last) {
     for (size_t i = 0; i <= static_cast<size_t>(last); ++i)
       if (is_thread(stage.loops[i].annotation))
-        threads_[stage.loop_vars[i].get()] = Interval::from_extent(0, stage.loops[i].extent);
+        threads_[stage.loop_vars[i].get()] = data_.iterations(stage.loops[i].extent);
   }
 
   void add_threads_around() {
@@ -61,7 +76,7 @@ class NeedFinder {
     }
   }
 
-  analysis::RangeMap inner_ranges(const StageState& reader) const {
+  analysis::RangeMap inner_ranges(const StageState& reader) {
     analysis::RangeMap inner = threads_;
     add_ranges(consumer_, loop_ + 1, &inner);
     // The reader, and the stages between it and the consumer, range in full.
@@ -70,8 +85,7 @@ class NeedFinder {
     return inner;
   }
 
-  void add_reader(const StageState& stage, const StageState& reader,
-                  std::optional<analysis::Region>* all) const {
+  void add_reader(const StageState& stage, const StageState& reader, std::optional<analysis::Region>* all) {
     const analysis::RangeMap inner = inner_ranges(reader);
     const std::vector<Expr>& extents = stage.stage.output->extents;
     tensor::Substitution axes;
@@ -85,9 +99,9 @@ class NeedFinder {
       if (!load || !load->buffer.same_as(stage.stage.output)) return true;
       std::vector<Expr> indices;
       for (const Expr& index : load->indices) indices.push_back(tensor::substitute(index, axes));
-      const std::optional<analysis::Region> touched = analysis::touched(indices, extents, inner, all_);
+      const std::optional<analysis::Region> touched = analysis::touched(indices, extents, inner, all_, open_);
       TF_CHECK(touched) << stage.name << " has constant extents";
-      *all = *all ? analysis::unite(**all, *touched, extents, all_) : touched;
+      *all = *all ? analysis::unite(**all, *touched, extents, all_, open_) : touched;
       return true;
     });
   }
@@ -96,6 +110,7 @@ class NeedFinder {
   const StageState& consumer_;
   const int loop_;
   analysis::RangeMap all_;
+  analysis::OpenExtents open_;
   analysis::RangeMap threads_;  // of a block around the loop, if it shares the region
 };
 

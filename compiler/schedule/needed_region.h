@@ -8,10 +8,10 @@
 
 namespace tf::schedule {
 
-// A box with an origin that depends on the loops around and constant extents, an entry an axis.
+// A box with an origin that depends on the loops around and extents that do not, an entry an axis.
 struct Region {
   std::vector<tensor::Expr> origin;
-  std::vector<int64_t> extents;
+  std::vector<Whole> extents;
 };
 
 // The box that holds every element of `stage` read by one iteration of `consumer`'s loop number `loop`, by

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/analysis/bounds.h"
 #include "compiler/schedule/step.h"
+#include "compiler/tensor/whole.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -67,9 +69,21 @@ struct StepError {
 // One line: what the step asked, what is true, what would be legal.
 std::string explain(const StepError& error, const Schedule& schedule);
 
+// Loops, regions and conditions of a Schedule's state are of literal sizes; of a sketch's, of expressions
+// over its open ones.
+using tensor::Whole;
+
+// What a size that a sketch leaves open can be: a variable that stands for it in a state, and the least and
+// greatest of its choices.
+struct OpenSize {
+  tensor::Var var;
+  int64_t least = 0, greatest = 0;
+};
+using OpenSizes = std::vector<std::vector<OpenSize>>;  // of a slot, its parts
+
 struct Loop {
   std::string name;
-  int64_t extent = 1;
+  Whole extent = 1;
   bool reduce = false;
   Annotation annotation = Annotation::kSerial;
 };
@@ -79,18 +93,20 @@ struct StageState {
   tensor::Stage stage;      // as rewritten so far (inlined bodies, cached reads)
   std::vector<Loop> loops;  // outermost first
   // How the stage's axes (then reduce axes) follow from its loops, as index expressions over `loop_vars`
-  // (one a loop), and the guards that must hold where factors do not divide. An axis is origin + its value.
+  // (one a loop), and the guards that must hold where factors do not divide: where that depends on open
+  // sizes, `divides || guard`. An axis is origin + its value.
   std::vector<tensor::Var> loop_vars;
   std::vector<tensor::Expr> axis_values;
   std::vector<tensor::Expr> guards;
   // The part of the output that one run of the loops computes, an entry an axis: where it starts (an
   // expression over the loop variables of the stages around; 0 at root) and how far it goes.
+  // Where open sizes make a region as long as its axis, it starts at 0, whatever the origin.
   std::vector<tensor::Expr> origin;
-  std::vector<int64_t> region;
+  std::vector<Whole> region;
   enum class Place : uint8_t { kRoot, kAt, kInlined } place = Place::kRoot;
   std::string consumer, consumer_loop;  // of kAt
   tensor::Scope scope = tensor::Scope::kGlobal;
-  int64_t unroll_limit = 0;
+  Whole unroll_limit = 0;
   bool reshaped = false;  // split, fused or reordered
 
   bool is_reduction() const { return !stage.reduce_axes.empty(); }
@@ -102,8 +118,7 @@ struct StageState {
 
 // The row pitch of a buffer: its last extent rounded up to a multiple of `factor`, plus `offset` elements.
 struct Pitch {
-  int64_t factor = 1, offset = 0;
-  bool operator==(const Pitch&) const = default;
+  Whole factor = 1, offset = 0;
 };
 
 // A constant is stored after this map along one of its axes: compiler/runtime/axis_map.h. The matrix is
@@ -119,10 +134,22 @@ struct AxisMap {
 struct StateData {
   tensor::Workload workload;
   std::vector<StageState> stages;
-  std::map<std::string, tensor::Layout> layouts;  // by buffer name: p0 …, t0 …
+  std::map<std::string, OpenLayout> layouts;  // by buffer name: p0 …, t0 …
   std::map<std::string, Pitch> pitches;
   // By constant input's name. Such an input's buffer has the extents after the maps, which apply in order.
   std::map<std::string, std::vector<AxisMap>> maps;
+  // Sizes that may be open, and the conditions on them under which the steps so far are legal.
+  OpenSizes open;
+  std::vector<tensor::Expr> conditions;
+
+  // Nothing if the size is open and `open` does not know it.
+  std::optional<Whole> value_of(const Size& size) const;
+  // Whether the condition holds; one that depends on open sizes is noted, and holds.
+  bool require(const tensor::Expr& condition);
+  // The ranges of the open sizes' variables.
+  analysis::RangeMap open_ranges() const;
+  // The iterations that a loop of that extent has at most: [0, extent).
+  analysis::Interval iterations(const Whole& extent) const;
 
   // Null if there is none of that name.
   StageState* find_stage(std::string_view name);
@@ -150,8 +177,8 @@ struct StateData {
 
 class State {
  public:
-  // The workload must be bound and verified.
-  explicit State(const tensor::Workload& workload);
+  // The workload must be bound and verified. Steps may leave sizes open that `open` describes.
+  explicit State(const tensor::Workload& workload, OpenSizes open = {});
   // Applies one step, or leaves the state as it is and says why not.
   std::optional<StepError> apply(const Step& step);
   const std::vector<StageState>& stages() const { return data_.stages; }

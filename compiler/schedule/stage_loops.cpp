@@ -7,30 +7,34 @@ namespace tf::schedule {
 
 using tensor::Expr;
 
+Whole extent_of_axis(const tensor::Axis& axis) {
+  return Whole(axis.extent);
+}
+
 int64_t constant_extent(const tensor::Axis& axis) {
   const std::optional<int64_t> extent = tensor::as_int(axis.extent);
   TF_CHECK(extent) << "axis " << axis.var->name << " is not bound";
   return *extent;
 }
 
-void reset_loops(StageState& stage, std::vector<Expr> origin, std::vector<int64_t> region) {
+void reset_loops(StageState& stage, std::vector<Expr> origin, std::vector<Whole> region) {
   const tensor::Stage& s = stage.stage;
   if (region.empty()) {
     origin.assign(s.axes.size(), tensor::imm(0));
-    for (const tensor::Axis& axis : s.axes) region.push_back(constant_extent(axis));
+    for (const tensor::Axis& axis : s.axes) region.push_back(extent_of_axis(axis));
   }
   stage.loops.clear();
   stage.loop_vars.clear();
   stage.axis_values.clear();
   stage.guards.clear();
-  auto add = [&](std::string name, int64_t extent, bool reduce) {
+  auto add = [&](std::string name, const Whole& extent, bool reduce) {
     stage.loop_vars.push_back(tensor::var(name));
     stage.axis_values.push_back(stage.loop_vars.back());
     stage.loops.push_back({std::move(name), extent, reduce, Annotation::kSerial});
   };
   for (size_t i = 0; i < s.axes.size(); ++i) add(absl::StrCat("i", i), region[i], false);
   for (size_t i = 0; i < s.reduce_axes.size(); ++i)
-    add(absl::StrCat("r", i), constant_extent(s.reduce_axes[i]), true);
+    add(absl::StrCat("r", i), extent_of_axis(s.reduce_axes[i]), true);
   stage.origin = std::move(origin);
   stage.region = std::move(region);
   stage.reshaped = false;

@@ -11,14 +11,16 @@ namespace tf::schedule {
 
 // One loop an axis (i0, i1 … over `region`, then r0, r1 … over the reduce axes). With an empty `region` the
 // whole output from 0.
-void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::vector<int64_t> region = {});
+void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::vector<Whole> region = {});
 
 // Puts `loops` in place of the `count` loops from `first`; `values` gives the old loops' variables in terms
 // of `vars`, the new loops'.
 void replace_loops(StageState& stage, int first, int count, const std::vector<Loop>& loops,
                    const std::vector<tensor::Var>& vars, const std::vector<tensor::Expr>& values);
 
-// The extent of a bound axis.
+// The extent of a bound axis; open where the steps cut it by an open size.
+Whole extent_of_axis(const tensor::Axis& axis);
+// The same where nothing can be open.
 int64_t constant_extent(const tensor::Axis& axis);
 
 // A copy of the stage with variables of its own for axes and reduce axes.

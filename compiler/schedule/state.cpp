@@ -126,8 +126,37 @@ int StateData::deepest_held_loop(const StageState& holder) const {
   return deepest;
 }
 
-State::State(const tensor::Workload& workload) {
+std::optional<Whole> StateData::value_of(const Size& size) const {
+  if (!size.is_open()) return Whole(size.value);
+  const auto slot = static_cast<size_t>(size.slot), part = static_cast<size_t>(size.part);
+  if (slot >= open.size() || part >= open[slot].size()) return std::nullopt;
+  const OpenSize& known = open[slot][part];
+  return known.least == known.greatest ? Whole(known.least) : Whole(known.var);
+}
+
+bool StateData::require(const Expr& condition) {
+  if (const std::optional<int64_t> known = tensor::as_int(condition)) return *known != 0;
+  const analysis::Interval truth = analysis::interval_of(condition, open_ranges());
+  if (!truth.is_point()) conditions.push_back(condition);
+  return truth.max != 0;
+}
+
+analysis::RangeMap StateData::open_ranges() const {
+  analysis::RangeMap ranges;
+  for (const std::vector<OpenSize>& slot : open)
+    for (const OpenSize& part : slot) ranges[part.var.get()] = {part.least, part.greatest};
+  return ranges;
+}
+
+analysis::Interval StateData::iterations(const Whole& extent) const {
+  if (!extent.is_open()) return analysis::Interval::from_extent(0, extent);
+  const analysis::Interval range = analysis::interval_of(extent.expr(), open_ranges());
+  return analysis::Interval::from_extent(0, std::max<int64_t>(range.max, 1));
+}
+
+State::State(const tensor::Workload& workload, OpenSizes open) {
   data_.workload = workload;
+  data_.open = std::move(open);
   for (size_t i = 0; i < workload.stages.size(); ++i) {
     StageState stage;
     stage.name = absl::StrCat("t", i);

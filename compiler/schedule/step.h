@@ -46,6 +46,7 @@ struct OpenLayout {
   OpenLayout() = default;
   OpenLayout(const tensor::Layout& layout);  // NOLINT(google-explicit-constructor): one with nothing open.
   bool is_open() const;
+  bool is_row_major() const { return axes.empty(); }
   tensor::Layout closed() const;         // nothing may be open
   void push_back(int axis, Size block);  // a literal block of 1 is left out
   bool operator==(const OpenLayout&) const = default;

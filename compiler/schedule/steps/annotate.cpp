@@ -16,7 +16,7 @@ std::optional<Illegal> check_parallel(const StageState& stage, const Loop& loop)
 
 // A stage that is computed inside another shares its threads: the loop runs over those around it, as many as
 // it has iterations.
-std::optional<Illegal> check_thread(const StateData& data, const StageState& stage, int index,
+std::optional<Illegal> check_thread(StateData& data, const StageState& stage, int index,
                                     Annotation annotation) {
   const Loop& loop = stage.loops[static_cast<size_t>(index)];
   if (loop.reduce) return Illegal::kReductionParallel;
@@ -24,8 +24,9 @@ std::optional<Illegal> check_thread(const StateData& data, const StageState& sta
   if (stage.place != StageState::Place::kAt) return std::nullopt;
   const auto around = data.thread_around(stage, annotation);
   if (!around) return Illegal::kNestedParallel;
-  const int64_t threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
-  return loop.extent > threads ? std::optional(Illegal::kBadFactor) : std::nullopt;
+  const Whole threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
+  return data.require(tensor::less_equal(loop.extent, threads)) ? std::nullopt
+                                                                : std::optional(Illegal::kBadFactor);
 }
 
 }  // namespace
@@ -48,10 +49,10 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
       if (loop.reduce && stage->stage.combiner == tensor::Combiner::kProd) return Illegal::kReductionParallel;
       if (index + 1 != static_cast<int>(stage->loops.size())) return Illegal::kNotInnermost;
       if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
-      if (loop.extent > kMaxVectorLanes) return Illegal::kVectorExtent;
+      if (!data.require(tensor::less_equal(loop.extent, kMaxVectorLanes))) return Illegal::kVectorExtent;
       break;
     case Annotation::kUnroll:
-      if (loop.extent > kMaxUnrollExtent) return Illegal::kBadFactor;
+      if (!data.require(tensor::less_equal(loop.extent, kMaxUnrollExtent))) return Illegal::kBadFactor;
       break;
     case Annotation::kGridX:
     case Annotation::kGridY:

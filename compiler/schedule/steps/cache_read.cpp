@@ -14,9 +14,7 @@ std::optional<Illegal> apply_step(StateData& data, const CacheRead& step) {
   if (const StageState* stage = data.find_stage(step.source))
     if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
   if (std::ranges::count(data.readers(source.get()), reader) == 0) return Illegal::kNoConsumer;
-  if (step.layout.is_open()) return Illegal::kOpenSize;
-  const tensor::Layout layout = step.layout.closed();
-  if (!is_layout_of(layout, source->rank())) return Illegal::kBadLayout;
+  if (auto reason = check_layout(data, step.layout, source->rank())) return reason;
   if (step.scope != tensor::Scope::kGlobal) return Illegal::kBadScope;
 
   StageState pack;
@@ -34,7 +32,7 @@ std::optional<Illegal> apply_step(StateData& data, const CacheRead& step) {
       replace_loads(reader->stage.body, source.get(), [&](const tensor::Load& load) -> tensor::Expr {
         return tensor::load(pack.stage.output, load.indices, load.predicate);
       });
-  if (!layout.is_row_major()) data.layouts[pack.name] = layout;
+  if (!step.layout.is_row_major()) data.layouts[pack.name] = step.layout;
   data.stages.insert(data.stages.begin() + (reader - data.stages.data()), std::move(pack));
   return std::nullopt;
 }

@@ -12,14 +12,16 @@ bool any_annotated(const StageState& stage, Annotation annotation) {
   return std::ranges::any_of(stage.loops, [&](const Loop& loop) { return loop.annotation == annotation; });
 }
 
-bool fits(const Region& region, tensor::Element element, tensor::Scope scope) {
+bool fits(StateData& data, const Region& region, tensor::Element element, tensor::Scope scope) {
   if (scope == tensor::Scope::kGlobal) return true;
   if (scope == tensor::Scope::kFragment) return false;
   const int64_t most = scope == tensor::Scope::kRegister ? kMaxRegisterBytes : kMaxSharedBytes;
-  int64_t bytes = tensor::element_bytes(element);
-  for (const int64_t extent : region.extents)
-    if ((bytes *= extent) > most) return false;
-  return true;
+  Whole bytes = tensor::element_bytes(element);
+  for (const Whole& extent : region.extents) {
+    bytes *= extent;
+    if (!bytes.is_open() && bytes > most) return false;  // before it can overflow
+  }
+  return data.require(tensor::less_equal(bytes, most));
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
     if (reader != consumer && !data.is_inside(*reader, *consumer, loop)) return Illegal::kNoConsumer;
 
   Region region = needed_region(data, *stage, *consumer, loop, step.scope);
-  if (!fits(region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
+  if (!fits(data, region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
   stage->place = StageState::Place::kAt;
   stage->consumer = step.consumer;
   stage->consumer_loop = step.loop;
@@ -53,8 +55,8 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   const std::vector<Loop> old = stage->loops;
   reset_loops(*stage, std::move(region.origin), std::move(region.extents));
   for (size_t i = 0; i < old.size(); ++i) {
-    const bool too_long =
-        old[i].annotation == Annotation::kVectorize && stage->loops[i].extent > old[i].extent;
+    const bool too_long = old[i].annotation == Annotation::kVectorize &&
+                          !data.require(tensor::less_equal(stage->loops[i].extent, old[i].extent));
     stage->loops[i].annotation = too_long ? Annotation::kSerial : old[i].annotation;
   }
   return std::nullopt;

@@ -4,15 +4,30 @@
 
 namespace tf::schedule {
 
-bool is_layout_of(const tensor::Layout& layout, int rank) {
+namespace {
+constexpr int64_t kMaxBlock = 4096;
+}  // namespace
+
+bool is_layout_of(const OpenLayout& layout, int rank) {
   if (layout.swizzle_bits != 0) return false;
   if (layout.is_row_major()) return true;
   std::vector<int> unblocked(static_cast<size_t>(rank), 0);
-  for (const tensor::LayoutAxis& axis : layout.axes) {
-    if (axis.axis < 0 || axis.axis >= rank || axis.block < 0 || axis.block > 4096) return false;
-    if (axis.block == 0) ++unblocked[static_cast<size_t>(axis.axis)];
+  for (const auto& [axis, block] : layout.axes) {
+    if (axis < 0 || axis >= rank || block.value < 0 || block.value > kMaxBlock) return false;
+    if (block == Size(0)) ++unblocked[static_cast<size_t>(axis)];
   }
   return layout.axes.size() <= 16 && std::ranges::all_of(unblocked, [](int n) { return n == 1; });
+}
+
+std::optional<Illegal> check_layout(StateData& data, const OpenLayout& layout, int rank) {
+  for (const OpenLayoutAxis& axis : layout.axes) {
+    const std::optional<Whole> block = data.value_of(axis.block);
+    if (!block) return Illegal::kOpenSize;
+    if (axis.block.is_open() && (!data.require(tensor::less_equal(1, *block)) ||
+                                 !data.require(tensor::less_equal(*block, kMaxBlock))))
+      return Illegal::kBadLayout;
+  }
+  return is_layout_of(layout, rank) ? std::nullopt : std::optional(Illegal::kBadLayout);
 }
 
 std::optional<Illegal> apply_step(StateData& data, const LayoutRewrite& step) {
@@ -24,10 +39,9 @@ std::optional<Illegal> apply_step(StateData& data, const LayoutRewrite& step) {
   } else if (!data.workload.inputs[static_cast<size_t>(data.find_input(step.buffer))].constant) {
     return Illegal::kNotConstant;
   }
-  if (step.layout.is_open()) return Illegal::kOpenSize;
-  tensor::Layout layout = step.layout.closed();
-  if (!is_layout_of(layout, buffer->rank()) || data.pitches.contains(step.buffer)) return Illegal::kBadLayout;
-  data.layouts[step.buffer] = std::move(layout);
+  if (auto reason = check_layout(data, step.layout, buffer->rank())) return reason;
+  if (data.pitches.contains(step.buffer)) return Illegal::kBadLayout;
+  data.layouts[step.buffer] = step.layout;
   return std::nullopt;
 }
 

@@ -16,8 +16,10 @@
 
 namespace tf::schedule {
 
-// Row-major, or every axis stands exactly once without a block and blocks are at least 1.
-bool is_layout_of(const tensor::Layout& layout, int rank);
+// Row-major, or every axis stands exactly once without a block and literal blocks are at least 1.
+bool is_layout_of(const OpenLayout& layout, int rank);
+// Nothing if it is one, and its open blocks are.
+std::optional<Illegal> check_layout(StateData& data, const OpenLayout& layout, int rank);
 
 std::optional<Illegal> apply_step(StateData& data, const LayoutRewrite& step);
 

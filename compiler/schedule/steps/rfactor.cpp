@@ -17,7 +17,8 @@ bool spatial_untouched(const StageState& stage) {
   for (size_t d = 0; d < spatial; ++d) {
     const auto* var = tensor::as<tensor::VarNode>(stage.axis_values[d]);
     const int loop = var ? stage.find_loop(var->name) : -1;
-    if (loop < 0 || stage.loops[static_cast<size_t>(loop)].extent != stage.region[d]) return false;
+    if (loop < 0 || !tensor::same(stage.loops[static_cast<size_t>(loop)].extent, stage.region[d]))
+      return false;
   }
   return true;
 }
@@ -28,7 +29,7 @@ tensor::Stage partial_stage(const StageState& stage, int loop, const std::string
   tensor::Substitution map;
   auto add = [&](std::vector<tensor::Axis>& axes, size_t i, const std::string& axis) {
     tensor::Var var = tensor::var(axis);
-    axes.push_back({var, tensor::imm(stage.loops[i].extent)});
+    axes.push_back({var, stage.loops[i].extent.expr()});
     map[stage.loop_vars[i].get()] = var;
   };
   add(partial.axes, static_cast<size_t>(loop), "k");

@@ -15,9 +15,26 @@ constexpr int64_t kMaxFactor = int64_t{1} << 30;
 
 // The start of tile `outer`: min(outer * tile, last), with the common divisor outside so that alignment
 // shows.
-Expr shifted_start(const Expr& outer, int64_t tile, int64_t last) {
-  const int64_t common = std::gcd(tile, last);
-  return tensor::min(outer * (tile / common), tensor::imm(last / common)) * common;
+Expr shifted_start(const Expr& outer, const Whole& tile, const Whole& last) {
+  if (tile.is_open() || last.is_open()) return tensor::min(outer * tile.expr(), last.expr());
+  const int64_t length = tile, end = last, common = std::gcd(length, end);
+  return tensor::min(outer * (length / common), tensor::imm(end / common)) * common;
+}
+
+// The factors and, last, their product.
+std::optional<Illegal> read_factors(StateData& data, const Split& step, std::vector<Whole>& factors,
+                                    Whole& tile) {
+  for (const Size& size : step.factors) {
+    const std::optional<Whole> factor = data.value_of(size);
+    if (!factor) return Illegal::kOpenSize;
+    if (!data.require(tensor::less_equal(1, *factor)) ||
+        !data.require(tensor::less_equal(*factor, kMaxFactor)) ||
+        !data.require(tensor::less_equal(tile * *factor, kMaxFactor)))
+      return Illegal::kBadFactor;
+    tile *= *factor;
+    factors.push_back(*factor);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -30,34 +47,32 @@ std::optional<Illegal> apply_step(StateData& data, const Split& step) {
   if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
   if (step.factors.empty()) return Illegal::kNoFactors;
   const Loop old = stage->loops[static_cast<size_t>(index)];
-  int64_t tile = 1;
-  for (const Size& factor : step.factors) {
-    if (factor.is_open()) return Illegal::kOpenSize;
-    if (factor.value < 1 || factor.value > kMaxFactor || tile > kMaxFactor / factor.value)
-      return Illegal::kBadFactor;
-    tile *= factor.value;
-  }
-  const bool divides = old.extent % tile == 0;
-  if (step.tail == Tail::kShift && (stage->is_reduction() || old.reduce || old.extent < tile))
+  std::vector<Whole> factors;
+  Whole tile = 1;
+  if (auto reason = read_factors(data, step, factors, tile)) return reason;
+  const Expr divides = tensor::divides(tile, old.extent);
+  if (step.tail == Tail::kShift &&
+      (stage->is_reduction() || old.reduce || !data.require(tensor::less_equal(tile, old.extent))))
     return Illegal::kShiftTail;
 
-  const int64_t outer = (old.extent + tile - 1) / tile;
+  const size_t pieces = factors.size() + 1;
+  std::vector<Whole> units(pieces, 1);  // how far one turn of each loop goes
+  for (size_t i = pieces - 1; i > 0; --i) units[i - 1] = units[i] * factors[i - 1];
   std::vector<Loop> loops;
   std::vector<tensor::Var> vars;
   Expr value;
-  int64_t unit = tile;
-  for (size_t i = 0; i <= step.factors.size(); ++i) {
-    const int64_t extent = i == 0 ? outer : step.factors[i - 1].value;
-    if (i > 0) unit /= extent;
+  for (size_t i = 0; i < pieces; ++i) {
+    const Whole extent = i == 0 ? ceil_div(old.extent, tile) : factors[i - 1];
     loops.push_back({absl::StrCat(old.name, ".", i), extent, old.reduce, Annotation::kSerial});
     vars.push_back(tensor::var(loops.back().name));
-    Expr part = vars.back() * unit;
-    if (i == 0 && step.tail == Tail::kShift && !divides)
+    Expr part = vars.back() * units[i].expr();
+    if (i == 0 && step.tail == Tail::kShift && tensor::as_int(divides) != 1)
       part = shifted_start(vars.back(), tile, old.extent - tile);
     value = i == 0 ? part : value + part;
   }
   replace_loops(*stage, index, 1, loops, vars, {value});
-  if (!divides && step.tail == Tail::kGuard) stage->guards.push_back(value < tensor::imm(old.extent));
+  if (step.tail == Tail::kGuard && tensor::as_int(divides) != 1)
+    stage->guards.push_back(tensor::logical_or(divides, value < old.extent.expr()));
   return std::nullopt;
 }
 

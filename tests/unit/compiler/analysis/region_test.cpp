@@ -22,7 +22,9 @@ class Touched : public testing::Test {
   std::string span(const Expr& index, const Expr& extent = imm(1000)) {
     const std::optional<Region> region =
         touched(std::vector<Expr>{index}, std::vector<Expr>{extent}, inner_, outer_);
-    return region ? to_string((*region)[0].min) + " +" + std::to_string((*region)[0].extent) : "unknown";
+    return region ? to_string((*region)[0].min) + " +" +
+                        std::to_string(static_cast<int64_t>((*region)[0].extent))
+                  : "unknown";
   }
   Var o = var("o"), i = var("i"), k = var("k");
   RangeMap inner_ = {{i.get(), {0, 3}}, {k.get(), {0, 2}}};

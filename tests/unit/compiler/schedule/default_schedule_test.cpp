@@ -74,7 +74,7 @@ int64_t rows_of_tile(int64_t channels_in, int64_t channels_out, int64_t size) {
   const tensor::Workload workload = *b.finish({ops::relu(b, ops::conv(b, x, w, {}))});
   const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
   const State state = apply(workload, default_schedule(workload, blocked(16), target, 1)).value();
-  const std::vector<int64_t>& region = state.data().find_stage("t0")->region;
+  const std::vector<Whole>& region = state.data().find_stage("t0")->region;
   return region[2] * region[3];
 }
 
@@ -140,7 +140,7 @@ TEST(DefaultSchedule, ComputesASoftmaxRowByRow) {
   ASSERT_TRUE(state.ok()) << state.status();
   const StageState* exponentials = state->data().find_stage("t1");
   EXPECT_EQ(exponentials->place, StageState::Place::kAt);
-  EXPECT_EQ(exponentials->region, (std::vector<int64_t>{1, 200}));
+  EXPECT_EQ(exponentials->region, (std::vector<Whole>{1, 200}));
   EXPECT_EQ(exponentials->loops.back().annotation, Annotation::kVectorize);
   const StageState* sum = state->data().find_stage("t2");
   EXPECT_EQ(sum->loops.back().annotation, Annotation::kVectorize);

@@ -55,7 +55,7 @@ std::optional<Illegal> reason_of(std::string_view steps) {
 std::vector<std::string> loops_of(const State& state, std::string_view stage) {
   std::vector<std::string> out;
   for (const Loop& loop : state.data().find_stage(stage)->loops)
-    out.push_back(absl::StrCat(loop.name, ":", loop.extent));
+    out.push_back(absl::StrCat(loop.name, ":", static_cast<int64_t>(loop.extent)));
   return out;
 }
 
@@ -179,7 +179,7 @@ TEST(CacheWrite, SplitsTheComputationOff) {
 TEST(CacheRead, MakesTheReaderReadACopy) {
   const State state = after("cache_read p0 t0 1,0 global");
   EXPECT_THAT(loops_of(state, "p0.pack"), ElementsAre("i0:10", "i1:8"));
-  EXPECT_EQ(state.data().layouts.at("p0.pack").text(), "1,0");
+  EXPECT_EQ(state.data().layouts.at("p0.pack").closed().text(), "1,0");
   EXPECT_EQ(reason_of("cache_read p0 t2 row_major global"), Illegal::kNoConsumer);
   EXPECT_EQ(reason_of("cache_read p0 t0 0 global"), Illegal::kBadLayout);
   EXPECT_EQ(reason_of("cache_read p0 t0 row_major register"), Illegal::kBadScope);
@@ -194,7 +194,7 @@ TEST(RFactor, MakesThePartialResultsAStage) {
 }
 
 TEST(LayoutRewrite, IsForConstantsAndTemporaries) {
-  EXPECT_EQ(after("layout_rewrite p1 1,0,1:4").data().layouts.at("p1").text(), "1,0,1:4");
+  EXPECT_EQ(after("layout_rewrite p1 1,0,1:4").data().layouts.at("p1").closed().text(), "1,0,1:4");
   EXPECT_EQ(reason_of("layout_rewrite t0 1,0"), std::nullopt);
   EXPECT_EQ(reason_of("layout_rewrite p0 1,0"), Illegal::kNotConstant);
   EXPECT_EQ(reason_of("layout_rewrite t2 1,0"), Illegal::kIsOutput);
