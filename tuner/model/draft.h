@@ -11,10 +11,12 @@
 
 namespace tf::model {
 
-double draft_seconds(std::span<const Nest> nests, const target::Target& target, int threads);
+Value draft_seconds(std::span<const Nest> nests, const target::Target& target, int threads);
 
 // Bytes that all runs of the nest bring in from beyond a cache of this size: the outermost depth whose
 // touched bytes fit is loaded once an iteration of the loops around it.
-double traffic_bytes(const Nest& nest, double cache_bytes);
+Value traffic_bytes(const Nest& nest, double cache_bytes);
+// Bytes that a run of the loops from that depth inwards touches.
+Value footprint_bytes(const Nest& nest, size_t depth);
 
 }  // namespace tf::model

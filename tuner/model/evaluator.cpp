@@ -1,60 +1,160 @@
 #include "tuner/model/evaluator.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/check.h"
 #include "tuner/model/draft.h"
+#include "tuner/model/slot_program.h"
 
 namespace tf::model {
-
-struct Evaluator::Prefix {
-  size_t steps = 0;  // how many leading steps it has taken
-  schedule::State state;
-};
-
 namespace {
 
-bool has_open_size(const schedule::Step& step) {
-  if (const auto* split = std::get_if<schedule::Split>(&step)) {
-    for (const schedule::Size& factor : split->factors) {
-      if (factor.is_open()) return true;
-    }
-  }
-  if (const auto* align = std::get_if<schedule::StorageAlign>(&step)) {
-    return align->factor.is_open() || align->offset.is_open();
-  }
-  if (const auto* pragma = std::get_if<schedule::Pragma>(&step)) return pragma->value.is_open();
-  return false;
+Value is_sensible(const Nest& nest, const target::Target& target) {
+  // Code that unrolls into tens of thousands of instructions takes seconds to compile and is never fast.
+  constexpr double kMaxUnrolledBody = 2048;
+  const Value vectors = max(1, floor(nest.lanes / target.fp32_lanes()));
+  const Value small = less_equal(nest.unrolled_body * vectors, kMaxUnrolledBody);
+  // Accumulators beyond the register file spill in the innermost loop, and take the code generator seconds.
+  const Value in_registers =
+      either(less_equal(nest.reduce_extent, 1), less_equal(nest.tile_vectors, target.vector.registers));
+  return both(small, in_registers);
+}
+
+// The nest with the most arithmetic at one point of the sketch stands for it at all points.
+size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formulas& formulas) {
+  std::vector<Value> arithmetic;
+  for (const Nest& nest : nests) arithmetic.push_back(arithmetic_of(nest));
+  const SlotProgram program(sketch, formulas, arithmetic);
+  const space::Point point =
+      sketch.seeds.empty() ? space::Point(sketch.slots.size(), 0) : sketch.seeds.front();
+  const space::Point* const points[] = {&point};
+  std::vector<double> results(nests.size());
+  program.run(points, results);
+  return static_cast<size_t>(std::max_element(results.begin(), results.end()) - results.begin());
+}
+
+void assess_nests(std::span<const Nest> nests, const target::Target& target, int threads, Assessment& out) {
+  for (const Nest& nest : nests) out.legal = both(out.legal, is_sensible(nest, target));
+  out.features = features_of(nests, out.main_nest, target, threads);
+  out.draft_seconds = draft_seconds(nests, target, threads);
 }
 
 }  // namespace
 
-Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads)
-    : space_(space), target_(target), threads_(threads) {
+Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
+                  const target::Target& target, int threads, size_t main_nest) {
+  Assessment assessment;
+  assessment.main_nest = main_nest;
+  assess_nests(summarize(state, ports, target.fp32_lanes()), target, threads, assessment);
+  return assessment;
+}
+
+std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
+                                 const target::Target& target, int threads, Formulas& formulas) {
+  schedule::State state(*sketch.workload, space::open_sizes(sketch));
+  for (const schedule::Step& step : sketch.steps.steps)
+    if (state.apply(step)) return std::nullopt;
+  const Reading reading(sketch, state.data().open, formulas);
+  Assessment assessment;
+  for (const tensor::Expr& condition : state.data().conditions)
+    assessment.legal = both(assessment.legal, reading(condition));
+  const std::vector<Nest> nests = summarize(state, ports, target.fp32_lanes(), reading);
+  assessment.main_nest = main_nest(nests, sketch, formulas);
+  assess_nests(nests, target, threads, assessment);
+  return assessment;
+}
+
+// Every program gives legality first, so that nobody pays for what it does not ask for.
+struct Evaluator::Programs {
+  SlotProgram legal, draft, features, all;
+};
+
+Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads) {
   for (const space::Sketch& sketch : space.sketches) {
-    auto prefix = std::make_shared<Prefix>(Prefix{0, schedule::State(*sketch.workload)});
-    for (const schedule::Step& step : sketch.steps.steps) {
-      if (has_open_size(step) || prefix->state.apply(step)) break;
-      ++prefix->steps;
-    }
-    prefixes_.push_back(std::move(prefix));
+    Formulas formulas;
+    Assessment of = assess(sketch, space.ports, target, threads, formulas).value_or(Assessment{.legal = 0});
+    const std::array<Value, 1> legal = {of.legal};
+    const std::array<Value, 1> draft = {
+        select(of.legal, of.draft_seconds, std::numeric_limits<double>::infinity())};
+    std::vector<Value> all(of.features.begin(), of.features.end());
+    all.push_back(draft[0]);
+    programs_.push_back(std::make_unique<const Programs>(Programs{{sketch, formulas, legal},
+                                                                  {sketch, formulas, draft},
+                                                                  {sketch, formulas, of.features},
+                                                                  {sketch, formulas, all}}));
   }
 }
 
+Evaluator::~Evaluator() = default;
+
+namespace {
+
+// Runs of candidates of one sketch, each by its program; f(position, results of the candidate).
+template <typename ProgramOf, typename F>
+void for_each_result(std::span<const space::Candidate> candidates, ProgramOf&& program_of, F&& f) {
+  std::vector<std::vector<size_t>> of_sketch;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const auto sketch = static_cast<size_t>(candidates[i].sketch);
+    if (sketch >= of_sketch.size()) of_sketch.resize(sketch + 1);
+    of_sketch[sketch].push_back(i);
+  }
+  std::vector<const space::Point*> points;
+  std::vector<double> results;
+  for (size_t sketch = 0; sketch < of_sketch.size(); ++sketch) {
+    if (of_sketch[sketch].empty()) continue;
+    const SlotProgram& program = program_of(sketch);
+    points.clear();
+    for (size_t i : of_sketch[sketch]) points.push_back(&candidates[i].point);
+    results.resize(points.size() * program.outputs());
+    program.run(points, results);
+    for (size_t k = 0; k < points.size(); ++k)
+      f(of_sketch[sketch][k],
+        std::span<const double>(results).subspan(k * program.outputs(), program.outputs()));
+  }
+}
+
+void copy_features(std::span<const double> results, Features& features) {
+  for (size_t i = 0; i < kFeatureCount; ++i) features[i] = static_cast<float>(results[i]);
+}
+
+}  // namespace
+
+std::vector<bool> Evaluator::legal(std::span<const space::Candidate> candidates) const {
+  std::vector<bool> legal(candidates.size());
+  for_each_result(
+      candidates, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->legal; },
+      [&](size_t i, std::span<const double> results) { legal[i] = results[0] != 0; });
+  return legal;
+}
+
+std::vector<double> Evaluator::draft(std::span<const space::Candidate> candidates) const {
+  std::vector<double> seconds(candidates.size());
+  for_each_result(
+      candidates, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->draft; },
+      [&](size_t i, std::span<const double> results) { seconds[i] = results[0]; });
+  return seconds;
+}
+
+std::vector<Features> Evaluator::features(std::span<const space::Candidate> candidates) const {
+  std::vector<Features> features(candidates.size());
+  for_each_result(
+      candidates, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->features; },
+      [&](size_t i, std::span<const double> results) { copy_features(results, features[i]); });
+  return features;
+}
+
 std::optional<Judgement> Evaluator::judge(const space::Candidate& candidate) const {
-  const schedule::Schedule schedule = space_.schedule_of(candidate);
-  const Prefix& prefix = *prefixes_[static_cast<size_t>(candidate.sketch)];
-  schedule::State state = prefix.state;
-  for (size_t i = prefix.steps; i < schedule.steps.size(); ++i) {
-    if (state.apply(schedule.steps[i])) return std::nullopt;
-  }
-  const std::vector<Nest> nests = summarize(state, target_.fp32_lanes());
-  // Code that unrolls into tens of thousands of instructions takes seconds to compile and is never fast.
-  constexpr int64_t kMaxUnrolledBody = 2048;
-  for (const Nest& nest : nests) {
-    // Accumulators beyond the register file spill in the innermost loop, and take the code generator seconds.
-    if (nest.reduce_extent > 1 && nest.tile_vectors > target_.vector.registers) return std::nullopt;
-    if (nest.unrolled_body * std::max<int64_t>(1, nest.lanes / target_.fp32_lanes()) > kMaxUnrolledBody)
-      return std::nullopt;
-  }
-  return Judgement{features_of(nests, target_, threads_), draft_seconds(nests, target_, threads_)};
+  Judgement judgement;
+  for_each_result(
+      {&candidate, 1}, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->all; },
+      [&](size_t, std::span<const double> results) {
+        copy_features(results, judgement.features);
+        judgement.draft_seconds = results[kFeatureCount];
+      });
+  if (judgement.draft_seconds == std::numeric_limits<double>::infinity()) return std::nullopt;
+  return judgement;
 }
 
 }  // namespace tf::model

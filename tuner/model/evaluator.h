@@ -1,6 +1,6 @@
 #pragma once
-// Owns: judging a candidate without building it: whether it is legal, its features, and the draft model's
-// estimate.
+// Owns: judging candidates without building them, many at a time: which are legal, their features, and the
+// draft model's estimate. Each sketch is compiled once into programs over its slots.
 
 #include <memory>
 #include <optional>
@@ -23,18 +23,35 @@ class Evaluator {
  public:
   // `space` must outlive the evaluator.
   Evaluator(const space::DesignSpace& space, const target::Target& target, int threads);
+  ~Evaluator();
 
-  // Nothing if the candidate is not legal.
+  // Of each candidate, whether it is legal: its steps apply, and its code is of sensible size.
+  std::vector<bool> legal(std::span<const space::Candidate> candidates) const;
+  // Of each candidate, the draft model's estimate; infinity if it is not legal.
+  std::vector<double> draft(std::span<const space::Candidate> candidates) const;
+  // Of each candidate, which must be legal, its features.
+  std::vector<Features> features(std::span<const space::Candidate> candidates) const;
+
+  // All of it for one candidate; nothing if it is not legal.
   std::optional<Judgement> judge(const space::Candidate& candidate) const;
 
  private:
-  const space::DesignSpace& space_;
-  target::Target target_;
-  int threads_;
-  // The state after each sketch's leading steps that have no open size: shared by all of the sketch's
-  // candidates.
-  struct Prefix;
-  std::vector<std::shared_ptr<const Prefix>> prefixes_;
+  struct Programs;
+  std::vector<std::unique_ptr<const Programs>> programs_;  // one a sketch
 };
+
+// What the programs compute, as values: of a sketch, formulas; of a schedule's state, constants.
+struct Assessment {
+  Value legal = 1;  // a condition
+  Value draft_seconds = 0;
+  std::array<Value, kFeatureCount> features;
+  size_t main_nest = 0;  // that the features describe
+};
+// Of a state without open sizes; `main_nest` is the sketch's.
+Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
+                  const target::Target& target, int threads, size_t main_nest);
+// Of a sketch, over the choices of its slots; nothing if it is legal nowhere. `formulas` must outlive it.
+std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
+                                 const target::Target& target, int threads, Formulas& formulas);
 
 }  // namespace tf::model

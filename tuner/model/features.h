@@ -15,12 +15,16 @@
 namespace tf::model {
 
 inline constexpr size_t kInnerLoops = 10;  // loops of the main nest, innermost first, described one by one
-inline constexpr size_t kFeatureCount = 34 + 3 * kInnerLoops;
+inline constexpr size_t kFeatureCount = 35 + 3 * kInnerLoops;
 using Features = std::array<float, kFeatureCount>;
+// The draft model's estimate: base-2 logarithm of 1 + nanoseconds.
+inline constexpr size_t kDraftFeature = 31 + 3 * kInnerLoops;
 
-// The nest with the most arithmetic; nests must not be empty.
-const Nest& main_nest(std::span<const Nest> nests);
+// The nest that most features describe is the one numbered `main`.
+std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main,
+                                             const target::Target& target, int threads);
 
-Features features_of(std::span<const Nest> nests, const target::Target& target, int threads);
+// Arithmetic of all runs of the nest.
+Value arithmetic_of(const Nest& nest);
 
 }  // namespace tf::model

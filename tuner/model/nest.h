@@ -1,15 +1,20 @@
 #pragma once
-// Owns: what a scheduled stage's loop nest does to the machine, as numbers: iterations, register tile, vector
-// shape, and the bytes that each depth of the nest touches. Features and the draft model both read it.
+// Owns: what a scheduled stage's loop nest does to the machine, as values: iterations, register tile, vector
+// shape, and the bytes that each depth of the nest touches. Of a schedule's state they are constants, of a
+// sketch's formulas over its choices. Features and the draft model both read it.
 
+#include <string>
 #include <vector>
 
+#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "tuner/model/value.h"
+#include "tuner/space/sketch.h"
 
 namespace tf::model {
 
 struct NestLoop {
-  int64_t extent = 1;
+  Value extent = 1;
   bool reduce = false;
   bool own = true;  // false: a loop of the consumer that the stage is computed in
   schedule::Annotation annotation = schedule::Annotation::kSerial;
@@ -18,33 +23,54 @@ struct NestLoop {
 struct NestAccess {
   int element_bytes = 4;
   bool is_store = false;
-  bool in_register = false;  // a buffer of register scope: no memory traffic
-  bool varies_with_vector = false;
-  bool contiguous = false;  // consecutive lanes touch consecutive elements of the logical row
+  bool in_register = false;      // a buffer of register scope: no memory traffic
+  Value varies_with_vector = 0;  // a condition
+  Value contiguous = 0;          // a condition: consecutive lanes touch consecutive elements in memory
   // Elements touched by all loops from depth d inwards, d = 0 … loops.size() (the last is one iteration's:
   // 1). What a stage computes inside another lies in the same memory each time.
-  std::vector<double> touched_elems;
+  std::vector<Value> touched_elems;
 };
 
 struct Nest {
   std::string stage;
   std::vector<NestLoop> loops;  // outermost first, the consumers' loops before the stage's own
   std::vector<NestAccess> accesses;
-  double iterations = 1;  // product of all extents
-  double useful_iterations =
-      1;  // product of the axes' extents: less than iterations where tiles overrun or recompute
+  Value iterations = 1;  // product of all extents
+  // Product of the axes' extents: less than iterations where tiles overrun or recompute.
+  Value useful_iterations = 1;
   double flops_per_iteration = 0;  // operations.h
-  int64_t lanes = 1;               // product of vectorized own loops
-  int64_t tile_vectors =
-      1;  // vector accumulators: own spatial loops that are unrolled, times vectors per vectorized loop
-  int64_t parallel = 1;
-  int64_t unrolled_body = 1;  // product of unrolled own loops
-  int64_t reduce_extent = 1;
-  int guards = 0;
+  Value lanes = 1;                 // product of vectorized own loops
+  // Vector accumulators: own spatial loops that are unrolled, times vectors per vectorized loop.
+  Value tile_vectors = 1;
+  Value parallel = 1;
+  Value unrolled_body = 1;   // product of unrolled own loops
+  Value unrolled_turns = 1;  // of serial own loops, by the pragma
+  Value reduce_extent = 1;
+  Value guards = 0;
+};
+
+// Reads the expressions of a state, over the variables of its open sizes, as values. It, and the formulas,
+// must outlive what it gives.
+class Reading {
+ public:
+  // Of a schedule's state, in which nothing is open.
+  Reading() = default;
+  // Of a sketch: the state's open sizes are the sketch's.
+  Reading(const space::Sketch& sketch, const schedule::OpenSizes& open, Formulas& formulas);
+
+  Value operator()(const schedule::Whole& whole) const;
+  // A condition over open sizes.
+  Value operator()(const tensor::Expr& expr) const;
+  // Whether the expression has no other variables.
+  bool is_open_only(const tensor::Expr& expr) const;
+
+ private:
+  std::map<const tensor::VarNode*, Value> sizes_;
 };
 
 // One nest a stage that is not inlined, in order. `fp32_lanes` is the target's vector width in 32-bit
 // elements.
-std::vector<Nest> summarize(const schedule::State& state, int fp32_lanes);
+std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports, int fp32_lanes,
+                            const Reading& reading = {});
 
 }  // namespace tf::model

@@ -29,9 +29,11 @@ bool reads_the_same(const tensor::Load& a, const tensor::Load& b) {
 // One stage's body, walked once for each value of the unrolled loop that its selects look at.
 class Walk {
  public:
-  Walk(const StageState& stage, const tensor::Substitution& axes) : stage_(stage), axes_(axes) {
+  Walk(const schedule::StateData& data, const StageState& stage, const tensor::Substitution& axes)
+      : stage_(stage), axes_(axes), ranges_(data.open_ranges()) {
     for (size_t i = 0; i < stage.loops.size(); ++i)
-      ranges_[stage.loop_vars[i].get()] = {0, std::max<int64_t>(stage.loops[i].extent, 1) - 1};
+      ranges_[stage.loop_vars[i].get()] = {0,
+                                           std::max<int64_t>(data.iterations(stage.loops[i].extent).max, 0)};
     tensor::for_each(stage.stage.body, [&](const Expr& e) {
       if (const auto* select = tensor::as<tensor::Select>(e)) find_chooser(select->condition);
       return true;
@@ -60,7 +62,8 @@ class Walk {
     if (choice == nullptr || chooser_ || !seen_.insert(choice->a.get()).second) return;
     const Expr index = analysis::simplify(tensor::substitute(choice->a, axes_), ranges_);
     for (size_t i = 0; i < stage_.loops.size(); ++i) {
-      if (stage_.loops[i].annotation != Annotation::kUnroll || index.get() != stage_.loop_vars[i].get())
+      if (stage_.loops[i].annotation != Annotation::kUnroll || stage_.loops[i].extent.is_open() ||
+          index.get() != stage_.loop_vars[i].get())
         continue;
       chooser_ = choice->a;
       points_ = stage_.loops[i].extent;
@@ -112,8 +115,9 @@ class Walk {
 
 }  // namespace
 
-Operations operations_of(const StageState& stage, const tensor::Substitution& axes) {
-  return Walk(stage, axes).run();
+Operations operations_of(const schedule::StateData& data, const StageState& stage,
+                         const tensor::Substitution& axes) {
+  return Walk(data, stage, axes).run();
 }
 
 }  // namespace tf::model

@@ -15,7 +15,8 @@ struct Operations {
 
 // `axes` gives the stage's axes in terms of its loop variables. A select between values of an index that an
 // unrolled loop alone decides runs its taken branch only; of others both branches run. What all points of
-// such a loop compute alike counts once for all of them.
-Operations operations_of(const schedule::StageState& stage, const tensor::Substitution& axes);
+// such a loop compute alike counts once for all of them. A loop whose extent is open decides nothing.
+Operations operations_of(const schedule::StateData& data, const schedule::StageState& stage,
+                         const tensor::Substitution& axes);
 
 }  // namespace tf::model

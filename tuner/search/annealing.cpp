@@ -12,8 +12,9 @@ std::vector<space::Candidate> AnnealingSearch::propose(int count) {
     // A chain that has seen all its neighbours jumps, so that it ends only with the space.
     const bool jump = !current_ || draw > count * kDrawsPerCandidate / 2;
     space::Candidate candidate =
-        jump ? space::sample(space_, random_) : space::mutate(space_, current_->candidate, random_);
-    if (seen_.add(candidate) && evaluator_.judge(candidate)) proposals.push_back(std::move(candidate));
+        jump ? space::sample(space_, random_) : neighbourhood_.mutate(current_->candidate, random_);
+    if (seen_.add(candidate) && evaluator_.legal({&candidate, 1})[0])
+      proposals.push_back(std::move(candidate));
   }
   return proposals;
 }

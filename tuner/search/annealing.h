@@ -7,20 +7,21 @@
 #include "tuner/model/evaluator.h"
 #include "tuner/search/search.h"
 #include "tuner/search/seen.h"
-#include "tuner/space/sampling.h"
+#include "tuner/space/neighbourhood.h"
 
 namespace tf::search {
 
 class AnnealingSearch final : public Search {
  public:
   AnnealingSearch(const space::DesignSpace& space, const model::Evaluator& evaluator, uint64_t seed)
-      : space_(space), evaluator_(evaluator), random_(seed) {}
+      : space_(space), neighbourhood_(space), evaluator_(evaluator), random_(seed) {}
 
   std::vector<space::Candidate> propose(int count) override;
   void update(std::span<const Observation> observations) override;
 
  private:
   const space::DesignSpace& space_;
+  const space::Neighbourhood neighbourhood_;
   const model::Evaluator& evaluator_;
   space::Random random_;
   Seen seen_;

@@ -13,7 +13,12 @@ double uniform(space::Random& random) {
 
 AnsorLikeSearch::AnsorLikeSearch(const space::DesignSpace& space, const model::Evaluator& evaluator,
                                  model::CostModel* model, uint64_t seed, const AnsorLikeOptions& options)
-    : space_(space), evaluator_(evaluator), model_(model), random_(seed), options_(options) {
+    : space_(space),
+      neighbourhood_(space),
+      evaluator_(evaluator),
+      model_(model),
+      random_(seed),
+      options_(options) {
   has_slots_ = std::any_of(space.sketches.begin(), space.sketches.end(),
                            [](const space::Sketch& sketch) { return !sketch.slots.empty(); });
 }
@@ -29,40 +34,37 @@ std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
   return proposals;
 }
 
-// A sketch without slots is a schedule of ours, which the baseline must not start from.
-std::optional<space::Candidate> AnsorLikeSearch::draw() {
-  space::Candidate candidate = space::sample(space_, random_);
-  if (has_slots_ && candidate.point.empty()) return std::nullopt;
-  if (!evaluator_.judge(candidate)) return std::nullopt;
-  return candidate;
-}
-
+// A space that is nearly all illegal gives a small population instead of spinning.
 std::vector<space::Candidate> AnsorLikeSearch::draw_population() {
-  // A space that is nearly all illegal gives a small population instead of spinning.
   constexpr int kDrawsPerIndividual = 20;
   const auto wanted = static_cast<size_t>(options_.population);
   std::vector<space::Candidate> population;
-  for (int i = 0; i < options_.population * kDrawsPerIndividual && population.size() < wanted; ++i) {
-    if (std::optional<space::Candidate> candidate = draw()) population.push_back(*std::move(candidate));
+  for (int round = 0; round < kDrawsPerIndividual && population.size() < wanted; ++round) {
+    std::vector<space::Candidate> drawn;
+    for (size_t i = 0; i < wanted; ++i) {
+      drawn.push_back(space::sample(space_, random_));
+      // A sketch without slots is a schedule of ours, which the baseline must not start from.
+      if (has_slots_ && drawn.back().point.empty()) drawn.pop_back();
+    }
+    const std::vector<bool> legal = evaluator_.legal(drawn);
+    for (size_t i = 0; i < drawn.size() && population.size() < wanted; ++i)
+      if (legal[i]) population.push_back(std::move(drawn[i]));
   }
   return population;
 }
 
 // Those that are not legal are left out.
 AnsorLikeSearch::Population AnsorLikeSearch::score(std::vector<space::Candidate> candidates) {
-  const bool learned = model_ != nullptr && model_->is_trained();
+  const std::vector<bool> legal = evaluator_.legal(candidates);
+  size_t kept = 0;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (legal[i]) std::swap(candidates[kept++], candidates[i]);
+  candidates.resize(kept);
+  std::vector<float> scores;
+  if (model_ != nullptr && model_->is_trained()) scores = model_->score(evaluator_.features(candidates));
   Population population;
-  std::vector<model::Features> rows;
-  for (space::Candidate& candidate : candidates) {
-    const std::optional<model::Judgement> judgement = evaluator_.judge(candidate);
-    if (!judgement) continue;
-    if (learned) rows.push_back(judgement->features);
-    population.push_back({std::move(candidate), learned ? 0 : uniform(random_)});
-  }
-  if (learned) {
-    const std::vector<float> scores = model_->score(rows);
-    for (size_t i = 0; i < population.size(); ++i) population[i].score = scores[i];
-  }
+  for (size_t i = 0; i < candidates.size(); ++i)
+    population.push_back({std::move(candidates[i]), scores.empty() ? uniform(random_) : scores[i]});
   return population;
 }
 
@@ -83,7 +85,7 @@ std::vector<space::Candidate> AnsorLikeSearch::next_generation(const Population&
     const size_t parent = found == sums.end() ? static_cast<size_t>(space::below(random_, population.size()))
                                               : static_cast<size_t>(found - sums.begin());
     const space::Candidate& candidate = population[parent].candidate;
-    next.push_back(uniform(random_) < options_.mutation ? space::mutate(space_, candidate, random_)
+    next.push_back(uniform(random_) < options_.mutation ? neighbourhood_.mutate(candidate, random_)
                                                         : candidate);
   }
   return next;

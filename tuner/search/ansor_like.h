@@ -11,7 +11,7 @@
 #include "tuner/model/evaluator.h"
 #include "tuner/search/search.h"
 #include "tuner/search/seen.h"
-#include "tuner/space/sampling.h"
+#include "tuner/space/neighbourhood.h"
 
 namespace tf::search {
 
@@ -41,7 +41,6 @@ class AnsorLikeSearch final : public Search {
   using Population = std::vector<Individual>;
   using Best = std::map<space::Candidate, double>;  // never proposed, by score
 
-  std::optional<space::Candidate> draw();
   std::vector<space::Candidate> draw_population();
   Population score(std::vector<space::Candidate> candidates);
   void keep_best(const Population& population, Best& best) const;
@@ -52,6 +51,7 @@ class AnsorLikeSearch final : public Search {
   }
 
   const space::DesignSpace& space_;
+  const space::Neighbourhood neighbourhood_;
   const model::Evaluator& evaluator_;
   model::CostModel* model_;  // may be null: every choice is random
   space::Random random_;

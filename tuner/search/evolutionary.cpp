@@ -1,70 +1,89 @@
 #include "tuner/search/evolutionary.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tf::search {
 
-void EvolutionarySearch::add(Population& population, const space::Candidate& candidate) const {
-  if (population.contains(candidate) || seen_.contains(candidate)) return;
-  if (std::optional<model::Judgement> judgement = evaluator_.judge(candidate)) {
-    population.emplace(candidate, Individual{candidate, *judgement});
+// Those that are new and legal.
+void EvolutionarySearch::add(Population& population, std::vector<space::Candidate> candidates) const {
+  std::erase_if(candidates, [&](const space::Candidate& candidate) {
+    return seen_.contains(candidate) || !population.known.insert(candidate).second;
+  });
+  const std::vector<double> seconds = evaluator_.draft(candidates);
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (std::isfinite(seconds[i])) population.individuals.push_back({std::move(candidates[i]), seconds[i]});
+}
+
+// The best first: a population of them by the draft model, and of these, once there is a learned model, as
+// many survivors by that.
+void EvolutionarySearch::rank(Population& population) const {
+  std::vector<Individual>& all = population.individuals;
+  // The candidate breaks ties, so that the order does not depend on the sort.
+  auto keep_best = [&](size_t count, auto&& rank_of) {
+    std::sort(all.begin(), all.end(), [&](const Individual& a, const Individual& b) {
+      return rank_of(a) != rank_of(b) ? rank_of(a) < rank_of(b) : a.candidate < b.candidate;
+    });
+    if (all.size() > count) all.resize(count);
+  };
+  keep_best(static_cast<size_t>(options_.population), [](const Individual& i) { return i.draft_seconds; });
+  if (model_ == nullptr || !model_->is_trained()) return;
+  keep_best(static_cast<size_t>(options_.survivors), [](const Individual& i) { return i.draft_seconds; });
+  std::vector<space::Candidate> fresh;
+  for (const Individual& individual : all)
+    if (!individual.ranked) fresh.push_back(individual.candidate);
+  const std::vector<float> scores = model_->score(evaluator_.features(fresh));
+  size_t next = 0;
+  for (Individual& individual : all) {
+    if (individual.ranked) continue;
+    individual.fitness = scores[next++];
+    individual.ranked = true;
+  }
+  keep_best(all.size(), [](const Individual& i) { return -i.fitness; });
+}
+
+// Neighbours of a seed are worth more than samples from all over, even before the seed's time is known.
+void EvolutionarySearch::found(Population& population, int wanted) {
+  std::vector<space::Candidate> candidates;
+  for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch)
+    for (const space::Point& point : space_.sketches[sketch].seeds)
+      for (int i = 0; i < options_.parents; ++i)
+        candidates.push_back(neighbourhood_.mutate({static_cast<int>(sketch), point}, random_));
+  add(population, std::move(candidates));
+  for (int round = 0; round < 4 && static_cast<int>(population.individuals.size()) < wanted; ++round) {
+    candidates.clear();
+    for (int i = 0; i < wanted; ++i) candidates.push_back(space::sample(space_, random_));
+    add(population, std::move(candidates));
   }
 }
 
 void EvolutionarySearch::breed(Population& population) {
-  const std::vector<Individual> elite = ranked(population);
   std::vector<space::Candidate> parents;
   for (const Observation& observation : best_) parents.push_back(observation.candidate);
-  for (const Individual& individual : elite) {
+  for (const Individual& individual : population.individuals) {
     if (static_cast<int>(parents.size()) >= 2 * options_.parents) break;
     parents.push_back(individual.candidate);
   }
   if (parents.empty()) return;
+  std::vector<space::Candidate> children;
   for (int i = 0; i < options_.population / 2; ++i) {
     const space::Candidate& a = parents[space::below(random_, parents.size())];
     const space::Candidate& b = parents[space::below(random_, parents.size())];
     const bool cross = a.sketch == b.sketch && space::below(random_, 3) == 0;
-    add(population, cross ? space::crossover(a, b, random_) : space::mutate(space_, a, random_));
+    children.push_back(cross ? space::crossover(a, b, random_) : neighbourhood_.mutate(a, random_));
   }
-}
-
-std::vector<EvolutionarySearch::Individual> EvolutionarySearch::ranked(const Population& population) const {
-  std::vector<Individual> individuals;
-  individuals.reserve(population.size());
-  for (const auto& [candidate, individual] : population) individuals.push_back(individual);
-  if (model_ != nullptr && model_->is_trained()) {
-    std::vector<model::Features> rows;
-    rows.reserve(individuals.size());
-    for (const Individual& individual : individuals) rows.push_back(individual.judgement.features);
-    const std::vector<float> scores = model_->score(rows);
-    for (size_t i = 0; i < individuals.size(); ++i) individuals[i].fitness = scores[i];
-  } else {
-    for (Individual& individual : individuals) individual.fitness = -individual.judgement.draft_seconds;
-  }
-  // The candidate breaks ties, so that the order does not depend on the sort.
-  std::sort(individuals.begin(), individuals.end(), [](const Individual& a, const Individual& b) {
-    return a.fitness != b.fitness ? a.fitness > b.fitness : a.candidate < b.candidate;
-  });
-  return individuals;
+  add(population, std::move(children));
 }
 
 std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
   Population population;
-  // Neighbours of a seed are worth more than samples from all over, even before the seed's time is known.
-  for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch) {
-    for (const space::Point& point : space_.sketches[sketch].seeds) {
-      for (int i = 0; i < options_.parents; ++i) {
-        add(population, space::mutate(space_, {static_cast<int>(sketch), point}, random_));
-      }
-    }
+  found(population, std::max(options_.population, 2 * count));
+  rank(population);
+  for (int generation = 0; generation < options_.generations; ++generation) {
+    breed(population);
+    rank(population);
   }
-  const int wanted = std::max(options_.population, 2 * count);
-  for (int draw = 0; draw < 4 * wanted && static_cast<int>(population.size()) < wanted; ++draw) {
-    add(population, space::sample(space_, random_));
-  }
-  for (int generation = 0; generation < options_.generations; ++generation) breed(population);
-
-  std::vector<Individual> order = ranked(population);
+  const std::vector<Individual>& order = population.individuals;
   std::vector<space::Candidate> proposals;
   size_t next_best = 0;
   while (static_cast<int>(proposals.size()) < count && next_best < order.size()) {

@@ -4,27 +4,32 @@
 // proposed, with a share kept for exploration. The form is Ansor's (Zheng et al., OSDI 2020, section 5), with
 // the draft model in front.
 
-#include <map>
-
+#include "absl/container/flat_hash_set.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/search/search.h"
 #include "tuner/search/seen.h"
-#include "tuner/space/sampling.h"
+#include "tuner/space/neighbourhood.h"
 
 namespace tf::search {
 
 struct EvolutionaryOptions {
-  int population = 384;
-  int generations = 3;
-  int parents = 32;           // best measured candidates that breed
-  double exploration = 0.15;  // share of proposals drawn from the population at random
+  int population = 1024;      // candidates that the draft model keeps from one generation to the next
+  int survivors = 512;        // of them, the best by the draft model, that the learned model ranks
+  int generations = 3;        // each breeds half a population
+  int parents = 32;           // best measured candidates that breed, and as many of the population
+  double exploration = 0.15;  // share of proposals drawn from the survivors at random
 };
 
 class EvolutionarySearch final : public Search {
  public:
   EvolutionarySearch(const space::DesignSpace& space, const model::Evaluator& evaluator,
                      model::CostModel* model, uint64_t seed, const EvolutionaryOptions& options = {})
-      : space_(space), evaluator_(evaluator), model_(model), random_(seed), options_(options) {}
+      : space_(space),
+        neighbourhood_(space),
+        evaluator_(evaluator),
+        model_(model),
+        random_(seed),
+        options_(options) {}
 
   std::vector<space::Candidate> propose(int count) override;
   void update(std::span<const Observation> observations) override;
@@ -32,16 +37,23 @@ class EvolutionarySearch final : public Search {
  private:
   struct Individual {
     space::Candidate candidate;
-    model::Judgement judgement;
-    double fitness = 0;
+    double draft_seconds = 0;
+    double fitness = 0;  // higher is better
+    bool ranked = false;
   };
-  using Population = std::map<space::Candidate, Individual>;
+  // One round's: candidates that were never proposed, best first once ranked, and all that were looked at.
+  struct Population {
+    std::vector<Individual> individuals;
+    absl::flat_hash_set<space::Candidate> known;
+  };
 
-  void add(Population& population, const space::Candidate& candidate) const;
+  void add(Population& population, std::vector<space::Candidate> candidates) const;
+  void rank(Population& population) const;
+  void found(Population& population, int wanted);
   void breed(Population& population);
-  std::vector<Individual> ranked(const Population& population) const;
 
   const space::DesignSpace& space_;
+  const space::Neighbourhood neighbourhood_;
   const model::Evaluator& evaluator_;
   model::CostModel* model_;  // may be null: the draft model alone ranks
   space::Random random_;

@@ -10,7 +10,7 @@ GridSearch::GridSearch(const space::DesignSpace& space, const model::Evaluator& 
 std::vector<space::Candidate> GridSearch::propose(int count) {
   std::vector<space::Candidate> proposals;
   while (!done_ && static_cast<int>(proposals.size()) < count) {
-    if (seen_.add(next_) && evaluator_.judge(next_)) proposals.push_back(next_);
+    if (seen_.add(next_) && evaluator_.legal({&next_, 1})[0]) proposals.push_back(next_);
     advance();
   }
   return proposals;

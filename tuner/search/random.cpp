@@ -9,7 +9,8 @@ std::vector<space::Candidate> RandomSearch::propose(int count) {
   for (int draw = 0; draw < count * kDrawsPerCandidate && static_cast<int>(proposals.size()) < count;
        ++draw) {
     space::Candidate candidate = space::sample(space_, random_);
-    if (seen_.add(candidate) && evaluator_.judge(candidate)) proposals.push_back(std::move(candidate));
+    if (seen_.add(candidate) && evaluator_.legal({&candidate, 1})[0])
+      proposals.push_back(std::move(candidate));
   }
   return proposals;
 }

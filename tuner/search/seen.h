@@ -1,8 +1,7 @@
 #pragma once
 // Owns: remembering what was proposed, so that no strategy proposes a candidate twice.
 
-#include <set>
-
+#include "absl/container/flat_hash_set.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::search {
@@ -15,7 +14,7 @@ class Seen {
   size_t size() const { return candidates_.size(); }
 
  private:
-  std::set<space::Candidate> candidates_;
+  absl::flat_hash_set<space::Candidate> candidates_;
 };
 
 }  // namespace tf::search

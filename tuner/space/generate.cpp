@@ -69,6 +69,7 @@ void add_reductions(const Problem& problem, const target::Target& target, int th
 DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads,
                            const schedule::Numerics& allowed) {
   DesignSpace space;
+  space.ports = {problem.in_layouts, problem.out_layouts};
   if (std::optional<Sketch> attention = generated_attention(problem, target, threads))
     add_if_usable(*std::move(attention), space);
   std::vector<Sketch> winograd;

@@ -1,6 +1,5 @@
 #pragma once
-// Owns: drawing and varying points: uniform samples, mutation, crossover. Pure functions of a seeded
-// generator.
+// Owns: drawing and mixing points: uniform samples, crossover. Pure functions of a seeded generator.
 
 #include <random>
 
@@ -17,10 +16,6 @@ uint64_t below(Random& random, uint64_t count);
 
 // Sketches are drawn evenly, then each slot uniformly.
 Candidate sample(const DesignSpace& space, Random& random);
-
-// One or two slots changed; a tile slot moves to a neighbouring choice (one factor moved between parts, or
-// scaled) as often as to any other. A space with a single point gives that point.
-Candidate mutate(const DesignSpace& space, const Candidate& parent, Random& random);
 
 // Each slot from one parent or the other. Parents must share a sketch.
 Candidate crossover(const Candidate& a, const Candidate& b, Random& random);

@@ -1,5 +1,7 @@
 #include "tuner/space/sketch.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
@@ -63,6 +65,23 @@ schedule::Schedule instantiate(const Sketch& sketch, const Point& point) {
   schedule::Schedule schedule = sketch.steps;
   for (schedule::Step& step : schedule.steps) std::visit(Filler(sketch, point), step);
   return schedule;
+}
+
+schedule::OpenSizes open_sizes(const Sketch& sketch) {
+  schedule::OpenSizes open;
+  for (const Slot& slot : sketch.slots) {
+    std::vector<schedule::OpenSize>& parts = open.emplace_back();
+    for (size_t part = 0; part < slot.choices.front().size(); ++part) {
+      schedule::OpenSize& size = parts.emplace_back();
+      size.var = tensor::var(absl::StrCat("$", open.size() - 1, ".", part));
+      size.least = size.greatest = slot.choices.front()[part];
+      for (const std::vector<int64_t>& choice : slot.choices) {
+        size.least = std::min(size.least, choice[part]);
+        size.greatest = std::max(size.greatest, choice[part]);
+      }
+    }
+  }
+  return open;
 }
 
 std::string to_string(const Point& point) {

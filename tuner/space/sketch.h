@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/tensor/workload.h"
 
@@ -41,6 +42,9 @@ struct Sketch {
 // The sketch's schedule at a point. The point must have one valid choice for each slot.
 schedule::Schedule instantiate(const Sketch& sketch, const Point& point);
 
+// What the sketch's open sizes can be, for the state of its steps before any choice.
+schedule::OpenSizes open_sizes(const Sketch& sketch);
+
 // The point's text, "3,0,17", as records store it.
 std::string to_string(const Point& point);
 
@@ -49,11 +53,16 @@ struct Candidate {
   int sketch = 0;
   Point point;
   auto operator<=>(const Candidate&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Candidate& c) {
+    return H::combine(std::move(h), c.sketch, c.point);
+  }
 };
 
 // All ways of one computation on one target.
 struct DesignSpace {
   std::vector<Sketch> sketches;  // not empty
+  schedule::PortLayouts ports;   // of activations and outputs
   double size() const;
   schedule::Schedule schedule_of(const Candidate& candidate) const;
 };

@@ -1,6 +1,6 @@
-// What a candidate costs on its way through the tuner, over the kernels of squeezenet: judging, scoring by
-// the learned model, proposing, lowering, building by phase; then tuning as a whole: trials a second and the
-// share of wall time in which the device is measuring.
+// What a candidate costs on its way through the tuner, over the kernels of squeezenet: compiling sketches,
+// varying, drafting, scoring by the learned model, proposing, lowering, building by phase; then tuning as a
+// whole: trials a second and the share of wall time in which the device is measuring.
 //
 //   build/release/bin/search_bench [--trials=N] [--benchmark_…]      N: candidates built, trials of the
 //   tuning run
@@ -27,6 +27,7 @@
 #include "tuner/search/evolutionary.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/space/generate.h"
+#include "tuner/space/neighbourhood.h"
 #include "tuner/space/sampling.h"
 
 namespace tf {
@@ -114,16 +115,57 @@ benchmark::Counter rate(double count) {
   return {count, benchmark::Counter::kIsRate};
 }
 
-// Drawing a point and judging it: legality, features, draft cost.
-void judge(benchmark::State& state) {
-  space::Random random(2);
-  size_t i = 0, legal = 0;
+// Batches of as many candidates of one kernel.
+constexpr size_t kBatch = 1024;
+
+std::vector<space::Candidate> draw(const Kernel& kernel, space::Random& random) {
+  std::vector<space::Candidate> candidates;
+  for (size_t i = 0; i < kBatch; ++i) candidates.push_back(space::sample(kernel.space, random));
+  return candidates;
+}
+
+// Making the programs of a kernel's sketches.
+void compile(benchmark::State& state) {
+  size_t i = 0, sketches = 0;
   for (auto _ : state) {
     const Kernel& kernel = kernel_at(i++);
-    legal += kernel.evaluator->judge(space::sample(kernel.space, random)).has_value();
+    benchmark::DoNotOptimize(model::Evaluator(kernel.space, target::host_target(), kThreads));
+    sketches += kernel.space.sketches.size();
   }
-  state.counters["candidates"] = rate(static_cast<double>(i));
-  state.counters["legal_share"] = static_cast<double>(legal) / static_cast<double>(i);
+  state.counters["sketches"] = rate(static_cast<double>(sketches));
+}
+
+// Points of good ones' neighbourhoods, and whether they are legal.
+void mutate(benchmark::State& state) {
+  std::vector<space::Neighbourhood> neighbourhoods;
+  for (const auto& kernel : kernels()) neighbourhoods.emplace_back(kernel->space);
+  space::Random random(2);
+  size_t batches = 0, legal = 0;
+  for (auto _ : state) {
+    const Kernel& kernel = kernel_at(batches);
+    const space::Neighbourhood& neighbourhood = neighbourhoods[batches % neighbourhoods.size()];
+    std::vector<space::Candidate> children;
+    for (size_t i = 0; i < kBatch; ++i)
+      children.push_back(neighbourhood.mutate(kernel.legal[i % kernel.legal.size()].candidate, random));
+    for (bool each : kernel.evaluator->legal(children)) legal += each;
+    ++batches;
+  }
+  const auto candidates = static_cast<double>(batches * kBatch);
+  state.counters["candidates"] = rate(candidates);
+  state.counters["legal_share"] = static_cast<double>(legal) / candidates;
+}
+
+// The draft model's estimates (and legality) of candidates drawn before.
+void draft(benchmark::State& state) {
+  space::Random random(2);
+  std::vector<std::vector<space::Candidate>> drawn;
+  for (const auto& kernel : kernels()) drawn.push_back(draw(*kernel, random));
+  size_t batches = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(kernel_at(batches).evaluator->draft(drawn[batches % drawn.size()]));
+    ++batches;
+  }
+  state.counters["candidates"] = rate(static_cast<double>(batches * kBatch));
 }
 
 // Examples as the draft model would have measured them: enough to make trees of a usual size.
@@ -147,20 +189,27 @@ void train(benchmark::State& state) {
   state.counters["examples"] = static_cast<double>(all.size());
 }
 
+// Legality, draft, features and the learned model's score of candidates drawn before.
 void score(benchmark::State& state) {
-  const std::vector<model::Example> all = examples();
   model::XGBoostModel model;
-  TF_CHECK(model.train(all).ok());
-  std::vector<model::Features> rows;
-  for (const model::Example& example : all) rows.push_back(example.features);
-  for (auto _ : state) benchmark::DoNotOptimize(model.score(rows));
-  state.counters["candidates"] =
-      rate(static_cast<double>(state.iterations()) * static_cast<double>(rows.size()));
+  TF_CHECK(model.train(examples()).ok());
+  space::Random random(2);
+  std::vector<std::vector<space::Candidate>> drawn;
+  for (const auto& kernel : kernels()) drawn.push_back(draw(*kernel, random));
+  size_t batches = 0;
+  for (auto _ : state) {
+    const model::Evaluator& evaluator = *kernel_at(batches).evaluator;
+    const std::vector<space::Candidate>& candidates = drawn[batches % drawn.size()];
+    benchmark::DoNotOptimize(evaluator.draft(candidates));
+    benchmark::DoNotOptimize(model.score(evaluator.features(candidates)));
+    ++batches;
+  }
+  state.counters["candidates"] = rate(static_cast<double>(batches * kBatch));
 }
 
 // What the tuning loop asks a search for, again and again, with everything that it does inside.
 void propose(benchmark::State& state) {
-  constexpr int kBatch = 16;
+  constexpr int kProposals = 16;
   model::XGBoostModel model;
   TF_CHECK(model.train(examples()).ok());
   const Kernel& kernel = kernel_at(0);
@@ -168,7 +217,7 @@ void propose(benchmark::State& state) {
   size_t proposed = 0;
   for (auto _ : state) {
     std::vector<search::Observation> observations;
-    for (const space::Candidate& candidate : search.propose(kBatch))
+    for (const space::Candidate& candidate : search.propose(kProposals))
       observations.push_back({candidate, kernel.evaluator->judge(candidate)->draft_seconds});
     proposed += observations.size();
     search.update(observations);
@@ -276,7 +325,9 @@ int main(int argc, char** argv) {
     if (std::strncmp(argv[i], "--trials=", 9) == 0) trials = std::max(1, std::atoi(argv[i] + 9));
   }
   using benchmark::RegisterBenchmark;
-  RegisterBenchmark("judge", tf::judge)->Unit(benchmark::kMicrosecond);
+  RegisterBenchmark("compile", tf::compile)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("mutate", tf::mutate)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("draft", tf::draft)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("train", tf::train)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("score", tf::score)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("propose", tf::propose)->Unit(benchmark::kMillisecond);

@@ -11,6 +11,7 @@
 #include "compiler/schedule/schedule.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/space/generate.h"
+#include "tuner/space/neighbourhood.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::space {
@@ -173,10 +174,11 @@ TEST(SketchHash, ChangesWithTheChoicesAndNotWithTheFamilyName) {
 TEST(Mutate, ChangesOneOrTwoSlotsAndStaysInRange) {
   const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
   Random random(3);
+  const Neighbourhood neighbourhood(space);
   const Candidate parent = sample(space, random);
   bool changed = false;
   for (int i = 0; i < 100; ++i) {
-    const Candidate child = mutate(space, parent, random);
+    const Candidate child = neighbourhood.mutate(parent, random);
     int differing = 0;
     for (size_t slot = 0; slot < child.point.size(); ++slot) {
       differing += child.point[slot] != parent.point[slot];
@@ -187,6 +189,23 @@ TEST(Mutate, ChangesOneOrTwoSlotsAndStaysInRange) {
     changed = changed || differing > 0;
   }
   EXPECT_TRUE(changed);
+}
+
+TEST(Neighbourhood, HoldsTheNextSmallerAndLargerPartsAndMovedFactors) {
+  Sketch sketch;
+  sketch.slots = {{"tile", {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {4, 1}}}};
+  DesignSpace space;
+  space.sketches = {sketch};
+  const Neighbourhood neighbourhood(space);
+  auto of = [&](uint32_t choice) {
+    std::set<std::vector<int64_t>> neighbours;
+    for (uint32_t i : neighbourhood.of(0, 0, choice)) neighbours.insert(sketch.slots[0].choices[i]);
+    return neighbours;
+  };
+  using Choices = std::set<std::vector<int64_t>>;
+  EXPECT_EQ(of(0), (Choices{{1, 2}, {2, 1}}));
+  EXPECT_EQ(of(2), (Choices{{1, 2}, {2, 2}}));  // 1·4 → 2·2 moves a factor
+  EXPECT_EQ(of(4), (Choices{{1, 2}, {2, 1}, {1, 4}, {4, 1}}));
 }
 
 }  // namespace

@@ -1,0 +1,223 @@
+// What a sketch's compiled programs say of a point is what the state of the point's schedule says: legality,
+// every feature and the draft cost, over every family of sketches.
+
+#include "tuner/model/evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/pooling.h"
+#include "compiler/ops/reduction.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sampling.h"
+
+namespace tf::model {
+namespace {
+
+using ops::Builder;
+using testing::f32_constant;
+using testing::f32_input;
+using testing::SmallWorkload;
+
+target::Target znver4() {
+  return target::parse_target("x86_64:cpu=znver4").value();
+}
+
+// Of sizes that leave every slot a choice.
+std::vector<SmallWorkload> large_workloads() {
+  auto conv = [](Builder& b, std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride,
+                 int64_t groups = 1) {
+    const int64_t pad = w[2] / 2;
+    const tensor::Buffer y = ops::conv(
+        b, f32_input(b, x), f32_constant(b, w),
+        {.strides = {stride, stride}, .pads_begin = {pad, pad}, .pads_end = {pad, pad}, .groups = groups});
+    return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {w[0]}), 1));
+  };
+  return {
+      {"large_matmul",
+       [](Builder& b) {
+         return ops::matmul(b, f32_input(b, {384, 1024}), f32_input(b, {1024, 500}));
+       }},
+      {"large_dense",
+       [](Builder& b) {
+         return ops::relu(
+             b, ops::bias_add(b, ops::matmul(b, f32_input(b, {96, 768}), f32_constant(b, {768, 640})),
+                              f32_constant(b, {640}), 1));
+       }},
+      {"large_gemv",
+       [](Builder& b) {
+         return ops::matmul(b, f32_input(b, {1, 2048}), f32_constant(b, {2048, 1000}));
+       }},
+      {"large_batch_matmul",
+       [](Builder& b) {
+         return ops::matmul(b, f32_input(b, {4, 50, 64}), f32_input(b, {4, 64, 70}));
+       }},
+      {"large_conv",
+       [=](Builder& b) {
+         return conv(b, {1, 64, 28, 30}, {96, 64, 3, 3}, 1);
+       }},
+      {"large_conv_stride",
+       [=](Builder& b) {
+         return conv(b, {1, 32, 29, 29}, {64, 32, 3, 3}, 2);
+       }},
+      {"large_conv_1x1",
+       [=](Builder& b) {
+         return conv(b, {2, 64, 14, 14}, {128, 64, 1, 1}, 1);
+       }},
+      {"large_conv_5x5",
+       [=](Builder& b) {
+         return conv(b, {1, 16, 14, 14}, {32, 16, 5, 5}, 1);
+       }},
+      {"large_conv_groups",
+       [=](Builder& b) {
+         return conv(b, {1, 64, 14, 14}, {64, 16, 3, 3}, 1, 4);
+       }},
+      {"large_depthwise",
+       [=](Builder& b) {
+         return conv(b, {1, 96, 28, 28}, {96, 1, 3, 3}, 1, 96);
+       }},
+      {"large_pool",
+       [](Builder& b) {
+         return ops::max_pool(b, f32_input(b, {1, 64, 56, 56}), {.kernel = {3, 3}, .strides = {2, 2}});
+       }},
+      {"large_softmax",
+       [](Builder& b) {
+         return ops::softmax(b, f32_input(b, {64, 1000}), 1);
+       }},
+      {"large_attention",
+       [](Builder& b) {
+         const tensor::Buffer scores = ops::matmul(b, f32_input(b, {4, 50, 64}), f32_input(b, {4, 64, 70}));
+         return ops::matmul(b, ops::softmax(b, scores, 2), f32_input(b, {4, 70, 64}));
+       }},
+  };
+}
+
+std::vector<SmallWorkload> all_workloads() {
+  std::vector<SmallWorkload> all = large_workloads();
+  const auto& small = testing::small_workloads();
+  all.insert(all.end(), small.begin(), small.end());
+  return all;
+}
+
+std::vector<schedule::PortLayouts> layouts_of(const tensor::Workload& workload) {
+  const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, znver4().fp32_lanes()}}};
+  schedule::PortLayouts by_channels;
+  for (const tensor::Input& input : workload.inputs) {
+    if (input.constant) continue;
+    if (input.buffer->rank() != 4) return {{}};
+    by_channels.inputs.push_back(blocked);
+  }
+  for (const tensor::Buffer& output : workload.outputs) {
+    if (output->rank() != 4) return {{}};
+    by_channels.outputs.push_back(blocked);
+  }
+  return {{}, by_channels};
+}
+
+class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
+ protected:
+  // Compares `draws` points of the sketch; returns how many were legal.
+  int compare(const space::DesignSpace& space, size_t number, const target::Target& target, int threads,
+              int draws) {
+    const space::Sketch& sketch = space.sketches[number];
+    Formulas formulas;
+    const std::optional<Assessment> compiled = assess(sketch, space.ports, target, threads, formulas);
+    if (!compiled) {
+      ADD_FAILURE() << "the sketch is legal nowhere";
+      return 0;
+    }
+    const Evaluator evaluator(space, target, threads);
+    space::Random random(11);
+    int legal = 0;
+    for (int i = 0; i < draws && !HasFailure(); ++i) {
+      space::Candidate candidate{static_cast<int>(number), {}};
+      for (const space::Slot& slot : sketch.slots)
+        candidate.point.push_back(static_cast<uint32_t>(space::below(random, slot.choices.size())));
+      SCOPED_TRACE(space::to_string(candidate.point));
+      legal += compare(space, candidate, evaluator, target, threads, compiled->main_nest);
+    }
+    return legal;
+  }
+
+  bool compare(const space::DesignSpace& space, const space::Candidate& candidate, const Evaluator& evaluator,
+               const target::Target& target, int threads, size_t main_nest) {
+    const schedule::Schedule schedule = space.schedule_of(candidate);
+    const auto state =
+        schedule::apply(*space.sketches[static_cast<size_t>(candidate.sketch)].workload, schedule);
+    const std::optional<Judgement> judgement = evaluator.judge(candidate);
+    Assessment expected{.legal = 0};
+    if (state.ok()) expected = assess(*state, space.ports, target, threads, main_nest);
+    EXPECT_EQ(judgement.has_value(), expected.legal.constant() != 0) << state.status();
+    EXPECT_EQ(evaluator.legal({&candidate, 1})[0], judgement.has_value());
+    if (!judgement || expected.legal.constant() == 0) return false;
+    for (size_t i = 0; i < kFeatureCount; ++i) {
+      if (i == kDraftFeature) continue;
+      const double wanted = expected.features[i].constant();
+      EXPECT_NEAR(judgement->features[i], wanted, 1e-5 * std::max(1.0, std::fabs(wanted)))
+          << "feature " << i << " of\n"
+          << schedule::to_string(schedule);
+    }
+    const double seconds = expected.draft_seconds.constant();
+    // Where a register tile is longer than the block around it, a stage that stands two regions deep may be
+    // taken to start elsewhere: that costs the estimate a little, and nothing else.
+    EXPECT_NEAR(judgement->draft_seconds, seconds, 0.02 * seconds);
+    EXPECT_NEAR(judgement->features[kDraftFeature], expected.features[kDraftFeature].constant(), 0.03);
+    exact_ += std::fabs(judgement->draft_seconds - seconds) <= 1e-9 * seconds;
+    EXPECT_EQ(evaluator.draft({&candidate, 1})[0], judgement->draft_seconds);
+    EXPECT_EQ(evaluator.features({&candidate, 1})[0], judgement->features);
+    return true;
+  }
+
+  int exact_ = 0;  // points with the very same draft
+};
+
+TEST_P(EverySketch, SaysOfAPointWhatTheStateOfItsScheduleSays) {
+  const tensor::Workload workload = testing::build_small(GetParam());
+  constexpr int kDraws = 60;
+  for (const schedule::PortLayouts& ports : layouts_of(workload)) {
+    for (int threads : {1, 2}) {
+      const space::DesignSpace space = space::generate_space({workload, ports.inputs, ports.outputs},
+                                                             znver4(), threads, {schedule::kWinograd});
+      for (size_t i = 0; i < space.sketches.size() && !HasFailure(); ++i) {
+        SCOPED_TRACE(space.sketches[i].family);
+        exact_ = 0;
+        const int legal = compare(space, i, znver4(), threads, kDraws);
+        EXPECT_GT(legal, 0);
+        EXPECT_GE(exact_, 0.6 * legal);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EverySketch, ::testing::ValuesIn(all_workloads()),
+                         [](const auto& each) { return each.param.name; });
+
+TEST(Evaluator, JudgesABatchAsItJudgesEachCandidate) {
+  Builder b;
+  const tensor::Workload workload =
+      *b.finish({ops::matmul(b, f32_input(b, {384, 1024}), f32_input(b, {1024, 500}))});
+  const space::DesignSpace space = space::generate_space({workload, {}, {}}, znver4(), 2);
+  const Evaluator evaluator(space, znver4(), 2);
+  space::Random random(5);
+  std::vector<space::Candidate> candidates;
+  for (int i = 0; i < 300; ++i) candidates.push_back(space::sample(space, random));
+  const std::vector<double> seconds = evaluator.draft(candidates);
+  const std::vector<bool> legal = evaluator.legal(candidates);
+  const std::vector<Features> features = evaluator.features(candidates);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const std::optional<Judgement> judgement = evaluator.judge(candidates[i]);
+    EXPECT_EQ(judgement.has_value(), legal[i]);
+    EXPECT_EQ(seconds[i], judgement ? judgement->draft_seconds : std::numeric_limits<double>::infinity());
+    if (judgement) {
+      EXPECT_EQ(features[i], judgement->features);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tf::model

@@ -1,0 +1,47 @@
+#pragma once
+// Owns: formulas over the choices of a sketch as a straight-line program, run for a batch of points at a
+// time: one register holds one value of each point of the batch. Does not know: what the formulas mean.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tuner/model/value.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::model {
+
+class SlotProgram {
+ public:
+  static constexpr size_t kBatch = 64;  // points; a few hundred registers of it fit a second-level cache
+
+  // The program that computes `outputs`, values of `formulas` or constants. It keeps nothing of its
+  // arguments.
+  SlotProgram(const space::Sketch& sketch, Formulas& formulas, std::span<const Value> outputs);
+
+  // For each point p, results[p * outputs + i] becomes its output number i. Points must have one valid choice
+  // for each slot. Thread-safe.
+  void run(std::span<const space::Point* const> points, std::span<double> results) const;
+
+  size_t outputs() const { return outputs_; }
+  size_t instructions() const { return instructions_.size(); }
+  size_t registers() const { return registers_; }
+
+ private:
+  friend class SlotProgramBuilder;
+  struct Instruction {
+    Op op = Op::kConstant;
+    bool stores = false;  // the result is output number `out`, and no register's
+    uint32_t out = 0;
+    uint32_t operands[3] = {0, 0, 0};  // of kPart: slot and table
+  };
+  struct Batch;
+  static void execute(const SlotProgram& program, Batch& batch);
+
+  size_t outputs_ = 0, registers_ = 0, slots_ = 0;
+  std::vector<double> constants_;  // of the first registers
+  std::vector<std::vector<double>> tables_;
+  std::vector<Instruction> instructions_;
+};
+
+}  // namespace tf::model
