@@ -9,11 +9,13 @@
 
 namespace tf::model {
 
-// One measured candidate. `speed` is the best known time of its task divided by the candidate's time, in (0,
-// 1]; a candidate that failed or was wrong has speed 0.
+// One measured candidate.
 struct Example {
   Features features;
+  // The best known time of its task divided by the candidate's, in (0, 1]; 0 if it failed or was wrong.
   double speed = 0;
+  int task = 0;              // only candidates of one task are compared
+  bool upper_bound = false;  // it was stopped early: no faster than that
 };
 
 // Ranks candidates of one task by predicted speed. Not thread-safe: one owner trains and scores.
@@ -27,7 +29,7 @@ class CostModel {
   // Whether score has anything to say yet; until then callers rank by the draft model.
   virtual bool is_trained() const = 0;
 
-  // One predicted speed a row, higher is better.
+  // A number a row, higher is faster; only differences between candidates of one task mean anything.
   virtual std::vector<float> score(std::span<const Features> rows) const = 0;
 };
 

@@ -2,14 +2,13 @@
 
 #include <xgboost/c_api.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "tuner/model/loss.h"
 
 namespace tf::model {
 namespace {
@@ -24,58 +23,70 @@ struct FreeMatrix {
 };
 using Matrix = std::unique_ptr<void, FreeMatrix>;
 
-absl::StatusOr<Matrix> make_matrix(const std::vector<float>& values, size_t rows) {
+absl::StatusOr<Matrix> make_matrix(std::span<const Example> examples) {
+  std::vector<float> values;
+  values.reserve(examples.size() * kFeatureCount);
+  for (const Example& example : examples)
+    values.insert(values.end(), example.features.begin(), example.features.end());
   DMatrixHandle handle = nullptr;
-  TF_RETURN_IF_ERROR(check(XGDMatrixCreateFromMat(values.data(), rows, kFeatureCount,
+  TF_RETURN_IF_ERROR(check(XGDMatrixCreateFromMat(values.data(), examples.size(), kFeatureCount,
                                                   std::numeric_limits<float>::quiet_NaN(), &handle),
                            "take the features"));
   return Matrix(handle);
+}
+
+absl::StatusOr<std::shared_ptr<void>> make_booster(const Matrix& matrix, const XGBoostOptions& options) {
+  const DMatrixHandle matrices[] = {matrix.get()};
+  BoosterHandle handle = nullptr;
+  TF_RETURN_IF_ERROR(check(XGBoosterCreate(matrices, 1, &handle), "start"));
+  std::shared_ptr<void> booster(handle, [](void* old) { XGBoosterFree(old); });
+  const std::pair<const char*, std::string> parameters[] = {
+      {"objective", "reg:squarederror"},  // ours, in fact: see train
+      {"base_score", "0"},
+      {"tree_method", "hist"},
+      {"max_depth", absl::StrCat(options.max_depth)},
+      {"eta", absl::StrCat(options.learning_rate)},
+      {"min_child_weight", "0.5"},
+      {"subsample", "0.9"},
+      {"nthread", absl::StrCat(options.threads)},
+      {"seed", absl::StrCat(options.seed)},
+      {"verbosity", "0"},
+  };
+  for (const auto& [name, value] : parameters)
+    TF_RETURN_IF_ERROR(check(XGBoosterSetParam(booster.get(), name, value.c_str()), name));
+  return booster;
 }
 
 }  // namespace
 
 XGBoostModel::XGBoostModel(const XGBoostOptions& options) : options_(options) {}
 XGBoostModel::~XGBoostModel() = default;
-void XGBoostModel::FreeBooster::operator()(void* booster) const {
-  XGBoosterFree(booster);
+
+float XGBoostModel::without_trees(const Features& features) const {
+  return options_.lesson == Lesson::kOrder ? -features[kDraftFeature] : 0;
 }
 
 absl::Status XGBoostModel::train(std::span<const Example> examples) {
   if (examples.size() < static_cast<size_t>(options_.min_examples)) return absl::OkStatus();
-  std::vector<float> values, labels;
-  values.reserve(examples.size() * kFeatureCount);
-  for (const Example& example : examples) {
-    values.insert(values.end(), example.features.begin(), example.features.end());
-    labels.push_back(static_cast<float>(example.speed));
-  }
-  TF_ASSIGN_OR_RETURN(Matrix matrix, make_matrix(values, examples.size()));
-  TF_RETURN_IF_ERROR(
-      check(XGDMatrixSetFloatInfo(matrix.get(), "label", labels.data(), labels.size()), "take the labels"));
-  // Fast candidates decide: an error on a slow one costs nothing.
-  for (float& weight : labels) weight = std::max(weight, 0.05f);
-  TF_RETURN_IF_ERROR(
-      check(XGDMatrixSetFloatInfo(matrix.get(), "weight", labels.data(), labels.size()), "take the weights"));
-
-  const DMatrixHandle matrices[] = {matrix.get()};
-  BoosterHandle handle = nullptr;
-  TF_RETURN_IF_ERROR(check(XGBoosterCreate(matrices, 1, &handle), "start"));
-  std::unique_ptr<void, FreeBooster> booster(handle);
-  const std::pair<const char*, std::string> parameters[] = {
-      {"objective", "reg:squarederror"},
-      {"tree_method", "hist"},
-      {"max_depth", absl::StrCat(options_.max_depth)},
-      {"eta", absl::StrCat(options_.learning_rate)},
-      {"min_child_weight", "0.5"},
-      {"subsample", "0.9"},
-      {"nthread", absl::StrCat(options_.threads)},
-      {"seed", absl::StrCat(options_.seed)},
-      {"verbosity", "0"},
-  };
-  for (const auto& [name, value] : parameters) {
-    TF_RETURN_IF_ERROR(check(XGBoosterSetParam(booster.get(), name, value.c_str()), name));
-  }
+  TF_ASSIGN_OR_RETURN(Matrix matrix, make_matrix(examples));
+  TF_ASSIGN_OR_RETURN(std::shared_ptr<void> booster, make_booster(matrix, options_));
+  std::vector<float> scores;
   for (int round = 0; round < options_.rounds; ++round) {
-    TF_RETURN_IF_ERROR(check(XGBoosterUpdateOneIter(booster.get(), round, matrix.get()), "train"));
+    scores.clear();
+    for (const Example& example : examples) scores.push_back(without_trees(example.features));
+    if (round > 0) {
+      bst_ulong count = 0;
+      const float* added = nullptr;
+      TF_RETURN_IF_ERROR(
+          check(XGBoosterPredict(booster.get(), matrix.get(), 1, 0, 1, &count, &added), "predict"));
+      for (size_t i = 0; i < scores.size(); ++i) scores[i] += added[i];
+    }
+    Gradient gradient = options_.lesson == Lesson::kOrder
+                            ? pair_gradient(examples, scores, options_.seed + static_cast<uint64_t>(round))
+                            : speed_gradient(examples, scores);
+    TF_RETURN_IF_ERROR(check(XGBoosterBoostOneIter(booster.get(), matrix.get(), gradient.first.data(),
+                                                   gradient.second.data(), examples.size()),
+                             "train"));
   }
   booster_ = std::move(booster);
   return absl::OkStatus();
@@ -84,17 +95,22 @@ absl::Status XGBoostModel::train(std::span<const Example> examples) {
 std::vector<float> XGBoostModel::score(std::span<const Features> rows) const {
   TF_CHECK(booster_ != nullptr) << "score before the model was trained";
   if (rows.empty()) return {};
-  std::vector<float> values;
-  values.reserve(rows.size() * kFeatureCount);
-  for (const Features& row : rows) values.insert(values.end(), row.begin(), row.end());
-  absl::StatusOr<Matrix> matrix = make_matrix(values, rows.size());
-  TF_CHECK(matrix.ok()) << matrix.status().message();
-  bst_ulong count = 0;
-  const float* scores = nullptr;
-  const absl::Status status =
-      check(XGBoosterPredict(booster_.get(), matrix->get(), 0, 0, 0, &count, &scores), "predict");
-  TF_CHECK(status.ok() && count == rows.size()) << status.message();
-  return {scores, scores + count};
+  // The rows where they are, without a matrix of XGBoost's own.
+  const std::string values =
+      absl::StrCat(R"({"data":[)", reinterpret_cast<uintptr_t>(rows.data()), R"(,true],"shape":[)",
+                   rows.size(), ",", kFeatureCount, R"(],"typestr":"<f4","version":3})");
+  constexpr const char* kConfig =
+      R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":0,"strict_shape":false,"missing":NaN,"cache_id":0})";
+  const bst_ulong* shape = nullptr;
+  bst_ulong dimensions = 0;
+  const float* added = nullptr;
+  const absl::Status status = check(XGBoosterPredictFromDense(booster_.get(), values.c_str(), kConfig,
+                                                              nullptr, &shape, &dimensions, &added),
+                                    "predict");
+  TF_CHECK(status.ok() && dimensions > 0 && shape[0] == rows.size()) << status.message();
+  std::vector<float> scores(added, added + rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) scores[i] += without_trees(rows[i]);
+  return scores;
 }
 
 }  // namespace tf::model

@@ -1,6 +1,5 @@
 #pragma once
-// Owns: gradient-boosted trees as the cost model (Chen and Guestrin, "XGBoost", KDD 2016, through its C API),
-// as a regression of speed on the features.
+// Owns: gradient-boosted trees as the cost model (Chen and Guestrin, "XGBoost", KDD 2016, through its C API).
 
 #include <memory>
 #include <string>
@@ -9,7 +8,16 @@
 
 namespace tf::model {
 
+// What the trees learn.
+enum class Lesson {
+  // To correct the draft model: a candidate's score is minus the logarithm of its drafted time plus what they
+  // add, learned from pairs of candidates of one task (Burges et al., "RankNet", ICML 2005).
+  kOrder,
+  kSpeed,  // by themselves, the speed: the baseline like Ansor
+};
+
 struct XGBoostOptions {
+  Lesson lesson = Lesson::kOrder;
   int rounds = 60;
   int max_depth = 6;
   double learning_rate = 0.15;
@@ -28,11 +36,11 @@ class XGBoostModel final : public CostModel {
   std::vector<float> score(std::span<const Features> rows) const override;
 
  private:
-  struct FreeBooster {
-    void operator()(void* booster) const;
-  };
+  // What a score is before any tree.
+  float without_trees(const Features& features) const;
+
   XGBoostOptions options_;
-  std::unique_ptr<void, FreeBooster> booster_;
+  std::shared_ptr<void> booster_;  // frees itself
 };
 
 }  // namespace tf::model

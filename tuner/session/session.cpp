@@ -60,6 +60,12 @@ std::optional<TaskState::Time> time_of(const database::Measurement& record) {
   return TaskState::Time{estimated.median_ns * 1e-9, stopped, estimated.noise};
 }
 
+// The baseline like Ansor has no draft model to correct.
+model::XGBoostOptions model_options(const SessionOptions& options) {
+  const bool baseline = options.strategy == search::Kind::kAnsorLike;
+  return {.lesson = baseline ? model::Lesson::kSpeed : model::Lesson::kOrder, .seed = options.seed};
+}
+
 class Session {
  public:
   Session(const std::vector<Task>& tasks, const SessionOptions& options, measure::Builder& builder,
@@ -70,9 +76,7 @@ class Session {
         runner_(runner),
         store_(store),
         report_(report),
-        model_([seed = options.seed] {
-          return std::make_unique<model::XGBoostModel>(model::XGBoostOptions{.seed = seed});
-        }) {
+        model_([chosen = model_options(options)] { return std::make_unique<model::XGBoostModel>(chosen); }) {
     progress_.tasks.resize(tasks.size());
     given_.resize(tasks.size());
     refusals_.resize(tasks.size());

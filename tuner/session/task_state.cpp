@@ -167,14 +167,15 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
                                         measured ? std::optional<double>(time->seconds) : std::nullopt};
   search_->update({&observation, 1});
   if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
-    known_.push_back({judgement->features, time ? time->seconds : 0});
+    known_.push_back({judgement->features, time ? time->seconds : 0, time && time->lower_bound});
   }
 }
 
 void TaskState::append_examples(std::vector<model::Example>& examples) const {
+  const int task = examples.empty() ? 0 : examples.back().task + 1;
   for (const Known& known : known_) {
-    examples.push_back(
-        {known.features, known.seconds > 0 ? std::min(1.0, best_seconds_ / known.seconds) : 0.0});
+    const double speed = known.seconds > 0 ? std::min(1.0, best_seconds_ / known.seconds) : 0.0;
+    examples.push_back({known.features, speed, task, known.lower_bound});
   }
 }
 

@@ -56,7 +56,7 @@ class TaskState {
   void observe(const space::Candidate& candidate, std::optional<Time> time);
   // The same for a record, whether or not it is a point of this space. False if it teaches nothing.
   bool observe(const database::Measurement& record, std::optional<Time> time);
-  // What the cost model may learn from this task.
+  // What the cost model may learn from this task, which is another than those before.
   void append_examples(std::vector<model::Example>& examples) const;
 
   double best_seconds() const { return best_seconds_; }  // 0: nothing ok yet
@@ -94,6 +94,7 @@ class TaskState {
   struct Known {
     model::Features features;
     double seconds = 0;  // 0: failed
+    bool lower_bound = false;
   };
   std::vector<Known> known_;
   std::map<std::string, Tried> codes_;  // of records

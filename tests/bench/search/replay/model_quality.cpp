@@ -41,8 +41,9 @@ double least_seconds(std::span<const Example> examples) {
 
 void append_training(std::span<const Example> examples, std::vector<model::Example>& training) {
   const double best = least_seconds(examples);
+  const int task = training.empty() ? 0 : training.back().task + 1;
   for (const Example& example : examples)
-    training.push_back({example.features, example.seconds > 0 ? best / example.seconds : 0});
+    training.push_back({example.features, example.seconds > 0 ? best / example.seconds : 0, task});
 }
 
 ModelQuality judge(std::string model, const TaskExamples& task, std::span<const Example> examples,

@@ -31,7 +31,8 @@ bool learns(search::Kind kind) {
 // The depth and the rate of Ansor's trees; it stops adding them early, here there are always as many.
 model::XGBoostOptions booster_options(search::Kind kind, uint64_t seed) {
   if (kind != search::Kind::kAnsorLike) return {.seed = seed};
-  return {.rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
+  return {
+      .lesson = model::Lesson::kSpeed, .rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
 }
 
 }  // namespace
