@@ -67,7 +67,7 @@ class Worker::Impl {
                                         std::string_view reference) {
     TF_RETURN_IF_ERROR(check_trial(trial));
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(candidate, trial.artifact_digest()));
-    std::lock_guard lock(run_mutex_);
+    std::unique_lock lock(run_mutex_);
     std::shared_ptr<const Expected> right;
     if (!trial.reference_digest().empty()) {
       TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference));
@@ -76,6 +76,7 @@ class Worker::Impl {
     set_up(trial, &loaded);
     farm::TrialResult result;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, trial.limits().output_bytes()));
+    lock.unlock();  // while its answers are compared, the next one runs
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       if (right) check_answers(loaded, run, *right, &result);
@@ -250,6 +251,7 @@ class Worker::Impl {
   absl::Status check_roofline(const LoadedArtifact& loaded, farm::TrialResult* result) {
     const double best_ns = best_run_ns(*result);
     if (loaded.flops <= 0 || best_ns <= 0) return absl::OkStatus();
+    std::lock_guard lock(run_mutex_);
     const double gflops = loaded.flops / best_ns;
     const double factor =
         kPeakMargin * loaded.job.threads * (loaded.reduced_numerics ? kReducedNumericsFactor : 1);

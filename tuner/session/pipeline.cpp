@@ -75,7 +75,7 @@ farm::Trial Pipeline::trial_of(const Work& work) {
   trial.set_input_seed(options_.input_seed);
   trial.set_threads(static_cast<uint32_t>(options_.threads));
   farm::MeasureOptions& measure = *trial.mutable_options();
-  measure.set_samples(12);
+  measure.set_samples(work.priority == Priority::kRace ? 8 : 12);
   measure.set_min_sample_ns(1'000'000);
   measure.set_enough_ns(25'000'000);
   measure.set_warmup_ns(500'000);
