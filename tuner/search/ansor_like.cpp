@@ -24,11 +24,13 @@ AnsorLikeSearch::AnsorLikeSearch(const space::DesignSpace& space, const model::E
 }
 
 std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
+  // A round that was chosen before the results of the one before came is chosen anew.
+  if (results_ >= results_at_round_ + options_.measurements) round_.clear();
   std::vector<space::Candidate> proposals;
   while (static_cast<int>(proposals.size()) < count) {
     if (round_.empty()) start_round();
     if (round_.empty()) break;
-    proposals.push_back(std::move(round_.front()));
+    if (seen_.add(round_.front())) proposals.push_back(std::move(round_.front()));
     round_.pop_front();
   }
   return proposals;
@@ -92,6 +94,7 @@ std::vector<space::Candidate> AnsorLikeSearch::next_generation(const Population&
 }
 
 void AnsorLikeSearch::start_round() {
+  results_at_round_ = results_;
   const std::vector<space::Candidate> drawn = draw_population();
   if (drawn.empty()) return;
   std::vector<space::Candidate> first = drawn;
@@ -112,16 +115,17 @@ void AnsorLikeSearch::start_round() {
 
   const auto size = static_cast<size_t>(options_.measurements);
   const auto random_size = static_cast<size_t>(options_.random_share * options_.measurements);
-  for (size_t i = 0; i < order.size() && round_.size() < size - random_size; ++i) {
-    if (seen_.add(order[i].candidate)) round_.push_back(order[i].candidate);
-  }
-  for (size_t i = 0; i < drawn.size() && round_.size() < size; ++i) {
-    const space::Candidate& candidate = drawn[space::below(random_, drawn.size())];
-    if (seen_.add(candidate)) round_.push_back(candidate);
-  }
+  Seen chosen;
+  const auto choose = [&](const space::Candidate& candidate) {
+    if (!seen_.contains(candidate) && chosen.add(candidate)) round_.push_back(candidate);
+  };
+  for (size_t i = 0; i < order.size() && round_.size() < size - random_size; ++i) choose(order[i].candidate);
+  for (size_t i = 0; i < drawn.size() && round_.size() < size; ++i)
+    choose(drawn[space::below(random_, drawn.size())]);
 }
 
 void AnsorLikeSearch::update(std::span<const Observation> observations) {
+  results_ += static_cast<int64_t>(observations.size());
   for (const Observation& observation : observations) {
     seen_.add(observation.candidate);
     if (observation.seconds) measured_.push_back(observation);

@@ -60,6 +60,7 @@ class AnsorLikeSearch final : public Search {
   Seen seen_;
   std::vector<Observation> measured_;  // the best, fastest first
   std::deque<space::Candidate> round_;
+  int64_t results_ = 0, results_at_round_ = 0;
 };
 
 }  // namespace tf::search

@@ -124,6 +124,35 @@ INSTANTIATE_TEST_SUITE_P(Search, EveryStrategy,
                          testing::Values(Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary,
                                          Kind::kAnsorLike));
 
+// Finds all candidates equal, and counts how often it is asked.
+class CountingModel final : public model::CostModel {
+ public:
+  absl::Status train(std::span<const model::Example>) override { return absl::OkStatus(); }
+  bool is_trained() const override { return true; }
+  std::vector<float> score(std::span<const model::Features> rows) const override {
+    ++asked;
+    return std::vector<float>(rows.size(), 1);
+  }
+  mutable int asked = 0;
+};
+
+TEST(AnsorLike, ChoosesARoundWithTheResultsOfTheOneBefore) {
+  const Setting setting(128);
+  CountingModel model;
+  auto search =
+      make_search(setting.space, setting.evaluator, {.kind = Kind::kAnsorLike, .seed = 3, .model = &model});
+  const std::vector<space::Candidate> round = search->propose(64);
+  ASSERT_EQ(round.size(), 64u);
+  EXPECT_EQ(search->propose(4).size(), 4u) << "more than a round, before any result";
+  const int asked = model.asked;
+  for (const space::Candidate& candidate : round) {
+    const Observation observation{candidate, setting.seconds(candidate)};
+    search->update({&observation, 1});
+  }
+  EXPECT_EQ(search->propose(16).size(), 16u);
+  EXPECT_GT(model.asked, asked) << "the rest of a round from before the results was handed out";
+}
+
 TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
   const Setting setting(128);
   int wins = 0;
