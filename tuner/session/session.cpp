@@ -1,5 +1,7 @@
 #include "tuner/session/session.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -211,6 +213,10 @@ absl::StatusOr<Progress> Session::run(const std::atomic<bool>& stop) {
   }
   start_ = Clock::now();
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
+  // This thread searches, and the model learns in children of it: the pipeline's threads, which only hand on
+  // what devices wait for, go first. That this may fail does not matter.
+  constexpr int kNicer = 5;
+  setpriority(PRIO_PROCESS, 0, kNicer);
   for (size_t i = 0; i < tasks_.size(); ++i) {
     pipeline.set_incumbent(static_cast<int>(i), tasks_[i]->incumbent());
     for (const std::string& digest : tasks_[i]->known_code())
