@@ -26,14 +26,14 @@ constexpr size_t kTurn = 32;
 // Twice the samples of a session: racing and fixed repeats are both computed from them. A candidate beyond
 // what any figure looks at (pairs within 3 times the best) is left early.
 farm::Trial make_trial(int threads, double best_seconds) {
-  constexpr double kHopeless = 4;
+  constexpr double kHopeless = 3.2;
   farm::Trial trial;
   trial.set_input_seed(1);
   trial.set_threads(static_cast<uint32_t>(threads));
   farm::MeasureOptions& measure = *trial.mutable_options();
-  measure.set_samples(60);
+  measure.set_samples(40);
   measure.set_min_sample_ns(1'000'000);
-  measure.set_enough_ns(60'000'000);
+  measure.set_enough_ns(40'000'000);
   measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
   measure.set_stop_if_slower_than_ns(static_cast<int64_t>(best_seconds * kHopeless * 1e9));

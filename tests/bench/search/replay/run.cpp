@@ -12,12 +12,12 @@ namespace tf::replay {
 namespace {
 
 // How a strategy is driven: so many candidates under way at once, and results between two trainings. Ansor's
-// round is both; the others are driven as a session with one builder and one device drives them.
+// round is both; the others are driven as a session on two CPUs drives them (tuner/session/pipeline.cpp).
 struct Cadence {
   size_t in_flight, train_every;
 };
 Cadence cadence_of(search::Kind kind) {
-  return kind == search::Kind::kAnsorLike ? Cadence{64, 64} : Cadence{4, 32};
+  return kind == search::Kind::kAnsorLike ? Cadence{64, 64} : Cadence{14, 32};
 }
 
 SamplingPolicy own_policy(search::Kind kind) {

@@ -33,12 +33,11 @@ Spent race(const Entry& entry, const Best& best) {
     sampled_seconds += filled(kSampleSeconds, sample);
     if (runs_ns.size() >= kFewest && sampled_seconds >= kEnoughSeconds) break;
   }
-  const Estimate estimated = estimate(runs_ns);
-  const bool stopped = test.is_slower();
+  const Estimate seen = estimate(runs_ns);
   return {.device_seconds = filled(kWarmUpSeconds, entry.samples.front()) + sampled_seconds,
-          .seconds = 1e-9 * (stopped ? lower_bound_ns(runs_ns, best.noise) : estimated.median_ns),
-          .seen = estimated,
-          .stopped_early = stopped};
+          .seconds = seen.median_ns * 1e-9,
+          .seen = seen,
+          .stopped_early = test.is_slower()};
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Spent {
   double device_seconds = 0;   // the trial's whole time on the device
   double seconds = 0;          // of one run, as the strategy sees it; 0: it failed
   Estimate seen;               // by the samples that were taken
-  bool stopped_early = false;  // seconds are a lower bound
+  bool stopped_early = false;  // of its time, the strategy knows only that it is no better
 };
 
 // What a candidate races against.
