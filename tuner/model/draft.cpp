@@ -7,7 +7,14 @@
 namespace tf::model {
 namespace {
 
-constexpr double kSpillCost = 2;  // a store and a load for each vector beyond the register file
+// In vector loads; fitted to the order of measured candidates of products and convolutions on Zen 4.
+constexpr double kSpillCost = 8;         // of each vector beyond the register file, a tile
+constexpr double kBroadcastCost = 0.25;  // of one value for all lanes: an operand of the multiply-add
+
+// Points of the nest that are computed: a guard ends its loop, it does not run empty turns.
+Value computed_points(const Nest& nest) {
+  return select(less(0, nest.guards), min(nest.iterations, nest.useful_iterations), nest.iterations);
+}
 
 Value arithmetic_cycles(const Nest& nest, const target::Target& target, const Rates& rates) {
   const Value vectors_per_iteration = ceil(nest.lanes / target.fp32_lanes()) / nest.lanes;
@@ -16,7 +23,7 @@ Value arithmetic_cycles(const Nest& nest, const target::Target& target, const Ra
   const Value operations =
       select(reduces, std::max(1.0, nest.flops_per_iteration * 0.5), std::max(1.0, nest.flops_per_iteration));
   const Value waits = max(1, rates.fma_latency * rates.fmas / nest.tile_vectors);
-  return nest.iterations * vectors_per_iteration * operations / rates.fmas * select(reduces, waits, 1);
+  return computed_points(nest) * vectors_per_iteration * operations / rates.fmas * select(reduces, waits, 1);
 }
 
 // The depth inside of which all loops are unrolled or vectorized.
@@ -30,16 +37,20 @@ size_t tile_depth(const Nest& nest) {
 
 Value load_cycles(const Nest& nest, const target::Target& target, const Rates& rates) {
   const size_t depth = tile_depth(nest);
-  Value loads_per_tile = 0;
+  Value vectors = 0, lanes = 0, broadcasts = 0;
   for (const NestAccess& access : nest.accesses) {
     if (access.in_register) continue;
     // Reuse in registers: what the unrolled and vectorized loops touch is loaded once a tile.
     const Value& touched = access.touched_elems[depth];
     const Value in_vectors = both(access.varies_with_vector, access.contiguous);
-    loads_per_tile += select(in_vectors, ceil(touched / target.fp32_lanes()), touched);
+    vectors += select(in_vectors, ceil(touched / target.fp32_lanes()), 0);
+    lanes += select(in_vectors, 0, select(access.varies_with_vector, touched, 0));
+    broadcasts += select(access.varies_with_vector, 0, touched);
   }
-  loads_per_tile += kSpillCost * max(0, nest.tile_vectors - (target.vector.registers - 3));
-  return nest.iterations / (nest.lanes * nest.unrolled_body) * loads_per_tile / rates.loads;
+  // Accumulators, the vectors that they are fed from, and one that all of these share.
+  const Value spilled = max(0, nest.tile_vectors + vectors + 1 - target.vector.registers);
+  const Value tiles = computed_points(nest) / (nest.lanes * nest.unrolled_body);
+  return tiles * (vectors + lanes + kBroadcastCost * broadcasts + kSpillCost * spilled) / rates.loads;
 }
 
 // A target that does not say has some shared cache or memory-side buffering of a few times its L2.
@@ -47,10 +58,16 @@ double shared_cache_bytes(const target::Target& target) {
   return static_cast<double>(std::max(target.caches.l3_bytes, 4 * target.caches.l2_bytes));
 }
 
+// What a run finds in the shared cache, the one before left there.
+Value beyond_shared_cache(const Nest& nest, const target::Target& target) {
+  const double cache = shared_cache_bytes(target);
+  return select(less(cache, footprint_bytes(nest, 0)), traffic_bytes(nest, cache), 0);
+}
+
 // Counter, compare and branch of the innermost loop that remains after unrolling.
 Value loop_cycles(const Nest& nest) {
   constexpr double kCyclesPerTurn = 1;
-  return nest.iterations / (nest.lanes * nest.unrolled_body * nest.unrolled_turns) * kCyclesPerTurn;
+  return computed_points(nest) / (nest.lanes * nest.unrolled_body * nest.unrolled_turns) * kCyclesPerTurn;
 }
 
 // Bytes that come in if what the loops from `depth` inwards touch stays, and nothing else. A loop around that
@@ -96,7 +113,7 @@ Value draft_seconds(std::span<const Nest> nests, const target::Target& target, i
   for (const Nest& nest : nests) {
     const Value moved = traffic_bytes(nest, static_cast<double>(target.caches.l1_bytes)) / rates.l2_bytes +
                         traffic_bytes(nest, static_cast<double>(target.caches.l2_bytes)) / rates.l3_bytes +
-                        traffic_bytes(nest, shared_cache_bytes(target)) / rates.memory_bytes;
+                        beyond_shared_cache(nest, target) / rates.memory_bytes;
     const Value arithmetic = arithmetic_cycles(nest, target, rates), loads = load_cycles(nest, target, rates);
     // Out-of-order cores overlap these well, not wholly.
     const Value busy = max(arithmetic, loads) + 0.2 * min(arithmetic, loads) + loop_cycles(nest);

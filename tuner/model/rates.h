@@ -11,7 +11,7 @@ struct Rates {
   double fmas = 2;
   double loads = 2;
   double l2_bytes = 32;
-  double l3_bytes = 12;
+  double l3_bytes = 20;
   double memory_bytes = 5;
   double fma_latency = 4;  // cycles until an accumulator can be used again
   double hertz = 3.5e9;
