@@ -27,8 +27,7 @@ double tolerance(const tensor::Workload& workload, const schedule::Schedule& sch
 
 // Parses, verifies, binds, schedules, lowers and compiles. Every text of the request is checked: errors are
 // INVALID_ARGUMENT or FAILED_PRECONDITION (an illegal schedule) with a line for people. The reply's phases
-// are "parse", "lower", "emit", "optimize", "machine", "link"; the last four are missing where this process has
-// compiled the same loops lately. With `reference` set the schedule must be
+// are "parse", "lower", "emit", "optimize", "machine", "link". With `reference` set the schedule must be
 // empty: the artifact computes the outputs and then their magnitudes, by plain loops over row-major buffers.
 tunefarm::kernel::v1::BuildReply compile_kernel(const tunefarm::kernel::v1::BuildKernelRequest& request);
 

@@ -1,7 +1,5 @@
 #include <chrono>
 #include <cmath>
-#include <deque>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -212,26 +210,6 @@ absl::Status compile_cuda(const Job& job, const passes::Lowered& lowered, Stopwa
   return absl::OkStatus();
 }
 
-// What was compiled last, by the text of its loops, which says all there is to know of them: schedules that
-// differ in what lowers to nothing are frequent in a search.
-class CompiledLoops {
- public:
-  const codegen::KernelCode* find(const Digest& loops) const {
-    for (const auto& [known, code] : codes_)
-      if (known == loops) return &code;
-    return nullptr;
-  }
-  const codegen::KernelCode* keep(const Digest& loops, codegen::KernelCode code) {
-    constexpr size_t kMost = 128;
-    if (codes_.size() == kMost) codes_.pop_back();
-    codes_.emplace_front(loops, std::move(code));
-    return &codes_.front().second;
-  }
-
- private:
-  std::deque<std::pair<Digest, codegen::KernelCode>> codes_;
-};
-
 absl::Status compile_into(const proto::BuildKernelRequest& request, proto::BuildReply& reply) {
   Stopwatch clock(reply);
   TF_ASSIGN_OR_RETURN(Job job, parse(request));
@@ -244,24 +222,16 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
   proto::Blob& blob = *artifact.add_blobs();
   blob.set_kind(request.output());
   if (job.target.is_gpu()) return compile_cuda(job, lowered, clock, artifact, reply);
-  // Of one thread, like all that LLVM keeps in this process.
-  static CompiledLoops recent;
-  const Digest loops =
-      sha256(absl::StrCat(ir::to_string(lowered.function), "\n", job.target.text(), " ", request.output()));
-  const codegen::KernelCode* code = recent.find(loops);
-  if (code == nullptr) {
-    TF_ASSIGN_OR_RETURN(codegen::KernelCode fresh, codegen::compile(lowered.function, job.target));
-    clock.take(fresh.phases);
-    if (request.output() == proto::BLOB_KIND_ELF_SHARED) {
-      TF_ASSIGN_OR_RETURN(fresh.object, codegen::link_shared(fresh.object, job.target));
-      clock.end("link");
-    }
-    code = recent.keep(loops, std::move(fresh));
+  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target));
+  clock.take(code.phases);
+  if (request.output() == proto::BLOB_KIND_ELF_SHARED) {
+    TF_ASSIGN_OR_RETURN(code.object, codegen::link_shared(code.object, job.target));
+    clock.end("link");
   }
-  artifact.mutable_manifest()->set_workspace_bytes(code->workspace_bytes);
-  artifact.mutable_manifest()->set_workspace_per_thread_bytes(code->workspace_per_thread_bytes);
-  blob.set_content(code->object);
-  reply.set_code_digest(code->code_digest);
+  artifact.mutable_manifest()->set_workspace_bytes(code.workspace_bytes);
+  artifact.mutable_manifest()->set_workspace_per_thread_bytes(code.workspace_per_thread_bytes);
+  blob.set_content(std::move(code.object));
+  reply.set_code_digest(code.code_digest);
   return absl::OkStatus();
 }
 

@@ -72,19 +72,6 @@ void fill(support::AlignedBytes& bytes, std::mt19937& random) {
   for (float& v : bytes.as<float>()) v = uniform(random);
 }
 
-TEST(BuildPool, CompilesTheSameLoopsOnce) {
-  auto workers = pool();
-  const auto first = workers->build(kernel_request(matmul(8, 16, 4)));
-  const auto again = workers->build(kernel_request(matmul(8, 16, 4)));
-  const auto other = workers->build(kernel_request(matmul(8, 16, 5)));
-  ASSERT_TRUE(first.ok() && again.ok() && other.ok());
-  EXPECT_EQ(first->artifact().SerializeAsString(), again->artifact().SerializeAsString());
-  EXPECT_EQ(first->code_digest(), again->code_digest());
-  EXPECT_LT(again->phases_size(), first->phases_size());
-  EXPECT_EQ(other->phases_size(), first->phases_size());
-  EXPECT_NE(other->code_digest(), first->code_digest());
-}
-
 TEST(BuildPool, BuildsAKernelThatComputesTheWorkload) {
   constexpr int64_t kM = 13, kN = 19, kK = 37;
   auto workers = pool();
