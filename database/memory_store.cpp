@@ -143,9 +143,17 @@ class MemoryStore final : public Store {
     return std::ranges::count(attempts_, job_id, &Attempt::job_id);
   }
 
-  absl::StatusOr<int64_t> count_measurements(int64_t job_id) override {
+  absl::StatusOr<int64_t> count_trials(int64_t job_id) override {
     std::lock_guard lock(mutex_);
-    return std::ranges::count(measurements_, job_id, &Measurement::job_id);
+    std::vector<const Measurement*> trials;
+    for (const Measurement& m : measurements_) {
+      if (job_id == 0 || m.job_id != job_id) continue;
+      const bool known = std::ranges::any_of(trials, [&](const Measurement* other) {
+        return other->problem == m.problem && other->schedule == m.schedule;
+      });
+      if (!known) trials.push_back(&m);
+    }
+    return static_cast<int64_t>(trials.size());
   }
 
   absl::StatusOr<int64_t> add_job(const Job& job) override {

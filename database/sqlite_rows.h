@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filt
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);
 absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule);
 absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);
-absl::StatusOr<int64_t> count_measurements(Connection& db, int64_t job_id);
+absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id);
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id);
 absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id);
 

@@ -255,9 +255,10 @@ absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id) {
   return count.integer(0);
 }
 
-absl::StatusOr<int64_t> count_measurements(Connection& db, int64_t job_id) {
+absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id) {
   TF_ASSIGN_OR_RETURN(Statement count,
-                      db.prepare("SELECT count(*) FROM measurements WHERE job_id != 0 AND job_id = ?"));
+                      db.prepare("SELECT count(*) FROM (SELECT DISTINCT problem_id, schedule_digest "
+                                 "FROM measurements WHERE job_id != 0 AND job_id = ?)"));
   count.bind(job_id);
   TF_RETURN_IF_ERROR(count.step().status());
   return count.integer(0);

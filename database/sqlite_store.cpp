@@ -114,8 +114,8 @@ class SqliteStore final : public SqliteView<Store> {
   absl::StatusOr<int64_t> count_attempts(int64_t job_id) override {
     return reader_.read([&](Connection& db) { return rows::count_attempts(db, job_id); });
   }
-  absl::StatusOr<int64_t> count_measurements(int64_t job_id) override {
-    return reader_.read([&](Connection& db) { return rows::count_measurements(db, job_id); });
+  absl::StatusOr<int64_t> count_trials(int64_t job_id) override {
+    return reader_.read([&](Connection& db) { return rows::count_trials(db, job_id); });
   }
   absl::StatusOr<int64_t> add_job(const Job& job) override {
     return write<int64_t>([&](Connection& db) { return rows::add_job(db, job); });

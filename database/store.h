@@ -91,8 +91,8 @@ class Store : public Records {
   virtual void insert_async(const Measurement& measurement, Origin origin, InsertDone done) = 0;
   virtual absl::Status add_attempt(const Attempt& attempt) = 0;
   virtual absl::StatusOr<int64_t> count_attempts(int64_t job_id) = 0;
-  // Measurements of the job (not 0), with any outcome.
-  virtual absl::StatusOr<int64_t> count_measurements(int64_t job_id) = 0;
+  // Schedules that the job (not 0) measured, with any outcome; one that it measured again counts once.
+  virtual absl::StatusOr<int64_t> count_trials(int64_t job_id) = 0;
 
   // Returns the new job's id; `job.id` is ignored.
   virtual absl::StatusOr<int64_t> add_job(const Job& job) = 0;

@@ -55,6 +55,16 @@ std::vector<Measurement> Tuning::measurements(const std::string& db) {
   return all;
 }
 
+int64_t Tuning::measured(const std::string& db) {
+  std::set<std::string> programs;
+  for (const Measurement& m : measurements(db)) programs.insert(program_of(m));
+  return static_cast<int64_t>(programs.size());
+}
+
+std::string program_of(const Measurement& m) {
+  return absl::StrCat(m.problem.workload.hex(), " ", m.problem.binding, m.schedule);
+}
+
 void Tuning::wait_for_measurements(const std::string& db, int64_t count) {
   wait_until(std::to_string(count) + " measurements", [&] { return measured(db) >= count; });
 }

@@ -36,7 +36,8 @@ class Tuning : public testing::Test {
 
   // In the order of insertion; empty while there is no database.
   std::vector<database::Measurement> measurements(const std::string& db);
-  int64_t measured(const std::string& db) { return static_cast<int64_t>(measurements(db).size()); }
+  // Different programs that were measured: what a budget of trials counts.
+  int64_t measured(const std::string& db);
   void wait_for_measurements(const std::string& db, int64_t count);
   // Fails the test after a minute.
   void wait_until(const std::string& what, const std::function<bool()>& condition);
@@ -45,6 +46,9 @@ class Tuning : public testing::Test {
   farm_test::TempDir folder_;
   int runs_ = 0;
 };
+
+// What was measured, whenever and wherever.
+std::string program_of(const database::Measurement& m);
 
 // All programs of a farm on loopback, its one device with the key "box".
 class ServedTuning : public Tuning {

@@ -43,16 +43,16 @@ TEST_F(ServedTuning, AJobSurvivesTheDeathOfTunerTrackerAndAgentInTurn) {
   EXPECT_EQ(follow->wait(), 0);
   EXPECT_THAT(read_file(file("follow.log")).value_or(""), HasSubstr("job 1 done: 90 trials"));
 
-  // Nothing lost, nothing repeated, nothing counted twice.
+  // Nothing lost, nothing counted twice, nothing repeated but by the play-offs, which come last.
   const std::vector<Measurement> records = measurements("tune.db");
-  EXPECT_EQ(records.size(), kTrials);
+  EXPECT_GE(records.size(), kTrials);
   EXPECT_THAT(digests(records), testing::IsSupersetOf(acknowledged));
   std::set<std::string> programs;
   std::set<std::tuple<std::string, uint64_t, uint64_t>> stamps;
   for (const Measurement& m : records) {
     EXPECT_EQ(m.job_id, 1);
-    EXPECT_TRUE(programs.insert(m.problem.workload.hex() + " " + m.problem.binding + m.schedule).second)
-        << "measured twice: " << m.schedule;
+    const bool again = static_cast<int>(programs.size()) == kTrials;
+    EXPECT_EQ(programs.insert(program_of(m)).second, !again) << m.schedule;
     ASSERT_TRUE(m.lease.has_value()) << "measured without a lease";
     EXPECT_TRUE(stamps.emplace(m.lease->lease_id, m.lease->epoch, m.lease->sequence).second)
         << "one result of the device counts twice";

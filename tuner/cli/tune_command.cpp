@@ -62,7 +62,7 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
   for (const database::Job& job : jobs) {
     const bool same = job.device.empty() && job.model_digest == model.hex() && job.options == options;
     if (!same || database::is_final(job.state)) continue;
-    TF_ASSIGN_OR_RETURN(int64_t trials, store.count_measurements(job.id));
+    TF_ASSIGN_OR_RETURN(int64_t trials, store.count_trials(job.id));
     std::fprintf(stderr, "going on with job %lld, which has %lld trials\n", static_cast<long long>(job.id),
                  static_cast<long long>(trials));
     return job;

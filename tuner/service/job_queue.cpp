@@ -282,7 +282,7 @@ absl::StatusOr<JobQueue::Entry*> JobQueue::find_entry(int64_t id) {
 }
 
 absl::StatusOr<JobView> JobQueue::view(const Entry& entry) {
-  TF_ASSIGN_OR_RETURN(int64_t trials, store_.count_measurements(entry.job.id));
+  TF_ASSIGN_OR_RETURN(int64_t trials, store_.count_trials(entry.job.id));
   return JobView{.job = entry.job, .trials = trials, .progress = entry.progress, .version = entry.version};
 }
 

@@ -257,13 +257,19 @@ TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
   EXPECT_EQ(count({.workload = conv_problem().workload}), 2);
   EXPECT_EQ(count({.problem = other.problem}), 1);
   EXPECT_EQ(count({.job_id = 12}), 1);
-  EXPECT_EQ(*store_->count_measurements(12), 1);
+  EXPECT_EQ(*store_->count_trials(12), 1);
   EXPECT_EQ(count({.workload = conv_problem().workload, .only_ok = true}), 1);
   std::vector<std::string> order;
   ASSERT_TRUE(
       store_->scan({}, [&](const Measurement& m) { return order.push_back(m.schedule), absl::OkStatus(); })
           .ok());
   EXPECT_THAT(order, ElementsAre(other.schedule, failed.schedule, in_job.schedule));
+  // Measuring a schedule again is no further trial.
+  Measurement again = in_job;
+  again.finished_unix_ns += 1;
+  insert(again);
+  EXPECT_EQ(count({.job_id = 12}), 2);
+  EXPECT_EQ(*store_->count_trials(12), 1);
 }
 
 TEST_P(StoreContract, AScanVisitsMoreRowsThanOnePageAndItsVisitorMayAsk) {
@@ -333,7 +339,7 @@ TEST_P(StoreContract, AttemptsAreCountedByJobAndAreNoMeasurements) {
   ASSERT_TRUE(store_->add_attempt(attempt).ok());
   EXPECT_EQ(*store_->count_attempts(3), 2);
   EXPECT_EQ(*store_->count_attempts(4), 0);
-  EXPECT_EQ(*store_->count_measurements(3), 0);
+  EXPECT_EQ(*store_->count_trials(3), 0);
   EXPECT_EQ(count({}), 0);
   EXPECT_FALSE(*store_->is_measured(attempt.problem, attempt.schedule));
 }

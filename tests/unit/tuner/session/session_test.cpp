@@ -281,7 +281,7 @@ class FullStore final : public database::Store {
     done(insert(m, origin));
   }
   absl::Status add_attempt(const database::Attempt& a) override { return store_.add_attempt(a); }
-  absl::StatusOr<int64_t> count_measurements(int64_t job) override { return store_.count_measurements(job); }
+  absl::StatusOr<int64_t> count_trials(int64_t job) override { return store_.count_trials(job); }
   absl::StatusOr<int64_t> count_attempts(int64_t job) override { return store_.count_attempts(job); }
   absl::StatusOr<int64_t> add_job(const database::Job& j) override { return store_.add_job(j); }
   absl::Status update_job(const database::Job& j) override { return store_.update_job(j); }
