@@ -1,0 +1,31 @@
+#pragma once
+// Owns: the play-offs at a run's end as the database sees them: its best take part, what they show becomes
+// rows. Does not know: how a play-off is decided (playoff.h) or run (playoff_run.h).
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+#include "database/store.h"
+#include "tuner/measure/runner.h"
+#include "tuner/session/pipeline.h"
+#include "tuner/session/session.h"
+#include "tuner/session/task_state.h"
+
+namespace tf::session {
+
+// A session's tasks, numbered as in its pipeline, and how many trials of each this run made.
+struct TriedTasks {
+  std::span<const std::unique_ptr<TaskState>> tasks;
+  std::span<const int64_t> trials;
+};
+
+// Lets the best few of each task that was tried meet and records each one's samples as one more measurement
+// of its schedule, which is no trial: nothing new was tried. Nothing else may be in the pipeline. Errors: the
+// store's.
+absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options, Pipeline& pipeline,
+                         measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop);
+
+}  // namespace tf::session

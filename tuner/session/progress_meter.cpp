@@ -1,0 +1,64 @@
+#include "tuner/session/progress_meter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/race.h"
+
+namespace tf::session {
+namespace {
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Between the last sample of one trial and the first of the next.
+std::optional<double> median_gap_s(std::vector<std::pair<int64_t, int64_t>> timed_ns) {
+  std::sort(timed_ns.begin(), timed_ns.end());
+  std::vector<double> gaps_s;
+  for (size_t i = 1; i < timed_ns.size(); ++i)
+    gaps_s.push_back(static_cast<double>(timed_ns[i].first - timed_ns[i - 1].second) * 1e-9);
+  if (gaps_s.empty()) return std::nullopt;
+  return estimate(std::move(gaps_s)).median_ns;
+}
+
+}  // namespace
+
+void ProgressMeter::add_earlier_runs(std::vector<int64_t> finished_unix_ns) {
+  constexpr int64_t kPause = 30'000'000'000;
+  std::sort(finished_unix_ns.begin(), finished_unix_ns.end());
+  int64_t total = 0;
+  for (size_t i = 1; i < finished_unix_ns.size(); ++i) {
+    const int64_t gap = finished_unix_ns[i] - finished_unix_ns[i - 1];
+    if (gap < kPause) total += gap;
+  }
+  spent_before_s_ += static_cast<double>(total) * 1e-9;
+}
+
+void ProgressMeter::count_trial(const database::Measurement& measurement) {
+  for (const database::Sample& sample : measurement.samples)
+    sampled_s_ += static_cast<double>(sample.total_ns) * 1e-9;
+  rate_.count(Clock::now());
+}
+
+bool ProgressMeter::time_is_up() const {
+  return budget_.minutes > 0 && spent_before_s_ + seconds_since(start_) >= budget_.minutes * 60;
+}
+
+void ProgressMeter::describe(int slots, Progress& progress) {
+  progress.elapsed_s = seconds_since(start_);
+  progress.trials_per_second = rate_.per_second(start_, Clock::now());
+  progress.device_busy_share = progress.elapsed_s > 0 ? sampled_s_ / progress.elapsed_s / slots : 0;
+  progress.remaining_s.reset();
+  if (budget_.minutes > 0)
+    progress.remaining_s = std::max(0.0, budget_.minutes * 60 - spent_before_s_ - progress.elapsed_s);
+  if (budget_.trials > 0 && progress.trials_per_second > 0) {
+    const double left = static_cast<double>(std::max<int64_t>(0, budget_.trials - progress.trials)) /
+                        progress.trials_per_second;
+    progress.remaining_s = std::min(left, progress.remaining_s.value_or(left));
+  }
+  progress.median_gap_s = median_gap_s(timed_ns_);
+}
+
+}  // namespace tf::session

@@ -1,0 +1,42 @@
+#pragma once
+// Owns: what a session counts of its own speed: time spent and left, trials a second, how busy the device is.
+// Does not know: tasks, what was measured.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "database/record.h"
+#include "tuner/session/rate.h"
+#include "tuner/session/session.h"
+
+namespace tf::session {
+
+// Not thread-safe.
+class ProgressMeter {
+ public:
+  explicit ProgressMeter(const Budget& budget) : budget_(budget) {}
+
+  // When the job's results of earlier runs were there; pauses between them cost nothing.
+  void add_earlier_runs(std::vector<int64_t> finished_unix_ns);
+  void start() { start_ = Clock::now(); }
+  // One more trial, with its samples.
+  void count_trial(const database::Measurement& measurement);
+  // The device took a trial's samples between these times of its clock. In any order.
+  void count_timed(int64_t from_ns, int64_t until_ns) { timed_ns_.emplace_back(from_ns, until_ns); }
+
+  // Whether the budget's minutes are spent.
+  bool time_is_up() const;
+  // Everything about time and rates; `progress.trials` is read. `slots`: of the runner, at least 1.
+  void describe(int slots, Progress& progress);
+
+ private:
+  const Budget& budget_;
+  Rate rate_;
+  Clock::time_point start_ = Clock::now();
+  double spent_before_s_ = 0;  // by earlier runs of the job
+  double sampled_s_ = 0;       // inside timed samples, in this run
+  std::vector<std::pair<int64_t, int64_t>> timed_ns_;
+};
+
+}  // namespace tf::session

@@ -1,0 +1,27 @@
+#include "tuner/session/record_times.h"
+
+#include "base/race.h"
+
+namespace tf::session {
+
+bool is_failure(database::Outcome outcome) {
+  return outcome != database::Outcome::kOk && outcome != database::Outcome::kStoppedEarly;
+}
+
+std::vector<double> runs_ns(const database::Measurement& record) {
+  std::vector<double> runs;
+  for (const database::Sample& sample : record.samples) {
+    if (sample.iterations > 0) runs.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
+  }
+  return runs;
+}
+
+std::optional<TaskState::Time> time_of(const database::Measurement& record) {
+  const bool stopped = record.outcome == database::Outcome::kStoppedEarly;
+  if (record.outcome != database::Outcome::kOk && !stopped) return std::nullopt;
+  const Estimate estimated = estimate(runs_ns(record));
+  if (estimated.median_ns == 0) return std::nullopt;
+  return TaskState::Time{estimated.median_ns * 1e-9, stopped, estimated.noise};
+}
+
+}  // namespace tf::session

@@ -1,0 +1,384 @@
+#include "tuner/session/tuning_loop.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "compiler/schedule/schedule.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/model/xgboost_model.h"
+#include "tuner/session/playoff_records.h"
+#include "tuner/session/record_proto.h"
+#include "tuner/session/record_times.h"
+#include "tuner/session/requests_proto.h"
+#include "tuner/session/scheduler.h"
+
+namespace tf::session {
+namespace {
+
+constexpr int kMaxTries = 3;              // of a candidate that could not be measured
+constexpr int kMaxUnmeasuredInARow = 24;  // from there on the device, not the candidates, is the trouble
+constexpr int kMaxTwinsInARow = 128;      // of a task: from there on its space has nothing new
+constexpr int kMaxRefusals = 3;           // of a task whose candidates were all refused
+constexpr auto kDrainLimit = std::chrono::seconds(60);
+// Results between two trainings of the cost model, and from the start of one until its model is used: a
+// number of results, not a time, so that the same results give the same proposals. It is long past by then.
+constexpr int64_t kTrainEvery = 32;
+constexpr int64_t kTrainFor = 24;
+constexpr auto kReportEvery = std::chrono::milliseconds(250);
+
+// The baseline like Ansor has no draft model to correct.
+model::XGBoostOptions model_options(const SessionOptions& options) {
+  const bool baseline = options.strategy == search::Kind::kAnsorLike;
+  return {.lesson = baseline ? model::Lesson::kSpeed : model::Lesson::kOrder, .seed = options.seed};
+}
+
+}  // namespace
+
+TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options,
+                       measure::Builder& builder, measure::Runner& runner, database::Store& store,
+                       const std::function<void(const Progress&)>& report)
+    : options_(options),
+      target_(options.target.text()),
+      builder_(builder),
+      runner_(runner),
+      store_(store),
+      report_(report),
+      model_([chosen = model_options(options)] { return std::make_unique<model::XGBoostModel>(chosen); }),
+      meter_(options.budget) {
+  progress_.tasks.resize(tasks.size());
+  given_.resize(tasks.size());
+  refusals_.resize(tasks.size());
+  tried_.resize(tasks.size());
+  twins_in_a_row_.resize(tasks.size());
+}
+
+absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
+  std::vector<int64_t> finished_unix_ns;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<TaskState> state,
+                        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i));
+    TF_RETURN_IF_ERROR(
+        store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, state->flops()}));
+    TaskProgress& shown = progress_.tasks[i];
+    shown.label = tasks[i].label;
+    shown.weight = tasks[i].weight;
+    shown.flops = state->flops();
+    tasks_.push_back(std::move(state));
+    TF_RETURN_IF_ERROR(resume(i, finished_unix_ns));
+  }
+  meter_.add_earlier_runs(std::move(finished_unix_ns));
+  results_at_training_ = results_;
+  std::vector<model::Example> examples;
+  for (const auto& task : tasks_) task->append_examples(examples);
+  // A model that cannot be trained costs speed of search, not correctness: the draft model goes on ranking.
+  model_.train(examples).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::Status TuningLoop::resume(size_t index, std::vector<int64_t>& finished_unix_ns) {
+  TaskState& task = *tasks_[index];
+  database::Filter filter;
+  filter.problem = task.problem();
+  std::set<std::string> counted;
+  return store_.scan(filter, [&](const database::Measurement& record) {
+    if (options_.job_id != 0 && record.job_id == options_.job_id) {
+      finished_unix_ns.push_back(record.finished_unix_ns);
+    }
+    // Not again what a play-off measured again.
+    if (options_.job_id != 0 && record.job_id == options_.job_id && counted.insert(record.schedule).second) {
+      ++progress_.trials;
+      ++progress_.tasks[index].trials;
+      ++given_[index];
+      if (is_failure(record.outcome)) ++progress_.failures;
+    }
+    // Times of other devices say nothing about this one's, but what failed here need not be tried again
+    // either.
+    if (record.device.device_class != options_.device_class) return absl::OkStatus();
+    if (task.observe(record, time_of(record))) ++results_;
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
+  PipelineOptions pipeline_options;
+  pipeline_options.threads = options_.threads;
+  pipeline_options.takes_turns = options_.takes_turns;
+  for (const auto& task : tasks_) {
+    pipeline_options.references.push_back(reference_request(task->task(), target_));
+  }
+  meter_.start();
+  Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
+  // This thread searches, and the model learns in children of it: the pipeline's threads, which only hand on
+  // what devices wait for, go first. That this may fail does not matter.
+  constexpr int kNicer = 5;
+  setpriority(PRIO_PROCESS, 0, kNicer);
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    pipeline.set_incumbent(static_cast<int>(i), tasks_[i]->incumbent());
+    for (const std::string& digest : tasks_[i]->known_code())
+      pipeline.add_known_code(static_cast<int>(i), digest);
+  }
+  Clock::time_point reported = Clock::now();
+  std::optional<Clock::time_point> draining_since;
+  absl::Status failure;
+  for (;;) {
+    const Clock::time_point now = Clock::now();
+    if (!draining_since && (stop.load() || meter_.time_is_up() || trials_left() <= 0)) draining_since = now;
+    absl::StatusOr<bool> more = step(pipeline, draining_since.has_value());
+    if (!more.ok()) failure = more.status();
+    if (!failure.ok() || !*more) break;
+    if (draining_since && now - *draining_since > kDrainLimit) break;  // a device that stays away
+    if (now - reported >= kReportEvery) {
+      reported = now;
+      update_progress();
+      report_(progress_);
+    }
+  }
+  if (failure.ok() && in_flight_.empty() && options_.play_off)
+    failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop);
+  // What still runs was left behind on purpose; its results would have nowhere to go.
+  if (!in_flight_.empty()) {
+    builder_.cancel();
+    runner_.cancel();
+  }
+  update_progress();
+  report_(progress_);
+  TF_RETURN_IF_ERROR(failure);
+  TF_RETURN_IF_ERROR(save_tasks());
+  return progress_;
+}
+
+// Hands out work and takes what has come; false when nothing is left to do.
+absl::StatusOr<bool> TuningLoop::step(Pipeline& pipeline, bool draining) {
+  if (draining) waiting_.clear();
+  submit_due(pipeline);
+  fill(pipeline, draining);
+  if (in_flight_.empty() && waiting_.empty()) return false;
+  if (std::optional<Finished> finished = pipeline.next(kReportEvery)) {
+    const uint64_t ticket = finished->work.ticket;
+    arrived_.emplace(ticket, *std::move(finished));
+    TF_RETURN_IF_ERROR(take_arrived(pipeline, draining));
+  }
+  return true;
+}
+
+// Results are taken in the order in which candidates were handed out, and each makes room for one more:
+// whatever the threads do, a proposal knows the results of all but a fixed number of those before it.
+absl::Status TuningLoop::take_arrived(Pipeline& pipeline, bool draining) {
+  while (!arrived_.empty() && arrived_.begin()->first == in_flight_.begin()->first) {
+    Finished finished = std::move(arrived_.begin()->second);
+    arrived_.erase(arrived_.begin());
+    TF_RETURN_IF_ERROR(take(pipeline, std::move(finished)));
+    if (trials_left() > 0) fill(pipeline, draining);
+  }
+  return absl::OkStatus();
+}
+
+void TuningLoop::fill(Pipeline& pipeline, bool draining) {
+  const int64_t wanted = draining ? 0 : std::min<int64_t>(pipeline.depth(), trials_left());
+  while (static_cast<int64_t>(in_flight_.size() + waiting_.size()) < wanted && submit_next(pipeline)) {
+  }
+}
+
+// What is tried again joins the end of the queue: nobody waits for it.
+void TuningLoop::submit_due(Pipeline& pipeline) {
+  while (!waiting_.empty() && waiting_.begin()->first <= Clock::now()) {
+    Waiting due = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+    due.work.ticket = next_ticket_++;
+    in_flight_.emplace(due.work.ticket, std::move(due.flight));
+    pipeline.submit(std::move(due.work));
+  }
+}
+
+int64_t TuningLoop::trials_left() const {
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials : kNoLimit;
+}
+
+bool TuningLoop::submit_next(Pipeline& pipeline) {
+  for (;;) {
+    std::vector<TaskShare> shares;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const TaskState& task = *tasks_[i];
+      // Until something ran, the share follows the arithmetic and the traffic at a modest rate.
+      const double guess = std::max(task.flops() / 20e9, task.bytes() / 5e9);
+      shares.push_back({task.task().weight, task.best_seconds() > 0 ? task.best_seconds() : guess, given_[i],
+                        task.exhausted() || twins_in_a_row_[i] >= kMaxTwinsInARow ||
+                            !progress_.tasks[i].given_up.empty()});
+    }
+    const int index = next_task(shares);
+    if (index < 0) return false;
+    TaskState& task = *tasks_[static_cast<size_t>(index)];
+    std::optional<space::Candidate> candidate = task.next();
+    if (!candidate) continue;  // just exhausted: the next round leaves it out
+    Work work;
+    work.task = index;
+    work.ticket = next_ticket_++;
+    InFlight flight{index, *candidate, task.subject_of(*candidate)};
+    work.request = candidate_request(task.task(), target_, flight.subject.schedule);
+    ++given_[static_cast<size_t>(index)];
+    in_flight_.emplace(work.ticket, std::move(flight));
+    progress_.current_task = index;
+    pipeline.submit(std::move(work));
+    return true;
+  }
+}
+
+absl::Status TuningLoop::take(Pipeline& pipeline, Finished finished) {
+  const auto it = in_flight_.find(finished.work.ticket);
+  InFlight flight = std::move(it->second);
+  in_flight_.erase(it);
+  if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
+  if (finished.is_twin) {
+    take_twin(flight, finished);
+    return absl::OkStatus();
+  }
+  absl::Status recorded = record(flight, finished);
+  if (absl::IsAborted(recorded)) {
+    // Its lease is fenced off: what was measured does not count, so it is measured again.
+    finished.status = std::move(recorded);
+    return not_measured(std::move(flight), std::move(finished));
+  }
+  TF_RETURN_IF_ERROR(recorded);
+  pipeline.set_incumbent(flight.task, tasks_[static_cast<size_t>(flight.task)]->incumbent());
+  if (model_.is_learning() ? results_ - results_at_training_ >= kTrainFor
+                           : results_ - results_at_training_ >= kTrainEvery)
+    learn();
+  return absl::OkStatus();
+}
+
+// No trial: nothing was measured, and the budget pays for nothing.
+void TuningLoop::take_twin(const InFlight& flight, const Finished& finished) {
+  const auto index = static_cast<size_t>(flight.task);
+  std::optional<TaskState::Time> time;
+  if (finished.result) {
+    time = time_of(record_of(flight.subject, *finished.work.built, *finished.result));
+  } else if (const TaskState::Tried* known =
+                 tasks_[index]->result_of_code(finished.work.built->code_digest())) {
+    time = known->time;
+  }
+  tasks_[index]->observe(flight.candidate, time);
+  ++progress_.twins;
+  ++twins_in_a_row_[index];
+  --given_[index];
+}
+
+absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished) {
+  const database::Measurement measurement =
+      finished.result ? record_of(flight.subject, *finished.work.built, *finished.result)
+                      : record_of(flight.subject, *finished.work.built);
+  TF_ASSIGN_OR_RETURN(database::InsertResult inserted, store_.insert(measurement));
+  if (finished.result) {
+    runner_.acknowledge(*finished.result);
+    if (finished.result->timed_until_ns() > 0)
+      meter_.count_timed(finished.result->timed_from_ns(), finished.result->timed_until_ns());
+  }
+  const auto index = static_cast<size_t>(flight.task);
+  unmeasured_in_a_row_ = 0;
+  refusals_[index] = 0;
+  if (inserted.duplicate) return absl::OkStatus();
+
+  tasks_[index]->observe(flight.candidate, time_of(measurement));
+  ++results_;
+  ++progress_.trials;
+  ++progress_.tasks[index].trials;
+  ++tried_[index];
+  twins_in_a_row_[index] = 0;
+  if (is_failure(measurement.outcome)) ++progress_.failures;
+  meter_.count_trial(measurement);
+  return absl::OkStatus();
+}
+
+absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
+  const int task = flight.task;
+  ++progress_.not_measured;
+  database::Attempt attempt;
+  attempt.problem = flight.subject.problem;
+  attempt.schedule = flight.subject.schedule;
+  attempt.artifact_digest = finished.work.artifact.digest;
+  attempt.status_code = absl::StatusCodeToString(finished.status.code());
+  attempt.detail = std::string(finished.status.message());
+  attempt.job_id = options_.job_id;
+  attempt.time_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count();
+  TF_RETURN_IF_ERROR(store_.add_attempt(attempt));
+  if (measure::may_retry(finished.status)) {
+    if (++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
+      return absl::UnavailableError(
+          absl::StrCat("gave up after ", unmeasured_in_a_row_,
+                       " attempts in a row without a measurement: ", std::string(finished.status.message())));
+    }
+    if (++finished.work.tries < kMaxTries) {
+      const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * finished.work.tries);
+      waiting_.emplace(Clock::now() + delay, Waiting{std::move(flight), std::move(finished.work)});
+      return absl::OkStatus();
+    }
+  }
+  --given_[static_cast<size_t>(task)];
+  if (measure::may_retry(finished.status)) return absl::OkStatus();
+  if (absl::IsInvalidArgument(finished.status) || absl::IsFailedPrecondition(finished.status)) {
+    return give_up(task, finished.status);
+  }
+  return finished.status;  // a missing device, a lost right: no candidate will fare better
+}
+
+// A device that refuses one task's candidates, or its reference, may well measure the others.
+absl::Status TuningLoop::give_up(int task, const absl::Status& why) {
+  const auto index = static_cast<size_t>(task);
+  if (++refusals_[index] < kMaxRefusals) return absl::OkStatus();
+  progress_.tasks[index].given_up = std::string(why.message());
+  const bool any_left = std::any_of(progress_.tasks.begin(), progress_.tasks.end(),
+                                    [](const TaskProgress& other) { return other.given_up.empty(); });
+  return any_left ? absl::OkStatus() : why;
+}
+
+// Starts the next training, or uses what the last one gave.
+void TuningLoop::learn() {
+  if (model_.is_learning()) {
+    // Without it costs speed of search, not correctness: the model before goes on ranking.
+    if (!model_.adopt()) return;
+    for (const auto& task : tasks_) task->rerank();
+    return;
+  }
+  results_at_training_ = results_;
+  std::vector<model::Example> examples;
+  for (const auto& task : tasks_) task->append_examples(examples);
+  model_.start(std::move(examples));
+}
+
+void TuningLoop::update_progress() {
+  meter_.describe(std::max(1, runner_.slots()), progress_);
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
+    progress_.tasks[i].exhausted = tasks_[i]->exhausted();
+  }
+}
+
+absl::Status TuningLoop::save_tasks() {
+  if (options_.job_id == 0) return absl::OkStatus();
+  std::vector<database::JobTask> rows;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    database::JobTask row;
+    row.job_id = options_.job_id;
+    row.index = static_cast<int32_t>(i);
+    row.problem = tasks_[i]->problem();
+    row.label = progress_.tasks[i].label;
+    row.weight = progress_.tasks[i].weight;
+    row.trials = progress_.tasks[i].trials;
+    row.best_ns = progress_.tasks[i].best_ns;
+    rows.push_back(std::move(row));
+  }
+  return store_.save_job_tasks(rows);
+}
+
+}  // namespace tf::session

@@ -1,0 +1,81 @@
+#pragma once
+// Owns: the loop of a session: hands out candidates, takes their results in order, records them, has the
+// model learn. Does not know: gRPC, how a candidate is built or measured.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/session/background_model.h"
+#include "tuner/session/pipeline.h"
+#include "tuner/session/progress_meter.h"
+#include "tuner/session/session.h"
+#include "tuner/session/task_state.h"
+
+namespace tf::session {
+
+// One run of tune(). Not thread-safe.
+class TuningLoop {
+ public:
+  // All but `tasks` must outlive the loop.
+  TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options, measure::Builder& builder,
+             measure::Runner& runner, database::Store& store,
+             const std::function<void(const Progress&)>& report);
+
+  // Takes over what the store knows of the tasks.
+  absl::Status prepare(const std::vector<Task>& tasks);
+  absl::StatusOr<Progress> run(const std::atomic<bool>& stop);
+
+ private:
+  struct InFlight {
+    int task = 0;
+    space::Candidate candidate;
+    Subject subject;
+  };
+
+  absl::Status resume(size_t index, std::vector<int64_t>& finished_unix_ns);
+  absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
+  void submit_due(Pipeline& pipeline);
+  bool submit_next(Pipeline& pipeline);
+  absl::Status take_arrived(Pipeline& pipeline, bool draining);
+  absl::Status take(Pipeline& pipeline, Finished finished);
+  absl::Status not_measured(InFlight flight, Finished finished);
+  void take_twin(const InFlight& flight, const Finished& finished);
+  void fill(Pipeline& pipeline, bool draining);
+  absl::Status give_up(int task, const absl::Status& why);
+  absl::Status record(const InFlight& flight, const Finished& finished);
+  void learn();
+  int64_t trials_left() const;  // those in flight included
+  void update_progress();
+  absl::Status save_tasks();
+
+  const SessionOptions& options_;
+  std::string target_;
+  measure::Builder& builder_;
+  measure::Runner& runner_;
+  database::Store& store_;
+  const std::function<void(const Progress&)>& report_;
+  BackgroundModel model_;
+  std::vector<std::unique_ptr<TaskState>> tasks_;
+  std::vector<int64_t> given_;              // trials handed out a task, in flight ones included
+  std::map<uint64_t, InFlight> in_flight_;  // by ticket
+  std::map<uint64_t, Finished> arrived_;    // of those, until the ones before them have arrived
+  uint64_t next_ticket_ = 1;
+  int64_t results_at_training_ = 0, results_ = 0;
+  Progress progress_;
+  ProgressMeter meter_;
+  struct Waiting {
+    InFlight flight;
+    Work work;
+  };
+  std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
+  int unmeasured_in_a_row_ = 0;
+  std::vector<int> twins_in_a_row_;
+  std::vector<int64_t> tried_;  // of each task, measured in this run
+  std::vector<int> refusals_;   // of each task, since it last gave a measurement
+};
+
+}  // namespace tf::session
