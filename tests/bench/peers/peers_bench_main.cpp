@@ -1,4 +1,6 @@
 // Our kernels against OpenBLAS, BLIS and oneDNN, in turns within one process. README.md says how to read it.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -194,6 +196,17 @@ void add_options(CLI::App& app, Arguments& arguments) {
       "         peers_bench --kernels 3x3_64_64 --schedule a.txt --schedule default");
 }
 
+// Idle workers of OpenBLAS and of OpenMP (oneDNN's) otherwise run on for 26 ms and for some ms, which is in
+// the turns of the others. The first reads its 2^18 ticks when it is opened, the second is in this program
+// and has read its settings: with them the program starts again.
+void let_idle_workers_sleep(char** argv) {
+  constexpr int kUnlessSet = 0;
+  setenv("OPENBLAS_THREAD_TIMEOUT", "18", kUnlessSet);
+  if (getenv("GOMP_SPINCOUNT") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", "30000", kUnlessSet);
+  execv("/proc/self/exe", argv);  // should it fail, it goes on as it is
+}
+
 }  // namespace
 }  // namespace tf::peers
 
@@ -203,9 +216,7 @@ int main(int argc, char** argv) {
   tf::peers::add_options(app, arguments);
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   if (arguments.schedules.empty()) arguments.schedules = {"best"};
-  // OpenBLAS's idle workers otherwise run on for 26 ms, which is in the turns of the others: 2^18 ticks.
-  constexpr int kUnlessSet = 0;
-  setenv("OPENBLAS_THREAD_TIMEOUT", "18", kUnlessSet);
+  tf::peers::let_idle_workers_sleep(argv);
   const absl::Status status = tf::peers::run(arguments);
   return status.ok() ? tf::kExitOk : tf::report_error("peers_bench", status);
 }
