@@ -96,12 +96,25 @@ absl::Status check_blocks(NodeReader& node) {
   return block == 0 ? absl::OkStatus() : node.unsupported("scales for blocks of an axis are not supported");
 }
 
-Result quantize_linear(NodeReader& node) {
+// What QuantizeLinear and DequantizeLinear both take.
+struct ScaledOperands {
+  NodeId x, scale;
+  std::optional<NodeId> zero;
+  int64_t axis;  // along which scales and zero points stand
+};
+absl::StatusOr<ScaledOperands> scaled_operands(NodeReader& node) {
   TF_RETURN_IF_ERROR(check_blocks(node));
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(NodeId scale, node.input(1));
-  TF_ASSIGN_OR_RETURN(std::optional<NodeId> zero, optional_input(node, 2));
-  TF_ASSIGN_OR_RETURN(const int64_t axis, node.int_attribute("axis", 1));
+  ScaledOperands operands;
+  TF_ASSIGN_OR_RETURN(operands.x, node.input(0));
+  TF_ASSIGN_OR_RETURN(operands.scale, node.input(1));
+  TF_ASSIGN_OR_RETURN(operands.zero, optional_input(node, 2));
+  TF_ASSIGN_OR_RETURN(operands.axis, node.int_attribute("axis", 1));
+  return operands;
+}
+
+Result quantize_linear(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
+  auto [x, scale, zero, axis] = operands;
   if (node.has_attribute("output_dtype") && !zero)
     return node.unsupported(
         "output_dtype without a zero point is not supported: give a zero point of that type");
@@ -117,11 +130,8 @@ Result quantize_linear(NodeReader& node) {
 }
 
 Result dequantize_linear(NodeReader& node) {
-  TF_RETURN_IF_ERROR(check_blocks(node));
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(NodeId scale, node.input(1));
-  TF_ASSIGN_OR_RETURN(std::optional<NodeId> zero, optional_input(node, 2));
-  TF_ASSIGN_OR_RETURN(const int64_t axis, node.int_attribute("axis", 1));
+  TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
+  auto [x, scale, zero, axis] = operands;
   const Element element = node.type(scale).element;
   const int rank = node.rank(x);
   const Dequantized from{x, scale, zero, axis};
