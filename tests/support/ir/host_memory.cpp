@@ -33,6 +33,12 @@ tf_layout parse(const ir::Layout& layout, size_t rank) {
 
 }  // namespace
 
+std::vector<int64_t> extents_of(const tensor::Buffer& buffer) {
+  std::vector<int64_t> extents;
+  for (const tensor::Expr& extent : buffer->extents) extents.push_back(tensor::as_int(extent).value());
+  return extents;
+}
+
 Bytes encode(ir::Element element, std::span<const double> values) {
   Bytes out(values.size() * static_cast<size_t>(tensor::element_bytes(element)));
   ir::machine::with_lane(element, [&](auto lane) {

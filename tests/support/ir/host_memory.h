@@ -14,6 +14,9 @@ namespace tf::testing {
 
 using Bytes = std::vector<std::byte>;
 
+// Of a buffer whose extents are constants.
+std::vector<int64_t> extents_of(const tensor::Buffer& buffer);
+
 // Values as the element type stores them (rounded, wrapped), one after another.
 Bytes encode(ir::Element element, std::span<const double> values);
 std::vector<double> decode(ir::Element element, std::span<const std::byte> bytes);

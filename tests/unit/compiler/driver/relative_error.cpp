@@ -12,15 +12,6 @@
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
 namespace tf::testing {
-namespace {
-
-std::vector<int64_t> extents_of(const tensor::Buffer& buffer) {
-  std::vector<int64_t> extents;
-  for (const tensor::Expr& extent : buffer->extents) extents.push_back(tensor::as_int(extent).value());
-  return extents;
-}
-
-}  // namespace
 
 double relative_error(const tensor::Workload& workload, const schedule::Schedule& schedule,
                       const schedule::PortLayouts& ports, int threads, const target::Target& target) {

@@ -12,12 +12,6 @@
 namespace tf::testing {
 namespace {
 
-std::vector<int64_t> extents_of(const tensor::Buffer& buffer) {
-  std::vector<int64_t> extents;
-  for (const tensor::Expr& extent : buffer->extents) extents.push_back(tensor::as_int(extent).value());
-  return extents;
-}
-
 bool close(double got, double want, double allowed) {
   if (std::isnan(want)) return std::isnan(got);
   return std::fabs(got - want) <= allowed;
