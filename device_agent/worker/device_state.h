@@ -12,6 +12,9 @@ class DeviceState;
 
 namespace tf::worker {
 
+// Those of `others` that are as near to the same memory as all `cpus`; none if `cpus` is empty.
+std::vector<int> near_cpus(const std::vector<int>& cpus, const std::vector<int>& others);
+
 // Thread-safe. What does not change is read once.
 class DeviceProbe {
  public:

@@ -90,6 +90,14 @@ uint64_t read_l2_bytes(int cpu) {
   return 1 << 20;
 }
 
+// The memory that a CPU is next to; 0 where the OS knows only one.
+int memory_node(int cpu) {
+  for (int node = 0; node < 64; ++node) {
+    if (access(absl::StrCat(cpu_folder(cpu), "/node", node).c_str(), F_OK) == 0) return node;
+  }
+  return 0;
+}
+
 double clock_mhz(int cpu) {
   const double khz = number(first_line(cpu_folder(cpu) + "/cpufreq/scaling_cur_freq"));
   if (khz > 0) return khz / 1000;
@@ -124,6 +132,16 @@ double load_1min() {
 }
 
 }  // namespace
+
+std::vector<int> near_cpus(const std::vector<int>& cpus, const std::vector<int>& others) {
+  std::vector<int> near;
+  for (int other : others) {
+    const bool is_near = std::all_of(cpus.begin(), cpus.end(),
+                                     [&](int cpu) { return memory_node(cpu) == memory_node(other); });
+    if (is_near && !cpus.empty()) near.push_back(other);
+  }
+  return near;
+}
 
 DeviceProbe::DeviceProbe(std::vector<int> cpus) : cpus_(std::move(cpus)) {
   const int cpu = cpus_.empty() ? 0 : cpus_.front();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <utility>
@@ -31,6 +32,8 @@ constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 // A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
 // perfect.
 constexpr double kPeakMargin = 1.15;
+// A trial whose buffers take more is made ready only once the one before has ended.
+constexpr uint64_t kReadyAheadBytes = 32 << 20;
 // Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
 constexpr double kReducedNumericsFactor = 16;
 
@@ -54,12 +57,18 @@ absl::Status check_cpus(const std::vector<int>& cpus) {
 class Worker::Impl {
  public:
   explicit Impl(WorkerOptions options)
-      : options_(std::move(options)), probe_(options_.cpus), answers_(options_.reference_cache_bytes) {}
+      : options_(std::move(options)),
+        spare_cpus_(near_cpus(options_.cpus, options_.spare_cpus)),
+        probe_(options_.cpus),
+        answers_(options_.reference_cache_bytes) {}
 
-  absl::Status start_zygote() {
-    TF_ASSIGN_OR_RETURN(std::unique_ptr<ZygoteClient> fresh, ZygoteClient::start(options_.program));
-    std::lock_guard lock(zygote_mutex_);
-    zygote_ = std::move(fresh);
+  // Where there are CPUs for it, a second zygote has the next trial ready when one ends.
+  absl::Status start_zygotes() {
+    zygotes_.resize(spare_cpus_.empty() ? 1 : 2);
+    for (auto& zygote : zygotes_) {
+      TF_RETURN_IF_ERROR(start(zygote));
+      idle_.push_back(&zygote);
+    }
     return absl::OkStatus();
   }
 
@@ -67,7 +76,6 @@ class Worker::Impl {
                                         std::string_view reference) {
     TF_RETURN_IF_ERROR(check_trial(trial));
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(candidate, trial.artifact_digest()));
-    std::unique_lock lock(run_mutex_);
     std::shared_ptr<const Expected> right;
     if (!trial.reference_digest().empty()) {
       TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference));
@@ -76,7 +84,6 @@ class Worker::Impl {
     set_up(trial, &loaded);
     farm::TrialResult result;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, trial.limits().output_bytes()));
-    lock.unlock();  // while its answers are compared, the next one runs
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       if (right) check_answers(loaded, run, *right, &result);
@@ -104,7 +111,7 @@ class Worker::Impl {
   }
 
   absl::StatusOr<double> peak_gflops() {
-    std::lock_guard lock(run_mutex_);
+    std::lock_guard lock(peak_mutex_);
     if (peak_gflops_ == 0) TF_RETURN_IF_ERROR(measure_peak());
     return peak_gflops_;
   }
@@ -112,15 +119,26 @@ class Worker::Impl {
   void cancel() {
     cancelled_ = true;
     std::lock_guard lock(zygote_mutex_);
-    if (zygote_) zygote_->kill();
+    for (auto& zygote : zygotes_) zygote->kill();
   }
 
   farm::DeviceState device_state() const { return probe_.read(); }
 
  private:
+  using Zygote = std::unique_ptr<ZygoteClient>;
+
+  absl::Status start(Zygote& zygote) {
+    TF_ASSIGN_OR_RETURN(Zygote fresh, ZygoteClient::start(options_.program));
+    std::lock_guard lock(zygote_mutex_);
+    zygote = std::move(fresh);
+    return absl::OkStatus();
+  }
+
   void pin(Job* job) const {
+    auto add = [](int cpu, uint64_t* words) { words[cpu / 64] |= uint64_t{1} << (cpu % 64); };
     job->pinned = !options_.cpus.empty();
-    for (int cpu : options_.cpus) job->cpus[cpu / 64] |= uint64_t{1} << (cpu % 64);
+    for (int cpu : options_.cpus) add(cpu, job->cpus);
+    for (int cpu : spare_cpus_) add(cpu, job->spare_cpus);
   }
 
   void set_up(const farm::Trial& trial, LoadedArtifact* loaded) const {
@@ -144,17 +162,53 @@ class Worker::Impl {
   }
 
   absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes) {
-    if (cancelled_) return absl::CancelledError("the worker was cancelled");
-    absl::StatusOr<ChildRun> run = zygote_->run(loaded.job, loaded.blobs, loaded.result_bytes, output_bytes);
-    if (run.ok()) return run;
-    if (cancelled_) return absl::CancelledError("the worker was cancelled");
-    if (absl::IsUnavailable(run.status())) TF_RETURN_IF_ERROR(start_zygote());
+    Zygote& zygote = take_zygote();
+    absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes);
+    if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
+    if (absl::IsUnavailable(run.status())) {
+      if (absl::Status started = start(zygote); !started.ok()) run = std::move(started);
+    }
+    give_back(zygote);
     return run;
   }
 
-  // The reference's answers, from memory or by running it once.
+  // What is made ready beside a running trial stays small, so as not to disturb it.
+  absl::StatusOr<ChildRun> run_child(ZygoteClient& zygote, const LoadedArtifact& loaded,
+                                     uint64_t output_bytes) {
+    std::unique_lock device(device_mutex_, std::defer_lock);
+    const bool ahead = buffer_bytes(loaded) <= kReadyAheadBytes;
+    if (!ahead) device.lock();
+    if (cancelled_) return absl::CancelledError("");
+    TF_RETURN_IF_ERROR(zygote.prepare(loaded.job, loaded.blobs, loaded.result_bytes));
+    if (ahead) device.lock();
+    return zygote.run(output_bytes);
+  }
+
+  static uint64_t buffer_bytes(const LoadedArtifact& loaded) {
+    uint64_t bytes = loaded.result_bytes + loaded.job.workspace_bytes;
+    for (uint32_t p = 0; p < loaded.job.port_count; ++p) bytes += 3 * loaded.job.ports[p].size_bytes;
+    return bytes;
+  }
+
+  Zygote& take_zygote() {
+    std::unique_lock lock(idle_mutex_);
+    has_idle_.wait(lock, [this] { return !idle_.empty(); });
+    Zygote& taken = *idle_.back();
+    idle_.pop_back();
+    return taken;
+  }
+  void give_back(Zygote& zygote) {
+    {
+      std::lock_guard lock(idle_mutex_);
+      idle_.push_back(&zygote);
+    }
+    has_idle_.notify_one();
+  }
+
+  // The reference's answers, from memory or by running it once; who else needs them waits.
   absl::StatusOr<std::shared_ptr<const Expected>> answers_for(const farm::Trial& trial,
                                                               std::string_view reference) {
+    std::lock_guard one(reference_mutex_);
     {
       std::lock_guard lock(answers_mutex_);
       std::shared_ptr<const Expected> found = answers_.find(trial.reference_digest(), trial.input_seed());
@@ -251,7 +305,7 @@ class Worker::Impl {
   absl::Status check_roofline(const LoadedArtifact& loaded, farm::TrialResult* result) {
     const double best_ns = best_run_ns(*result);
     if (loaded.flops <= 0 || best_ns <= 0) return absl::OkStatus();
-    std::lock_guard lock(run_mutex_);
+    std::lock_guard lock(peak_mutex_);
     const double gflops = loaded.flops / best_ns;
     const double factor =
         kPeakMargin * loaded.job.threads * (loaded.reduced_numerics ? kReducedNumericsFactor : 1);
@@ -267,11 +321,17 @@ class Worker::Impl {
   }
 
   const WorkerOptions options_;
+  const std::vector<int> spare_cpus_;
   const DeviceProbe probe_;
   std::atomic<bool> cancelled_ = false;
-  std::mutex run_mutex_;     // one trial at a time; taken before the other two
-  std::mutex zygote_mutex_;  // replacing zygote_ against cancel()
-  std::unique_ptr<ZygoteClient> zygote_;
+  // In the order in which they are taken: what a run waits for to know, a zygote, the device.
+  std::mutex reference_mutex_, peak_mutex_;
+  std::mutex idle_mutex_;
+  std::condition_variable has_idle_;
+  std::vector<Zygote*> idle_;
+  std::mutex device_mutex_;  // one child at a time computes
+  std::mutex zygote_mutex_;  // replacing one of zygotes_ against cancel()
+  std::vector<Zygote> zygotes_;
   mutable std::mutex answers_mutex_;
   AnswerCache answers_;
   double peak_gflops_ = 0;
@@ -282,9 +342,10 @@ Worker::~Worker() = default;
 
 absl::StatusOr<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   TF_RETURN_IF_ERROR(check_cpus(options.cpus));
+  TF_RETURN_IF_ERROR(check_cpus(options.spare_cpus));
   if (options.program.empty()) options.program = program_beside_this_one();
   auto impl = std::make_unique<Impl>(std::move(options));
-  TF_RETURN_IF_ERROR(impl->start_zygote());
+  TF_RETURN_IF_ERROR(impl->start_zygotes());
   return std::unique_ptr<Worker>(new Worker(std::move(impl)));
 }
 

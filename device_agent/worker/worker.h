@@ -21,14 +21,16 @@ namespace tf::worker {
 struct WorkerOptions {
   std::string program;    // trial_worker's path; empty: beside the running executable
   std::vector<int> cpus;  // CPUs that candidates are pinned to; empty: not pinned
+  // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits.
+  std::vector<int> spare_cpus;
   int64_t reference_timeout_ns =
       120'000'000'000;  // the reference is unoptimised: it gets its own wall-time limit
   uint64_t reference_cache_bytes = 512ull
                                    << 20;  // expected answers kept in memory, least recently used go first
 };
 
-// One slot: a helper process (the zygote) that forks a child for each trial. Thread-safe; trials of one
-// Worker run one after another, because two at a time would disturb each other's timings.
+// One slot: helper processes (zygotes) that fork a child for each trial. Thread-safe; trials of one Worker
+// run one after another, because two at a time would disturb each other's timings.
 class Worker {
  public:
   // Starts the helper. NOT_FOUND if the program is not there.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -138,21 +139,21 @@ absl::Status ZygoteClient::send(const sandbox::Request& request, std::span<const
   return absl::OkStatus();
 }
 
-absl::Status ZygoteClient::collect(OwnedFd print, OwnedFd status, int64_t timeout_ns, uint64_t output_bytes,
-                                   ChildRun* run) {
-  const int64_t give_up_ns = run->sent_ns + timeout_ns + kGraceNs;
+absl::Status ZygoteClient::collect(Prepared& prepared, uint64_t output_bytes) {
+  auto& [request, run, print, status] = prepared;
+  const int64_t give_up_ns = run.sent_ns + request.timeout_ns + kGraceNs;
   for (;;) {
     pollfd polled[] = {{socket_.get(), POLLIN, 0}, {print.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
     const int64_t left_ns = give_up_ns - tf_monotonic_ns();
     if (left_ns <= 0) return gone();
     if (::poll(polled, 3, static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000))) < 0)
       continue;
-    if (polled[2].revents & POLLIN) read_marks(status.get(), run);
-    if (polled[1].revents & POLLIN) drain(print.get(), output_bytes, &run->printed);
+    if (polled[2].revents & POLLIN) read_marks(status.get(), &run);
+    if (polled[1].revents & POLLIN) drain(print.get(), output_bytes, &run.printed);
     if (polled[0].revents != 0) {
-      if (::recv(socket_.get(), &run->reply, sizeof run->reply, 0) != sizeof run->reply) return gone();
-      drain(print.get(), output_bytes, &run->printed);  // nobody writes any more
-      read_marks(status.get(), run);
+      if (::recv(socket_.get(), &run.reply, sizeof run.reply, 0) != sizeof run.reply) return gone();
+      drain(print.get(), output_bytes, &run.printed);  // nobody writes any more
+      read_marks(status.get(), &run);
       return absl::OkStatus();
     }
     // A closed pipe is readable for ever: stop looking.
@@ -161,30 +162,36 @@ absl::Status ZygoteClient::collect(OwnedFd print, OwnedFd status, int64_t timeou
   }
 }
 
-absl::StatusOr<ChildRun> ZygoteClient::run(const sandbox::Job& job, std::span<const OwnedFd> blobs,
-                                           uint64_t result_bytes, uint64_t output_bytes) {
-  ChildRun run;
-  TF_ASSIGN_OR_RETURN(run.memory, SharedMemory::create(result_bytes));
+absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs,
+                                   uint64_t result_bytes) {
+  prepared_ = {};
+  TF_ASSIGN_OR_RETURN(prepared_.run.memory, SharedMemory::create(result_bytes));
   TF_ASSIGN_OR_RETURN(OwnedFd job_file,
                       sealed_file("tf_job", {reinterpret_cast<const char*>(&job), sizeof job}));
   TF_ASSIGN_OR_RETURN(Pipe print, make_pipe());
   TF_ASSIGN_OR_RETURN(Pipe status, make_pipe());
-  std::vector<int> fds = {job_file.get(), run.memory.fd(), print.write.get(), status.write.get()};
+  std::vector<int> fds = {job_file.get(), prepared_.run.memory.fd(), print.write.get(), status.write.get()};
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
-  const sandbox::Request request = {next_id_++, job.timeout_ns};
+  prepared_.request = {next_id_++, job.timeout_ns};
+  prepared_.print = std::move(print.read);
+  prepared_.status = std::move(status.read);
+  return send(prepared_.request, fds);
+}
+
+absl::StatusOr<ChildRun> ZygoteClient::run(uint64_t output_bytes) {
+  Prepared prepared = std::exchange(prepared_, {});
+  ChildRun& run = prepared.run;
   run.sent_ns = tf_monotonic_ns();
-  TF_RETURN_IF_ERROR(send(request, fds));
-  print.write.reset();
-  status.write.reset();
-  TF_RETURN_IF_ERROR(
-      collect(std::move(print.read), std::move(status.read), job.timeout_ns, output_bytes, &run));
-  if (run.reply.id != request.id) return gone();
+  const sandbox::Go go = {prepared.request.id};
+  if (::send(socket_.get(), &go, sizeof go, MSG_NOSIGNAL) != sizeof go) return gone();
+  TF_RETURN_IF_ERROR(collect(prepared, output_bytes));
+  if (run.reply.id != prepared.request.id) return gone();
   if (run.reply.fork_error != 0) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot start a process: ", absl::ErrnoToStatus(run.reply.fork_error, "").message()));
   }
   std::memcpy(&run.result, run.memory.data(), sizeof run.result);
-  return run;
+  return std::move(run);
 }
 
 }  // namespace tf::worker

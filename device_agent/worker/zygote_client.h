@@ -23,7 +23,7 @@ struct ChildRun {
   sandbox::Result result;  // a copy: the child may still have changed the memory while we looked
   SharedMemory memory;     // the answers lie at their ports' result_offset; nobody writes to it any more
   std::string printed;
-  // This process's clock: request sent, and the arrival of the child's marks around its timed samples (0:
+  // This process's clock: told to go, and the arrival of the child's marks around its timed samples (0:
   // none).
   int64_t sent_ns = 0;
   int64_t timing_started_ns = 0;
@@ -39,25 +39,34 @@ class ZygoteClient {
   static absl::StatusOr<std::unique_ptr<ZygoteClient>> start(const std::string& program);
   ~ZygoteClient();
 
-  // Runs one job in a child, to its end or its deadline. `result_bytes` is the size of the result memory; at
-  // most `output_bytes` of what the child prints are kept. UNAVAILABLE: the zygote is gone, make a new one.
-  absl::StatusOr<ChildRun> run(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes,
-                               uint64_t output_bytes);
+  // Has a child make ready what the job needs, without waiting for it. `result_bytes` is the size of the
+  // result memory. UNAVAILABLE, here and below: the zygote is gone, make a new one.
+  absl::Status prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes);
+
+  // Runs the prepared job, to its end or its deadline. At most `output_bytes` of what the child prints are
+  // kept.
+  absl::StatusOr<ChildRun> run(uint64_t output_bytes);
 
   // Kills the zygote and with it its child: a running run() returns UNAVAILABLE. Thread-safe.
   void kill();
 
  private:
   ZygoteClient(OwnedFd socket, pid_t pid) : socket_(std::move(socket)), pid_(pid) {}
+  struct Prepared {
+    sandbox::Request request = {};
+    ChildRun run;
+    OwnedFd print, status;
+  };
+
   absl::Status send(const sandbox::Request& request, std::span<const int> fds);
-  absl::Status collect(OwnedFd print, OwnedFd status, int64_t timeout_ns, uint64_t output_bytes,
-                       ChildRun* run);
+  absl::Status collect(Prepared& prepared, uint64_t output_bytes);
   absl::Status gone();
 
   OwnedFd socket_;
   std::mutex pid_mutex_;
   pid_t pid_;  // 0 once reaped
   uint64_t next_id_ = 1;
+  Prepared prepared_;
 };
 
 }  // namespace tf::worker

@@ -122,7 +122,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
 
   const CpuSplit split = split_cpus(cpus, spec.threads);
-  TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({.cpus = split.measure}));
+  TF_ASSIGN_OR_RETURN(auto runner,
+                      measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
   stay_on(split.rest);  // before any thread or build worker is started
   std::atomic<bool> stop = false;
   StopOnSignal signals(stop);

@@ -31,13 +31,13 @@ void limit(__rlimit_resource_t resource, uint64_t value) {
   setrlimit(resource, &both);
 }
 
-void pin(const Job& job) {
+void pin(const uint64_t* words) {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   for (uint32_t cpu = 0; cpu < kCpuWords * 64 && cpu < CPU_SETSIZE; ++cpu) {
-    if (job.cpus[cpu / 64] >> (cpu % 64) & 1) CPU_SET(cpu, &cpus);
+    if (words[cpu / 64] >> (cpu % 64) & 1) CPU_SET(cpu, &cpus);
   }
-  sched_setaffinity(0, sizeof cpus, &cpus);
+  if (CPU_COUNT(&cpus) > 0) sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
 // When memory runs short for the whole machine, the kernel is to take the candidate and nobody else.
@@ -155,7 +155,7 @@ void confine_resources(const Job& job, Result* result) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 1);  // /proc/self must stay readable: the candidate is opened through it
   volunteer_for_oom_killer();
-  if (job.pinned) pin(job);
+  pin(job.spare_cpus);
   statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   const uint64_t timeout_s = static_cast<uint64_t>(job.timeout_ns / 1'000'000'000) + 2;
   limit(RLIMIT_CPU, timeout_s * job.threads);
@@ -166,6 +166,10 @@ void confine_resources(const Job& job, Result* result) {
   limit(RLIMIT_STACK, 8 << 20);
   result->limit_address_bytes = job.memory_bytes + kBaseBytes + kThreadBytes * job.threads;
   limit(RLIMIT_AS, result->limit_address_bytes);
+}
+
+void take_cpus(const Job& job) {
+  if (job.pinned) pin(job.cpus);
 }
 
 bool note_fatal_signals(Result* result) {

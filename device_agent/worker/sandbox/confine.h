@@ -7,9 +7,12 @@
 namespace tf::worker::sandbox {
 
 // Own process group, death with the zygote, no new privileges, limits on address space, CPU time, files and
-// core, and the pinning. The address-space limit is noted in `result`. Called once, right after the fork,
-// single-threaded.
+// core; pinned to the spare CPUs where there are some. The address-space limit is noted in `result`. Called
+// once, right after the fork, single-threaded.
 void confine_resources(const Job& job, Result* result);
+
+// Pins to the CPUs of the job, where it names some. Threads that are made later inherit that.
+void take_cpus(const Job& job);
 
 // Notes the size of the address space in `result` when a fatal signal comes, then dies of that signal. The
 // parent tells running out of memory from an ordinary crash by it.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -50,15 +51,28 @@ int64_t cpu_ns(clockid_t clock) {
   finish(result, end);
 }
 
+void wait_at(int gate, Result* result) {
+  char byte;
+  ssize_t length;
+  do length = read(gate, &byte, 1);
+  while (length < 0 && errno == EINTR);
+  if (length != 1) finish(result, ChildEnd::kCannotMeasure, "the parent is gone");
+  close(gate);
+}
+
 class Harness {
  public:
-  Harness(const Job& job, Result* result, const int* fds)
-      : job_(job), result_(result), fds_(fds), started_ns_(tf_monotonic_ns()) {}
+  Harness(const Job& job, Result* result, const int* fds) : job_(job), result_(result), fds_(fds) {}
 
-  [[noreturn]] void run() {
-    make_threads();
+  // All that takes none of the job's CPUs and nothing of the candidate.
+  void prepare() {
     make_guarded_set();
     if (job_.kind == JobKind::kTrial) make_timed_sets();
+  }
+
+  [[noreturn]] void run() {
+    started_ns_ = tf_monotonic_ns();
+    make_threads();
     confine_system_calls(SystemCalls::kLoading);
     const Loading loading = {.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID)};
     tell_parent(&loading, sizeof loading);
@@ -310,7 +324,7 @@ class Harness {
   const Job& job_;
   Result* const result_;
   const int* const fds_;
-  const int64_t started_ns_;
+  int64_t started_ns_ = 0;
   tf_runtime* runtime_ = nullptr;
   tf_kernel kernels_[kMaxLaunches] = {};
   GuardedBuffer guarded_[kMaxPorts];
@@ -329,16 +343,19 @@ class Harness {
 
 }  // namespace
 
-void run_job(const Job& job, Result* result, const int* fds) {
+void run_job(const Job& job, Result* result, const int* fds, int gate) {
   confine_resources(job, result);
   setvbuf(stdout, nullptr, _IOLBF, 0);
+  static Harness* harness = nullptr;
+  alignas(Harness) static uint8_t storage[sizeof(Harness)];
+  harness = new (storage) Harness(job, result, fds);
+  if (job.kind != JobKind::kPeak) harness->prepare();
+  wait_at(gate, result);
+  take_cpus(job);
   if (job.kind == JobKind::kPeak) {
     result->peak_gflops = tf_peak_gflops(kPeakBudgetNs);
     finish(result, ChildEnd::kDone);
   }
-  static Harness* harness = nullptr;
-  alignas(Harness) static uint8_t storage[sizeof(Harness)];
-  harness = new (storage) Harness(job, result, fds);
   harness->run();
 }
 

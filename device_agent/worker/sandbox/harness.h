@@ -1,13 +1,13 @@
 #pragma once
-// Owns: one trial inside its sandboxed child: load the candidate, make its inputs, run it once with guards,
-// then time it. Does not know: what the right answer is, or who asked.
+// Owns: one trial inside its sandboxed child: make its inputs, wait for its turn, load the candidate, run it
+// once with guards, then time it. Does not know: what the right answer is, or who asked.
 
 #include "device_agent/worker/sandbox/job.h"
 
 namespace tf::worker::sandbox {
 
-// Runs the job and ends the process; never returns. `fds` are those of a Request, in its order. Standard
-// output and error already go to the print pipe.
-[[noreturn]] void run_job(const Job& job, Result* result, const int* fds);
+// Runs the job and ends the process; never returns. `fds` are those of a Request, in its order; from `gate`
+// a byte comes when it is the job's turn. Standard output and error already go to the print pipe.
+[[noreturn]] void run_job(const Job& job, Result* result, const int* fds, int gate);
 
 }  // namespace tf::worker::sandbox

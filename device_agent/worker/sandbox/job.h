@@ -77,6 +77,7 @@ struct Job {
   uint32_t abi_version;
   uint32_t pinned;  // 1: to `cpus`
   uint64_t cpus[kCpuWords];
+  uint64_t spare_cpus[kCpuWords];  // where it is made ready while another job has `cpus`; none: on `cpus`
   uint32_t port_count, dim_count, launch_count, blob_count;
   int64_t dims[kMaxDims];
   LaunchJob launches[kMaxLaunches];
@@ -119,23 +120,29 @@ enum : uint32_t { kJobFd, kResultFd, kPrintFd, kStatusFd, kFirstBlobFd, kMaxFds 
 
 // Written to the status pipe around the timed samples: the parent reads its own clock when they arrive.
 constexpr char kTimingStarts = 'B', kTimingEnds = 'E';
-// The first thing in the status pipe, before any code of the candidate is in the process: `cpu_ns` is what the
-// process has worked until then. Nobody can take back what is in a pipe.
+// The first thing in the status pipe, before any code of the candidate is in the process: `cpu_ns` is what
+// the process has worked until then. Nobody can take back what is in a pipe.
 struct Loading {
   int64_t cpu_ns;
 };
 
+// Has a child make ready what a job needs: limits, buffers, inputs; nothing of the candidate.
 struct Request {
   uint64_t id;
-  int64_t timeout_ns;
+  int64_t timeout_ns;  // from Go on
 };
+
+// It is the turn of the child of that request: only now it takes the job's CPUs and loads the candidate.
+struct Go {
+  uint64_t id;
+};
+static_assert(sizeof(Go) != sizeof(Request), "a zygote tells them apart by their sizes");
 
 struct Reply {
   uint64_t id;
   int32_t wait_status;  // as from waitpid; meaningless if fork_error
   int32_t fork_error;   // errno
   uint32_t timed_out;
-  int64_t wall_ns;
   int64_t max_resident_bytes;
   int64_t cpu_ns;  // that the child and its threads worked, by the system's account
 };

@@ -30,7 +30,7 @@ struct Received {
   uint32_t fd_count = 0;
 };
 
-// False at the end of the stream.
+// False at the end of the stream. A Go for a child that has ended without it is skipped.
 bool receive(int socket, Received* received) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)];
   iovec data = {&received->request, sizeof received->request};
@@ -38,10 +38,11 @@ bool receive(int socket, Received* received) {
   message.msg_iov = &data;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
   ssize_t length;
-  do length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (length < 0 && errno == EINTR);
+  do {
+    message.msg_controllen = sizeof control;
+    length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while ((length < 0 && errno == EINTR) || length == static_cast<ssize_t>(sizeof(Go)));
   if (length != static_cast<ssize_t>(sizeof received->request)) return false;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return false;
@@ -57,13 +58,27 @@ void close_all(const Received& received) {
 void* map_whole(int fd, int protection) {
   struct stat file;
   if (fstat(fd, &file) != 0) return nullptr;
-  void* memory = mmap(nullptr, static_cast<size_t>(file.st_size), protection, MAP_SHARED, fd, 0);
+  // Its pages at once: a page at a time would be the timed runs' neighbours.
+  void* memory =
+      mmap(nullptr, static_cast<size_t>(file.st_size), protection, MAP_SHARED | MAP_POPULATE, fd, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-[[noreturn]] void be_child(int socket, int signals, const Received& received) {
+struct Gate {
+  int read = -1, write = -1;
+  bool make() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+};
+
+[[noreturn]] void be_child(int socket, int signals, const Gate& gate, const Received& received) {
   close(socket);
   close(signals);
+  close(gate.write);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -75,7 +90,7 @@ void* map_whole(int fd, int protection) {
   close(received.fds[kJobFd]);
   close(received.fds[kResultFd]);
   close(received.fds[kPrintFd]);
-  run_job(*job, result, received.fds);
+  run_job(*job, result, received.fds, gate.read);
 }
 
 // Kills every process whose parent is now the zygote. Returns false if the system does not list them.
@@ -107,21 +122,29 @@ struct Watched {
   int socket;
   int signals;
   pid_t pid;
-  int64_t deadline_ns;
+  Request request;
+  int gate;
 };
 
 enum class Woken { kChildEnded, kDeadline, kParentGone };
 
+// Opens the gate when the parent says so; the time limit counts from then on.
+bool let_go(const Watched& watched) {
+  Go go;
+  if (recv(watched.socket, &go, sizeof go, 0) != sizeof go || go.id != watched.request.id) return false;
+  return write(watched.gate, "", 1) == 1 || errno == EPIPE;  // it has just ended
+}
+
 Woken watch(const Watched& watched) {
+  int64_t deadline_ns = INT64_MAX;
   for (;;) {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(watched.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid != 0) {
       return Woken::kChildEnded;
     }
-    const int64_t left_ns = watched.deadline_ns - tf_monotonic_ns();
+    const int64_t left_ns = deadline_ns - tf_monotonic_ns();
     if (left_ns <= 0) return Woken::kDeadline;
-    // Nobody sends a second request while one runs: readable means that the other end has closed.
     pollfd polled[] = {{watched.signals, POLLIN, 0}, {watched.socket, POLLIN, 0}};
     const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
     poll(polled, 2, timeout_ms);
@@ -129,7 +152,10 @@ Woken watch(const Watched& watched) {
       signalfd_siginfo ignored;
       if (read(watched.signals, &ignored, sizeof ignored) < 0) continue;
     }
-    if (polled[1].revents != 0) return Woken::kParentGone;
+    if (polled[1].revents == 0) continue;
+    // Nobody sends anything else while one runs: otherwise the other end has closed.
+    if (deadline_ns != INT64_MAX || !let_go(watched)) return Woken::kParentGone;
+    deadline_ns = tf_monotonic_ns() + watched.request.timeout_ns;
   }
 }
 
@@ -139,18 +165,21 @@ int64_t ns_of(const timeval& time) {
 
 // Runs one request to its end. False if the parent has gone meanwhile.
 bool run_request(int socket, int signals, const Received& received, Reply* reply) {
-  const int64_t start_ns = tf_monotonic_ns();
   *reply = {};
   reply->id = received.request.id;
-  const pid_t pid = fork();
-  if (pid == 0) be_child(socket, signals, received);
+  Gate gate;
+  const pid_t pid = gate.make() ? fork() : -1;
+  if (pid == 0) be_child(socket, signals, gate, received);
+  if (pid < 0) reply->fork_error = errno;
   close_all(received);
+  close(gate.read);
   if (pid < 0) {
-    reply->fork_error = errno;
+    close(gate.write);
     return true;
   }
   setpgid(pid, pid);  // also done by the child: whoever comes first
-  const Woken woken = watch({socket, signals, pid, start_ns + received.request.timeout_ns});
+  const Woken woken = watch({socket, signals, pid, received.request, gate.write});
+  close(gate.write);
   if (woken != Woken::kChildEnded) {
     kill(-pid, SIGKILL);
     kill(pid, SIGKILL);
@@ -160,7 +189,6 @@ bool run_request(int socket, int signals, const Received& received, Reply* reply
   }
   reap_descendants(pid);
   reply->timed_out = woken == Woken::kDeadline;
-  reply->wall_ns = tf_monotonic_ns() - start_ns;
   reply->max_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
   reply->cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
   return woken != Woken::kParentGone;

@@ -60,7 +60,8 @@ absl::StatusOr<Bench> open_bench(const std::string& database, int threads) {
   Bench bench;
   TF_ASSIGN_OR_RETURN(bench.store, database::open_sqlite_store(database));
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), threads);
-  TF_ASSIGN_OR_RETURN(bench.runner, measure::LocalRunner::start({.cpus = split.measure}));
+  TF_ASSIGN_OR_RETURN(bench.runner,
+                      measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
   tuner_cli::stay_on(split.rest);  // before any thread or build worker is started
   const int workers = std::max(1, static_cast<int>(split.rest.size()));
   TF_ASSIGN_OR_RETURN(bench.builder, measure::PoolBuilder::create({.workers = workers}));

@@ -290,7 +290,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
   for (auto _ : state) {
     const Folder folder;
     auto store = database::open_sqlite_store(folder.path() + "/tune.db");
-    auto runner = measure::LocalRunner::start({.cpus = split.measure});
+    auto runner = measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest});
     if (!store.ok() || !runner.ok()) return state.SkipWithError("no store, or no runner");
     tuner_cli::stay_on(split.rest);
     auto builder =

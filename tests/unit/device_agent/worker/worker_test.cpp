@@ -7,10 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/support/candidates/candidates.h"
@@ -360,6 +364,61 @@ TEST(WorkerOrphans, NothingSurvivesAKilledParent) {
   EXPECT_TRUE(children().empty()) << "a helper or a candidate outlived its parent by 10 s";
   EXPECT_GE(reaped, 2) << "the parent and its helper";
   prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+// A worker with a CPU to make the next trial ready on.
+class WorkerAhead : public testing::Test {
+ protected:
+  farm::TrialResult run(const std::string& entry, int64_t timeout_ns) {
+    const std::string bytes = serialized(candidate(entry)), reference = serialized(candidate("reference"));
+    farm::Trial trial = trial_of(bytes, reference);
+    trial.mutable_limits()->set_run_timeout_ns(timeout_ns);
+    const auto result = worker_->run(trial, bytes, reference);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : farm::TrialResult();
+  }
+
+  std::unique_ptr<Worker> worker_ = *Worker::start({.cpus = {0}, .spare_cpus = {1}});
+};
+
+TEST_F(WorkerAhead, TheTimeLimitCountsFromATrialsTurn) {
+  run("good", 5'000'000'000);  // the reference's answers are there
+  std::thread other([&] { EXPECT_OUTCOME(run("spins", 600'000'000), OUTCOME_TIMED_OUT); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_OUTCOME(run("good", 300'000'000), OUTCOME_OK);
+  other.join();
+}
+
+TEST_F(WorkerAhead, CancellingEndsTheTrialThatWaitsToo) {
+  const std::string spins = serialized(candidate("spins"));
+  farm::Trial trial = trial_of(spins, "");
+  trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
+  auto expect_cancelled = [&] {
+    EXPECT_EQ(worker_->run(trial, spins, "").status().code(), absl::StatusCode::kCancelled);
+  };
+  std::thread one(expect_cancelled), two(expect_cancelled);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  worker_->cancel();
+  one.join();
+  two.join();
+}
+
+TEST_F(WorkerAhead, TrialsAreTimedOneAfterAnother) {
+  std::vector<std::pair<int64_t, int64_t>> timed;
+  std::mutex mutex;
+  auto run_some = [&] {
+    for (int i = 0; i < 8; ++i) {
+      const farm::TrialResult result = run("good", 5'000'000'000);
+      EXPECT_OUTCOME(result, OUTCOME_OK);
+      std::lock_guard lock(mutex);
+      timed.emplace_back(result.timed_from_ns(), result.timed_until_ns());
+    }
+  };
+  std::thread other(run_some);
+  run_some();
+  other.join();
+  std::sort(timed.begin(), timed.end());
+  for (size_t i = 1; i < timed.size(); ++i) EXPECT_GE(timed[i].first, timed[i - 1].second);
 }
 
 TEST(WorkerPinning, RunsOnTheGivenCpus) {
