@@ -45,6 +45,8 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
     absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks.size()),
                           best_text(progress.tasks[current]));
   }
+  if (progress.expected_gain)
+    absl::StrAppendFormat(&out, "  %.1f%% to gain a minute", 100 * *progress.expected_gain);
   if (progress.remaining_s) absl::StrAppend(&out, "  ", clock_text(*progress.remaining_s), " left");
   return out;
 }
@@ -68,6 +70,7 @@ std::string progress_json(const session::Progress& progress, int64_t job_id) {
                         {"device_busy_share", progress.device_busy_share},
                         {"current_task", progress.current_task},
                         {"tasks", std::move(tasks)}};
+  if (progress.expected_gain) out["expected_gain"] = *progress.expected_gain;
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
   if (job_id != 0) out["job"] = job_id;
   return json_text(out);

@@ -22,9 +22,13 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   };
   command
       .add_option("--trials", spec.trials,
-                  "Stop after so many measured candidates [1000 if --minutes is not given]")
+                  "Stop after so many measured candidates [1000 if there is no other limit]")
       ->check(above_zero);
-  command.add_option("--minutes", spec.minutes, "Stop after so long")->check(above_zero);
+  command.add_option("--minutes", spec.minutes, "Be done after so long")->check(above_zero);
+  command
+      .add_option("--until-gain", spec.until_gain_percent,
+                  "PERCENT: stop once the next minute is expected to save less of the network's time")
+      ->check(above_zero);
   command.add_option("--threads", spec.threads, "Threads of each kernel")->capture_default_str();
   command.add_option("--allow", arguments.allow,
                      absl::StrCat("Numerics beyond reassociation: ", schedule::kAllowHelp));
@@ -42,7 +46,7 @@ absl::StatusOr<service::JobSpec> finish_spec(const SpecArguments& arguments) {
   spec.model_name = std::filesystem::path(arguments.model).filename().string();
   TF_ASSIGN_OR_RETURN(spec.allowed_numerics, schedule::parse_numerics(arguments.allow));
   for (const std::string& dim : arguments.dims) TF_RETURN_IF_ERROR(service::parse_dim(dim, spec.dims));
-  if (spec.trials == 0 && spec.minutes == 0) spec.trials = 1000;
+  if (spec.trials == 0 && spec.minutes == 0 && spec.until_gain_percent == 0) spec.trials = 1000;
   TF_RETURN_IF_ERROR(service::check(spec));
   return spec;
 }

@@ -14,6 +14,7 @@ pb::JobSpec to_proto(const JobSpec& spec) {
   out.set_threads(static_cast<uint32_t>(spec.threads));
   out.set_trials(spec.trials);
   out.set_minutes(spec.minutes);
+  out.set_until_gain_percent(spec.until_gain_percent);
   for (const std::string& name : spec.allowed_numerics) out.add_allowed_numerics(name);
   out.mutable_dims()->insert(spec.dims.begin(), spec.dims.end());
   out.set_seed(spec.seed);
@@ -29,6 +30,7 @@ JobSpec from_proto(const pb::JobSpec& spec) {
   out.threads = static_cast<int>(spec.threads());
   out.trials = spec.trials();
   out.minutes = spec.minutes();
+  out.until_gain_percent = spec.until_gain_percent();
   out.allowed_numerics.assign(spec.allowed_numerics().begin(), spec.allowed_numerics().end());
   out.dims.insert(spec.dims().begin(), spec.dims().end());
   out.seed = spec.seed();
@@ -44,6 +46,7 @@ pb::Progress to_proto(const session::Progress& progress) {
   out.set_trials_per_second(progress.trials_per_second);
   out.set_elapsed_s(progress.elapsed_s);
   if (progress.remaining_s) out.set_remaining_s(*progress.remaining_s);
+  if (progress.expected_gain) out.set_expected_gain(*progress.expected_gain);
   out.set_device_busy_share(progress.device_busy_share);
   out.set_current_task(progress.current_task);
   for (const session::TaskProgress& task : progress.tasks) {
@@ -67,6 +70,7 @@ session::Progress from_proto(const pb::Progress& progress) {
   out.trials_per_second = progress.trials_per_second();
   out.elapsed_s = progress.elapsed_s();
   if (progress.has_remaining_s()) out.remaining_s = progress.remaining_s();
+  if (progress.has_expected_gain()) out.expected_gain = progress.expected_gain();
   out.device_busy_share = progress.device_busy_share();
   out.current_task = progress.current_task();
   for (const pb::TaskProgress& task : progress.tasks()) {

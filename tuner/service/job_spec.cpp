@@ -19,6 +19,7 @@ std::string to_json(const JobSpec& spec) {
                                   {"threads", spec.threads},
                                   {"trials", spec.trials},
                                   {"minutes", spec.minutes},
+                                  {"until_gain_percent", spec.until_gain_percent},
                                   {"allowed_numerics", spec.allowed_numerics},
                                   {"dims", spec.dims},
                                   {"seed", spec.seed},
@@ -35,6 +36,7 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
     spec.threads = in.value("threads", spec.threads);
     spec.trials = in.value("trials", spec.trials);
     spec.minutes = in.value("minutes", spec.minutes);
+    spec.until_gain_percent = in.value("until_gain_percent", spec.until_gain_percent);
     spec.allowed_numerics = in.value("allowed_numerics", spec.allowed_numerics);
     spec.dims = in.value("dims", spec.dims);
     spec.seed = in.value("seed", spec.seed);
@@ -56,8 +58,13 @@ absl::Status check(const JobSpec& spec) {
     return absl::InvalidArgumentError(
         absl::StrCat("--minutes must not be negative, as ", spec.minutes, " is"));
   }
-  if (spec.trials == 0 && spec.minutes == 0) {
-    return absl::InvalidArgumentError("tuning without an end: give --trials N, --minutes M or both");
+  if (!(spec.until_gain_percent >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--until-gain must not be negative, as ", spec.until_gain_percent, " is"));
+  }
+  if (spec.trials == 0 && spec.minutes == 0 && spec.until_gain_percent == 0) {
+    return absl::InvalidArgumentError(
+        "tuning without an end: give --trials N, --minutes M, --until-gain PERCENT or several of them");
   }
   for (const std::string& name : spec.allowed_numerics) TF_RETURN_IF_ERROR(schedule::check_numerics(name));
   return absl::OkStatus();

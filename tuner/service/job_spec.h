@@ -18,6 +18,8 @@ struct JobSpec {
   int threads = 1;         // of each measured kernel
   int64_t trials = 0;      // 0: no limit
   double minutes = 0;      // 0: no limit
+  // Ends once the next minute is expected to save less of the network's time; 0: no limit.
+  double until_gain_percent = 0;
   std::vector<std::string> allowed_numerics;
   std::map<std::string, int64_t> dims;  // values of the model's named dimensions
   uint64_t seed = 1;

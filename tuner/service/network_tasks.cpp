@@ -37,7 +37,8 @@ absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int
   TF_ASSIGN_OR_RETURN(options.strategy, search::kind_from_name(spec.strategy));
   options.threads = spec.threads;
   options.device_class = device_class;
-  options.budget = {.trials = spec.trials, .minutes = spec.minutes};
+  options.budget = {
+      .trials = spec.trials, .minutes = spec.minutes, .until_gain = spec.until_gain_percent / 100};
   options.seed = spec.seed;
   options.allowed_numerics = spec.allowed_numerics;
   options.job_id = job_id;

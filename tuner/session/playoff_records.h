@@ -3,6 +3,7 @@
 // rows. Does not know: how a play-off is decided (playoff.h) or run (playoff_run.h).
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,10 +23,12 @@ struct TriedTasks {
   std::span<const int64_t> trials;
 };
 
-// Lets the best few of each task that was tried meet and records each one's samples as one more measurement
-// of its schedule, which is no trial: nothing new was tried. Nothing else may be in the pipeline. Errors: the
-// store's.
+// Lets the best few of each task that was tried meet, among them the untuned schedule if it comes near, and
+// records each one's samples as one more measurement of its schedule, which is no trial: nothing new was
+// tried. The tasks that take most of the network's time go first, and no round begins after the deadline.
+// Nothing else may be in the pipeline. Errors: the store's.
 absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options, Pipeline& pipeline,
-                         measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop);
+                         measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop,
+                         std::chrono::steady_clock::time_point deadline);
 
 }  // namespace tf::session

@@ -1,6 +1,10 @@
 #include "tuner/session/playoff_run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "proto/farm/v1/trial.pb.h"
@@ -16,20 +20,21 @@ struct Table {
   Playoff playoff;
   std::vector<Work> works;  // of the finalists, built after their first trial
   std::vector<Played> players;
+  size_t playing = 0;  // trials of the present round whose results have not come
 };
 
-Table make_table(size_t task, const std::vector<Contender>& contenders) {
+Table make_table(const Match& match) {
   std::vector<Estimate> estimates;
-  for (const Contender& contender : contenders) estimates.push_back(contender.estimate);
+  for (const Contender& contender : match.contenders) estimates.push_back(contender.estimate);
   const std::vector<size_t> finalists = Playoff::finalists(estimates);
-  Table table{Playoff(finalists.size()), {}, {}};
+  Table table{.playoff = Playoff(finalists.size())};
   for (const size_t contender : finalists) {
     Work work;
-    work.task = static_cast<int>(task);
-    work.request = contenders[contender].request;
+    work.task = static_cast<int>(match.task);
+    work.request = match.contenders[contender].request;
     work.priority = Priority::kInFull;
     table.works.push_back(std::move(work));
-    table.players.push_back({.task = task, .contender = contender});
+    table.players.push_back({.task = match.task, .contender = contender});
   }
   return table;
 }
@@ -51,47 +56,70 @@ void take(Finished finished, const Seat& seat) {
   seat.table->works[seat.finalist] = std::move(finished.work);
 }
 
-// False if results stay away.
-bool play_round(Pipeline& pipeline, const std::vector<Seat>& seats) {
-  constexpr auto kPatience = std::chrono::seconds(60);
-  for (size_t i = 0; i < seats.size(); ++i) {
-    Work work = seats[i].table->works[seats[i].finalist];
-    work.ticket = i;
-    pipeline.submit(std::move(work));
+// All tables, with as many trials under way as keep the pipeline busy.
+class Hall {
+ public:
+  Hall(Pipeline& pipeline, std::span<const Match> matches) : pipeline_(pipeline) {
+    for (const Match& match : matches) tables_.push_back(make_table(match));
+    for (Table& table : tables_) next_.push_back(&table);
   }
-  for (size_t i = 0; i < seats.size(); ++i) {
-    std::optional<Finished> finished = pipeline.next(kPatience);
-    if (!finished) return false;
-    const Seat seat = seats.at(finished->work.ticket);
-    take(*std::move(finished), seat);
+
+  template <typename IsOver>
+  void play(IsOver&& is_over) {
+    constexpr auto kPatience = std::chrono::seconds(60);
+    const auto depth = static_cast<size_t>(std::max(1, pipeline_.depth()));
+    for (;;) {
+      while (!next_.empty() && seats_.size() < depth && !is_over()) begin_round();
+      if (seats_.empty()) return;
+      std::optional<Finished> finished = pipeline_.next(kPatience);
+      if (!finished) return;
+      const auto seat = seats_.find(finished->work.ticket);
+      Table& table = *seat->second.table;
+      take(*std::move(finished), seat->second);
+      seats_.erase(seat);
+      if (--table.playing > 0) continue;
+      table.playoff.end_round();
+      next_.push_back(&table);
+    }
   }
-  return true;
-}
+
+  std::vector<Played> played() {
+    std::vector<Played> played;
+    for (Table& table : tables_) {
+      for (Played& player : table.players)
+        if (!player.results.empty()) played.push_back(std::move(player));
+    }
+    return played;
+  }
+
+ private:
+  // Of the table that has waited longest; it leaves once it is decided.
+  void begin_round() {
+    Table& table = *next_.front();
+    next_.pop_front();
+    for (const size_t finalist : table.playoff.next_round()) {
+      Work work = table.works[finalist];
+      work.ticket = ++last_ticket_;
+      seats_.emplace(work.ticket, Seat{&table, finalist});
+      ++table.playing;
+      pipeline_.submit(std::move(work));
+    }
+  }
+
+  Pipeline& pipeline_;
+  std::vector<Table> tables_;
+  std::deque<Table*> next_;         // between two rounds
+  std::map<uint64_t, Seat> seats_;  // under way, by ticket
+  uint64_t last_ticket_ = 0;
+};
 
 }  // namespace
 
-std::vector<Played> play_off(Pipeline& pipeline, std::span<const std::vector<Contender>> contenders,
-                             const std::atomic<bool>& stop) {
-  std::vector<Table> tables;
-  for (size_t task = 0; task < contenders.size(); ++task)
-    tables.push_back(make_table(task, contenders[task]));
-  while (!stop.load()) {
-    std::vector<Seat> seats;
-    std::vector<Table*> playing;
-    for (Table& table : tables) {
-      const std::vector<size_t> round = table.playoff.next_round();
-      for (const size_t finalist : round) seats.push_back({&table, finalist});
-      if (!round.empty()) playing.push_back(&table);
-    }
-    if (seats.empty() || !play_round(pipeline, seats)) break;
-    for (Table* table : playing) table->playoff.end_round();
-  }
-  std::vector<Played> played;
-  for (Table& table : tables) {
-    for (Played& player : table.players)
-      if (!player.results.empty()) played.push_back(std::move(player));
-  }
-  return played;
+std::vector<Played> play_off(Pipeline& pipeline, std::span<const Match> matches,
+                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline) {
+  Hall hall(pipeline, matches);
+  hall.play([&] { return stop.load() || std::chrono::steady_clock::now() >= deadline; });
+  return hall.played();
 }
 
 }  // namespace tf::session

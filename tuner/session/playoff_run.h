@@ -3,6 +3,7 @@
 // the contenders come from.
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,9 +26,16 @@ struct Played {
   std::vector<std::shared_ptr<const tunefarm::farm::v1::TrialResult>> results;  // ok ones, one a round
 };
 
-// `contenders` are the tasks'; nothing else may be in the pipeline. A candidate that can no longer be
-// measured is out. Ends early once `stop` is set, or when no result comes for a minute.
-std::vector<Played> play_off(Pipeline& pipeline, std::span<const std::vector<Contender>> contenders,
-                             const std::atomic<bool>& stop);
+// A task's play-off.
+struct Match {
+  size_t task = 0;
+  std::vector<Contender> contenders;
+};
+
+// Runs the matches side by side, the first ones first; nothing else may be in the pipeline. A candidate that
+// can no longer be measured is out. No round begins after the deadline or once `stop` is set: what is not
+// decided by then goes by the rounds it had. Ends when no result comes for a minute.
+std::vector<Played> play_off(Pipeline& pipeline, std::span<const Match> matches,
+                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline);
 
 }  // namespace tf::session

@@ -25,8 +25,10 @@ class ProgressMeter {
   // The device took a trial's samples between these times of its clock. In any order.
   void count_timed(int64_t from_ns, int64_t until_ns) { timed_ns_.emplace_back(from_ns, until_ns); }
 
-  // Whether the budget's minutes are spent.
-  bool time_is_up() const;
+  // When the budget's minutes are spent; never without any.
+  Clock::time_point deadline() const;
+  // Whether so few seconds of them are left.
+  bool time_is_up(double reserve_s) const;
   // Everything about time and rates; `progress.trials` is read. `slots`: of the runner, at least 1.
   void describe(int slots, Progress& progress);
 

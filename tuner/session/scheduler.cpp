@@ -1,39 +1,133 @@
 #include "tuner/session/scheduler.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <map>
 
 namespace tf::session {
+namespace {
 
-int next_task(const std::vector<TaskShare>& tasks) {
-  constexpr int64_t kFirstTrials = 8;
+constexpr double kPromiseTrials = 16;  // so many trials weigh as much as what the models promise
+constexpr double kPromiseMass = 0.1;   // a task: what is taken as promised and kept before any promise was
+// A task may become so many times more efficient than the best one of its group: Ansor's beta.
+constexpr double kBeyondGroup = 2;
+// A task of which nothing is expected is still served at times: expectations may be wrong.
+constexpr double kLeastDoubling = 1e-4;
+
+// The share of what the models promised that came true, over all tasks: they err alike.
+double trust(std::span<const Outlook> tasks) {
+  double promised = 0, kept = 0;
+  for (const Outlook& task : tasks) {
+    promised += task.promised;
+    kept += task.kept;
+  }
+  const double mass = kPromiseMass * static_cast<double>(tasks.size());
+  return (kept + mass) / (promised + mass);
+}
+
+// Of each group, the most work a second.
+std::map<int, double> efficiencies(std::span<const Outlook> tasks) {
+  std::map<int, double> most;
+  for (const Outlook& task : tasks)
+    most[task.group] = std::max(most[task.group], task.work_seconds / task.seconds);
+  return most;
+}
+
+double reach_of(const Outlook& task, double group_efficiency) {
+  const double beyond = task.work_seconds > 0
+                            ? std::log(kBeyondGroup * group_efficiency * task.seconds / task.work_seconds)
+                            : std::log(kBeyondGroup);
+  return std::min(task.reach, beyond);
+}
+
+// What the next doubling of a task's trials is expected to gain.
+double doubling_of(const Outlook& task, double trust, double reach) {
+  const auto trials = static_cast<double>(task.trials);
+  const double expected =
+      (trials * task.gained + kPromiseTrials * trust * task.promise) / (trials + kPromiseTrials);
+  return std::max(kLeastDoubling, std::min(expected, reach));
+}
+
+}  // namespace
+
+int next_task(std::span<const Outlook> tasks) {
   int least = -1;
-  double total_time = 0;
-  int64_t total_given = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const TaskShare& task = tasks[i];
-    if (task.exhausted) continue;
-    total_time += task.weight * task.seconds;
-    total_given += task.given;
-    if (task.given < kFirstTrials && (least < 0 || task.given < tasks[static_cast<size_t>(least)].given)) {
-      least = static_cast<int>(i);
-    }
+    if (tasks[i].exhausted || tasks[i].trials >= kFirstTrials) continue;
+    if (least < 0 || tasks[i].trials < tasks[static_cast<size_t>(least)].trials) least = static_cast<int>(i);
   }
   if (least >= 0) return least;
 
-  int owed = -1;
+  const double trusted = trust(tasks);
+  std::map<int, double> efficiency = efficiencies(tasks);
+  int best = -1;
   double most = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const TaskShare& task = tasks[i];
+    const Outlook& task = tasks[i];
     if (task.exhausted) continue;
-    const double share =
-        total_time > 0 ? task.weight * task.seconds / total_time : 1.0 / static_cast<double>(tasks.size());
-    const double debt = share * static_cast<double>(total_given + 1) - static_cast<double>(task.given);
-    if (owed < 0 || debt > most) {
-      owed = static_cast<int>(i);
-      most = debt;
+    const double doubling = doubling_of(task, trusted, reach_of(task, efficiency[task.group]));
+    const double gain_a_second =
+        task.weight * task.seconds * doubling / (static_cast<double>(task.trials) * task.trial_seconds);
+    if (best < 0 || gain_a_second > most) {
+      best = static_cast<int>(i);
+      most = gain_a_second;
     }
   }
-  return owed;
+  return best;
+}
+
+// The logarithm of the factor that `more` trials gain.
+double Forecast::Course::gain() const {
+  return std::min(reach, doubling * std::log2(1 + more / trials));
+}
+
+// Network time saved a second of tuning.
+double Forecast::Course::slope() const {
+  if (gain() >= reach) return 0;
+  return weight * seconds * std::exp(-gain()) * doubling / ((trials + more) * trial_seconds);
+}
+
+Forecast::Forecast(std::span<const Outlook> tasks) {
+  const double trusted = trust(tasks);
+  std::map<int, double> efficiency = efficiencies(tasks);
+  for (const Outlook& task : tasks) {
+    network_seconds_ += task.weight * task.seconds;
+    if (task.exhausted) continue;
+    known_ = known_ && task.trials >= kFirstTrials;
+    const double reach = std::max(kLeastDoubling, reach_of(task, efficiency[task.group]));
+    courses_.push_back({.weight = task.weight,
+                        .seconds = task.seconds,
+                        .trials = static_cast<double>(std::max<int64_t>(1, task.trials)),
+                        .doubling = doubling_of(task, trusted, reach),
+                        .reach = reach,
+                        .trial_seconds = task.trial_seconds});
+  }
+}
+
+double Forecast::spend(double trials) {
+  constexpr int kPortions = 64;
+  if (courses_.empty() || network_seconds_ <= 0) return 0;
+  for (int i = 0; i < kPortions; ++i) {
+    const auto best =
+        std::max_element(courses_.begin(), courses_.end(),
+                         [](const Course& a, const Course& b) { return a.slope() < b.slope(); });
+    best->more += trials / kPortions;
+  }
+  double saved = 0;
+  for (const Course& course : courses_) saved += course.weight * course.seconds * -std::expm1(-course.gain());
+  const double before = spent_gain_;
+  spent_gain_ = saved / network_seconds_;
+  return spent_gain_ - before;
+}
+
+std::optional<int> minutes_until(std::span<const Outlook> tasks, double trials_a_minute, double share,
+                                 int limit) {
+  Forecast forecast(tasks);
+  if (!forecast.is_known() || trials_a_minute <= 0) return std::nullopt;
+  int minutes = 0;
+  while (minutes < limit && forecast.spend(trials_a_minute) >= share) ++minutes;
+  return minutes;
 }
 
 }  // namespace tf::session

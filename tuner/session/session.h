@@ -23,7 +23,10 @@ namespace tf::session {
 // Of the whole job, what it spent before a restart included.
 struct Budget {
   int64_t trials = 0;  // 0: no limit
-  double minutes = 0;  // of tuning; 0: no limit
+  double minutes = 0;  // of tuning, play-offs included; 0: no limit
+  // Tuning ends once the next minute is expected to save less than this share of the network's time; 0: no
+  // limit.
+  double until_gain = 0;
 };
 
 struct SessionOptions {
@@ -60,8 +63,11 @@ struct Progress {
   double trials_per_second = 0;  // over the last 30 s
   double elapsed_s = 0;
   std::optional<double> remaining_s;  // by the budget; unset without one
-  double device_busy_share = 0;       // of wall time, times devices, spent inside timed samples
-  int64_t twins = 0;                  // candidates with the code of another: not measured, no trials
+  // The share of the network's time that the next minute is expected to save (scheduler.h); unset until every
+  // task has had its first trials.
+  std::optional<double> expected_gain;
+  double device_busy_share = 0;  // of wall time, times devices, spent inside timed samples
+  int64_t twins = 0;             // candidates with the code of another: not measured, no trials
   // Between the timed samples of one candidate and the next on the same device, median; unset without two.
   std::optional<double> median_gap_s;
   int current_task = -1;  // the one that was served last

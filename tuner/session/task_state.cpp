@@ -1,14 +1,24 @@
 #include "tuner/session/task_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/space/generate.h"
 
 namespace tf::session {
+namespace {
+
+constexpr double kUnknownPromise = 0.3;  // of candidates that no model has compared with the best
+constexpr double kMostPromise = 2;
+// What the draft model does not see may gain so much, and as much again as what it sees.
+constexpr double kDraftError = 0.1;
+
+}  // namespace
 
 TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
                      const model::CostModel* model)
@@ -22,7 +32,11 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
                                    options.threads, options.allowed_numerics)),
       model_(model),
       follows_model_(model != nullptr && options.strategy == search::Kind::kEvolutionary) {
-  for (const space::Sketch& sketch : space_.sketches) sketch_hashes_.push_back(sketch.hash().hex());
+  for (const space::Sketch& sketch : space_.sketches) {
+    sketch_hashes_.push_back(sketch.hash().hex());
+    absl::StrAppend(&families_, sketch.family, "\n");
+  }
+  promise_.now = kUnknownPromise;
   if (!search::starts_from_seeds(options.strategy)) return;
   // The untuned schedule is measured first: the yardstick, and what a tuned build is never slower than. Then
   // each other way's (see next(): those that are the same are measured once).
@@ -31,6 +45,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Wo
       seeds_.push_back({static_cast<int>(i), seed});
     }
   }
+  if (!seeds_.empty()) untuned_ = seeds_.back();
 }
 
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,
@@ -62,6 +77,52 @@ void TaskState::propose() {
   proposals_ = search_->propose(kBatch);
   std::reverse(proposals_.begin(), proposals_.end());
   exhausted_ = proposals_.empty();
+  promise();
+}
+
+// Settles what the proposals before promised, and says what the new ones do.
+void TaskState::promise() {
+  if (promise_.since_seconds > 0) {
+    promise_.before += promise_.now;
+    promise_.kept += std::max(0.0, std::log(promise_.since_seconds / best_seconds_));
+  }
+  promise_.now = exhausted_ ? 0 : kUnknownPromise;
+  promise_.since_seconds = best_seconds_;
+  if (!best_ || exhausted_) return;
+  const std::optional<model::Judgement> best = evaluator_->judge(*best_);
+  if (!best) return;
+  std::vector<model::Features> rows = {best->features};
+  double least_draft = best->draft_seconds;
+  for (const space::Candidate& candidate : proposals_) {
+    const std::optional<model::Judgement> judgement = evaluator_->judge(candidate);
+    if (!judgement) continue;
+    rows.push_back(judgement->features);
+    least_draft = std::min(least_draft, judgement->draft_seconds);
+  }
+  promise_.now = std::log(best->draft_seconds / least_draft);
+  promise_.reach = std::max(promise_.reach.value_or(0), promise_.now);
+  if (follows_model_ && model_->is_trained()) {
+    const std::vector<float> scores = model_->score(rows);
+    const float most = *std::max_element(scores.begin(), scores.end());
+    promise_.now = (most - scores[0]) * std::log(2.0);  // scores are binary logarithms
+  }
+  promise_.now = std::min(promise_.now, kMostPromise);
+}
+
+TaskState::Prospect TaskState::prospect() const {
+  Prospect prospect{.promise = promise_.now, .promised = promise_.before, .kept = promise_.kept};
+  if (promise_.reach) prospect.reach = kDraftError + 2 * *promise_.reach;
+  if (improvements_.empty()) return prospect;
+  double halfway_seconds = improvements_.front().seconds;
+  for (const Improvement& each : improvements_) {
+    if (2 * each.results <= results_) halfway_seconds = each.seconds;
+  }
+  prospect.gained = std::max(0.0, std::log(halfway_seconds / best_seconds_));
+  return prospect;
+}
+
+double TaskState::mean_sampled_seconds() const {
+  return results_ > 0 ? sampled_seconds_ / static_cast<double>(results_) : 0;
 }
 
 // By what the model knows now. The worse half is dropped: it would be tried only to be found slow, and what
@@ -136,6 +197,8 @@ void TaskState::observe(const space::Candidate& candidate, std::optional<Time> t
 void TaskState::note(const Digest& schedule, std::optional<Time> time) {
   Tried& tried = schedules_[schedule];
   const bool again = tried.time.has_value() && !tried.time->lower_bound;
+  if (tried.in_flight) ++results_;
+  if (time) sampled_seconds_ += time->sampled_seconds;
   tried = {.in_flight = false, .time = time};
   if (again) {
     best_seconds_ = 0;
@@ -148,6 +211,7 @@ void TaskState::note(const Digest& schedule, std::optional<Time> time) {
 void TaskState::note_best(const std::optional<Time>& time) {
   if (!time || time->lower_bound || (best_seconds_ > 0 && time->seconds >= best_seconds_)) return;
   best_seconds_ = time->seconds;
+  improvements_.push_back({results_, time->seconds});
   incumbent_ = {.ns = time->seconds * 1e9, .noise = time->noise};
 }
 
@@ -166,6 +230,7 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
   const search::Observation observation{candidate,
                                         measured ? std::optional<double>(time->seconds) : std::nullopt};
   search_->update({&observation, 1});
+  if (measured && time->seconds <= best_seconds_) best_ = candidate;
   if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
     known_.push_back({judgement->features, time ? time->seconds : 0, time && time->lower_bound});
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: one task inside a running session: its design space, its search, what is known of its candidates.
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -42,7 +43,8 @@ class TaskState {
   struct Time {
     double seconds = 0;
     bool lower_bound = false;
-    double noise = 0;  // of one sample, relative (base/race.h)
+    double noise = 0;            // of one sample, relative (base/race.h)
+    double sampled_seconds = 0;  // what it took to find out
   };
   // What came of the code that an earlier run measured for this task; nothing if it measured none such.
   struct Tried {
@@ -60,6 +62,23 @@ class TaskState {
   void append_examples(std::vector<model::Example>& examples) const;
 
   double best_seconds() const { return best_seconds_; }  // 0: nothing ok yet
+  // Schedules whose result is known, measured or as another's twin.
+  int64_t results() const { return results_; }
+  double mean_sampled_seconds() const;  // of those measured, inside timed samples
+
+  // What more trials may bring, as logarithms of factors of time (scheduler.h).
+  struct Prospect {
+    double gained = 0;              // by the later half of the results
+    double promise = 0;             // by the models: the best of what was proposed last over the best known
+    double promised = 0, kept = 0;  // by all proposals before those, and what came true
+    double reach = std::numeric_limits<double>::infinity();  // by the draft model
+  };
+  Prospect prospect() const;
+  // The schedule of a build without tuning, if the task begins with it.
+  const std::optional<space::Candidate>& untuned() const { return untuned_; }
+  // Sketches of the same families: what one such task reaches, another may.
+  const std::string& families() const { return families_; }
+
   // What candidates race against: the best one's time and noise.
   const Incumbent& incumbent() const { return incumbent_; }
   bool exhausted() const { return exhausted_; }
@@ -74,6 +93,7 @@ class TaskState {
   void rank_again();
   void note(const Digest& schedule, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
+  void promise();
   Digest schedule_digest(const space::Candidate& candidate) const;
   void learn(const space::Candidate& candidate, std::optional<Time> time);
 
@@ -101,6 +121,21 @@ class TaskState {
   Incumbent incumbent_;
   std::map<Digest, Tried> schedules_;  // handed out or found in the store, by the digest of their text
   double best_seconds_ = 0;
+  std::optional<space::Candidate> best_, untuned_;
+  std::string families_;
+  int64_t results_ = 0;
+  double sampled_seconds_ = 0;
+  struct Improvement {
+    int64_t results;
+    double seconds;
+  };
+  std::vector<Improvement> improvements_;  // best times, and after how many results
+  struct Promise {
+    double now = 0, before = 0, kept = 0;
+    double since_seconds = 0;     // the best when it was made; 0: there was none
+    std::optional<double> reach;  // the most that the draft model ever promised
+  };
+  Promise promise_;
   bool exhausted_ = false;
 };
 

@@ -15,11 +15,11 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/model/xgboost_model.h"
+#include "tuner/session/outlook.h"
 #include "tuner/session/playoff_records.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
-#include "tuner/session/scheduler.h"
 
 namespace tf::session {
 namespace {
@@ -55,7 +55,7 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
       model_([chosen = model_options(options)] { return std::make_unique<model::XGBoostModel>(chosen); }),
       meter_(options.budget) {
   progress_.tasks.resize(tasks.size());
-  given_.resize(tasks.size());
+  under_way_.resize(tasks.size());
   refusals_.resize(tasks.size());
   tried_.resize(tasks.size());
   twins_in_a_row_.resize(tasks.size());
@@ -97,7 +97,6 @@ absl::Status TuningLoop::resume(size_t index, std::vector<int64_t>& finished_uni
     if (options_.job_id != 0 && record.job_id == options_.job_id && counted.insert(record.schedule).second) {
       ++progress_.trials;
       ++progress_.tasks[index].trials;
-      ++given_[index];
       if (is_failure(record.outcome)) ++progress_.failures;
     }
     // Times of other devices say nothing about this one's, but what failed here need not be tried again
@@ -131,7 +130,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   absl::Status failure;
   for (;;) {
     const Clock::time_point now = Clock::now();
-    if (!draining_since && (stop.load() || meter_.time_is_up() || trials_left() <= 0)) draining_since = now;
+    if (!draining_since && (stop.load() || is_enough())) draining_since = now;
     absl::StatusOr<bool> more = step(pipeline, draining_since.has_value());
     if (!more.ok()) failure = more.status();
     if (!failure.ok() || !*more) break;
@@ -143,7 +142,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
     }
   }
   if (failure.ok() && in_flight_.empty() && options_.play_off)
-    failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop);
+    failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop, meter_.deadline());
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
@@ -193,6 +192,7 @@ void TuningLoop::submit_due(Pipeline& pipeline) {
   while (!waiting_.empty() && waiting_.begin()->first <= Clock::now()) {
     Waiting due = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
+    ++under_way_[static_cast<size_t>(due.flight.task)];
     due.work.ticket = next_ticket_++;
     in_flight_.emplace(due.work.ticket, std::move(due.flight));
     pipeline.submit(std::move(due.work));
@@ -204,18 +204,36 @@ int64_t TuningLoop::trials_left() const {
   return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials : kNoLimit;
 }
 
+std::vector<Outlook> TuningLoop::outlooks() const {
+  std::vector<OpenTask> open;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const bool exhausted = tasks_[i]->exhausted() || twins_in_a_row_[i] >= kMaxTwinsInARow ||
+                           !progress_.tasks[i].given_up.empty();
+    open.push_back({tasks_[i].get(), under_way_[i], exhausted});
+  }
+  return outlooks_of(open);
+}
+
+// From the last trial handed out to the end: what is under way, then the play-offs. At most a fifth of the
+// budget, so that there is something to decide.
+double TuningLoop::closing_seconds() const {
+  const double rate = progress_.trials_per_second;
+  if (rate <= 0) return 0;
+  double seconds = static_cast<double>(in_flight_.size()) / rate;
+  if (options_.play_off) seconds += playoff_seconds(tasks_, tried_, rate);
+  return std::min(seconds, options_.budget.minutes * 60 / 5);
+}
+
+// Whether any part of the budget is spent.
+bool TuningLoop::is_enough() const {
+  const Budget& budget = options_.budget;
+  return meter_.time_is_up(closing_seconds()) || trials_left() <= 0 ||
+         (budget.until_gain > 0 && progress_.expected_gain && *progress_.expected_gain < budget.until_gain);
+}
+
 bool TuningLoop::submit_next(Pipeline& pipeline) {
   for (;;) {
-    std::vector<TaskShare> shares;
-    for (size_t i = 0; i < tasks_.size(); ++i) {
-      const TaskState& task = *tasks_[i];
-      // Until something ran, the share follows the arithmetic and the traffic at a modest rate.
-      const double guess = std::max(task.flops() / 20e9, task.bytes() / 5e9);
-      shares.push_back({task.task().weight, task.best_seconds() > 0 ? task.best_seconds() : guess, given_[i],
-                        task.exhausted() || twins_in_a_row_[i] >= kMaxTwinsInARow ||
-                            !progress_.tasks[i].given_up.empty()});
-    }
-    const int index = next_task(shares);
+    const int index = next_task(outlooks());
     if (index < 0) return false;
     TaskState& task = *tasks_[static_cast<size_t>(index)];
     std::optional<space::Candidate> candidate = task.next();
@@ -225,7 +243,7 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     work.ticket = next_ticket_++;
     InFlight flight{index, *candidate, task.subject_of(*candidate)};
     work.request = candidate_request(task.task(), target_, flight.subject.schedule);
-    ++given_[static_cast<size_t>(index)];
+    ++under_way_[static_cast<size_t>(index)];
     in_flight_.emplace(work.ticket, std::move(flight));
     progress_.current_task = index;
     pipeline.submit(std::move(work));
@@ -237,6 +255,7 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Finished finished) {
   const auto it = in_flight_.find(finished.work.ticket);
   InFlight flight = std::move(it->second);
   in_flight_.erase(it);
+  --under_way_[static_cast<size_t>(flight.task)];
   if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
   if (finished.is_twin) {
     take_twin(flight, finished);
@@ -269,7 +288,6 @@ void TuningLoop::take_twin(const InFlight& flight, const Finished& finished) {
   tasks_[index]->observe(flight.candidate, time);
   ++progress_.twins;
   ++twins_in_a_row_[index];
-  --given_[index];
 }
 
 absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished) {
@@ -324,7 +342,6 @@ absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
       return absl::OkStatus();
     }
   }
-  --given_[static_cast<size_t>(task)];
   if (measure::may_retry(finished.status)) return absl::OkStatus();
   if (absl::IsInvalidArgument(finished.status) || absl::IsFailedPrecondition(finished.status)) {
     return give_up(task, finished.status);
@@ -356,8 +373,22 @@ void TuningLoop::learn() {
   model_.start(std::move(examples));
 }
 
+// What the next minute is expected to save, and by that how long it goes on.
+void TuningLoop::expect() {
+  const double trials = 60 * progress_.trials_per_second;
+  const std::vector<Outlook> tasks = outlooks();
+  Forecast forecast(tasks);
+  progress_.expected_gain.reset();
+  if (!forecast.is_known() || trials <= 0) return;
+  progress_.expected_gain = forecast.spend(trials);
+  if (options_.budget.until_gain <= 0) return;
+  if (const std::optional<int> minutes = minutes_until(tasks, trials, options_.budget.until_gain))
+    progress_.remaining_s = std::min(60.0 * *minutes, progress_.remaining_s.value_or(60.0 * *minutes));
+}
+
 void TuningLoop::update_progress() {
   meter_.describe(std::max(1, runner_.slots()), progress_);
+  expect();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
     progress_.tasks[i].exhausted = tasks_[i]->exhausted();

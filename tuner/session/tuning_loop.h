@@ -12,6 +12,7 @@
 #include "tuner/session/background_model.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/progress_meter.h"
+#include "tuner/session/scheduler.h"
 #include "tuner/session/session.h"
 #include "tuner/session/task_state.h"
 
@@ -49,6 +50,10 @@ class TuningLoop {
   absl::Status record(const InFlight& flight, const Finished& finished);
   void learn();
   int64_t trials_left() const;  // those in flight included
+  std::vector<Outlook> outlooks() const;
+  double closing_seconds() const;
+  bool is_enough() const;
+  void expect();
   void update_progress();
   absl::Status save_tasks();
 
@@ -60,7 +65,7 @@ class TuningLoop {
   const std::function<void(const Progress&)>& report_;
   BackgroundModel model_;
   std::vector<std::unique_ptr<TaskState>> tasks_;
-  std::vector<int64_t> given_;              // trials handed out a task, in flight ones included
+  std::vector<int64_t> under_way_;          // candidates handed out a task whose results have not come
   std::map<uint64_t, InFlight> in_flight_;  // by ticket
   std::map<uint64_t, Finished> arrived_;    // of those, until the ones before them have arrived
   uint64_t next_ticket_ = 1;

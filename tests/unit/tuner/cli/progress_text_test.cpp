@@ -17,6 +17,7 @@ session::Progress some_progress() {
   progress.trials = 412;
   progress.trials_per_second = 12.34;
   progress.remaining_s = 151;
+  progress.expected_gain = 0.0123;
   progress.current_task = 1;
   progress.tasks = {
       {.label = "softmax 1x1000", .weight = 1, .flops = 5000},
@@ -24,14 +25,16 @@ session::Progress some_progress() {
   return progress;
 }
 
-TEST(ProgressLine, TellsTrialsRateTheTasksBestAndTheTimeLeft) {
+TEST(ProgressLine, TellsTrialsRateTheTasksBestTheExpectedGainAndTheTimeLeft) {
   EXPECT_EQ(progress_line(some_progress(), 1000),
-            "412/1000 trials  12.3/s  [2/2] conv2d+relu 64x56x56 412.0 us (561 GFLOP/s)  2:31 left");
+            "412/1000 trials  12.3/s  [2/2] conv2d+relu 64x56x56 412.0 us (561 GFLOP/s)  "
+            "1.2% to gain a minute  2:31 left");
 }
 
 TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
   session::Progress progress = some_progress();
   progress.remaining_s.reset();
+  progress.expected_gain.reset();
   progress.current_task = 0;
   EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s  [1/2] softmax 1x1000 -");
   progress.current_task = -1;
@@ -44,6 +47,7 @@ TEST(ProgressJson, HasEveryFieldOnOneLine) {
   const nlohmann::json parsed = nlohmann::json::parse(line);
   EXPECT_EQ(parsed["job"], 7);
   EXPECT_EQ(parsed["remaining_s"], 151);
+  EXPECT_EQ(parsed["expected_gain"], 0.0123);
   EXPECT_EQ(parsed["tasks"][1]["best_ns"], 412e3);
   session::Progress endless = some_progress();
   endless.remaining_s.reset();

@@ -213,6 +213,7 @@ TEST(JobSpec, SurvivesItsTextForm) {
                      .threads = 4,
                      .trials = 7,
                      .minutes = 1.5,
+                     .until_gain_percent = 0.5,
                      .allowed_numerics = {"bf16"},
                      .dims = {{"batch", 4}},
                      .seed = 9,

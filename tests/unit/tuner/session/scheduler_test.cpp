@@ -2,36 +2,101 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tf::session {
 namespace {
 
+// Of two such tasks, what is not said is alike.
+Outlook tried(int64_t trials, double gained) {
+  return {.seconds = 1e-3, .work_seconds = 1e-3, .trials = trials, .gained = gained};
+}
+
 TEST(NextTask, GivesEveryTaskItsFirstTrialsBeforeAnyGetsMore) {
-  std::vector<TaskShare> tasks = {{.weight = 1, .seconds = 1.0}, {.weight = 1, .seconds = 1e-6}};
-  for (int i = 0; i < 16; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].given;
-  EXPECT_EQ(tasks[0].given, 8);
-  EXPECT_EQ(tasks[1].given, 8);
+  std::vector<Outlook> tasks = {{.seconds = 1.0}, {.seconds = 1e-6}};
+  for (int i = 0; i < 16; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
+  EXPECT_EQ(tasks[0].trials, 8);
+  EXPECT_EQ(tasks[1].trials, 8);
 }
 
-TEST(NextTask, FollowsEachTasksShareOfTheNetworksTime) {
-  std::vector<TaskShare> tasks = {{.weight = 3, .seconds = 1e-3}, {.weight = 1, .seconds = 1e-3}};
-  for (int i = 0; i < 400; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].given;
-  EXPECT_NEAR(static_cast<double>(tasks[0].given), 300, 2);
+TEST(NextTask, ServesWhatGainedMoreOfTheNetworksTimeLately) {
+  EXPECT_EQ(next_task(std::vector{tried(64, 0.01), tried(64, 0.2)}), 1);
+  std::vector<Outlook> tasks = {tried(64, 0.1), tried(64, 0.1)};
+  tasks[1].weight = 3;
+  EXPECT_EQ(next_task(tasks), 1) << "it runs three times";
+  tasks[0].seconds = 5e-3, tasks[0].work_seconds = 5e-3;
+  EXPECT_EQ(next_task(tasks), 0) << "it takes five times as long";
+  tasks[0].trial_seconds = 10;
+  EXPECT_EQ(next_task(tasks), 1) << "a trial of the other costs ten times as much";
 }
 
-TEST(NextTask, ServesATaskLessOnceItHasBecomeFast) {
-  std::vector<TaskShare> tasks = {{.weight = 1, .seconds = 1e-3, .given = 50},
-                                  {.weight = 1, .seconds = 1e-3, .given = 50}};
-  tasks[0].seconds = 1e-4;
-  int64_t before = tasks[0].given;
-  for (int i = 0; i < 30; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].given;
-  EXPECT_EQ(tasks[0].given, before) << "it has had more than its share already";
+TEST(NextTask, ExpectsLessOfTheNextTrialTheMoreWereMade) {
+  std::vector<Outlook> tasks = {tried(32, 0.1), tried(32, 0.1)};
+  for (int i = 0; i < 400; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
+  EXPECT_NEAR(static_cast<double>(tasks[0].trials), 232, 1);
+}
+
+TEST(NextTask, BelievesTheModelsOnlyAsFarAsTheyKeptTheirWord) {
+  std::vector<Outlook> tasks = {tried(16, 0.05), tried(16, 0)};
+  tasks[1].promise = 0.2;
+  EXPECT_EQ(next_task(tasks), 1);
+  tasks[1].promised = 10;
+  tasks[1].kept = 0.1;
+  EXPECT_EQ(next_task(tasks), 0);
+}
+
+TEST(NextTask, HopesForWhatSimilarTasksReached) {
+  std::vector<Outlook> tasks = {tried(64, 0.5), tried(64, 0.5), tried(64, 0.5)};
+  tasks[0].seconds = 1e-3;
+  tasks[1].seconds = 4e-3, tasks[1].work_seconds = 1e-3;  // a quarter of the efficiency of the first
+  tasks[2].seconds = 4e-3, tasks[2].work_seconds = 1e-3, tasks[2].group = 1;
+  tasks[2].reach = 0.1;
+  EXPECT_EQ(next_task(tasks), 1);
 }
 
 TEST(NextTask, LeavesOutExhaustedTasksAndEndsWhenAllAre) {
-  std::vector<TaskShare> tasks = {{.seconds = 1, .exhausted = true}, {.seconds = 1}};
+  std::vector<Outlook> tasks = {{.seconds = 1, .exhausted = true}, {.seconds = 1}};
   EXPECT_EQ(next_task(tasks), 1);
   tasks[1].exhausted = true;
   EXPECT_EQ(next_task(tasks), -1);
+}
+
+TEST(Forecast, ExpectsOfADoublingWhatTheLastOneBrought) {
+  Outlook task = tried(1'000'000, 0.1);
+  Forecast forecast(std::vector{task});
+  ASSERT_TRUE(forecast.is_known());
+  EXPECT_NEAR(forecast.spend(1'000'000), 1 - std::exp(-0.1), 1e-3);
+  EXPECT_NEAR(forecast.spend(2'000'000), std::exp(-0.1) - std::exp(-0.2), 1e-3)
+      << "the next takes twice as many";
+}
+
+TEST(Forecast, ExpectsNothingBeyondReach) {
+  Outlook task = tried(10, 0.5);
+  task.reach = 0.2;
+  EXPECT_NEAR(Forecast(std::vector{task}).spend(1'000'000), 1 - std::exp(-0.2), 1e-9);
+  task.exhausted = true;
+  EXPECT_EQ(Forecast(std::vector{task}).spend(1'000'000), 0);
+}
+
+TEST(Forecast, CountsGainsAsSharesOfTheWholeNetwork) {
+  std::vector<Outlook> tasks = {tried(100, 0.2), {.seconds = 3e-3, .exhausted = true}};
+  const double alone = Forecast(std::span(tasks).first(1)).spend(50);
+  EXPECT_NEAR(Forecast(tasks).spend(50), alone / 4, 1e-9);
+}
+
+TEST(Forecast, IsNotKnownBeforeTheFirstTrials) {
+  EXPECT_FALSE(Forecast(std::vector{tried(100, 0.2), tried(7, 0)}).is_known());
+  EXPECT_EQ(minutes_until(std::vector{tried(7, 0)}, 600, 0.01), std::nullopt);
+}
+
+TEST(MinutesUntil, EndsWhenAMinuteGainsTooLittle) {
+  const std::vector<Outlook> tasks = {tried(100, 0.05)};
+  const std::optional<int> minutes = minutes_until(tasks, 600, 0.01);
+  ASSERT_TRUE(minutes.has_value());
+  EXPECT_GT(*minutes, 1);
+  EXPECT_LT(*minutes, 60);
+  EXPECT_GT(minutes_until(tasks, 600, 0.001), *minutes);
+  EXPECT_EQ(minutes_until(std::vector{tried(1000, 0)}, 600, 0.01), 0);
 }
 
 }  // namespace

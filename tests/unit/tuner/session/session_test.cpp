@@ -13,6 +13,8 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/tuner/test_problems.h"
+#include "tuner/session/playoff_run.h"
+#include "tuner/session/requests_proto.h"
 
 namespace tf::session {
 namespace {
@@ -354,6 +356,34 @@ TEST_F(TuneTest, LetsTheBestThatAreTooCloseToCallMeetAgainInTheEnd) {
   ASSERT_TRUE(more.ok());
   EXPECT_EQ(more->trials, 24) << "rows of play-offs are no trials";
   EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
+}
+
+TEST_F(TuneTest, BeginsNoRoundOfAPlayOffAfterTheDeadline) {
+  const std::string target = options_.target.text();
+  const auto schedule =
+      schedule::to_string(schedule::default_schedule(tasks_[0].workload, {}, options_.target, 1));
+  const Contender contender{candidate_request(tasks_[0], target, schedule),
+                            {.median_ns = 1000, .low_ns = 900, .high_ns = 1100}};
+  const std::vector<Match> matches = {{.task = 0, .contenders = {contender, contender}}};
+  Pipeline pipeline(builder_, runner_, {.references = {reference_request(tasks_[0], target)}});
+  using Time = std::chrono::steady_clock::time_point;
+  EXPECT_TRUE(play_off(pipeline, matches, stop_, Time::min()).empty());
+  EXPECT_EQ(runner_.runs, 0);
+  const std::vector<Played> played = play_off(pipeline, matches, stop_, Time::max());
+  ASSERT_EQ(played.size(), 2u);
+  EXPECT_EQ(played[0].results.size(), 5u);
+}
+
+TEST_F(TuneTest, EndsWhenLittleIsExpectedOfTheNextMinute) {
+  options_.budget = {.trials = 2000, .until_gain = 0.9};
+  int reports = 0;
+  const absl::StatusOr<Progress> progress =
+      tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress&) { ++reports; });
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_GE(progress->trials, 16) << "every task has its first trials";
+  EXPECT_LT(progress->trials, 2000);
+  ASSERT_TRUE(progress->expected_gain.has_value());
+  EXPECT_LT(*progress->expected_gain, 0.9);
 }
 
 TEST_F(TuneTest, ProposesTheSameForTheSameSeedAndResultsWhateverTheThreadsDo) {

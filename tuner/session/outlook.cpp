@@ -1,0 +1,59 @@
+#include "tuner/session/outlook.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace tf::session {
+namespace {
+
+// Until something ran, a task's time follows its arithmetic and its traffic at a modest rate.
+double work_seconds(const TaskState& task) {
+  return std::max(task.flops() / 20e9, task.bytes() / 5e9);
+}
+
+// Of a trial, beside its samples: building, loading, checking. A guess, so that the same results give the
+// same order of tasks however fast the machine was when they were measured.
+constexpr double kTrialSeconds = 0.04;
+
+}  // namespace
+
+std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks) {
+  std::map<std::string, int> groups;
+  std::vector<Outlook> outlooks;
+  for (const OpenTask& task : tasks) {
+    const TaskState& state = *task.state;
+    const TaskState::Prospect prospect = state.prospect();
+    const double work = work_seconds(state);
+    const int group = groups.try_emplace(state.families(), static_cast<int>(groups.size())).first->second;
+    outlooks.push_back({.weight = state.task().weight,
+                        .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
+                        .work_seconds = work,
+                        .trial_seconds = kTrialSeconds + state.mean_sampled_seconds(),
+                        .group = group,
+                        .trials = state.results() + task.under_way,
+                        .gained = prospect.gained,
+                        .promise = prospect.promise,
+                        .promised = prospect.promised,
+                        .kept = prospect.kept,
+                        .reach = prospect.reach,
+                        .exhausted = task.exhausted});
+  }
+  return outlooks;
+}
+
+double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
+                       double trials_per_second) {
+  // As most play-offs are: some are decided early, some have one to decide about.
+  constexpr double kPlayers = 2.5, kMoreRounds = 3;
+  if (trials_per_second <= 0) return 0;
+  double seconds = 0;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (tried[i] == 0 || tasks[i]->best_seconds() <= 0) continue;
+    const double again = 0.01 + std::max(0.025, 3 * tasks[i]->best_seconds());
+    seconds += kPlayers * (1 / trials_per_second + kMoreRounds * again);
+  }
+  return seconds;
+}
+
+}  // namespace tf::session

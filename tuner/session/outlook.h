@@ -1,0 +1,28 @@
+#pragma once
+// Owns: what a running session knows of its tasks as the scheduler takes it, and how long their play-offs
+// will take. Does not know: clocks, which task is served.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tuner/session/scheduler.h"
+#include "tuner/session/task_state.h"
+
+namespace tf::session {
+
+// A task of the session.
+struct OpenTask {
+  const TaskState* state = nullptr;
+  int64_t under_way = 0;   // candidates handed out whose results have not come
+  bool exhausted = false;  // or given up: it is served no more
+};
+
+// In the same order. Pure: the same results give the same outlooks.
+std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks);
+
+// An estimate of the play-offs of tasks that were tried, at the session's rate.
+double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
+                       double trials_per_second);
+
+}  // namespace tf::session
