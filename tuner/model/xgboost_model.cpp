@@ -2,6 +2,7 @@
 
 #include <xgboost/c_api.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -62,18 +63,24 @@ absl::StatusOr<std::shared_ptr<void>> make_booster(const Matrix& matrix, const X
 XGBoostModel::XGBoostModel(const XGBoostOptions& options) : options_(options) {}
 XGBoostModel::~XGBoostModel() = default;
 
-float XGBoostModel::without_trees(const Features& features) const {
-  return options_.lesson == Lesson::kOrder ? -features[kDraftFeature] : 0;
+std::vector<float> XGBoostModel::without_trees(std::span<const Features> rows) const {
+  if (options_.prior != nullptr) return options_.prior->score(rows);
+  std::vector<float> scores(rows.size(), 0);
+  if (options_.lesson == Lesson::kOrder)
+    std::transform(rows.begin(), rows.end(), scores.begin(),
+                   [](const Features& features) { return -features[kDraftFeature]; });
+  return scores;
 }
 
 absl::Status XGBoostModel::train(std::span<const Example> examples) {
   if (examples.size() < static_cast<size_t>(options_.min_examples)) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(Matrix matrix, make_matrix(examples));
   TF_ASSIGN_OR_RETURN(std::shared_ptr<void> booster, make_booster(matrix, options_));
-  std::vector<float> scores;
+  std::vector<Features> rows;
+  for (const Example& example : examples) rows.push_back(example.features);
+  const std::vector<float> start = without_trees(rows);
   for (int round = 0; round < options_.rounds; ++round) {
-    scores.clear();
-    for (const Example& example : examples) scores.push_back(without_trees(example.features));
+    std::vector<float> scores = start;
     if (round > 0) {
       bst_ulong count = 0;
       const float* added = nullptr;
@@ -93,8 +100,10 @@ absl::Status XGBoostModel::train(std::span<const Example> examples) {
 }
 
 std::vector<float> XGBoostModel::score(std::span<const Features> rows) const {
-  TF_CHECK(booster_ != nullptr) << "score before the model was trained";
+  TF_CHECK(is_trained()) << "score before the model was trained";
   if (rows.empty()) return {};
+  std::vector<float> scores = without_trees(rows);
+  if (booster_ == nullptr) return scores;
   // The rows where they are, without a matrix of XGBoost's own.
   const std::string values =
       absl::StrCat(R"({"data":[)", reinterpret_cast<uintptr_t>(rows.data()), R"(,true],"shape":[)",
@@ -108,8 +117,7 @@ std::vector<float> XGBoostModel::score(std::span<const Features> rows) const {
                                                               nullptr, &shape, &dimensions, &added),
                                     "predict");
   TF_CHECK(status.ok() && dimensions > 0 && shape[0] == rows.size()) << status.message();
-  std::vector<float> scores(added, added + rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) scores[i] += without_trees(rows[i]);
+  for (size_t i = 0; i < rows.size(); ++i) scores[i] += added[i];
   return scores;
 }
 

@@ -24,6 +24,8 @@ struct XGBoostOptions {
   int min_examples = 24;  // below this the model stays untrained
   int threads = 1;        // measuring cores are not ours to use
   uint64_t seed = 1;
+  // What the trees correct instead of the draft model: trained, of the same features. May be null.
+  std::shared_ptr<const CostModel> prior;
 };
 
 class XGBoostModel final : public CostModel {
@@ -32,12 +34,12 @@ class XGBoostModel final : public CostModel {
   ~XGBoostModel() override;
 
   absl::Status train(std::span<const Example> examples) override;
-  bool is_trained() const override { return booster_ != nullptr; }
+  bool is_trained() const override { return booster_ != nullptr || options_.prior != nullptr; }
   std::vector<float> score(std::span<const Features> rows) const override;
 
  private:
-  // What a score is before any tree.
-  float without_trees(const Features& features) const;
+  // What scores are before any tree.
+  std::vector<float> without_trees(std::span<const Features> rows) const;
 
   XGBoostOptions options_;
   std::shared_ptr<void> booster_;  // frees itself

@@ -15,16 +15,22 @@ namespace tf::session {
 // For one thread, but for the training inside.
 class BackgroundModel final : public model::CostModel {
  public:
-  using Make = std::function<std::unique_ptr<model::CostModel>()>;
+  // `prior`, which may be null, is what the made model corrects.
+  using Make =
+      std::function<std::unique_ptr<model::CostModel>(std::shared_ptr<const model::CostModel> prior)>;
   explicit BackgroundModel(Make make) : make_(std::move(make)) {}
+
+  // What all models from now on correct. Nothing may be learning.
+  void set_prior(std::shared_ptr<const model::CostModel> prior) { prior_ = std::move(prior); }
 
   // Starts learning; adopt() takes the result. Nothing else may be learning.
   void start(std::vector<model::Example> examples) {
-    learning_ = std::async(std::launch::async, [make = make_, examples = std::move(examples)] {
-      std::unique_ptr<model::CostModel> made = make();
-      if (!made->train(examples).ok()) made.reset();
-      return made;
-    });
+    learning_ =
+        std::async(std::launch::async, [make = make_, prior = prior_, examples = std::move(examples)] {
+          std::unique_ptr<model::CostModel> made = make(prior);
+          if (!made->train(examples).ok()) made.reset();
+          return made;
+        });
   }
   bool is_learning() const { return learning_.valid(); }
   // From now on what was learned ranks. Waits for it. False if nothing came of it: the model before goes on.
@@ -36,7 +42,7 @@ class BackgroundModel final : public model::CostModel {
   }
 
   absl::Status train(std::span<const model::Example> examples) override {
-    std::unique_ptr<model::CostModel> made = make_();
+    std::unique_ptr<model::CostModel> made = make_(prior_);
     absl::Status status = made->train(examples);
     if (status.ok()) current_ = std::move(made);
     return status;
@@ -48,6 +54,7 @@ class BackgroundModel final : public model::CostModel {
 
  private:
   Make make_;
+  std::shared_ptr<const model::CostModel> prior_;
   std::unique_ptr<model::CostModel> current_;
   std::future<std::unique_ptr<model::CostModel>> learning_;
 };

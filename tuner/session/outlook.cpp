@@ -9,7 +9,7 @@ namespace {
 
 // Until something ran, a task's time follows its arithmetic and its traffic at a modest rate.
 double work_seconds(const TaskState& task) {
-  return std::max(task.flops() / 20e9, task.bytes() / 5e9);
+  return std::max(task.space().flops() / 20e9, task.space().bytes() / 5e9);
 }
 
 // Of a trial, beside its samples: building, loading, checking. A guess, so that the same results give the
@@ -25,7 +25,8 @@ std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks) {
     const TaskState& state = *task.state;
     const TaskState::Prospect prospect = state.prospect();
     const double work = work_seconds(state);
-    const int group = groups.try_emplace(state.families(), static_cast<int>(groups.size())).first->second;
+    const int group =
+        groups.try_emplace(state.space().families(), static_cast<int>(groups.size())).first->second;
     outlooks.push_back({.weight = state.task().weight,
                         .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
                         .work_seconds = work,

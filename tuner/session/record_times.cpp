@@ -16,14 +16,14 @@ std::vector<double> runs_ns(const database::Measurement& record) {
   return runs;
 }
 
-std::optional<TaskState::Time> time_of(const database::Measurement& record) {
+std::optional<Time> time_of(const database::Measurement& record) {
   const bool stopped = record.outcome == database::Outcome::kStoppedEarly;
   if (record.outcome != database::Outcome::kOk && !stopped) return std::nullopt;
   const Estimate estimated = estimate(runs_ns(record));
   if (estimated.median_ns == 0) return std::nullopt;
   double sampled_ns = 0;
   for (const database::Sample& sample : record.samples) sampled_ns += static_cast<double>(sample.total_ns);
-  return TaskState::Time{estimated.median_ns * 1e-9, stopped, estimated.noise, sampled_ns * 1e-9};
+  return Time{estimated.median_ns * 1e-9, stopped, estimated.noise, sampled_ns * 1e-9};
 }
 
 }  // namespace tf::session

@@ -5,9 +5,16 @@
 #include <vector>
 
 #include "database/record.h"
-#include "tuner/session/task_state.h"
 
 namespace tf::session {
+
+// What is known of a candidate's time.
+struct Time {
+  double seconds = 0;
+  bool lower_bound = false;    // it was stopped early: only the cost model learns from it
+  double noise = 0;            // of one sample, relative (base/race.h)
+  double sampled_seconds = 0;  // what it took to find out
+};
 
 // Neither a time nor a bound came of it.
 bool is_failure(database::Outcome outcome);
@@ -16,6 +23,6 @@ bool is_failure(database::Outcome outcome);
 std::vector<double> runs_ns(const database::Measurement& record);
 
 // The time that a record tells, if any: of an early stop only that it takes at least so long.
-std::optional<TaskState::Time> time_of(const database::Measurement& record);
+std::optional<Time> time_of(const database::Measurement& record);
 
 }  // namespace tf::session

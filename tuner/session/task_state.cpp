@@ -5,10 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
-#include "tuner/space/generate.h"
 
 namespace tf::session {
 namespace {
@@ -20,40 +18,38 @@ constexpr double kDraftError = 0.1;
 
 }  // namespace
 
-TaskState::TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
-                     const model::CostModel* model)
+TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace space,
+                     const model::CostModel* model, std::vector<space::Candidate> carried)
     : task_(task),
       problem_(problem_of(task, options.target.text(), options.threads)),
       device_class_(options.device_class),
       job_id_(options.job_id),
-      flops_(tensor::count_flops(bound)),
-      bytes_(tensor::count_bytes(bound)),
-      space_(space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, options.target,
-                                   options.threads, options.allowed_numerics)),
+      space_(std::move(space)),
       model_(model),
       follows_model_(model != nullptr && options.strategy == search::Kind::kEvolutionary) {
-  for (const space::Sketch& sketch : space_.sketches) {
-    sketch_hashes_.push_back(sketch.hash().hex());
-    absl::StrAppend(&families_, sketch.family, "\n");
-  }
   promise_.now = kUnknownPromise;
   if (!search::starts_from_seeds(options.strategy)) return;
   // The untuned schedule is measured first: the yardstick, and what a tuned build is never slower than. Then
-  // each other way's (see next(): those that are the same are measured once).
-  for (size_t i = space_.sketches.size(); i-- > 0;) {
-    for (const space::Point& seed : space_.sketches[i].seeds) {
-      seeds_.push_back({static_cast<int>(i), seed});
-    }
+  // what was good for the nearest other tasks, then each other way's (see next(): those that are the same are
+  // measured once).
+  const std::vector<space::Sketch>& sketches = space_.space().sketches;
+  for (size_t i = sketches.size(); i-- > 0;) {
+    for (const space::Point& seed : sketches[i].seeds) seeds_.push_back({static_cast<int>(i), seed});
   }
-  if (!seeds_.empty()) untuned_ = seeds_.back();
+  if (seeds_.empty()) return;
+  untuned_ = seeds_.back();
+  seeds_.insert(seeds_.end() - 1, std::move_iterator(carried.rbegin()), std::move_iterator(carried.rend()));
 }
 
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,
-                                                             model::CostModel* model, uint64_t seed) {
-  TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.workload, task.binding));
-  std::unique_ptr<TaskState> state(new TaskState(task, options, std::move(bound), model));
-  state->evaluator_ = std::make_unique<model::Evaluator>(state->space_, options.target, options.threads);
-  state->search_ = search::make_search(state->space_, *state->evaluator_,
+                                                             model::CostModel* model, uint64_t seed,
+                                                             const History* history) {
+  TF_ASSIGN_OR_RETURN(TaskSpace space,
+                      TaskSpace::create(task, options.target, options.threads, options.allowed_numerics));
+  std::vector<space::Candidate> carried;
+  if (history != nullptr) carried = history->seeds_for(space);
+  std::unique_ptr<TaskState> state(new TaskState(task, options, std::move(space), model, std::move(carried)));
+  state->search_ = search::make_search(state->space_.space(), state->space_.evaluator(),
                                        {.kind = options.strategy, .seed = seed, .model = model});
   return state;
 }
@@ -89,12 +85,12 @@ void TaskState::promise() {
   promise_.now = exhausted_ ? 0 : kUnknownPromise;
   promise_.since_seconds = best_seconds_;
   if (!best_ || exhausted_) return;
-  const std::optional<model::Judgement> best = evaluator_->judge(*best_);
+  const std::optional<model::Judgement> best = space_.evaluator().judge(*best_);
   if (!best) return;
   std::vector<model::Features> rows = {best->features};
   double least_draft = best->draft_seconds;
   for (const space::Candidate& candidate : proposals_) {
-    const std::optional<model::Judgement> judgement = evaluator_->judge(candidate);
+    const std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate);
     if (!judgement) continue;
     rows.push_back(judgement->features);
     least_draft = std::min(least_draft, judgement->draft_seconds);
@@ -132,7 +128,7 @@ void TaskState::rank_again() {
   std::vector<model::Features> rows;
   std::vector<space::Candidate> legal;
   for (space::Candidate& candidate : proposals_) {
-    if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
+    if (std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate)) {
       rows.push_back(judgement->features);
       legal.push_back(std::move(candidate));
     }
@@ -157,35 +153,18 @@ std::vector<std::string> TaskState::known_code() const {
 }
 
 Digest TaskState::schedule_digest(const space::Candidate& candidate) const {
-  return sha256(schedule::to_string(space_.schedule_of(candidate)));
+  return sha256(schedule::to_string(space_.space().schedule_of(candidate)));
 }
 
 Subject TaskState::subject_of(const space::Candidate& candidate) const {
   Subject subject;
   subject.problem = problem_;
-  subject.schedule = schedule::to_string(space_.schedule_of(candidate));
-  subject.sketch_hash = sketch_hashes_[static_cast<size_t>(candidate.sketch)];
+  subject.schedule = schedule::to_string(space_.space().schedule_of(candidate));
+  subject.sketch_hash = space_.hash_of(candidate);
   subject.slot_values.assign(candidate.point.begin(), candidate.point.end());
   subject.device_class = device_class_;
   subject.job_id = job_id_;
   return subject;
-}
-
-std::optional<space::Candidate> TaskState::candidate_of(const database::Measurement& record) const {
-  if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return std::nullopt;
-  for (size_t i = 0; i < sketch_hashes_.size(); ++i) {
-    if (sketch_hashes_[i] != record.sketch_hash) continue;
-    const std::vector<space::Slot>& slots = space_.sketches[i].slots;
-    if (record.slot_values.size() != slots.size()) return std::nullopt;
-    space::Candidate candidate{static_cast<int>(i), {}};
-    for (size_t slot = 0; slot < slots.size(); ++slot) {
-      const int64_t choice = record.slot_values[slot];
-      if (choice < 0 || static_cast<size_t>(choice) >= slots[slot].choices.size()) return std::nullopt;
-      candidate.point.push_back(static_cast<uint32_t>(choice));
-    }
-    return candidate;
-  }
-  return std::nullopt;
 }
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
@@ -220,7 +199,7 @@ bool TaskState::observe(const database::Measurement& record, std::optional<Time>
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
   note(sha256(record.schedule), time);
   if (!record.code_digest.empty()) codes_[record.code_digest] = {.in_flight = false, .time = time};
-  const std::optional<space::Candidate> candidate = candidate_of(record);
+  const std::optional<space::Candidate> candidate = space_.candidate_of(record);
   if (candidate) learn(*candidate, time);
   return candidate.has_value();
 }
@@ -231,7 +210,7 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
                                         measured ? std::optional<double>(time->seconds) : std::nullopt};
   search_->update({&observation, 1});
   if (measured && time->seconds <= best_seconds_) best_ = candidate;
-  if (std::optional<model::Judgement> judgement = evaluator_->judge(candidate)) {
+  if (std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate)) {
     known_.push_back({judgement->features, time ? time->seconds : 0, time && time->lower_bound});
   }
 }

@@ -9,25 +9,28 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tuner/model/evaluator.h"
 #include "tuner/search/search.h"
+#include "tuner/session/history.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
+#include "tuner/session/record_times.h"
 #include "tuner/session/session.h"
 #include "tuner/session/task.h"
+#include "tuner/session/task_space.h"
 
 namespace tf::session {
 
 class TaskState {
  public:
-  // INVALID_ARGUMENT if the binding does not fit the workload.
+  // `history` may be null: no other task gives seeds. INVALID_ARGUMENT if the binding does not fit the
+  // workload.
   static absl::StatusOr<std::unique_ptr<TaskState>> create(const Task& task, const SessionOptions& options,
-                                                           model::CostModel* model, uint64_t seed);
+                                                           model::CostModel* model, uint64_t seed,
+                                                           const History* history = nullptr);
 
   const Task& task() const { return task_; }
   const database::Problem& problem() const { return problem_; }
-  double flops() const { return flops_; }
-  double bytes() const { return bytes_; }
+  const TaskSpace& space() const { return space_; }
 
   // The next candidate to try, best first; nothing when the space is used up. Points of different sketches
   // may be the same schedule, which is handed out once; the search learns its time for each of them.
@@ -35,17 +38,6 @@ class TaskState {
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
   Subject subject_of(const space::Candidate& candidate) const;
 
-  // The candidate that a record was made from, if it is a point of this task's space.
-  std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
-
-  // What is known of a candidate's time. An early stop's is a lower bound that only the cost model learns
-  // from.
-  struct Time {
-    double seconds = 0;
-    bool lower_bound = false;
-    double noise = 0;            // of one sample, relative (base/race.h)
-    double sampled_seconds = 0;  // what it took to find out
-  };
   // What came of the code that an earlier run measured for this task; nothing if it measured none such.
   struct Tried {
     bool in_flight = true;
@@ -76,8 +68,6 @@ class TaskState {
   Prospect prospect() const;
   // The schedule of a build without tuning, if the task begins with it.
   const std::optional<space::Candidate>& untuned() const { return untuned_; }
-  // Sketches of the same families: what one such task reaches, another may.
-  const std::string& families() const { return families_; }
 
   // What candidates race against: the best one's time and noise.
   const Incumbent& incumbent() const { return incumbent_; }
@@ -87,8 +77,8 @@ class TaskState {
   void rerank() { stale_ = true; }
 
  private:
-  TaskState(const Task& task, const SessionOptions& options, tensor::Workload bound,
-            const model::CostModel* model);
+  TaskState(const Task& task, const SessionOptions& options, TaskSpace space, const model::CostModel* model,
+            std::vector<space::Candidate> carried);
   void propose();
   void rank_again();
   void note(const Digest& schedule, std::optional<Time> time);
@@ -101,12 +91,9 @@ class TaskState {
   database::Problem problem_;
   std::string device_class_;
   int64_t job_id_;
-  double flops_ = 0, bytes_ = 0;
-  space::DesignSpace space_;
-  std::vector<std::string> sketch_hashes_;
+  TaskSpace space_;
   const model::CostModel* model_;  // may be null
   const bool follows_model_;       // other strategies' order is their own
-  std::unique_ptr<model::Evaluator> evaluator_;
   std::unique_ptr<search::Search> search_;
   std::vector<space::Candidate> seeds_;      // to be measured before any proposal, best last
   std::vector<space::Candidate> proposals_;  // best last
@@ -122,7 +109,6 @@ class TaskState {
   std::map<Digest, Tried> schedules_;  // handed out or found in the store, by the digest of their text
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
-  std::string families_;
   int64_t results_ = 0;
   double sampled_seconds_ = 0;
   struct Improvement {

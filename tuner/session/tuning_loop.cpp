@@ -52,7 +52,10 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
       runner_(runner),
       store_(store),
       report_(report),
-      model_([chosen = model_options(options)] { return std::make_unique<model::XGBoostModel>(chosen); }),
+      model_([chosen = model_options(options)](std::shared_ptr<const model::CostModel> prior) mutable {
+        chosen.prior = std::move(prior);
+        return std::make_unique<model::XGBoostModel>(chosen);
+      }),
       meter_(options.budget) {
   progress_.tasks.resize(tasks.size());
   under_way_.resize(tasks.size());
@@ -62,16 +65,19 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
 }
 
 absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
+  TF_ASSIGN_OR_RETURN(const History history, read_history(tasks));
   std::vector<int64_t> finished_unix_ns;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(std::unique_ptr<TaskState> state,
-                        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i));
+    TF_ASSIGN_OR_RETURN(
+        std::unique_ptr<TaskState> state,
+        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i, &history));
+    const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
-        store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, state->flops()}));
+        store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
     TaskProgress& shown = progress_.tasks[i];
     shown.label = tasks[i].label;
     shown.weight = tasks[i].weight;
-    shown.flops = state->flops();
+    shown.flops = flops;
     tasks_.push_back(std::move(state));
     TF_RETURN_IF_ERROR(resume(i, finished_unix_ns));
   }
@@ -82,6 +88,21 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
   // A model that cannot be trained costs speed of search, not correctness: the draft model goes on ranking.
   model_.train(examples).IgnoreError();
   return absl::OkStatus();
+}
+
+// What the store knows of other tasks, and a model of it that all later ones correct. The baseline like Ansor
+// learns from its own tasks alone.
+absl::StatusOr<History> TuningLoop::read_history(const std::vector<Task>& tasks) {
+  if (options_.strategy == search::Kind::kAnsorLike) return History();
+  Viewpoint viewpoint{.target = options_.target,
+                      .threads = options_.threads,
+                      .device_class = options_.device_class,
+                      .allowed_numerics = options_.allowed_numerics};
+  for (const Task& task : tasks) viewpoint.own.push_back(problem_of(task, target_, options_.threads));
+  History history;
+  TF_RETURN_IF_ERROR(history.read(store_, viewpoint));
+  model_.set_prior(prior_of(history, model_options(options_)));
+  return history;
 }
 
 absl::Status TuningLoop::resume(size_t index, std::vector<int64_t>& finished_unix_ns) {
@@ -278,7 +299,7 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Finished finished) {
 // No trial: nothing was measured, and the budget pays for nothing.
 void TuningLoop::take_twin(const InFlight& flight, const Finished& finished) {
   const auto index = static_cast<size_t>(flight.task);
-  std::optional<TaskState::Time> time;
+  std::optional<Time> time;
   if (finished.result) {
     time = time_of(record_of(flight.subject, *finished.work.built, *finished.result));
   } else if (const TaskState::Tried* known =

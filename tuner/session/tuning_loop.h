@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tuner/session/background_model.h"
+#include "tuner/session/history.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/progress_meter.h"
 #include "tuner/session/scheduler.h"
@@ -37,6 +38,7 @@ class TuningLoop {
     Subject subject;
   };
 
+  absl::StatusOr<History> read_history(const std::vector<Task>& tasks);
   absl::Status resume(size_t index, std::vector<int64_t>& finished_unix_ns);
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   void submit_due(Pipeline& pipeline);

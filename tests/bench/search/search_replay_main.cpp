@@ -78,6 +78,31 @@ absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task) {
   return read_pool(*records, bench.problem(task));
 }
 
+// What the pools of all tasks of other networks than this one's, or of none, teach; null if nobody remembers.
+absl::StatusOr<std::shared_ptr<const Memory>> memory_of(const Bench& bench, const BenchTask& task) {
+  const std::vector<Contender>& contenders = bench.runs.contenders;
+  if (std::none_of(contenders.begin(), contenders.end(),
+                   [](const Contender& each) { return each.remembers; }))
+    return nullptr;
+  auto memory = std::make_shared<Memory>();
+  for (const BenchTask& other : bench_tasks(bench.target)) {
+    if (other.network == task.network || !std::filesystem::exists(bench.pool_path(other))) continue;
+    TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.pool_path(other)));
+    TF_RETURN_IF_ERROR(memory->history.read(
+        *records,
+        {.target = bench.target, .threads = bench.arguments.threads, .own = {bench.problem(task)}}));
+  }
+  memory->prior = session::prior_of(memory->history, {});
+  return memory;
+}
+
+// What the contenders do on a task.
+absl::StatusOr<RunSet> make_runs(const Bench& bench, const BenchTask& task) {
+  RunSetOptions options = bench.runs;
+  TF_ASSIGN_OR_RETURN(options.memory, memory_of(bench, task));
+  return RunSet::create(task.task, options);
+}
+
 // Of one thread, as recording found it; 0: never recorded here.
 double peak_gflops(const Bench& bench) {
   const absl::StatusOr<std::string> text = read_file(bench.machine_path());
@@ -138,7 +163,7 @@ absl::Status record_task(const Bench& bench, const BenchTask& task, Recorder& re
                          int64_t trials_left_elsewhere) {
   TF_ASSIGN_OR_RETURN(const auto store, open_pool(bench, task));
   TF_ASSIGN_OR_RETURN(Pool pool, read_pool(*store, bench.problem(task)));
-  TF_ASSIGN_OR_RETURN(RunSet runs, RunSet::create(task.task, bench.runs));
+  TF_ASSIGN_OR_RETURN(RunSet runs, make_runs(bench, task));
   TF_RETURN_IF_ERROR(recorder.record(runs, task, bench.target.text(), *store, pool, trials_left_elsewhere));
   if (!recorder.is_over())
     TF_RETURN_IF_ERROR(fill_up(bench, task, recorder, *store, pool, trials_left_elsewhere));
@@ -195,7 +220,7 @@ absl::Status replay(const Bench& bench) {
   std::vector<Replayed> replays;
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    TF_ASSIGN_OR_RETURN(RunSet runs, RunSet::create(task.task, bench.runs));
+    TF_ASSIGN_OR_RETURN(RunSet runs, make_runs(bench, task));
     const size_t lacking = runs.advance(pool, cpus).size();
     if (lacking > 0)
       std::fprintf(stderr,
@@ -273,8 +298,10 @@ void add_options(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
   command.add_option("--tasks", arguments.tasks, "Regular expression that finds names of tasks");
   command
-      .add_option("--strategies", arguments.strategies,
-                  "What is compared: strategies of `tuner tune`, each also as NAME-fixed or NAME-racing")
+      .add_option(
+          "--strategies", arguments.strategies,
+          "What is compared: strategies of `tuner tune`, each also as NAME-fixed or NAME-racing; NAME@others "
+          "starts from the pools of other networks")
       ->capture_default_str();
   command.add_option("--seeds", arguments.seeds, "Runs of each strategy")
       ->check(CLI::Range(1, 1000))

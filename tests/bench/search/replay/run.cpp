@@ -1,8 +1,10 @@
 #include "tests/bench/search/replay/run.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
@@ -10,6 +12,8 @@
 
 namespace tf::replay {
 namespace {
+
+constexpr char kRemembers[] = "@others";
 
 // How a strategy is driven: so many candidates under way at once, and results between two trainings. Ansor's
 // round is both; the others are driven as a session on two CPUs drives them (tuner/session/pipeline.cpp).
@@ -29,8 +33,10 @@ bool learns(search::Kind kind) {
 }
 
 // The depth and the rate of Ansor's trees; it stops adding them early, here there are always as many.
-model::XGBoostOptions booster_options(search::Kind kind, uint64_t seed) {
-  if (kind != search::Kind::kAnsorLike) return {.seed = seed};
+model::XGBoostOptions booster_options(const Run::Options& options) {
+  const uint64_t seed = options.seed;
+  if (options.contender.kind != search::Kind::kAnsorLike)
+    return {.seed = seed, .prior = options.memory != nullptr ? options.memory->prior : nullptr};
   return {
       .lesson = model::Lesson::kSpeed, .rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
 }
@@ -39,11 +45,18 @@ model::XGBoostOptions booster_options(search::Kind kind, uint64_t seed) {
 
 std::string Contender::name() const {
   const std::string strategy(search::kind_name(kind));
-  return policy == own_policy(kind) ? strategy
-                                    : absl::StrCat(strategy, "-", std::string(policy_name(policy)));
+  return absl::StrCat(strategy, policy == own_policy(kind) ? "" : "-",
+                      policy == own_policy(kind) ? "" : std::string(policy_name(policy)),
+                      remembers ? kRemembers : "");
 }
 
 absl::StatusOr<Contender> contender_from_name(const std::string& name) {
+  if (absl::EndsWith(name, kRemembers)) {
+    TF_ASSIGN_OR_RETURN(Contender contender,
+                        contender_from_name(name.substr(0, name.size() - strlen(kRemembers))));
+    contender.remembers = true;
+    return contender;
+  }
   const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('-', 1));
   TF_ASSIGN_OR_RETURN(const search::Kind kind, search::kind_from_name(parts[0]));
   if (parts.size() == 1) return Contender{kind, own_policy(kind)};
@@ -60,12 +73,13 @@ Run::Run(const Options& options)
                .threads = options.threads,
                .strategy = options.contender.kind,
                .seed = options.seed},
-      model_(booster_options(options.contender.kind, options.seed)) {}
+      model_(booster_options(options)) {}
 
 absl::StatusOr<std::unique_ptr<Run>> Run::create(const session::Task& task, const Options& options) {
   std::unique_ptr<Run> run(new Run(options));
   TF_ASSIGN_OR_RETURN(run->task_,
-                      session::TaskState::create(task, run->session_, &run->model_, options.seed));
+                      session::TaskState::create(task, run->session_, &run->model_, options.seed,
+                                                 options.memory ? &options.memory->history : nullptr));
   return run;
 }
 
@@ -103,7 +117,7 @@ void Run::propose() {
 
 void Run::observe(const space::Candidate& candidate, const Entry& entry, const Best& best) {
   const Spent spent = measure(entry, options_.contender.policy, best);
-  std::optional<session::TaskState::Time> time;
+  std::optional<session::Time> time;
   if (spent.seconds > 0)
     time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early, .noise = spent.seen.noise};
   task_->observe(candidate, time);

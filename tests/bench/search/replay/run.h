@@ -12,6 +12,7 @@
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/sampling_policy.h"
 #include "tuner/model/xgboost_model.h"
+#include "tuner/session/history.h"
 #include "tuner/session/task_state.h"
 
 namespace tf::replay {
@@ -20,8 +21,10 @@ namespace tf::replay {
 struct Contender {
   search::Kind kind = search::Kind::kEvolutionary;
   SamplingPolicy policy = SamplingPolicy::kRacing;
-  std::string name()
-      const;  // "ansor"; with the policy where it is not the strategy's own: "evolutionary-fixed"
+  bool remembers = false;  // it starts from what the pools of other networks teach
+  // "ansor"; with the policy where it is not the strategy's own: "evolutionary-fixed"; "evolutionary@others"
+  // remembers.
+  std::string name() const;
 };
 // A name as above; INVALID_ARGUMENT says what there is.
 absl::StatusOr<Contender> contender_from_name(const std::string& name);
@@ -33,6 +36,12 @@ struct Step {
   double best_seconds = 0;
 };
 
+// What pools of other tasks teach.
+struct Memory {
+  session::History history;
+  std::shared_ptr<const model::CostModel> prior;
+};
+
 class Run {
  public:
   struct Options {
@@ -41,6 +50,7 @@ class Run {
     Contender contender;
     uint64_t seed = 1;
     int trials = 256;
+    std::shared_ptr<const Memory> memory = nullptr;  // of a contender that remembers
   };
   // `task` must outlive the run. INVALID_ARGUMENT if its binding does not fit its workload.
   static absl::StatusOr<std::unique_ptr<Run>> create(const session::Task& task, const Options& options);

@@ -13,11 +13,13 @@ absl::StatusOr<RunSet> RunSet::create(const session::Task& task, const RunSetOpt
   RunSet set;
   for (const Contender& contender : options.contenders) {
     for (int i = 0; i < options.seeds; ++i) {
-      TF_ASSIGN_OR_RETURN(auto run, Run::create(task, {.target = options.target,
-                                                       .threads = options.threads,
-                                                       .contender = contender,
-                                                       .seed = options.first_seed + static_cast<uint64_t>(i),
-                                                       .trials = options.trials}));
+      TF_ASSIGN_OR_RETURN(auto run,
+                          Run::create(task, {.target = options.target,
+                                             .threads = options.threads,
+                                             .contender = contender,
+                                             .seed = options.first_seed + static_cast<uint64_t>(i),
+                                             .trials = options.trials,
+                                             .memory = contender.remembers ? options.memory : nullptr}));
       set.runs_.push_back(std::move(run));
     }
   }

@@ -22,6 +22,7 @@ struct RunSetOptions {
   int seeds = 5;
   uint64_t first_seed = 1;
   int trials = 256;
+  std::shared_ptr<const Memory> memory = nullptr;  // of the contenders that remember
 };
 
 // A candidate that a run proposes and the pool lacks.

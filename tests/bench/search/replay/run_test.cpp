@@ -7,6 +7,7 @@
 #include "compiler/schedule/schedule.h"
 #include "tests/bench/search/replay/run_set.h"
 #include "tests/support/tuner/test_problems.h"
+#include "tuner/space/sampling.h"
 
 namespace tf::replay {
 namespace {
@@ -112,6 +113,42 @@ TEST(Replay, CountsWhatThePoolDoesNotKnowAsNotCovered) {
   EXPECT_LT(runs.coverage(), 1);
 }
 
+TEST(Replay, StartsFromWhatOtherTasksTaughtWhereTheContenderRemembers) {
+  const RunSetOptions options = options_of({"evolutionary"});
+  const session::Task other{.label = "matmul", .workload = test::matmul_bias_relu(128, 64, 64)};
+  const auto space = session::TaskSpace::create(other, options.target, 1, {}).value();
+  // All are slow but one, which is not a seed.
+  std::vector<database::Measurement> records;
+  space::Random random(7);
+  while (records.size() < 60) {
+    const space::Candidate candidate = space::sample(space.space(), random);
+    if (!space.evaluator().legal({&candidate, 1})[0]) continue;
+    session::Subject subject;
+    subject.schedule = schedule::to_string(space.space().schedule_of(candidate));
+    subject.sketch_hash = space.hash_of(candidate);
+    subject.slot_values.assign(candidate.point.begin(), candidate.point.end());
+    records.push_back(measured(subject));
+    if (records.size() == 1) records[0].samples = {{.total_ns = 1000, .iterations = 1}};
+  }
+  auto memory = std::make_shared<Memory>();
+  memory->history.add(space, records, 0);
+  memory->prior = session::prior_of(memory->history, {});
+  ASSERT_NE(memory->prior, nullptr);
+
+  const session::Task task = small_task();
+  const auto own = session::TaskSpace::create(task, options.target, 1, {}).value();
+  const std::vector<space::Candidate> seeds = memory->history.seeds_for(own);
+  ASSERT_FALSE(seeds.empty());
+  RunSetOptions remembering = options_of({"evolutionary@others"});
+  remembering.memory = memory;
+  const Pool pool;
+  RunSet runs = RunSet::create(task, remembering).value();
+  const std::vector<Wanted> first = runs.advance(pool, 1);
+  RunSet plain = RunSet::create(task, options).value();
+  EXPECT_EQ(first[0].subject.schedule, plain.advance(pool, 1)[0].subject.schedule) << "the untuned one";
+  EXPECT_EQ(first[1].subject.schedule, schedule::to_string(own.space().schedule_of(seeds[0])));
+}
+
 TEST(Replay, OfTheBaselineStartsFromNothingOfOurs) {
   const session::Task task = small_task();
   const Pool pool;
@@ -155,7 +192,8 @@ TEST(Pool, LeavesOutSchedulesOfAnotherVersionAndKnowsFailures) {
 }
 
 TEST(Contender, IsNamedByItsStrategyAndAPolicyThatIsNotItsOwn) {
-  for (const char* name : {"evolutionary", "ansor", "evolutionary-fixed", "ansor-racing", "random"})
+  for (const char* name : {"evolutionary", "ansor", "evolutionary-fixed", "ansor-racing", "random",
+                           "evolutionary@others", "evolutionary-fixed@others"})
     EXPECT_EQ(contender_from_name(name).value().name(), name);
   EXPECT_EQ(contender_from_name("ansor-fixed").value().name(), "ansor");
   EXPECT_FALSE(contender_from_name("evolutionary-slow").ok());

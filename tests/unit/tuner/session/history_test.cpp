@@ -1,0 +1,132 @@
+#include "tuner/session/history.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/schedule.h"
+#include "database/memory_store.h"
+#include "tests/support/tuner/test_problems.h"
+#include "tuner/session/task.h"
+#include "tuner/space/sampling.h"
+
+namespace tf::session {
+namespace {
+
+class HistoryTest : public testing::Test {
+ protected:
+  static Task product(int64_t m, int64_t n, int64_t k) {
+    return {.label = "product", .workload = test::matmul_bias_relu(m, n, k)};
+  }
+  TaskSpace space_of(const Task& task) { return TaskSpace::create(task, viewpoint_.target, 1, {}).value(); }
+
+  // So many random candidates of the task, the last one measured the fastest. Returns it.
+  space::Candidate measure(const Task& task, int count, const std::string& device_class = "local") {
+    EXPECT_TRUE(store_->add_workload({tensor::canonical_text(task.workload), task.label, 1}).ok());
+    const TaskSpace space = space_of(task);
+    space::Candidate last;
+    for (int measured = 0; measured < count;) {
+      const space::Candidate candidate = space::sample(space.space(), random_);
+      if (!space.evaluator().legal({&candidate, 1})[0]) continue;
+      database::Measurement record;
+      record.problem = problem_of(task, viewpoint_.target.text(), 1);
+      record.schedule = schedule::to_string(space.space().schedule_of(candidate));
+      record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
+      record.sketch_hash = space.hash_of(candidate);
+      record.slot_values.assign(candidate.point.begin(), candidate.point.end());
+      record.samples = {{.total_ns = 100'000 - 1000 * ++measured, .iterations = 1}};
+      record.device.device_class = device_class;
+      record.finished_unix_ns = ++clock_;
+      EXPECT_TRUE(store_->insert(record).ok());
+      last = candidate;
+    }
+    return last;
+  }
+  History read() {
+    History history;
+    EXPECT_TRUE(history.read(*store_, viewpoint_).ok());
+    return history;
+  }
+  std::vector<model::Example> examples() {
+    std::vector<model::Example> all;
+    read().append_examples(all);
+    return all;
+  }
+
+  std::unique_ptr<database::Store> store_ = database::make_memory_store();
+  Viewpoint viewpoint_{.target = target::parse_target("x86_64:cpu=znver4").value(), .device_class = "local"};
+  space::Random random_{5};
+  int64_t clock_ = 0;
+};
+
+TEST_F(HistoryTest, GivesTheBestOfATaskLikeItAsASeed) {
+  const Task other = product(128, 64, 64), own = product(64, 64, 64);
+  const space::Candidate best = measure(other, 20);
+  const TaskSpace from = space_of(other), to = space_of(own);
+  const std::vector<space::Candidate> seeds = read().seeds_for(to);
+  ASSERT_FALSE(seeds.empty());
+  EXPECT_EQ(from.space().sketches[static_cast<size_t>(best.sketch)].family,
+            to.space().sketches[static_cast<size_t>(seeds[0].sketch)].family);
+  for (const space::Candidate& seed : seeds) EXPECT_TRUE(to.evaluator().legal({&seed, 1})[0]);
+}
+
+TEST_F(HistoryTest, PrefersNearTasksAndTheViewpointsDevice) {
+  measure(product(2048, 512, 512), 20);
+  const Task near = product(64, 64, 64);
+  measure(near, 20, "another desk");
+  viewpoint_.device_class = "another desk";
+  const std::vector<space::Candidate> seeds = read().seeds_for(space_of(product(64, 64, 96)));
+  store_ = database::make_memory_store();
+  random_.seed(5);
+  measure(product(2048, 512, 512), 20);  // draws what it drew
+  store_ = database::make_memory_store();
+  measure(near, 20, "another desk");
+  const std::vector<space::Candidate> of_near = read().seeds_for(space_of(product(64, 64, 96)));
+  ASSERT_FALSE(seeds.empty());
+  ASSERT_FALSE(of_near.empty());
+  EXPECT_EQ(seeds[0], of_near[0]);
+}
+
+TEST_F(HistoryTest, ComparesOnlyCandidatesOfOneTaskAndDevice) {
+  measure(product(64, 64, 64), 10);
+  measure(product(64, 64, 64), 10, "another desk");
+  measure(product(128, 64, 64), 10);
+  std::map<int, double> fastest;
+  for (const model::Example& example : examples())
+    fastest[example.task] = std::max(fastest[example.task], example.speed);
+  EXPECT_EQ(fastest.size(), 3u);
+  for (const auto& [task, speed] : fastest) EXPECT_EQ(speed, 1);
+}
+
+TEST_F(HistoryTest, LeavesOutWhatIsBeingTunedAndOtherMachinesAndWhatCameLater) {
+  const Task own = product(64, 64, 64);
+  measure(own, 10);
+  viewpoint_.own = {problem_of(own, viewpoint_.target.text(), 1)};
+  EXPECT_TRUE(examples().empty());
+  viewpoint_.own.clear();
+  EXPECT_EQ(examples().size(), 10u);
+  viewpoint_.target = target::parse_target("aarch64:cpu=cortex-a72").value();
+  EXPECT_TRUE(examples().empty());
+  viewpoint_.target = target::parse_target("x86_64:cpu=znver4").value();
+  viewpoint_.before_record = 6;
+  EXPECT_EQ(examples().size(), 5u);
+}
+
+TEST_F(HistoryTest, TeachesAModelWhatWasFast) {
+  measure(product(64, 64, 64), 60);
+  const std::shared_ptr<const model::CostModel> prior = prior_of(read(), {});
+  ASSERT_NE(prior, nullptr);
+  std::vector<model::Features> rows;
+  for (const model::Example& example : examples()) rows.push_back(example.features);
+  const std::vector<float> scores = prior->score(rows);  // the fastest first
+  int in_order = 0, pairs = 0;
+  for (size_t i = 0; i < scores.size(); ++i)
+    for (size_t j = i + 10; j < scores.size(); ++j, ++pairs) in_order += scores[i] > scores[j];
+  EXPECT_GT(in_order, pairs * 8 / 10);
+  // A model without examples of its own says what its prior does.
+  const model::XGBoostModel corrected({.prior = prior});
+  ASSERT_TRUE(corrected.is_trained());
+  EXPECT_EQ(corrected.score(rows), scores);
+  EXPECT_EQ(prior_of(History(), {}), nullptr);
+}
+
+}  // namespace
+}  // namespace tf::session

@@ -1,0 +1,192 @@
+#include "tuner/session/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/status.h"
+#include "compiler/schedule/ports.h"
+#include "compiler/schedule/schedule.h"
+#include "tuner/session/record_times.h"
+#include "tuner/space/carry_over.h"
+
+namespace tf::session {
+namespace {
+
+constexpr size_t kDonors = 2;  // the best of a task and device class
+constexpr size_t kSeeds = 6;   // of a task that looks back
+constexpr double kTooFar = 8;  // in the unit of space::distance: such sizes have nothing in common
+// Examples of one task: the fastest, and of the others evenly. In all at most kExamples, so that a model
+// learns from them in a second or two.
+constexpr size_t kMostOfATask = 300, kLeastOfATask = 50, kExamples = 6000;
+constexpr double kOtherDevice = 1, kOtherTarget = 1, kOtherThreads = 1;
+
+// As the database keeps it; the label is not needed.
+absl::StatusOr<Task> task_of(database::Records& records, const database::Problem& problem) {
+  Task task;
+  TF_ASSIGN_OR_RETURN(const database::Workload stored, records.find_workload(problem.workload.hex()));
+  task.label = stored.op;
+  TF_ASSIGN_OR_RETURN(task.workload, tensor::parse_workload(stored.text));
+  TF_ASSIGN_OR_RETURN(task.binding, tensor::parse_binding(problem.binding));
+  TF_ASSIGN_OR_RETURN(schedule::PortLayouts ports,
+                      schedule::parse_ports(task.workload, problem.in_layouts, problem.out_layouts));
+  task.in_layouts = std::move(ports.inputs);
+  task.out_layouts = std::move(ports.outputs);
+  return task;
+}
+
+struct Measured {
+  space::Candidate candidate;
+  model::Features features;
+  double seconds = 0;  // 0: it failed
+  bool lower_bound = false;
+};
+
+// Each schedule by its last measurement, fastest first, failures last.
+std::vector<Measured> measured_of(const TaskSpace& space, std::span<const database::Measurement> records) {
+  std::map<std::string, const database::Measurement*> latest;
+  for (const database::Measurement& record : records) latest[record.schedule] = &record;
+  std::vector<Measured> all;
+  for (const auto& [schedule, record] : latest) {
+    const std::optional<space::Candidate> candidate = space.candidate_of(*record);
+    const std::optional<model::Judgement> judgement =
+        candidate ? space.evaluator().judge(*candidate) : std::nullopt;
+    if (!judgement) continue;
+    const std::optional<Time> time = time_of(*record);
+    all.push_back({*candidate, judgement->features, time ? time->seconds : 0, time && time->lower_bound});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Measured& a, const Measured& b) {
+    return (a.seconds > 0) != (b.seconds > 0) ? a.seconds > 0 : a.seconds < b.seconds;
+  });
+  return all;
+}
+
+bool is_like(const target::Target& one, const target::Target& other) {
+  return one.arch == other.arch && one.fp32_lanes() == other.fp32_lanes();
+}
+
+}  // namespace
+
+absl::Status History::read(database::Records& records, const Viewpoint& viewpoint) {
+  TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records.problems());
+  const std::string target_text = viewpoint.target.text();
+  std::reverse(problems.begin(), problems.end());
+  std::stable_partition(problems.begin(), problems.end(),
+                        [&](const database::Problem& problem) { return problem.target == target_text; });
+  size_t read = 0;
+  for (const database::Problem& problem : problems) {
+    if (std::find(viewpoint.own.begin(), viewpoint.own.end(), problem) != viewpoint.own.end()) continue;
+    const absl::StatusOr<target::Target> target = target::parse_target(problem.target);
+    if (!target.ok() || !is_like(*target, viewpoint.target)) continue;
+    if (read++ == kProblems) break;
+    TF_RETURN_IF_ERROR(read_problem(records, problem, *target, viewpoint));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status History::read_problem(database::Records& records, const database::Problem& problem,
+                                   const target::Target& target, const Viewpoint& viewpoint) {
+  std::map<std::string, std::vector<database::Measurement>> by_class;
+  database::Filter filter;
+  filter.problem = problem;
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
+    if (record.id < viewpoint.before_record) by_class[record.device.device_class].push_back(record);
+    return absl::OkStatus();
+  }));
+  if (by_class.empty()) return absl::OkStatus();
+  const absl::StatusOr<Task> task = task_of(records, problem);
+  if (!task.ok()) return absl::OkStatus();
+  const auto threads = static_cast<int>(problem.threads);
+  const absl::StatusOr<TaskSpace> space =
+      TaskSpace::create(*task, target, threads, viewpoint.allowed_numerics);
+  if (!space.ok()) return absl::OkStatus();
+  for (const auto& [device_class, measured] : by_class) {
+    double remoteness = threads == viewpoint.threads ? 0 : kOtherThreads;
+    if (problem.target != viewpoint.target.text()) remoteness += kOtherTarget;
+    if (device_class != viewpoint.device_class) remoteness += kOtherDevice;
+    add(*space, measured, remoteness);
+  }
+  return absl::OkStatus();
+}
+
+void History::add(const TaskSpace& space, std::span<const database::Measurement> records, double remoteness) {
+  const std::vector<Measured> all = measured_of(space, records);
+  const auto best = std::find_if(all.begin(), all.end(),
+                                 [](const Measured& each) { return each.seconds > 0 && !each.lower_bound; });
+  if (best == all.end()) return;
+  std::vector<model::Example>& lesson = lessons_.emplace_back();
+  for (const Measured& each : all)
+    lesson.push_back({each.features, each.seconds > 0 ? std::min(1.0, best->seconds / each.seconds) : 0, 0,
+                      each.lower_bound});
+  size_t donors = 0;
+  for (auto each = best; each != all.end() && donors < kDonors; ++each) {
+    if (each->lower_bound || each->seconds == 0) continue;
+    donors_.push_back({space.space().sketches[static_cast<size_t>(each->candidate.sketch)],
+                       each->candidate.point, remoteness});
+    ++donors;
+  }
+}
+
+void History::append_examples(std::vector<model::Example>& examples) const {
+  if (lessons_.empty()) return;
+  const size_t most = std::clamp(kExamples / lessons_.size(), kLeastOfATask, kMostOfATask);
+  int task = examples.empty() ? 0 : examples.back().task + 1;
+  for (const std::vector<model::Example>& lesson : lessons_) {
+    const size_t fastest = std::min(lesson.size(), most / 2), rest = lesson.size() - fastest;
+    const size_t others = std::min(rest, most - fastest);
+    for (size_t i = 0; i < fastest + others; ++i) {
+      examples.push_back(lesson[i < fastest ? i : fastest + (i - fastest) * rest / others]);
+      examples.back().task = task;
+    }
+    ++task;
+  }
+}
+
+std::vector<space::Candidate> History::seeds_for(const TaskSpace& task) const {
+  struct Carried {
+    double apart = 0;
+    space::Candidate candidate;
+  };
+  std::vector<Carried> all;
+  const std::vector<space::Sketch>& sketches = task.space().sketches;
+  for (const Donor& donor : donors_) {
+    // Sketches of one family may differ in steps, too: of what is stored, say.
+    const std::string steps = schedule::to_string(donor.sketch.steps);
+    int chosen = -1;
+    bool same_steps = false;
+    for (size_t i = 0; i < sketches.size() && !same_steps; ++i) {
+      if (!space::are_alike(donor.sketch, sketches[i])) continue;
+      same_steps = schedule::to_string(sketches[i].steps) == steps;
+      if (chosen < 0 || same_steps) chosen = static_cast<int>(i);
+    }
+    if (chosen < 0) continue;
+    const space::Sketch& to = sketches[static_cast<size_t>(chosen)];
+    const double apart = space::distance(donor.sketch, to) + donor.remoteness;
+    if (apart > kTooFar) continue;
+    all.push_back({apart, {chosen, space::carry_over(donor.sketch, donor.point, to)}});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Carried& a, const Carried& b) { return a.apart < b.apart; });
+  std::vector<space::Candidate> seeds;
+  std::set<space::Candidate> known;
+  for (const Carried& each : all) {
+    if (seeds.size() == kSeeds) break;
+    if (known.insert(each.candidate).second && task.evaluator().legal({&each.candidate, 1})[0])
+      seeds.push_back(each.candidate);
+  }
+  return seeds;
+}
+
+std::shared_ptr<const model::CostModel> prior_of(const History& history,
+                                                 const model::XGBoostOptions& options) {
+  std::vector<model::Example> examples;
+  history.append_examples(examples);
+  auto model = std::make_shared<model::XGBoostModel>(options);
+  // Without it costs speed of search, not correctness.
+  if (!model->train(examples).ok() || !model->is_trained()) return nullptr;
+  return model;
+}
+
+}  // namespace tf::session

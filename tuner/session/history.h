@@ -1,0 +1,67 @@
+#pragma once
+// Owns: what was learned of other tasks than those being tuned: candidates of theirs, as examples that a cost
+// model starts from, and their best, as seeds for tasks like them. Does not know: which of them
+// are used.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "database/store.h"
+#include "tuner/model/xgboost_model.h"
+#include "tuner/session/task_space.h"
+
+namespace tf::session {
+
+// What looks back: the tasks of a session, all measured in the same way.
+struct Viewpoint {
+  target::Target target;
+  int threads = 1;
+  std::string device_class;
+  schedule::Numerics allowed_numerics;
+  std::vector<database::Problem> own;  // which are not history
+  // Only records with lower numbers count, so that an interrupted session starts again from what it knew.
+  int64_t before_record = std::numeric_limits<int64_t>::max();
+};
+
+// A value; what it was read from may go.
+class History {
+ public:
+  // Adds all problems that were measured for a machine like the target (its architecture and vectors), at
+  // most kProblems: those for the very target first, then the latest. Errors: the records'; a problem that
+  // this program cannot read is left out.
+  static constexpr size_t kProblems = 64;
+  absl::Status read(database::Records& records, const Viewpoint& viewpoint);
+
+  // Adds the records of one task on one class of devices. `remoteness` is how much less they say than ones of
+  // the viewpoint's own device, in the unit of space::distance.
+  void add(const TaskSpace& space, std::span<const database::Measurement> records, double remoteness);
+
+  bool empty() const { return lessons_.empty(); }
+  // Numbers tasks from the last example's on: times of different tasks, or devices, are never compared.
+  void append_examples(std::vector<model::Example>& examples) const;
+  // Legal candidates of another task that decide as the best of those like it did, nearest first, each once.
+  std::vector<space::Candidate> seeds_for(const TaskSpace& task) const;
+
+ private:
+  struct Donor {
+    space::Sketch sketch;
+    space::Point point;
+    double remoteness = 0;
+  };
+  absl::Status read_problem(database::Records& records, const database::Problem& problem,
+                            const target::Target& target, const Viewpoint& viewpoint);
+
+  std::vector<std::vector<model::Example>> lessons_;  // one a task and device class
+  std::vector<Donor> donors_;                         // the best of each, fastest first
+};
+
+// A model of the history's examples, for others to correct; null if there are too few.
+std::shared_ptr<const model::CostModel> prior_of(const History& history,
+                                                 const model::XGBoostOptions& options);
+
+}  // namespace tf::session

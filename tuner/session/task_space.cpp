@@ -1,0 +1,43 @@
+#include "tuner/session/task_space.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/schedule/schedule.h"
+#include "tuner/space/generate.h"
+
+namespace tf::session {
+
+absl::StatusOr<TaskSpace> TaskSpace::create(const Task& task, const target::Target& target, int threads,
+                                            const schedule::Numerics& allowed) {
+  TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.workload, task.binding));
+  TaskSpace made;
+  made.flops_ = tensor::count_flops(bound);
+  made.bytes_ = tensor::count_bytes(bound);
+  made.space_ = std::make_unique<const space::DesignSpace>(
+      space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, target, threads, allowed));
+  made.evaluator_ = std::make_unique<const model::Evaluator>(*made.space_, target, threads);
+  for (const space::Sketch& sketch : made.space_->sketches) {
+    made.hashes_.push_back(sketch.hash().hex());
+    absl::StrAppend(&made.families_, sketch.family, "\n");
+  }
+  return made;
+}
+
+std::optional<space::Candidate> TaskSpace::candidate_of(const database::Measurement& record) const {
+  if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return std::nullopt;
+  for (size_t i = 0; i < hashes_.size(); ++i) {
+    if (hashes_[i] != record.sketch_hash) continue;
+    const std::vector<space::Slot>& slots = space_->sketches[i].slots;
+    if (record.slot_values.size() != slots.size()) return std::nullopt;
+    space::Candidate candidate{static_cast<int>(i), {}};
+    for (size_t slot = 0; slot < slots.size(); ++slot) {
+      const int64_t choice = record.slot_values[slot];
+      if (choice < 0 || static_cast<size_t>(choice) >= slots[slot].choices.size()) return std::nullopt;
+      candidate.point.push_back(static_cast<uint32_t>(choice));
+    }
+    return candidate;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tf::session

@@ -1,0 +1,49 @@
+#pragma once
+// Owns: a task's design space with what judges its candidates, and which of them a record was made from.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/schedule/numerics.h"
+#include "database/record.h"
+#include "tuner/model/evaluator.h"
+#include "tuner/session/task.h"
+#include "tuner/space/sketch.h"
+
+namespace tf::session {
+
+// Const after construction, and thread-safe.
+class TaskSpace {
+ public:
+  // INVALID_ARGUMENT if the binding does not fit the workload.
+  static absl::StatusOr<TaskSpace> create(const Task& task, const target::Target& target, int threads,
+                                          const schedule::Numerics& allowed);
+
+  const space::DesignSpace& space() const { return *space_; }
+  const model::Evaluator& evaluator() const { return *evaluator_; }
+  double flops() const { return flops_; }
+  double bytes() const { return bytes_; }
+  // Of its sketches, in order: tasks with the same families are alike.
+  const std::string& families() const { return families_; }
+  const std::string& hash_of(const space::Candidate& candidate) const {
+    return hashes_[static_cast<size_t>(candidate.sketch)];
+  }
+
+  // The candidate that a record of the task was made from; nothing if it is no point of this space, or was
+  // measured when schedules meant something else.
+  std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
+
+ private:
+  TaskSpace() = default;
+
+  std::unique_ptr<const space::DesignSpace> space_;
+  std::unique_ptr<const model::Evaluator> evaluator_;
+  std::vector<std::string> hashes_;  // of the sketches
+  std::string families_;
+  double flops_ = 0, bytes_ = 0;
+};
+
+}  // namespace tf::session
