@@ -19,7 +19,6 @@ class ProgressMeter {
 
   // When the job's results of earlier runs were there; pauses between them cost nothing.
   void add_earlier_runs(std::vector<int64_t> finished_unix_ns);
-  void start() { start_ = Clock::now(); }
   // One more trial, with its samples.
   void count_trial(const database::Measurement& measurement);
   // The device took a trial's samples between these times of its clock. In any order.

@@ -198,10 +198,14 @@ bool TaskState::observe(const database::Measurement& record, std::optional<Time>
   // Under other semantics the same text may be another program.
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
   note(sha256(record.schedule), time);
-  if (!record.code_digest.empty()) codes_[record.code_digest] = {.in_flight = false, .time = time};
+  know_code(record.code_digest, time);
   const std::optional<space::Candidate> candidate = space_.candidate_of(record);
   if (candidate) learn(*candidate, time);
   return candidate.has_value();
+}
+
+void TaskState::know_code(const std::string& code_digest, std::optional<Time> time) {
+  if (!code_digest.empty()) codes_[code_digest] = {.in_flight = false, .time = time};
 }
 
 void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time) {

@@ -46,6 +46,9 @@ class TaskState {
   const Tried* result_of_code(const std::string& code_digest) const;
   std::vector<std::string> known_code() const;
 
+  // What came of code that an earlier run measured for this task.
+  void know_code(const std::string& code_digest, std::optional<Time> time);
+
   // Takes one result. Failures have no time.
   void observe(const space::Candidate& candidate, std::optional<Time> time);
   // The same for a record, whether or not it is a point of this space. False if it teaches nothing.

@@ -14,7 +14,6 @@
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
-#include "tuner/model/xgboost_model.h"
 #include "tuner/session/outlook.h"
 #include "tuner/session/playoff_records.h"
 #include "tuner/session/record_proto.h"
@@ -33,100 +32,11 @@ constexpr auto kDrainLimit = std::chrono::seconds(60);
 // number of results, not a time, so that the same results give the same proposals. It is long past by then.
 constexpr int64_t kTrainEvery = 32;
 constexpr int64_t kTrainFor = 24;
+// Later on, once there are so many times more results than new ones: learning takes longer and changes less.
+constexpr int64_t kTrainShare = 8;
 constexpr auto kReportEvery = std::chrono::milliseconds(250);
 
-// The baseline like Ansor has no draft model to correct.
-model::XGBoostOptions model_options(const SessionOptions& options) {
-  const bool baseline = options.strategy == search::Kind::kAnsorLike;
-  return {.lesson = baseline ? model::Lesson::kSpeed : model::Lesson::kOrder, .seed = options.seed};
-}
-
 }  // namespace
-
-TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options,
-                       measure::Builder& builder, measure::Runner& runner, database::Store& store,
-                       const std::function<void(const Progress&)>& report)
-    : options_(options),
-      target_(options.target.text()),
-      builder_(builder),
-      runner_(runner),
-      store_(store),
-      report_(report),
-      model_([chosen = model_options(options)](std::shared_ptr<const model::CostModel> prior) mutable {
-        chosen.prior = std::move(prior);
-        return std::make_unique<model::XGBoostModel>(chosen);
-      }),
-      meter_(options.budget) {
-  progress_.tasks.resize(tasks.size());
-  under_way_.resize(tasks.size());
-  refusals_.resize(tasks.size());
-  tried_.resize(tasks.size());
-  twins_in_a_row_.resize(tasks.size());
-}
-
-absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
-  TF_ASSIGN_OR_RETURN(const History history, read_history(tasks));
-  std::vector<int64_t> finished_unix_ns;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(
-        std::unique_ptr<TaskState> state,
-        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i, &history));
-    const double flops = state->space().flops();
-    TF_RETURN_IF_ERROR(
-        store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
-    TaskProgress& shown = progress_.tasks[i];
-    shown.label = tasks[i].label;
-    shown.weight = tasks[i].weight;
-    shown.flops = flops;
-    tasks_.push_back(std::move(state));
-    TF_RETURN_IF_ERROR(resume(i, finished_unix_ns));
-  }
-  meter_.add_earlier_runs(std::move(finished_unix_ns));
-  results_at_training_ = results_;
-  std::vector<model::Example> examples;
-  for (const auto& task : tasks_) task->append_examples(examples);
-  // A model that cannot be trained costs speed of search, not correctness: the draft model goes on ranking.
-  model_.train(examples).IgnoreError();
-  return absl::OkStatus();
-}
-
-// What the store knows of other tasks, and a model of it that all later ones correct. The baseline like Ansor
-// learns from its own tasks alone.
-absl::StatusOr<History> TuningLoop::read_history(const std::vector<Task>& tasks) {
-  if (options_.strategy == search::Kind::kAnsorLike) return History();
-  Viewpoint viewpoint{.target = options_.target,
-                      .threads = options_.threads,
-                      .device_class = options_.device_class,
-                      .allowed_numerics = options_.allowed_numerics};
-  for (const Task& task : tasks) viewpoint.own.push_back(problem_of(task, target_, options_.threads));
-  History history;
-  TF_RETURN_IF_ERROR(history.read(store_, viewpoint));
-  model_.set_prior(prior_of(history, model_options(options_)));
-  return history;
-}
-
-absl::Status TuningLoop::resume(size_t index, std::vector<int64_t>& finished_unix_ns) {
-  TaskState& task = *tasks_[index];
-  database::Filter filter;
-  filter.problem = task.problem();
-  std::set<std::string> counted;
-  return store_.scan(filter, [&](const database::Measurement& record) {
-    if (options_.job_id != 0 && record.job_id == options_.job_id) {
-      finished_unix_ns.push_back(record.finished_unix_ns);
-    }
-    // Not again what a play-off measured again.
-    if (options_.job_id != 0 && record.job_id == options_.job_id && counted.insert(record.schedule).second) {
-      ++progress_.trials;
-      ++progress_.tasks[index].trials;
-      if (is_failure(record.outcome)) ++progress_.failures;
-    }
-    // Times of other devices say nothing about this one's, but what failed here need not be tried again
-    // either.
-    if (record.device.device_class != options_.device_class) return absl::OkStatus();
-    if (task.observe(record, time_of(record))) ++results_;
-    return absl::OkStatus();
-  });
-}
 
 absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   PipelineOptions pipeline_options;
@@ -135,7 +45,6 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   for (const auto& task : tasks_) {
     pipeline_options.references.push_back(reference_request(task->task(), target_));
   }
-  meter_.start();
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
   // This thread searches, and the model learns in children of it: the pipeline's threads, which only hand on
   // what devices wait for, go first. That this may fail does not matter.
@@ -162,6 +71,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
       report_(progress_);
     }
   }
+  if (failure.ok()) observe_rest();
   if (failure.ok() && in_flight_.empty() && options_.play_off)
     failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop, meter_.deadline());
   // What still runs was left behind on purpose; its results would have nowhere to go.
@@ -182,21 +92,28 @@ absl::StatusOr<bool> TuningLoop::step(Pipeline& pipeline, bool draining) {
   submit_due(pipeline);
   fill(pipeline, draining);
   if (in_flight_.empty() && waiting_.empty()) return false;
-  if (std::optional<Finished> finished = pipeline.next(kReportEvery)) {
+  if (!is_next_here()) {
+    std::optional<Finished> finished = pipeline.next(kReportEvery);
+    if (!finished) return true;
     const uint64_t ticket = finished->work.ticket;
     arrived_.emplace(ticket, *std::move(finished));
-    TF_RETURN_IF_ERROR(take_arrived(pipeline, draining));
   }
+  TF_RETURN_IF_ERROR(take_arrived(pipeline, draining));
   return true;
+}
+
+bool TuningLoop::is_next_here() const {
+  return !arrived_.empty() && arrived_.begin()->first == in_flight_.begin()->first;
 }
 
 // Results are taken in the order in which candidates were handed out, and each makes room for one more:
 // whatever the threads do, a proposal knows the results of all but a fixed number of those before it.
 absl::Status TuningLoop::take_arrived(Pipeline& pipeline, bool draining) {
-  while (!arrived_.empty() && arrived_.begin()->first == in_flight_.begin()->first) {
-    Finished finished = std::move(arrived_.begin()->second);
+  constexpr int kMost = 64;  // of an earlier run there may be very many: there are reports to be made
+  for (int i = 0; i < kMost && is_next_here(); ++i) {
+    Arrival arrival = std::move(arrived_.begin()->second);
     arrived_.erase(arrived_.begin());
-    TF_RETURN_IF_ERROR(take(pipeline, std::move(finished)));
+    TF_RETURN_IF_ERROR(take(pipeline, std::move(arrival)));
     if (trials_left() > 0) fill(pipeline, draining);
   }
   return absl::OkStatus();
@@ -263,37 +180,74 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     work.task = index;
     work.ticket = next_ticket_++;
     InFlight flight{index, *candidate, task.subject_of(*candidate)};
-    work.request = candidate_request(task.task(), target_, flight.subject.schedule);
     ++under_way_[static_cast<size_t>(index)];
-    in_flight_.emplace(work.ticket, std::move(flight));
     progress_.current_task = index;
-    pipeline.submit(std::move(work));
+    if (std::optional<database::Measurement> earlier = earlier_.take(index, flight.subject.schedule)) {
+      arrived_.emplace(work.ticket, *std::move(earlier));
+    } else {
+      work.request = candidate_request(task.task(), target_, flight.subject.schedule);
+    }
+    in_flight_.emplace(work.ticket, std::move(flight));
+    if (work.request != nullptr) pipeline.submit(std::move(work));
     return true;
   }
 }
 
-absl::Status TuningLoop::take(Pipeline& pipeline, Finished finished) {
-  const auto it = in_flight_.find(finished.work.ticket);
-  InFlight flight = std::move(it->second);
-  in_flight_.erase(it);
+// Of the first one in flight.
+absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
+  InFlight flight = std::move(in_flight_.begin()->second);
+  in_flight_.erase(in_flight_.begin());
   --under_way_[static_cast<size_t>(flight.task)];
-  if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
-  if (finished.is_twin) {
-    take_twin(flight, finished);
-    return absl::OkStatus();
+  if (const auto* earlier = std::get_if<database::Measurement>(&arrival)) {
+    observe(flight, *earlier);
+  } else {
+    Finished& finished = std::get<Finished>(arrival);
+    if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
+    if (finished.is_twin) {
+      take_twin(flight, finished);
+      return absl::OkStatus();
+    }
+    absl::Status recorded = record(flight, finished);
+    if (absl::IsAborted(recorded)) {
+      // Its lease is fenced off: what was measured does not count, so it is measured again.
+      finished.status = std::move(recorded);
+      return not_measured(std::move(flight), std::move(finished));
+    }
+    TF_RETURN_IF_ERROR(recorded);
   }
-  absl::Status recorded = record(flight, finished);
-  if (absl::IsAborted(recorded)) {
-    // Its lease is fenced off: what was measured does not count, so it is measured again.
-    finished.status = std::move(recorded);
-    return not_measured(std::move(flight), std::move(finished));
-  }
-  TF_RETURN_IF_ERROR(recorded);
   pipeline.set_incumbent(flight.task, tasks_[static_cast<size_t>(flight.task)]->incumbent());
   if (model_.is_learning() ? results_ - results_at_training_ >= kTrainFor
-                           : results_ - results_at_training_ >= kTrainEvery)
+                           : results_ - results_at_training_ >= std::max(kTrainEvery, results_ / kTrainShare))
     learn();
   return absl::OkStatus();
+}
+
+// A trial of this run or of an earlier one.
+void TuningLoop::observe(const InFlight& flight, const database::Measurement& measurement) {
+  tasks_[static_cast<size_t>(flight.task)]->observe(flight.candidate, time_of(measurement));
+  count(flight.task, measurement);
+}
+
+void TuningLoop::count(int task, const database::Measurement& measurement) {
+  const auto index = static_cast<size_t>(task);
+  ++results_;
+  ++progress_.trials;
+  ++progress_.tasks[index].trials;
+  ++tried_[index];
+  twins_in_a_row_[index] = 0;
+  if (is_failure(measurement.outcome)) ++progress_.failures;
+}
+
+// What an earlier run of the job measured and this one does not propose.
+void TuningLoop::observe_rest() {
+  for (const EarlierResults::Left& left : earlier_.rest()) {
+    tasks_[static_cast<size_t>(left.problem)]->observe(left.record, time_of(left.record));
+    if (left.again) {
+      tried_[static_cast<size_t>(left.problem)] = 0;  // there was a play-off since
+    } else {
+      count(left.problem, left.record);
+    }
+  }
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.
@@ -326,13 +280,8 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
   refusals_[index] = 0;
   if (inserted.duplicate) return absl::OkStatus();
 
-  tasks_[index]->observe(flight.candidate, time_of(measurement));
-  ++results_;
-  ++progress_.trials;
-  ++progress_.tasks[index].trials;
-  ++tried_[index];
-  twins_in_a_row_[index] = 0;
-  if (is_failure(measurement.outcome)) ++progress_.failures;
+  observe_rest();
+  observe(flight, measurement);
   meter_.count_trial(measurement);
   return absl::OkStatus();
 }

@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tuner/session/background_model.h"
+#include "tuner/session/earlier_results.h"
 #include "tuner/session/history.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/progress_meter.h"
@@ -38,13 +40,20 @@ class TuningLoop {
     Subject subject;
   };
 
-  absl::StatusOr<History> read_history(const std::vector<Task>& tasks);
-  absl::Status resume(size_t index, std::vector<int64_t>& finished_unix_ns);
+  // What came of a candidate: of this run, or of an earlier one of the job.
+  using Arrival = std::variant<Finished, database::Measurement>;
+
+  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own);
+  absl::Status recall(TaskState& task);
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
   absl::Status take_arrived(Pipeline& pipeline, bool draining);
-  absl::Status take(Pipeline& pipeline, Finished finished);
+  bool is_next_here() const;
+  absl::Status take(Pipeline& pipeline, Arrival arrival);
+  void observe(const InFlight& flight, const database::Measurement& measurement);
+  void count(int task, const database::Measurement& measurement);
+  void observe_rest();
   absl::Status not_measured(InFlight flight, Finished finished);
   void take_twin(const InFlight& flight, const Finished& finished);
   void fill(Pipeline& pipeline, bool draining);
@@ -69,7 +78,8 @@ class TuningLoop {
   std::vector<std::unique_ptr<TaskState>> tasks_;
   std::vector<int64_t> under_way_;          // candidates handed out a task whose results have not come
   std::map<uint64_t, InFlight> in_flight_;  // by ticket
-  std::map<uint64_t, Finished> arrived_;    // of those, until the ones before them have arrived
+  std::map<uint64_t, Arrival> arrived_;     // of those, until the ones before them have arrived
+  EarlierResults earlier_;
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;
@@ -81,7 +91,7 @@ class TuningLoop {
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
   int unmeasured_in_a_row_ = 0;
   std::vector<int> twins_in_a_row_;
-  std::vector<int64_t> tried_;  // of each task, measured in this run
+  std::vector<int64_t> tried_;  // of each task, measured by this job since its last play-off
   std::vector<int> refusals_;   // of each task, since it last gave a measurement
 };
 

@@ -63,7 +63,7 @@ class FakeRunner final : public measure::Runner {
  public:
   absl::StatusOr<farm::TrialResult> run(const measure::MeasureRequest& request) override {
     std::lock_guard lock(mutex_);
-    ++runs;
+    if (++runs == stop_after) *stop = true;
     if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
     if (!fatal.ok()) return fatal;
     EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
@@ -91,6 +91,8 @@ class FakeRunner final : public measure::Runner {
   absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
   void cancel() override {}
 
+  int stop_after = 0;  // runs; 0: never
+  std::atomic<bool>* stop = nullptr;
   int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0;
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
@@ -399,6 +401,32 @@ TEST_F(TuneTest, ProposesTheSameForTheSameSeedAndResultsWhateverTheThreadsDo) {
     EXPECT_EQ(order.size(), 60u);
   }
   EXPECT_EQ(tried[0], tried[1]);
+}
+
+TEST_F(TuneTest, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
+  const auto order = [&] {
+    std::vector<std::string> all;
+    for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
+    return all;
+  };
+  options_.budget.trials = 120;  // several trainings
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = order();
+  ASSERT_EQ(expected.size(), 120u);
+
+  store_ = database::make_memory_store();
+  options_.job_id = store_->add_job({}).value();
+  runner_.runs = 0;
+  for (const int stop_after : {20, 70, 1000}) {
+    stop_ = false;
+    runner_.stop_after = stop_after;
+    runner_.stop = &stop_;
+    const absl::StatusOr<Progress> progress = run();
+    ASSERT_TRUE(progress.ok()) << progress.status();
+    EXPECT_EQ(progress->trials, static_cast<int64_t>(records().size()));
+  }
+  EXPECT_EQ(runner_.runs, 120) << "what an earlier run measured was measured again";
+  EXPECT_EQ(order(), expected);
 }
 
 TEST_F(TuneTest, MeasuresNoCodeTwice) {

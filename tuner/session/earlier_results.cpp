@@ -1,0 +1,44 @@
+#include "tuner/session/earlier_results.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace tf::session {
+
+absl::StatusOr<EarlierResults> EarlierResults::read(database::Records& records, int64_t job_id,
+                                                    const std::vector<database::Problem>& problems) {
+  EarlierResults results;
+  if (job_id == 0) return results;
+  database::Filter filter;
+  filter.job_id = job_id;
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
+    results.first_record_ = std::min(results.first_record_, record.id);
+    results.finished_unix_ns_.push_back(record.finished_unix_ns);
+    const auto problem = std::find(problems.begin(), problems.end(), record.problem);
+    if (problem == problems.end()) return absl::OkStatus();
+    const auto index = static_cast<int>(problem - problems.begin());
+    if (!results.first_.try_emplace({index, record.schedule}, record).second)
+      results.again_.push_back({index, record, true});
+    return absl::OkStatus();
+  }));
+  return results;
+}
+
+std::optional<database::Measurement> EarlierResults::take(int problem, const std::string& schedule) {
+  const auto found = first_.find({problem, schedule});
+  if (found == first_.end()) return std::nullopt;
+  database::Measurement record = std::move(found->second);
+  first_.erase(found);
+  return record;
+}
+
+std::vector<EarlierResults::Left> EarlierResults::rest() {
+  std::vector<Left> all = std::exchange(again_, {});
+  for (auto& [key, record] : first_) all.push_back({key.first, std::move(record), false});
+  first_.clear();
+  std::sort(all.begin(), all.end(), [](const Left& a, const Left& b) { return a.record.id < b.record.id; });
+  return all;
+}
+
+}  // namespace tf::session

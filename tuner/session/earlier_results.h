@@ -1,0 +1,49 @@
+#pragma once
+// Owns: what an earlier run of the same job measured. The search begins anew and is told each result when it
+// proposes the candidate again, so that a run that was interrupted goes on as if it had not been. Does not
+// know: search, why a run ended.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "database/store.h"
+
+namespace tf::session {
+
+class EarlierResults {
+ public:
+  // Of the job's records, those of the problems, which are numbered. Errors: the store's.
+  static absl::StatusOr<EarlierResults> read(database::Records& records, int64_t job_id,
+                                             const std::vector<database::Problem>& problems);
+
+  // The number of the job's first record; what is below was known when it began.
+  int64_t first_record() const { return first_record_; }
+  // When its results were there.
+  const std::vector<int64_t>& finished_unix_ns() const { return finished_unix_ns_; }
+
+  // What came of the schedule, once.
+  std::optional<database::Measurement> take(int problem, const std::string& schedule);
+
+  struct Left {
+    int problem = 0;
+    database::Measurement record;
+    bool again = false;  // another record of its schedule came before, as of play-offs
+  };
+  // All that was not taken, oldest first: what the search does not propose any more, and play-offs. Nothing
+  // is left afterwards.
+  std::vector<Left> rest();
+
+ private:
+  std::map<std::pair<int, std::string>, database::Measurement> first_;  // of each schedule
+  std::vector<Left> again_;
+  int64_t first_record_ = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> finished_unix_ns_;
+};
+
+}  // namespace tf::session
