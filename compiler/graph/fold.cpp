@@ -145,6 +145,7 @@ class Arithmetic {
     Shape kept = from;
     for (int64_t axis : op.axes) kept[axis] = 1;
     const auto to = broadcast_strides(kept, from);
+    if (x.empty() && count_ > 0) return nullptr;  // of nothing: the kernel knows what that is
     std::vector<T> out(count_);
     std::vector<bool> started(count_);
     for_each_element(from, [&](int64_t i, const Shape& at) {

@@ -214,6 +214,9 @@ class Inference {
     TF_RETURN_IF_ERROR(check_axis(op.axis, data.rank()));
     if (indices.element != Element::kInt64 && indices.element != Element::kInt32)
       return bad("indices are ", to_string(indices), ", not whole numbers");
+    TF_ASSIGN_OR_RETURN(const int64_t taken, element_count(graph_.shape(indices)));
+    if (taken > 0 && graph_.value(data.extents[op.axis]) == 0)
+      return bad("takes ", taken, " elements of axis ", op.axis, ", which has none");
     TensorType result{data.element, Extents(data.extents.begin(), data.extents.begin() + op.axis)};
     result.extents.insert(result.extents.end(), indices.extents.begin(), indices.extents.end());
     result.extents.insert(result.extents.end(), data.extents.begin() + op.axis + 1, data.extents.end());
@@ -311,9 +314,6 @@ absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::spa
   }
   TF_ASSIGN_OR_RETURN(TensorType type, std::visit(Inference(graph, inputs), op));
   keep_small(graph, type);
-  for (int64_t extent : graph.shape(type)) {
-    if (extent < 1) return bad("the result ", to_string(type), " would have no elements");
-  }
   TF_RETURN_IF_ERROR(element_count(graph.shape(type)).status());
   if (type.rank() > 8) return bad("the result ", to_string(type), " has more than 8 axes");
   return type;

@@ -39,7 +39,7 @@ absl::Status slide(const Graph& graph, const Window& w, const TensorType& x, std
     const int64_t reach = w.dilations[i] * (w.kernel[i] - 1) + 1;
     const int64_t room = w.pads_begin[i] + w.pads_end[i] - reach;
     const int64_t extent = graph.value(x.extents[i + 2]);
-    if (extent + room < 0)
+    if (extent == 0 || extent + room < 0)
       return absl::InvalidArgumentError(absl::StrCat("a window of ", reach, " does not fit spatial axis ", i,
                                                      " of ", to_string(x), " with its padding"));
     extents.push_back(tensor::floor_div(x.extents[i + 2] + room, w.strides[i]) + 1);
@@ -57,7 +57,8 @@ absl::StatusOr<TensorType> infer_conv(const Graph& graph, const Conv& op, const 
                      " and ", to_string(w)));
   const std::vector<int64_t> ws = graph.shape(w);
   const int64_t channels = graph.value(x.extents[1]);
-  if (op.groups < 1 || channels % op.groups != 0 || ws[0] % op.groups != 0 || ws[1] != channels / op.groups)
+  if (channels < 1 || op.groups < 1 || channels % op.groups != 0 || ws[0] % op.groups != 0 ||
+      ws[1] != channels / op.groups)
     return absl::InvalidArgumentError(absl::StrCat("weights ", to_string(w), " do not fit ", channels,
                                                    " channels in ", op.groups, " groups"));
   if (bias && (bias->rank() != 1 || graph.value(bias->extents[0]) != ws[0]))

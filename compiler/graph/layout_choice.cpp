@@ -237,7 +237,7 @@ int64_t physical_elements(const Graph& graph, NodeId node, const Layout& layout)
   TF_CHECK(tf_layout_parse(layout.text().c_str(), static_cast<int32_t>(shape.size()), &parsed) == 0)
       << layout.text();
   const int64_t elements = tf_layout_elements(&parsed, shape.data(), static_cast<int32_t>(shape.size()));
-  TF_CHECK(elements > 0) << "a tensor too large for its layout " << layout.text();
+  TF_CHECK(elements >= 0) << "a tensor too large for its layout " << layout.text();
   return elements;
 }
 

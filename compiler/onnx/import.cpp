@@ -112,11 +112,8 @@ class Importer {
     graph::TensorType result{*element, {}};
     for (int i = 0; i < type.shape().dim_size(); ++i) {
       const auto& dim = type.shape().dim(i);
-      if (dim.has_dim_value() && dim.dim_value() > 0) {
+      if (dim.has_dim_value() && dim.dim_value() >= 0) {
         result.extents.push_back(tensor::imm(dim.dim_value()));
-      } else if (dim.has_dim_value() && dim.dim_value() == 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("input '", printable(info.name()), "' has no elements"));
       } else {
         // Exporters write -1, or nothing, where they mean "any".
         const std::string name =

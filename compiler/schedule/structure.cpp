@@ -85,6 +85,13 @@ int64_t extent_of(const tensor::Axis& axis) {
   return tensor::as_int(axis.extent).value_or(1);
 }
 
+bool computes_nothing(const Workload& workload) {
+  auto is_empty = [](const tensor::Axis& axis) { return extent_of(axis) == 0; };
+  return std::ranges::any_of(workload.stages, [&](const Stage& stage) {
+    return std::ranges::any_of(stage.axes, is_empty) || std::ranges::any_of(stage.reduce_axes, is_empty);
+  });
+}
+
 int dimension_of(const tensor::Load& load, const tensor::VarNode* var) {
   for (size_t dim = 0; dim < load.indices.size(); ++dim)
     if (load.indices[dim].get() == var) return static_cast<int>(dim);

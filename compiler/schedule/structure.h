@@ -29,6 +29,9 @@ Structure structure_of(const tensor::Workload& workload);
 // The extent of a bound axis.
 int64_t extent_of(const tensor::Axis& axis);
 
+// Whether a stage has no elements or sums none: an axis of extent 0.
+bool computes_nothing(const tensor::Workload& workload);
+
 // The dimension that is indexed by exactly this variable; -1 if none is.
 int dimension_of(const tensor::Load& load, const tensor::VarNode* var);
 

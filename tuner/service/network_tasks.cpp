@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/onnx/import.h"
+#include "compiler/schedule/structure.h"
 #include "tuner/search/search.h"
 
 namespace tf::service {
@@ -18,6 +19,8 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
                       graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
   std::vector<session::Task> tasks;
   for (graph::Task& task : program.tasks) {
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
+    if (schedule::computes_nothing(bound)) continue;  // one schedule, and no time
     tasks.push_back({.label = std::move(task.label),
                      .workload = std::move(task.workload),
                      .binding = std::move(task.binding),

@@ -12,9 +12,9 @@
 
 namespace tf::service {
 
-// One task for each distinct kernel of the planned network, in order of first use, weighted by its
-// occurrences: what `compiler tasks` lists and a build for the same target asks the database for. Errors as
-// onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
+// One task for each distinct kernel of the planned network that has elements, in order of first use, weighted
+// by its occurrences: what `compiler tasks` lists and a build for the same target asks the database for.
+// Errors as onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,
                                                          const std::map<std::string, int64_t>& dims);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_pool.h"
@@ -16,6 +18,7 @@
 #include "compiler/onnx/zoo.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/numerics.h"
+#include "tests/support/onnx/model_writer.h"
 #include "tests/unit/compiler/graph/random_graph.h"
 
 namespace tf::driver {
@@ -150,6 +153,46 @@ TEST_F(BuildModel, DividesAndDoesNotMultiplyByAReciprocal) {
   const HostTensor input = {"x", tensor::Element::kFloat32, {3}, graph::make_blob(values)};
   const std::vector<HostTensor> got = *(*model)->run({input});
   EXPECT_EQ(graph::read_floats(got[0].element, got[0].data->bytes()), (std::vector<double>{254, 44, 6}));
+}
+
+// relu(x w + c) where x and w are ones and c is 0.5.
+std::vector<double> product_of_ones(int64_t m, int64_t n, int64_t k) {
+  return std::vector<double>(static_cast<size_t>(m * n), static_cast<double>(k) + 0.5);
+}
+
+TEST_F(BuildModel, MultipliesMatricesWithoutRowsColumnsOrTerms) {
+  for (const auto& [m, n, k] :
+       {std::tuple<int64_t, int64_t, int64_t>(5, 3, 0), {0, 3, 4}, {5, 0, 4}, {0, 0, 0}, {5, 3, 4}}) {
+    for (const bool constant : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(m, "x", n, "x", k, constant ? " constant" : ""));
+      auto ones = [](int64_t a, int64_t b) { return std::vector<float>(static_cast<size_t>(a * b), 1.0f); };
+      onnx::ModelWriter writer;
+      writer.input("x", {m, k});
+      if (constant)
+        writer.floats("w", {k, n}, ones(k, n));
+      else
+        writer.input("w", {k, n});
+      writer.floats("c", {n}, std::vector<float>(static_cast<size_t>(n), 0.5f));
+      writer.node("Gemm", {"x", "w", "c"}, "sum");
+      writer.node("Relu", {"sum"}, "y");
+      writer.output("y");
+      absl::StatusOr<graph::Graph> network = onnx::import_model_bytes(writer.bytes(), "", {});
+      ASSERT_TRUE(network.ok()) << network.status();
+      absl::StatusOr<graph::Program> program = plan(*network);
+      ASSERT_TRUE(program.ok()) << program.status();
+      absl::StatusOr<ModelReport> report = build(*program, "nothing");
+      ASSERT_TRUE(report.ok()) << report.status();
+      auto model = LoadedModel::open(folder("nothing"), 2);
+      ASSERT_TRUE(model.ok()) << model.status();
+      std::vector<HostTensor> inputs = {
+          {"x", tensor::Element::kFloat32, {m, k}, graph::make_blob(ones(m, k))}};
+      if (!constant) inputs.push_back({"w", tensor::Element::kFloat32, {k, n}, graph::make_blob(ones(k, n))});
+      const absl::StatusOr<std::vector<HostTensor>> got = (*model)->run(inputs);
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_EQ((*got)[0].shape, (std::vector<int64_t>{m, n}));
+      EXPECT_EQ(graph::read_floats((*got)[0].element, (*got)[0].data->bytes()), product_of_ones(m, n, k));
+    }
+  }
 }
 
 TEST_F(BuildModel, GivesTheSameBytesForTheSameNetwork) {

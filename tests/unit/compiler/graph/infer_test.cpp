@@ -61,6 +61,20 @@ TEST_F(Infer, ChecksMatrixProducts) {
   EXPECT_THAT(result(MatMul{}, {a, one}), testing::HasSubstr("ranks 3 and 1"));
 }
 
+TEST_F(Infer, TakesTensorsWithoutElements) {
+  const NodeId a = input({5, 0}), b = input({0, 4}), none = input({0, 3, 8, 8}), w = input({6, 3, 3, 3});
+  EXPECT_EQ(result(MatMul{}, {a, b}), "f32[5, 4]");
+  EXPECT_EQ(result(MatMul{}, {b, input({4, 7})}), "f32[0, 7]");
+  EXPECT_EQ(result(Binary{BinaryKind::kAdd}, {a, input({1})}), "f32[5, 0]");
+  EXPECT_EQ(result(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {none, w}), "f32[0, 6, 6, 6]");
+  // Where an element would be read that is not there.
+  EXPECT_THAT(result(Gather{1}, {a, input({2}, Element::kInt64)}), testing::HasSubstr("which has none"));
+  EXPECT_EQ(result(Gather{1}, {a, input({0}, Element::kInt64)}), "f32[5, 0]");
+  EXPECT_THAT(
+      result(Pool{PoolKind::kMax, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, {input({1, 3, 0, 4})}),
+      testing::HasSubstr("does not fit spatial axis 0"));
+}
+
 TEST_F(Infer, MovesElements) {
   const NodeId x = input({2, 3, 4}), i = input({5, 6}, Element::kInt64);
   EXPECT_EQ(result(Transpose{{2, 0, 1}}, {x}), "f32[4, 2, 3]");

@@ -210,7 +210,11 @@ INSTANTIATE_TEST_SUITE_P(
                 .sums_parts = true},
         Product{.name = "rows_a_page_apart", .batch = 0, .m = 41, .n = 8, .k = 1024},
         Product{.name = "one_element", .batch = 0, .m = 1, .n = 1, .k = 1},
-        Product{.name = "one_term", .batch = 0, .m = 9, .n = 18, .k = 1}),
+        Product{.name = "one_term", .batch = 0, .m = 9, .n = 18, .k = 1},
+        Product{.name = "no_terms", .batch = 0, .m = 9, .n = 18, .k = 0},
+        Product{.name = "no_terms_with_bias", .batch = 0, .m = 9, .n = 18, .k = 0, .bias = true},
+        Product{.name = "no_rows", .batch = 0, .m = 0, .n = 18, .k = 5, .bias = true},
+        Product{.name = "no_columns", .batch = 0, .m = 9, .n = 0, .k = 5, .constant = true}),
     [](const auto& each) { return each.param.name; });
 
 }  // namespace
