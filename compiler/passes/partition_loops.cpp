@@ -145,14 +145,14 @@ class Partitioner final : public ir::Rewriter {
     const std::optional<Interval> all = loop_range(*loop, simplifier);
     const bool known = all && tensor::as_int(loop->min) && tensor::as_int(loop->extent);
     const bool peelable = loop->for_kind == ir::ForKind::kSerial || loop->for_kind == ir::ForKind::kParallel;
-    if (known && peelable && all->min < all->max && depth_ < 2) {
+    if (known && peelable && all->min < all->max && depth_ < kMostPeeled) {
       HoldFinder finder(ranges_, loop->var, *all);
       const std::optional<Interval> holds = finder.find(loop->body);
-      if (holds && finder.nodes() <= kMaxPeeledNodes)
+      const bool is_small = finder.nodes() <= (depth_ < 2 ? kMaxPeeledNodes : kMaxPeeledTwiceNodes);
+      if (holds && is_small)
         return loop->for_kind == ir::ForKind::kSerial ? pieces(*loop, *all, *holds)
                                                       : branches(*loop, *all, *holds);
-      if (!finder.sufficient().empty() && finder.nodes() <= kMaxPeeledNodes)
-        return branch_on(*loop, *all, finder.sufficient());
+      if (!finder.sufficient().empty() && is_small) return branch_on(*loop, *all, finder.sufficient());
     }
     if (all) ranges_[loop->var.get()] = *all;
     return recurse(stmt);
@@ -206,6 +206,8 @@ class Partitioner final : public ir::Rewriter {
     --depth_;
     return ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind, body);
   }
+
+  static constexpr int kMostPeeled = 3;
 
   analysis::RangeMap ranges_;
   int depth_ = 0;  // how often what is looked at was peeled off

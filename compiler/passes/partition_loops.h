@@ -18,9 +18,10 @@ namespace tf::passes {
 // Where the variable stands inside of a quotient, as after fuse, the loop branches in the same way on a
 // condition of its own that suffices for those inside (i // 13 < 31 for (i // 13)*32 + j < 1000, j < 32).
 //
-// What is peeled off is partitioned once more at most, and only bodies of up to kMaxPeeledNodes nodes are
-// copied: code grows linearly with the depth of the nest.
-inline constexpr int64_t kMaxPeeledNodes = 6000;
+// Only bodies of up to kMaxPeeledNodes nodes are copied. What was peeled off twice (the last columns of the
+// last block of rows: their last row is still to come) is partitioned once more if it is much smaller, as a
+// register tile is; code beyond that is left as it is.
+inline constexpr int64_t kMaxPeeledNodes = 6000, kMaxPeeledTwiceNodes = 600;
 ir::Function partition_loops(const ir::Function& function);
 
 }  // namespace tf::passes

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/ir/print.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
@@ -16,6 +17,7 @@ namespace tf::testing {
 namespace {
 
 using tensor::imm;
+using ::testing::HasSubstr;
 
 constexpr auto kFloat = tensor::Element::kFloat32;
 
@@ -70,6 +72,31 @@ TEST(SharedSums, AgreeWithTheirDefinition) {
     EXPECT_TRUE(absl::StrContains(steps, "parallel")) << steps;
     check_schedule(workload, schedule, {}, 1, "shared sums");
   }
+}
+
+// The last block is shorter, its last panel narrower, and the last tile there lower.
+TEST(EdgesOfBlocks, HaveTilesWithoutConditions) {
+  const tensor::Workload workload = workload_of({.name = "", .batch = 0, .m = 67, .n = 80, .k = 5});
+  const schedule::Schedule schedule = schedule::parse_schedule(R"(schedule v1
+cache_write t0
+split t0 i0 7,6 guard
+split t0 i1 2,4,16 guard
+reorder t0 i0.0,i1.0,i1.1,i0.1,i0.2,i1.2,i1.3
+annotate t0 i0.2 unroll
+annotate t0 i1.2 unroll
+annotate t0 i1.3 vectorize
+compute_at t0.acc t0 i0.1 register
+split t0.acc i1 16 guard
+reorder t0.acc r0,i0,i1.0,i1.1
+annotate t0.acc i0 unroll
+annotate t0.acc i1.0 unroll
+annotate t0.acc i1.1 vectorize
+)")
+                                          .value();
+  check_schedule(workload, schedule, {}, 1, "blocks");
+  const std::string loops = ir::to_string(passes::lower(workload, schedule, {}).value().function);
+  // Whether a block has a tile may be asked; not for each of its rows.
+  EXPECT_THAT(loops, ::testing::Not(HasSubstr("] if ")));
 }
 
 TEST(RowMajorConvolution, IsAProductOfFiltersByPixels) {
