@@ -1,11 +1,13 @@
 #include "compiler/schedule/attention.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/schedule/default_tile.h"
+#include "base/ceil_div.h"
 #include "compiler/schedule/structure.h"
+#include "compiler/schedule/tile_cost.h"
 
 namespace tf::schedule {
 namespace {
@@ -112,7 +114,7 @@ class ProductSteps {
 };
 
 int64_t vectors_of(const Stage& stage, int64_t lanes) {
-  return (extent_of(stage.axes.back()) + lanes - 1) / lanes;
+  return ceil_div(extent_of(stage.axes.back()), lanes);
 }
 
 }  // namespace
@@ -155,29 +157,24 @@ AttentionSizes default_attention_sizes(const Workload& workload, const Attention
   while (sizes.lanes > 1 && sizes.lanes >= 2 * extent_of(result.axes.back())) sizes.lanes /= 2;
   sizes.row = default_row_sizes(attention.inner, attention.rows, target.fp32_lanes());
   const int64_t rows = extent_of(result.axes[static_cast<size_t>(attention.row)]);
-  // Both products run at the rate of their tiles and waste what edges do not fill; the work is the same.
-  auto rate = [&](int64_t tile, int64_t vectors, int64_t needed) {
-    const double waste =
-        static_cast<double>((needed + vectors - 1) / vectors * vectors) / static_cast<double>(needed);
-    return tile_efficiency(tile, vectors, target) / waste;
-  };
-  double best = 0;
-  constexpr int64_t kMostRows = 14, kMostVectors = 8;
+  // Both products have the same rows, and the same work.
+  const int64_t score_vectors = vectors_of(scores, sizes.lanes),
+                value_vectors = vectors_of(result, sizes.lanes);
+  double least = std::numeric_limits<double>::infinity();
+  constexpr int64_t kMostRows = 14;
   for (int64_t tile = 1; tile <= std::min(kMostRows, rows); ++tile) {
-    const double row_waste = static_cast<double>((rows + tile - 1) / tile * tile) / static_cast<double>(rows);
-    for (int64_t first = 1; first <= kMostVectors; ++first) {
-      for (int64_t second = 1; second <= kMostVectors; ++second) {
-        const double a = rate(tile, first, vectors_of(scores, sizes.lanes));
-        const double b = rate(tile, second, vectors_of(result, sizes.lanes));
-        if (a <= 0 || b <= 0) continue;
-        const double score = 2 / (1 / a + 1 / b) / row_waste;
-        if (score <= best * 1.0001) continue;
-        best = score;
-        sizes.rows = tile;
-        sizes.score_vectors = first;
-        sizes.value_vectors = second;
-      }
-    }
+    auto cheapest = [&](int64_t vectors) {
+      return cheapest_tile({.inner = rows, .vectors = vectors}, {.least_inner = tile, .most_inner = tile},
+                           target);
+    };
+    const TileChoice first = cheapest(score_vectors), second = cheapest(value_vectors);
+    const double cycles = first.cycles / static_cast<double>(score_vectors) +
+                          second.cycles / static_cast<double>(value_vectors);
+    if (cycles >= least) continue;
+    least = cycles;
+    sizes.rows = tile;
+    sizes.score_vectors = first.sizes.vectors;
+    sizes.value_vectors = second.sizes.vectors;
   }
   constexpr int64_t kBlockRows = 16;
   sizes.block_tiles = std::max<int64_t>(1, kBlockRows / sizes.rows.value);

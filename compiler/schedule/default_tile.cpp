@@ -5,8 +5,10 @@
 #include <numeric>
 #include <span>
 
+#include "base/ceil_div.h"
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/structure.h"
+#include "compiler/schedule/tile_cost.h"
 
 namespace tf::schedule {
 namespace {
@@ -126,42 +128,38 @@ int64_t rows_apart(const Stage& stage, size_t vector, size_t row, const target::
   return kOfRows * (way_bytes / std::gcd(way_bytes, bytes_from(*rows->buffer, dim + 1)));
 }
 
-// Rows go to the innermost two of these axes; the split that wastes least of efficiency, edges and threads
-// wins.
+// Rows go to the innermost two axes of rows; the sizes that take the threads least time win.
 std::vector<int64_t> choose_tiles(const Stage& stage, const Prepared& prepared, const target::Target& target,
                                   int threads) {
-  const auto rank = stage.axes.size();
   const auto vector = static_cast<size_t>(prepared.vector_axis);
-  const int64_t vectors_needed = round_up(extent_of(stage.axes[vector]), prepared.lanes) / prepared.lanes;
   const std::vector<size_t> row_axes = row_axes_of(stage, vector);
-  const int64_t extent0 = row_axes.empty() ? 1 : extent_of(stage.axes[row_axes[0]]);
-  const int64_t extent1 = row_axes.size() < 2 ? 1 : extent_of(stage.axes[row_axes[1]]);
-  const int64_t a_column = prepared.reduce_block > 1 ? operand_bytes(stage, prepared).a_column : 0;
-  constexpr int64_t kMaxOuterRows = 4, kMaxVectors = 8;
-  int64_t most_rows = 32;
-  if (!row_axes.empty()) most_rows = std::min(most_rows, rows_apart(stage, vector, row_axes[0], target));
-  std::vector<int64_t> best(rank, 1);
-  double best_score = 0;
-  for (int64_t vectors = 1; vectors <= std::min(kMaxVectors, vectors_needed); ++vectors) {
-    for (int64_t outer = 1; outer <= std::min(kMaxOuterRows, extent1); ++outer) {
-      for (int64_t inner = 1; inner <= std::min(most_rows, extent0); ++inner) {
-        const double waste = static_cast<double>(round_up(extent0, inner) * round_up(extent1, outer) *
-                                                 round_up(vectors_needed, vectors)) /
-                             static_cast<double>(extent0 * extent1 * vectors_needed);
-        std::vector<int64_t> tiles(rank, 1);
-        if (!row_axes.empty()) tiles[row_axes[0]] = inner;
-        if (row_axes.size() > 1) tiles[row_axes[1]] = outer;
-        tiles[vector] = vectors;
-        const double score = tile_efficiency(inner * outer, vectors, target) / waste *
-                             streaming_efficiency(inner * outer, vectors * a_column, target) *
-                             choose_parallel(stage, tiles, prepared, threads).busy;
-        if (score <= best_score * 1.0001) continue;
-        best_score = score;
-        best = std::move(tiles);
-      }
-    }
+  TiledResults results{.vectors = ceil_div(extent_of(stage.axes[vector]), prepared.lanes),
+                       .edges_are_partial = true};
+  const int64_t a_column = operand_bytes(stage, prepared).a_column;
+  if (prepared.reduce_block > 1) results.column_bytes = a_column;
+  TileLimits limits;
+  if (!row_axes.empty()) {
+    results.inner = extent_of(stage.axes[row_axes[0]]);
+    limits.most_inner = std::min(limits.most_inner, rows_apart(stage, vector, row_axes[0], target));
   }
-  return best;
+  if (row_axes.size() > 1) results.outer = extent_of(stage.axes[row_axes[1]]);
+  // A matrix beyond L2 is read once if one tile has all rows, in panels that are best of one width.
+  if (matrix_product(stage, prepared.vector_axis) && a_column * results.vectors > target.caches.l2_bytes &&
+      results.inner <= limits.most_inner &&
+      fits_registers(results.inner, std::min<int64_t>(2, results.vectors), target)) {
+    limits.least_inner = results.inner;
+    results.edges_are_partial = false;
+  }
+  auto along_axes = [&](const TileSizes& sizes) {
+    std::vector<int64_t> tiles(stage.axes.size(), 1);
+    if (!row_axes.empty()) tiles[row_axes[0]] = sizes.inner;
+    if (row_axes.size() > 1) tiles[row_axes[1]] = sizes.outer;
+    tiles[vector] = sizes.vectors;
+    return tiles;
+  };
+  return along_axes(cheapest_tile(results, limits, target, [&](const TileSizes& sizes) {
+                      return 1 / choose_parallel(stage, along_axes(sizes), prepared, threads).busy;
+                    }).sizes);
 }
 
 // How many tiles there are along each axis of rows; 1 for the vector axis.
@@ -261,26 +259,6 @@ DefaultTile window_tile(const Stage& stage, const Prepared& prepared) {
 }
 
 }  // namespace
-
-double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& target) {
-  const int64_t accumulators = rows * vectors;
-  const int64_t registers = target.vector.registers > 0 ? target.vector.registers : 16;
-  if (accumulators + vectors + 1 > registers) return 0;
-  constexpr double kLatencyTimesPipes = 8;
-  constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2;
-  const double pipes = std::max(static_cast<double>(accumulators), kLatencyTimesPipes) / kFmaPerCycle;
-  const double loads = static_cast<double>(rows + vectors) / kLoadsPerCycle;
-  // Loads hide behind arithmetic only in part; the fewer of them, the better.
-  return static_cast<double>(accumulators) / kFmaPerCycle / (std::max(pipes, loads) + 0.1 * loads);
-}
-
-double streaming_efficiency(int64_t rows, int64_t columns_bytes, const target::Target& target) {
-  if (2 * columns_bytes <= target.caches.l1_bytes) return 1;
-  constexpr double kFmaPerCycle = 2, kVisible = 0.1;
-  const double cycles_a_vector = 2 * columns_bytes <= target.caches.l2_bytes ? 1 : 2;
-  const double ratio = cycles_a_vector * kFmaPerCycle / static_cast<double>(rows);
-  return 1 / (std::max(1.0, ratio) + kVisible * std::min(1.0, ratio));
-}
 
 DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const target::Target& target,
                          int threads) {

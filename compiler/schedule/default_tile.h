@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the sizes of a kernel that nobody has tuned: a register tile by counting registers and loads, blocks,
-// what a matrix product adds. Does not know: steps.
+// Owns: the sizes of a kernel that nobody has tuned: its register tile, blocks, what a matrix product adds.
+// Does not know: steps, what a tile costs.
 
 #include <cstdint>
 #include <vector>
@@ -24,15 +24,5 @@ DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, 
 // What the default schedule does with a matrix product beyond tiles; nothing of it for other anchors.
 ProductChoice choose_product(const tensor::Workload& workload, const Structure& structure,
                              const PortLayouts& ports, const target::Target& target, int threads);
-
-// How well a register tile of `rows` broadcasts by `vectors` vectors uses a core, in (0, 1]: FMAs over the
-// cycles that FMA pipes, load ports and latency need; 0 if the accumulators do not fit the registers.
-double tile_efficiency(int64_t rows, int64_t vectors, const target::Target& target);
-
-// The share of time that is left for arithmetic where each tile reads the `columns_bytes` that its sums take
-// from beyond L1, if L1 has no room for them: a vector of them serves `rows` multiply-adds. L2 gives a vector
-// a cycle at best, what lies beyond it half of that; out-of-order cores hide most of either behind
-// arithmetic, but less where another tenant takes a share of the caches.
-double streaming_efficiency(int64_t rows, int64_t columns_bytes, const target::Target& target);
 
 }  // namespace tf::schedule

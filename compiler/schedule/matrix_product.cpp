@@ -97,9 +97,9 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
 
   // A copy costs about what reading the columns in their own order costs a few times over; it pays in pages
   // and cache sets that a panel then does not share.
-  constexpr int64_t kTilesWorthCopy = 16;
+  constexpr int64_t kRowsWorthCopy = 96;
   ProductChoice choice;
-  choice.pack = at_run_time && (strided ? row_tiles > 1 : row_tiles >= kTilesWorthCopy) &&
+  choice.pack = at_run_time && (strided ? row_tiles > 1 : extent_of(anchor.axes[row]) >= kRowsWorthCopy) &&
                 (strided || columns_bytes > l2_bytes);
   constexpr int64_t kPartialSum = 1024, kRowsPartialSum = 8, kMostBroadcasts = 4;
   // Few rows use columns that memory must deliver: then a few whole rows of the columns at a time are the

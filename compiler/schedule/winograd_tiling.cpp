@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/ceil_div.h"
-#include "compiler/schedule/default_tile.h"
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/tile_cost.h"
 
 namespace tf::schedule {
 namespace {
@@ -107,30 +107,6 @@ class Builder {
   std::string product_at_ = "i1.0";
 };
 
-// Tiles are rows of the register tile; along one tile row first.
-void choose_rows(const WinogradFrame& frame, const target::Target& target, WinogradTiling& tiling) {
-  const int64_t vectors = ceil_div(frame.out_channels, frame.lanes);
-  const int64_t a_column = frame.in_channels * frame.lanes * 4;
-  constexpr int64_t kMaxRows = 32, kMaxOuterRows = 4, kMaxVectors = 8;
-  double best = 0;
-  for (int64_t k = 1; k <= std::min(kMaxVectors, vectors); ++k) {
-    for (int64_t h = 1; h <= std::min(kMaxOuterRows, frame.tiles_h); ++h) {
-      for (int64_t w = 1; w <= std::min(kMaxRows, frame.tiles_w); ++w) {
-        const double computed = static_cast<double>(
-            ceil_div(frame.tiles_h, h) * h * ceil_div(frame.tiles_w, w) * w * ceil_div(vectors, k) * k);
-        const double waste = computed / static_cast<double>(frame.tiles_h * frame.tiles_w * vectors);
-        const double score =
-            tile_efficiency(h * w, k, target) * streaming_efficiency(h * w, k * a_column, target) / waste;
-        if (score <= best * 1.0001) continue;
-        best = score;
-        tiling.rows_h = h;
-        tiling.rows_w = w;
-        tiling.rows_k = k;
-      }
-    }
-  }
-}
-
 // Cycles of a core, in vector operations of one a cycle; caches beyond L2 give a few bytes a cycle.
 double estimate_cycles(const WinogradFrame& frame, const target::Target& target) {
   const double squares = static_cast<double>(frame.points * frame.points);
@@ -187,9 +163,15 @@ void append_winograd(const WinogradFrame& frame, const WinogradTiling& tiling, s
 
 WinogradTiling default_winograd_tiling(const WinogradFrame& frame, const target::Target& target,
                                        int threads) {
-  WinogradTiling tiling;
-  choose_rows(frame, target, tiling);
-  const int64_t w = tiling.rows_w.value, h = tiling.rows_h.value;
+  // Tiles of the image are rows of the register tile, along one row of them first.
+  const TileSizes rows = cheapest_tile({.inner = frame.tiles_w,
+                                        .outer = frame.tiles_h,
+                                        .vectors = ceil_div(frame.out_channels, frame.lanes),
+                                        .column_bytes = frame.in_channels * frame.lanes * 4},
+                                       {}, target)
+                             .sizes;
+  WinogradTiling tiling{.rows_h = rows.outer, .rows_w = rows.inner, .rows_k = rows.vectors};
+  const int64_t w = rows.inner, h = rows.outer;
   const int64_t all_w = ceil_div(frame.tiles_w, w), all_h = ceil_div(frame.tiles_h, h);
   // As many tiles as leave the weights most of L2. Weights that do not fit L2 come from beyond it once a
   // block: then rather all tiles, if half of L2 is enough for them, or L2 where L1 serves the weights to

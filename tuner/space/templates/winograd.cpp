@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/schedule/default_tile.h"
+#include "compiler/schedule/tile_cost.h"
 #include "compiler/schedule/winograd_tiling.h"
 #include "tuner/space/slots.h"
 
@@ -37,7 +37,7 @@ Slot register_tiles(const WinogradFrame& frame, const target::Target& target) {
       for (int64_t w = 1; w <= std::min<int64_t>(frame.tiles_w, target.vector.registers); ++w) {
         if (k > vectors || wasteful(frame.tiles_h, h) || wasteful(frame.tiles_w, w) || wasteful(vectors, k))
           continue;
-        if (schedule::tile_efficiency(h * w, k, target) > 0) slot.choices.push_back({h, w, k});
+        if (schedule::fits_registers(h * w, k, target)) slot.choices.push_back({h, w, k});
       }
     }
   }

@@ -13,7 +13,6 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/movement.h"
 #include "compiler/ops/reduction.h"
-#include "compiler/schedule/default_tile.h"
 
 namespace tf::schedule {
 namespace {
@@ -195,19 +194,6 @@ TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {
   const tensor::Workload workload = *b.finish({ops::relu(b, x)});
   const Schedule schedule = default_schedule(workload, {}, target::parse_target("x86_64").value(), 2);
   EXPECT_TRUE(apply(workload, schedule).ok());
-}
-
-TEST(StreamingEfficiency, FallsWithFewerRowsBeyondL1) {
-  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
-  EXPECT_EQ(streaming_efficiency(1, 1 << 10, target), 1);
-  EXPECT_LT(streaming_efficiency(4, 64 << 10, target), streaming_efficiency(14, 64 << 10, target));
-  EXPECT_LT(streaming_efficiency(14, 1 << 20, target), streaming_efficiency(14, 64 << 10, target));
-}
-
-TEST(TileEfficiency, IsZeroWhereAccumulatorsDoNotFit) {
-  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
-  EXPECT_EQ(tile_efficiency(16, 2, target), 0);
-  EXPECT_GT(tile_efficiency(14, 2, target), tile_efficiency(4, 1, target));
 }
 
 // y[i] = x[…, i, 0]: along an axis of one element no memory runs.
