@@ -178,11 +178,11 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   return send(prepared_.request, fds);
 }
 
-absl::StatusOr<ChildRun> ZygoteClient::run(uint64_t output_bytes) {
+absl::StatusOr<ChildRun> ZygoteClient::run(const sandbox::CpuSet& cpus, uint64_t output_bytes) {
   Prepared prepared = std::exchange(prepared_, {});
   ChildRun& run = prepared.run;
   run.sent_ns = tf_monotonic_ns();
-  const sandbox::Go go = {prepared.request.id};
+  const sandbox::Go go = {prepared.request.id, cpus};
   if (::send(socket_.get(), &go, sizeof go, MSG_NOSIGNAL) != sizeof go) return gone();
   TF_RETURN_IF_ERROR(collect(prepared, output_bytes));
   if (run.reply.id != prepared.request.id) return gone();

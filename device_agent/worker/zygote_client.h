@@ -43,9 +43,9 @@ class ZygoteClient {
   // result memory. UNAVAILABLE, here and below: the zygote is gone, make a new one.
   absl::Status prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes);
 
-  // Runs the prepared job, to its end or its deadline. At most `output_bytes` of what the child prints are
-  // kept.
-  absl::StatusOr<ChildRun> run(uint64_t output_bytes);
+  // Runs the prepared job on these CPUs, to its end or its deadline. At most `output_bytes` of what the child
+  // prints are kept.
+  absl::StatusOr<ChildRun> run(const sandbox::CpuSet& cpus, uint64_t output_bytes);
 
   // Kills the zygote and with it its child: a running run() returns UNAVAILABLE. Thread-safe.
   void kill();

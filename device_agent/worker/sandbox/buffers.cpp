@@ -70,7 +70,7 @@ bool RotatingSets::allocate(const Job& job) {
     const uint64_t fitting = std::max<uint64_t>(job.memory_bytes / 2 / stride_bytes_, 1);
     count_ = static_cast<uint32_t>(std::min(wanted, fitting));
   }
-  const uint64_t bytes = count_ * stride_bytes_;
+  const uint64_t bytes = round_up(count_ * stride_bytes_, kHugePageBytes);
   uint8_t* memory = map_memory(bytes + kHugePageBytes);
   if (memory == nullptr) return false;
   base_ = reinterpret_cast<uint8_t*>(round_up(reinterpret_cast<uintptr_t>(memory), kHugePageBytes));

@@ -31,15 +31,6 @@ void limit(__rlimit_resource_t resource, uint64_t value) {
   setrlimit(resource, &both);
 }
 
-void pin(const uint64_t* words) {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  for (uint32_t cpu = 0; cpu < kCpuWords * 64 && cpu < CPU_SETSIZE; ++cpu) {
-    if (words[cpu / 64] >> (cpu % 64) & 1) CPU_SET(cpu, &cpus);
-  }
-  if (CPU_COUNT(&cpus) > 0) sched_setaffinity(0, sizeof cpus, &cpus);
-}
-
 // When memory runs short for the whole machine, the kernel is to take the candidate and nobody else.
 void volunteer_for_oom_killer() {
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -155,7 +146,7 @@ void confine_resources(const Job& job, Result* result) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 1);  // /proc/self must stay readable: the candidate is opened through it
   volunteer_for_oom_killer();
-  pin(job.spare_cpus);
+  pin(0, job.ready_cpus);
   statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   const uint64_t timeout_s = static_cast<uint64_t>(job.timeout_ns / 1'000'000'000) + 2;
   limit(RLIMIT_CPU, timeout_s * job.threads);
@@ -168,8 +159,13 @@ void confine_resources(const Job& job, Result* result) {
   limit(RLIMIT_AS, result->limit_address_bytes);
 }
 
-void take_cpus(const Job& job) {
-  if (job.pinned) pin(job.cpus);
+void pin(pid_t process, const CpuSet& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (uint32_t cpu = 0; cpu < kCpuWords * 64 && cpu < CPU_SETSIZE; ++cpu) {
+    if (cpus.words[cpu / 64] >> (cpu % 64) & 1) CPU_SET(cpu, &set);
+  }
+  if (CPU_COUNT(&set) > 0) sched_setaffinity(process, sizeof set, &set);
 }
 
 bool note_fatal_signals(Result* result) {

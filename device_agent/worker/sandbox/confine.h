@@ -2,17 +2,19 @@
 // Owns: what a child may do: resource limits, pinning, system calls, and a note about memory when it dies of
 // a signal. Does not know: kernels.
 
+#include <sys/types.h>
+
 #include "device_agent/worker/sandbox/job.h"
 
 namespace tf::worker::sandbox {
 
 // Own process group, death with the zygote, no new privileges, limits on address space, CPU time, files and
-// core; pinned to the spare CPUs where there are some. The address-space limit is noted in `result`. Called
+// core; pinned to the CPUs on which it is made ready. The address-space limit is noted in `result`. Called
 // once, right after the fork, single-threaded.
 void confine_resources(const Job& job, Result* result);
 
-// Pins to the CPUs of the job, where it names some. Threads that are made later inherit that.
-void take_cpus(const Job& job);
+// Pins the process (0: the calling one) and the threads that it makes later to these CPUs, if there are any.
+void pin(pid_t process, const CpuSet& cpus);
 
 // Notes the size of the address space in `result` when a fatal signal comes, then dies of that signal. The
 // parent tells running out of memory from an ordinary crash by it.

@@ -310,6 +310,7 @@ class Harness {
       if (static_cast<double>(left_ns) < 1.5 * static_cast<double>(sample.total_ns)) break;
     }
     tell_parent(&kTimingEnds, 1);
+    result_->disturbed = patience_.is_disturbed() ? 1 : 0;
     return race.is_slower();
   }
 
@@ -351,7 +352,6 @@ void run_job(const Job& job, Result* result, const int* fds, int gate) {
   harness = new (storage) Harness(job, result, fds);
   if (job.kind != JobKind::kPeak) harness->prepare();
   wait_at(gate, result);
-  take_cpus(job);
   if (job.kind == JobKind::kPeak) {
     result->peak_gflops = tf_peak_gflops(kPeakBudgetNs);
     finish(result, ChildEnd::kDone);

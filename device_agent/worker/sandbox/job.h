@@ -19,6 +19,10 @@ constexpr uint32_t kMaxEntryChars = 192;
 constexpr uint32_t kMaxSamples = 1000;
 constexpr uint32_t kCpuWords = 16;  // 1024 CPUs
 
+struct CpuSet {
+  uint64_t words[kCpuWords];
+};
+
 enum class JobKind : uint32_t {
   kTrial,      // run, warm up, time
   kReference,  // run once
@@ -75,9 +79,7 @@ struct Job {
   uint64_t rotate_bytes;  // total footprint that rotation aims at
   uint64_t workspace_bytes;
   uint32_t abi_version;
-  uint32_t pinned;  // 1: to `cpus`
-  uint64_t cpus[kCpuWords];
-  uint64_t spare_cpus[kCpuWords];  // where it is made ready while another job has `cpus`; none: on `cpus`
+  CpuSet ready_cpus;  // where it is made ready, before its turn; none: anywhere
   uint32_t port_count, dim_count, launch_count, blob_count;
   int64_t dims[kMaxDims];
   LaunchJob launches[kMaxLaunches];
@@ -106,6 +108,7 @@ struct Result {
   int32_t kernel_error;
   uint32_t sample_count;
   uint32_t timed;                // 1: the answers of the timed runs are there too
+  uint32_t disturbed;            // 1: among the samples is time in which others had the processor
   uint64_t limit_address_bytes;  // the address-space limit, and the size before the first run and at the
                                  // fatal signal
   uint64_t start_address_bytes;
@@ -132,9 +135,10 @@ struct Request {
   int64_t timeout_ns;  // from Go on
 };
 
-// It is the turn of the child of that request: only now it takes the job's CPUs and loads the candidate.
+// It is the turn of the child of that request: only now it gets its CPUs and loads the candidate.
 struct Go {
   uint64_t id;
+  CpuSet cpus;  // none: anywhere
 };
 static_assert(sizeof(Go) != sizeof(Request), "a zygote tells them apart by their sizes");
 

@@ -20,7 +20,7 @@ struct BatchTime {
 
 class Patience {
  public:
-  explicit Patience(int64_t total_ns) : left_ns_(total_ns) {}
+  explicit Patience(int64_t total_ns) : total_ns_(total_ns), left_ns_(total_ns) {}
 
   // Without any left every batch counts, and how long the processor worked for it is not asked.
   bool is_left() const { return left_ns_ > 0; }
@@ -29,11 +29,17 @@ class Patience {
   bool leaves_out(const BatchTime& batch) {
     left_ns_ -= batch.elapsed_ns - batch.total_ns;
     const int64_t taken_away_ns = batch.total_ns - batch.cpu_ns;
-    if (taken_away_ns <= kNoticedNs + batch.total_ns / 50 || batch.total_ns > left_ns_) return false;
+    const bool interrupted = taken_away_ns > kNoticedNs + batch.total_ns / 50;
+    const bool leaves_out = interrupted && batch.total_ns <= left_ns_;
+    counts_interrupted_ = counts_interrupted_ || interrupted != leaves_out;
+    if (!leaves_out) return false;
     left_ns_ -= batch.total_ns;
     batch_ns_ = std::max(kShortestBatchNs, std::min(batch_ns_, batch.cpu_ns) / 2);
     return true;
   }
+
+  // Whether something counts that was interrupted, or may have been.
+  bool is_disturbed() const { return counts_interrupted_ || (total_ns_ > 0 && !is_left()); }
 
   // How long a batch should take at most.
   int64_t batch_ns() const { return is_left() ? batch_ns_ : INT64_MAX; }
@@ -42,8 +48,9 @@ class Patience {
   static constexpr int64_t kNoticedNs = 5'000;          // the two clocks are not read at the same moment
   static constexpr int64_t kShortestBatchNs = 200'000;  // clock reads must not count
 
-  int64_t left_ns_;
+  int64_t total_ns_, left_ns_;
   int64_t batch_ns_ = INT64_MAX;
+  bool counts_interrupted_ = false;
 };
 
 }  // namespace tf::worker::sandbox

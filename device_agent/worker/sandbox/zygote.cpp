@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "compiler/runtime/clock.h"
+#include "device_agent/worker/sandbox/confine.h"
 #include "device_agent/worker/sandbox/harness.h"
 #include "device_agent/worker/sandbox/job.h"
 
@@ -41,7 +42,7 @@ bool receive(int socket, Received* received) {
   ssize_t length;
   do {
     message.msg_controllen = sizeof control;
-    length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);  // the length that was sent
   } while ((length < 0 && errno == EINTR) || length == static_cast<ssize_t>(sizeof(Go)));
   if (length != static_cast<ssize_t>(sizeof received->request)) return false;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -132,6 +133,7 @@ enum class Woken { kChildEnded, kDeadline, kParentGone };
 bool let_go(const Watched& watched) {
   Go go;
   if (recv(watched.socket, &go, sizeof go, 0) != sizeof go || go.id != watched.request.id) return false;
+  pin(watched.pid, go.cpus);                                 // here, so that it wakes up there
   return write(watched.gate, "", 1) == 1 || errno == EPIPE;  // it has just ended
 }
 

@@ -46,9 +46,23 @@ TEST(Patience, IsUsedUpByWhatLiesBetweenBatchesToo) {
   EXPECT_GE(patience.batch_ns(), 1000 * kMs);
 }
 
+TEST(Patience, KnowsWhetherWhatCountsWasDisturbed) {
+  Patience calm(100 * kMs);
+  EXPECT_FALSE(calm.leaves_out({.elapsed_ns = 5 * kMs, .total_ns = 5 * kMs, .cpu_ns = 5 * kMs}));
+  EXPECT_TRUE(calm.leaves_out({.elapsed_ns = 20 * kMs, .total_ns = 20 * kMs, .cpu_ns = 4 * kMs}));
+  EXPECT_FALSE(calm.is_disturbed()) << "what was interrupted is left out";
+  Patience overrun(100 * kMs);
+  EXPECT_FALSE(overrun.leaves_out({.elapsed_ns = 200 * kMs, .total_ns = 150 * kMs, .cpu_ns = 100 * kMs}));
+  EXPECT_TRUE(overrun.is_disturbed()) << "one run takes longer than the patience";
+  Patience used_up(100 * kMs);
+  EXPECT_TRUE(used_up.leaves_out({.elapsed_ns = 100 * kMs, .total_ns = 100 * kMs, .cpu_ns = 10 * kMs}));
+  EXPECT_TRUE(used_up.is_disturbed()) << "from here on nobody looks";
+}
+
 TEST(Patience, OfNothingCountsEverything) {
   Patience patience(0);
   EXPECT_FALSE(patience.leaves_out({.elapsed_ns = 5 * kMs, .total_ns = 5 * kMs, .cpu_ns = 0}));
+  EXPECT_FALSE(Patience(0).is_disturbed());
 }
 
 }  // namespace
