@@ -2,9 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/analysis/simplify.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/physical.h"
 #include "compiler/ir/verify.h"
 #include "compiler/passes/build_loops.h"
+#include "compiler/passes/merge_unrolled.h"
 #include "compiler/passes/pipeline.h"
 
 namespace tf::passes {
@@ -47,6 +50,16 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
     TF_RETURN_IF_ERROR(verify_after("the last one", lowered.function,
                                     {.flat = true, .explicit_vectors = true, .for_cpu = !gpu}));
   return lowered;
+}
+
+absl::StatusOr<uint64_t> loops_hash(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                                    const PortLayouts& ports) {
+  absl::StatusOr<schedule::State> state = schedule::apply(workload, schedule);
+  if (!state.ok()) return state.status();
+  absl::StatusOr<ir::Function> built = build_loops(*state, ports, "kernel");
+  if (!built.ok()) return built.status();
+  // Twice: what was merged reads like what was one from the start.
+  return ir::hash(analysis::simplify(merge_unrolled(analysis::simplify(*built))));
 }
 
 }  // namespace tf::passes

@@ -26,8 +26,8 @@ struct LowerOptions {
 };
 
 // What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
-// ones, for a GPU grid and thread loops), and of every parameter in call order its physical layout and element
-// count and, of constants, the maps that come before the layout.
+// ones, for a GPU grid and thread loops), and of every parameter in call order its physical layout and
+// element count and, of constants, the maps that come before the layout.
 struct Lowered {
   ir::Function function;
   std::vector<tensor::Layout> param_layouts;
@@ -37,5 +37,11 @@ struct Lowered {
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
                               const PortLayouts& ports, const LowerOptions& options = {});
+
+// Schedules of one workload and ports with the same hash lower to the same function; those that differ seldom
+// do. Takes a few hundredths of the time that building the code takes, so that what differs in nothing that
+// matters (a split of a loop that is unrolled whole, say) need not be built to be found out.
+absl::StatusOr<uint64_t> loops_hash(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                                    const PortLayouts& ports);
 
 }  // namespace tf::passes

@@ -33,6 +33,9 @@ class EvolutionarySearch final : public Search {
 
   std::vector<space::Candidate> propose(int count) override;
   void update(std::span<const Observation> observations) override;
+  void take_back(std::span<const space::Candidate> proposals) override {
+    for (const space::Candidate& candidate : proposals) seen_.remove(candidate);
+  }
 
  private:
   struct Individual {

@@ -35,6 +35,10 @@ class Search {
   // Takes results, in any order and number; candidates that this search did not propose (from a database) are
   // welcome.
   virtual void update(std::span<const Observation> observations) = 0;
+
+  // Proposals that were dropped and not measured: as if they had not been proposed. For strategies whose
+  // order follows the model; others' proposals are never dropped.
+  virtual void take_back(std::span<const space::Candidate> /*proposals*/) {}
 };
 
 enum class Kind { kRandom, kGrid, kAnnealing, kEvolutionary, kAnsorLike };

@@ -10,6 +10,7 @@ class Seen {
  public:
   // True the first time a candidate is added.
   bool add(const space::Candidate& candidate) { return candidates_.insert(candidate).second; }
+  void remove(const space::Candidate& candidate) { candidates_.erase(candidate); }
   bool contains(const space::Candidate& candidate) const { return candidates_.contains(candidate); }
   size_t size() const { return candidates_.size(); }
 

@@ -1,7 +1,11 @@
 #include "tuner/session/task_space.h"
 
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status.h"
+#include "compiler/passes/lower.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/space/generate.h"
 
@@ -21,6 +25,16 @@ absl::StatusOr<TaskSpace> TaskSpace::create(const Task& task, const target::Targ
     absl::StrAppend(&made.families_, sketch.family, "\n");
   }
   return made;
+}
+
+uint64_t TaskSpace::loops_of(const schedule::Schedule& schedule) const {
+  const absl::StatusOr<uint64_t> loops =
+      passes::loops_hash(*space_->sketches.front().workload, schedule, space_->ports);
+  if (loops.ok()) return *loops;
+  // It will not compile; nothing else fails in just that way.
+  const Digest text = sha256(schedule::to_string(schedule));
+  return std::accumulate(text.bytes.begin(), text.bytes.begin() + 8, uint64_t{0},
+                         [](uint64_t all, uint8_t byte) { return all << 8 | byte; });
 }
 
 std::optional<space::Candidate> TaskSpace::candidate_of(const database::Measurement& record) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: a task's design space with what judges its candidates, and which of them a record was made from.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,12 @@ class TaskSpace {
   const std::string& families() const { return families_; }
   const std::string& hash_of(const space::Candidate& candidate) const {
     return hashes_[static_cast<size_t>(candidate.sketch)];
+  }
+
+  // What tells programs apart: schedules of the same loops are one (passes::loops_hash).
+  uint64_t loops_of(const schedule::Schedule& schedule) const;
+  uint64_t loops_of(const space::Candidate& candidate) const {
+    return loops_of(space_->schedule_of(candidate));
   }
 
   // The candidate that a record of the task was made from; nothing if it is no point of this space, or was

@@ -11,6 +11,8 @@
 namespace tf::session {
 namespace {
 
+// Points of one program: from there on the space has nothing new.
+constexpr int kMaxKnownInARow = 1024;
 constexpr double kUnknownPromise = 0.3;  // of candidates that no model has compared with the best
 constexpr double kMostPromise = 2;
 // What the draft model does not see may gain so much, and as much again as what it sees.
@@ -62,9 +64,17 @@ std::optional<space::Candidate> TaskState::next() {
     if (from.empty()) return std::nullopt;
     space::Candidate candidate = std::move(from.back());
     from.pop_back();
-    const auto [known, is_new] = schedules_.try_emplace(schedule_digest(candidate));
-    if (is_new) return candidate;
+    const auto [known, is_new] = programs_.try_emplace(space_.loops_of(candidate));
+    if (is_new) {
+      known_in_a_row_ = 0;
+      return candidate;
+    }
     if (!known->second.in_flight) learn(candidate, known->second.time);
+    if (++known_in_a_row_ < kMaxKnownInARow) continue;
+    seeds_.clear();
+    proposals_.clear();
+    exhausted_ = true;
+    promise();
   }
 }
 
@@ -121,7 +131,7 @@ double TaskState::mean_sampled_seconds() const {
   return results_ > 0 ? sampled_seconds_ / static_cast<double>(results_) : 0;
 }
 
-// By what the model knows now. The worse half is dropped: it would be tried only to be found slow, and what
+// By what the model knows now. The worse half goes back: it would be tried only to be found slow, and what
 // the search proposes once the better half is tried, it proposes with what it knows by then.
 void TaskState::rank_again() {
   if (!follows_model_ || !model_->is_trained()) return;
@@ -138,7 +148,10 @@ void TaskState::rank_again() {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
   proposals_.clear();
-  for (size_t i = order.size() / 2; i < order.size(); ++i) proposals_.push_back(std::move(legal[order[i]]));
+  std::vector<space::Candidate> dropped;
+  for (size_t i = 0; i < order.size(); ++i)
+    (i < order.size() / 2 ? dropped : proposals_).push_back(std::move(legal[order[i]]));
+  search_->take_back(dropped);
 }
 
 const TaskState::Tried* TaskState::result_of_code(const std::string& code_digest) const {
@@ -150,10 +163,6 @@ std::vector<std::string> TaskState::known_code() const {
   std::vector<std::string> digests;
   for (const auto& [digest, tried] : codes_) digests.push_back(digest);
   return digests;
-}
-
-Digest TaskState::schedule_digest(const space::Candidate& candidate) const {
-  return sha256(schedule::to_string(space_.space().schedule_of(candidate)));
 }
 
 Subject TaskState::subject_of(const space::Candidate& candidate) const {
@@ -168,20 +177,20 @@ Subject TaskState::subject_of(const space::Candidate& candidate) const {
 }
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
-  note(schedule_digest(candidate), time);
+  note(space_.loops_of(candidate), time);
   learn(candidate, time);
 }
 
 // What was measured again counts by its last measurement.
-void TaskState::note(const Digest& schedule, std::optional<Time> time) {
-  Tried& tried = schedules_[schedule];
+void TaskState::note(uint64_t loops, std::optional<Time> time) {
+  Tried& tried = programs_[loops];
   const bool again = tried.time.has_value() && !tried.time->lower_bound;
   if (tried.in_flight) ++results_;
   if (time) sampled_seconds_ += time->sampled_seconds;
   tried = {.in_flight = false, .time = time};
   if (again) {
     best_seconds_ = 0;
-    for (const auto& [digest, each] : schedules_) note_best(each.time);
+    for (const auto& [other, each] : programs_) note_best(each.time);
   } else {
     note_best(time);
   }
@@ -197,7 +206,9 @@ void TaskState::note_best(const std::optional<Time>& time) {
 bool TaskState::observe(const database::Measurement& record, std::optional<Time> time) {
   // Under other semantics the same text may be another program.
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
-  note(sha256(record.schedule), time);
+  const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(record.schedule);
+  if (!schedule.ok()) return false;
+  note(space_.loops_of(*schedule), time);
   know_code(record.code_digest, time);
   const std::optional<space::Candidate> candidate = space_.candidate_of(record);
   if (candidate) learn(*candidate, time);

@@ -32,8 +32,9 @@ class TaskState {
   const database::Problem& problem() const { return problem_; }
   const TaskSpace& space() const { return space_; }
 
-  // The next candidate to try, best first; nothing when the space is used up. Points of different sketches
-  // may be the same schedule, which is handed out once; the search learns its time for each of them.
+  // The next candidate to try, best first; nothing when the space is used up. Points whose loops are the same
+  // (passes::loops_hash) are one program, which is handed out once; the search learns its time for each of
+  // them.
   std::optional<space::Candidate> next();
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
   Subject subject_of(const space::Candidate& candidate) const;
@@ -76,7 +77,7 @@ class TaskState {
   const Incumbent& incumbent() const { return incumbent_; }
   bool exhausted() const { return exhausted_; }
   // The model has learned: what waits to be tried is ranked again before the next one is taken, and the worse
-  // half of it dropped.
+  // half of it goes back to the search.
   void rerank() { stale_ = true; }
 
  private:
@@ -84,10 +85,9 @@ class TaskState {
             std::vector<space::Candidate> carried);
   void propose();
   void rank_again();
-  void note(const Digest& schedule, std::optional<Time> time);
+  void note(uint64_t loops, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
   void promise();
-  Digest schedule_digest(const space::Candidate& candidate) const;
   void learn(const space::Candidate& candidate, std::optional<Time> time);
 
   const Task& task_;
@@ -109,7 +109,8 @@ class TaskState {
   std::vector<Known> known_;
   std::map<std::string, Tried> codes_;  // of records
   Incumbent incumbent_;
-  std::map<Digest, Tried> schedules_;  // handed out or found in the store, by the digest of their text
+  std::map<uint64_t, Tried> programs_;  // handed out or found in the store, by the hash of their loops
+  int known_in_a_row_ = 0;              // points whose program was there already
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
   int64_t results_ = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/ir/equal.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
 
@@ -15,6 +16,7 @@ void check_round_trip(const ir::Function& function, const ir::Promises& promises
   const absl::StatusOr<ir::Function> parsed = ir::parse_function(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
   EXPECT_TRUE(ir::equal(function, *parsed)) << text << "\nparsed as\n" << ir::to_string(*parsed);
+  EXPECT_EQ(ir::hash(function), ir::hash(*parsed)) << text;
 }
 
 }  // namespace tf::testing

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "compiler/ir/equal.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
 #include "tests/support/ir/ir_checks.h"
@@ -156,20 +157,38 @@ TEST(IrTextRandom, SurvivesMutatedTexts) {
   EXPECT_THAT(accepted, ::testing::Gt(100));
 }
 
+void expect_same(const Function& a, const Function& b) {
+  EXPECT_TRUE(equal(a, b));
+  EXPECT_EQ(hash(a), hash(b));
+}
+void expect_other(const Function& a, const Function& b) {
+  EXPECT_FALSE(equal(a, b));
+  EXPECT_NE(hash(a), hash(b));
+}
+
 TEST(IrEqual, IgnoresNamesButNotStructure) {
   const Function a = parsed("function f(a: f32[4]) { for i = 0 extent 4 { a[i] = 1f32 } }");
-  EXPECT_TRUE(equal(a, parsed("function f(b: f32[4]) { for k = 0 extent 4 { b[k] = 1f32 } }")));
-  EXPECT_FALSE(equal(a, parsed("function f(a: f32[4]) { for i = 0 extent 4 parallel { a[i] = 1f32 } }")));
-  EXPECT_FALSE(equal(a, parsed("function f(a: f32[4]) { for i = 0 extent 3 { a[i] = 1f32 } }")));
-  EXPECT_FALSE(equal(a, parsed("function f(a: f32[5]) { for i = 0 extent 4 { a[i] = 1f32 } }")));
-  EXPECT_FALSE(equal(a, parsed("function f(a: f32[4]) { for i = 0 extent 4 { a[i] = 2f32 } }")));
-  EXPECT_FALSE(equal(a, parsed("function g(a: f32[4]) { for i = 0 extent 4 { a[i] = 1f32 } }")));
+  expect_same(a, parsed("function f(b: f32[4]) { for k = 0 extent 4 { b[k] = 1f32 } }"));
+  expect_other(a, parsed("function f(a: f32[4]) { for i = 0 extent 4 parallel { a[i] = 1f32 } }"));
+  expect_other(a, parsed("function f(a: f32[4]) { for i = 0 extent 3 { a[i] = 1f32 } }"));
+  expect_other(a, parsed("function f(a: f32[5]) { for i = 0 extent 4 { a[i] = 1f32 } }"));
+  expect_other(a, parsed("function f(a: f32[4]) { for i = 0 extent 4 { a[i] = 2f32 } }"));
+  expect_other(a, parsed("function g(a: f32[4]) { for i = 0 extent 4 { a[i] = 1f32 } }"));
 }
 
 TEST(IrEqual, DoesNotConfuseTwoVariables) {
   const char* straight = "function f(a: i64[9]) { for i = 0 extent 3 { for j = 0 extent 3 { a[i] = j } } }";
   const char* crossed = "function f(a: i64[9]) { for i = 0 extent 3 { for j = 0 extent 3 { a[j] = i } } }";
-  EXPECT_FALSE(equal(parsed(straight), parsed(crossed)));
+  expect_other(parsed(straight), parsed(crossed));
+}
+
+TEST(IrHash, CountsAVariableThatTwoLoopsShareAsTwo) {
+  const Buffer a = tensor::buffer("a", Element::kInt64, {tensor::imm(8)});
+  const Var i = tensor::var("i"), j = tensor::var("j");
+  auto loop = [&](const Var& var) {
+    return make_stmt<For>(var, tensor::imm(0), tensor::imm(8), ForKind::kSerial, store(a, {var}, var * 2));
+  };
+  EXPECT_EQ(hash({"f", {}, {a}, seq({loop(i), loop(i)})}), hash({"f", {}, {a}, seq({loop(i), loop(j)})}));
 }
 
 }  // namespace

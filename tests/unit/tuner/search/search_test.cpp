@@ -153,6 +153,21 @@ TEST(AnsorLike, ChoosesARoundWithTheResultsOfTheOneBefore) {
   EXPECT_GT(model.asked, asked) << "the rest of a round from before the results was handed out";
 }
 
+TEST(Evolutionary, ProposesAgainWhatItGotBack) {
+  const Setting setting(16);
+  const auto search = make_search(setting.space, setting.evaluator, {.kind = Kind::kEvolutionary, .seed = 3});
+  const std::vector<space::Candidate> kept = search->propose(8), dropped = search->propose(8);
+  ASSERT_EQ(dropped.size(), 8u);
+  search->take_back(dropped);
+  std::set<space::Candidate> again;
+  for (int round = 0; round < 8; ++round)
+    for (space::Candidate& candidate : search->propose(64)) again.insert(std::move(candidate));
+  int found = 0;
+  for (const space::Candidate& candidate : dropped) found += again.contains(candidate);
+  EXPECT_GE(found, 6) << "they are still among the best by the draft model, but for explorations";
+  for (const space::Candidate& candidate : kept) EXPECT_FALSE(again.contains(candidate));
+}
+
 TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
   const Setting setting(128);
   int wins = 0;

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <set>
 
+#include "compiler/ir/equal.h"
+#include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "database/memory_store.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -15,6 +17,8 @@
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/session/playoff_run.h"
 #include "tuner/session/requests_proto.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sampling.h"
 
 namespace tf::session {
 namespace {
@@ -439,6 +443,42 @@ TEST_F(TuneTest, MeasuresNoCodeTwice) {
   const absl::StatusOr<Progress> again = run();
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(runner_.runs, 2) << "an earlier run measured it";
+}
+
+TEST_F(TuneTest, MeasuresNoLoopsTwice) {
+  options_.budget.trials = 60;
+  ASSERT_TRUE(run().ok());
+  std::map<std::string, std::set<uint64_t>> loops;
+  for (const auto& record : records()) {
+    for (const Task& task : tasks_) {
+      if (tensor::workload_key(task.workload).hex() != record.problem.workload.hex()) continue;
+      const auto hash =
+          passes::loops_hash(task.workload, schedule::parse_schedule(record.schedule).value(), {});
+      ASSERT_TRUE(hash.ok()) << hash.status();
+      EXPECT_TRUE(loops[task.label].insert(*hash).second) << record.schedule;
+    }
+  }
+}
+
+// Over points that differ in splits and unroll limits: what the tuner takes for the same must be.
+TEST(LoopsHash, IsOneOnlyForSchedulesThatLowerToTheSame) {
+  const space::Problem problem = test::matmul_problem(24, 32, 12);
+  const space::DesignSpace space = space::generate_space(problem, target::host_target(), 1);
+  space::Random random(5);
+  std::map<uint64_t, ir::Function> lowered;
+  int same = 0;
+  for (int draw = 0; draw < 400; ++draw) {
+    const schedule::Schedule schedule = space.schedule_of(space::sample(space, random));
+    const auto hash = passes::loops_hash(problem.workload, schedule, {});
+    const auto function = passes::lower(problem.workload, schedule, {});
+    ASSERT_EQ(hash.ok(), function.ok());
+    if (!hash.ok()) continue;
+    const auto [first, is_new] = lowered.try_emplace(*hash, function->function);
+    if (is_new) continue;
+    ++same;
+    EXPECT_TRUE(ir::equal(first->second, function->function)) << schedule::to_string(schedule);
+  }
+  EXPECT_GT(same, 20);
 }
 
 TEST_F(TuneTest, DrainsWhenAskedToStop) {
