@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/race.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
@@ -21,6 +22,7 @@
 #include "tuner/cli/progress_text.h"
 #include "tuner/remote/remote_records.h"
 #include "tuner/service/job_spec.h"
+#include "tuner/session/record_times.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -51,6 +53,7 @@ struct Answer {
 
 json to_json(const Answer& answer) {
   const database::Measurement& m = answer.measurement;
+  const Estimate median = estimate(session::runs_ns(m));
   return {{"key", m.problem.workload.hex()},
           {"op", answer.workload.op},
           {"binding", m.problem.binding},
@@ -61,6 +64,7 @@ json to_json(const Answer& answer) {
           {"device_class", m.device.device_class},
           {"device_model", m.device.model},
           {"median_ns", *m.median_ns()},
+          {"interval_ns", {median.low_ns, median.high_ns}},
           {"gflops", answer.gflops()},
           {"numerics", m.numerics},
           {"max_error", m.max_error},
