@@ -225,6 +225,19 @@ void propose(benchmark::State& state) {
   state.counters["proposals"] = rate(static_cast<double>(proposed));
 }
 
+// What tells candidates of the same loops apart from new ones, before they are built.
+void loops_hash(benchmark::State& state) {
+  size_t i = 0;
+  for (auto _ : state) {
+    const Kernel& kernel = kernel_at(i);
+    const schedule::Schedule schedule = kernel.space.schedule_of(candidate_at(i).candidate);
+    benchmark::DoNotOptimize(
+        passes::loops_hash(kernel.bound, schedule, {kernel.task.in_layouts, kernel.task.out_layouts}));
+    ++i;
+  }
+  state.counters["candidates"] = rate(static_cast<double>(i));
+}
+
 void lower(benchmark::State& state) {
   size_t i = 0;
   for (auto _ : state) {
@@ -331,6 +344,7 @@ int main(int argc, char** argv) {
   RegisterBenchmark("train", tf::train)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("score", tf::score)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("propose", tf::propose)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("loops_hash", tf::loops_hash)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("lower", tf::lower)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("build", tf::build)->Iterations(trials)->UseRealTime()->Unit(benchmark::kMillisecond);
   // The last: it keeps this process off the CPU that measures.
