@@ -35,6 +35,8 @@ constexpr int64_t kTrainFor = 24;
 // Later on, once there are so many times more results than new ones: learning takes longer and changes less.
 constexpr int64_t kTrainShare = 8;
 constexpr auto kReportEvery = std::chrono::milliseconds(250);
+// Reports in a row that expect little: what is expected moves as models learn and new candidates wait.
+constexpr int kSettled = 12;
 
 }  // namespace
 
@@ -73,7 +75,8 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   }
   if (failure.ok()) observe_rest();
   if (failure.ok() && in_flight_.empty() && options_.play_off)
-    failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop, meter_.deadline());
+    failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop,
+                          last_begin(pipeline.depth()));
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
@@ -162,11 +165,17 @@ double TuningLoop::closing_seconds() const {
   return std::min(seconds, options_.budget.minutes * 60 / 5);
 }
 
+// From when on nothing can begin, for so many under way at once, that is over before the budget is.
+Clock::time_point TuningLoop::last_begin(int depth) const {
+  const double rate = progress_.trials_per_second;
+  const double seconds = rate > 0 ? std::min(depth / rate, options_.budget.minutes * 60 / 10) : 0;
+  const auto reserve = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return meter_.deadline() - reserve;
+}
+
 // Whether any part of the budget is spent.
 bool TuningLoop::is_enough() const {
-  const Budget& budget = options_.budget;
-  return meter_.time_is_up(closing_seconds()) || trials_left() <= 0 ||
-         (budget.until_gain > 0 && progress_.expected_gain && *progress_.expected_gain < budget.until_gain);
+  return meter_.time_is_up(closing_seconds()) || trials_left() <= 0 || reports_of_little_gain_ >= kSettled;
 }
 
 bool TuningLoop::submit_next(Pipeline& pipeline) {
@@ -352,6 +361,8 @@ void TuningLoop::expect() {
   if (!forecast.is_known() || trials <= 0) return;
   progress_.expected_gain = forecast.spend(trials);
   if (options_.budget.until_gain <= 0) return;
+  const bool is_little = *progress_.expected_gain < options_.budget.until_gain;
+  reports_of_little_gain_ = is_little ? reports_of_little_gain_ + 1 : 0;
   if (const std::optional<int> minutes = minutes_until(tasks, trials, options_.budget.until_gain))
     progress_.remaining_s = std::min(60.0 * *minutes, progress_.remaining_s.value_or(60.0 * *minutes));
 }

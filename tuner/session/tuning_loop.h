@@ -63,6 +63,7 @@ class TuningLoop {
   int64_t trials_left() const;  // those in flight included
   std::vector<Outlook> outlooks() const;
   double closing_seconds() const;
+  Clock::time_point last_begin(int depth) const;
   bool is_enough() const;
   void expect();
   void update_progress();
@@ -89,7 +90,7 @@ class TuningLoop {
     Work work;
   };
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
-  int unmeasured_in_a_row_ = 0;
+  int unmeasured_in_a_row_ = 0, reports_of_little_gain_ = 0;
   std::vector<int> twins_in_a_row_;
   std::vector<int64_t> tried_;  // of each task, measured by this job since its last play-off
   std::vector<int> refusals_;   // of each task, since it last gave a measurement
