@@ -31,6 +31,12 @@ class CostModel {
 
   // A number a row, higher is faster; only differences between candidates of one task mean anything.
   virtual std::vector<float> score(std::span<const Features> rows) const = 0;
+
+  // How unsure each score is: the standard deviation of what the members of an ensemble say, in the unit of
+  // scores; zeros from a model that does not know.
+  virtual std::vector<float> spread(std::span<const Features> rows) const {
+    return std::vector<float>(rows.size(), 0.0f);
+  }
 };
 
 }  // namespace tf::model

@@ -3,6 +3,8 @@
 #include <xgboost/c_api.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -104,21 +106,47 @@ std::vector<float> XGBoostModel::score(std::span<const Features> rows) const {
   if (rows.empty()) return {};
   std::vector<float> scores = without_trees(rows);
   if (booster_ == nullptr) return scores;
+  const std::vector<float> added = added_by(options_.rounds, rows);
+  std::transform(scores.begin(), scores.end(), added.begin(), scores.begin(), std::plus<>());
+  return scores;
+}
+
+std::vector<float> XGBoostModel::spread(std::span<const Features> rows) const {
+  constexpr int kMembers = 4;
+  if (rows.empty()) return {};
+  if (booster_ == nullptr)
+    return options_.prior != nullptr ? options_.prior->spread(rows) : std::vector<float>(rows.size(), 0.0f);
+  std::vector<float> sums(rows.size(), 0), squares(rows.size(), 0);
+  for (int member = 1; member <= kMembers; ++member) {
+    const std::vector<float> added = added_by(options_.rounds * (kMembers + member) / (2 * kMembers), rows);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      sums[i] += added[i];
+      squares[i] += added[i] * added[i];
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const float mean = sums[i] / kMembers;
+    sums[i] = std::sqrt(std::max(0.0f, squares[i] / kMembers - mean * mean));
+  }
+  return sums;
+}
+
+std::vector<float> XGBoostModel::added_by(int rounds, std::span<const Features> rows) const {
   // The rows where they are, without a matrix of XGBoost's own.
   const std::string values =
       absl::StrCat(R"({"data":[)", reinterpret_cast<uintptr_t>(rows.data()), R"(,true],"shape":[)",
                    rows.size(), ",", kFeatureCount, R"(],"typestr":"<f4","version":3})");
-  constexpr const char* kConfig =
-      R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":0,"strict_shape":false,"missing":NaN,"cache_id":0})";
+  const std::string config =
+      absl::StrCat(R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":)", rounds,
+                   R"(,"strict_shape":false,"missing":NaN,"cache_id":0})");
   const bst_ulong* shape = nullptr;
   bst_ulong dimensions = 0;
   const float* added = nullptr;
-  const absl::Status status = check(XGBoosterPredictFromDense(booster_.get(), values.c_str(), kConfig,
+  const absl::Status status = check(XGBoosterPredictFromDense(booster_.get(), values.c_str(), config.c_str(),
                                                               nullptr, &shape, &dimensions, &added),
                                     "predict");
   TF_CHECK(status.ok() && dimensions > 0 && shape[0] == rows.size()) << status.message();
-  for (size_t i = 0; i < rows.size(); ++i) scores[i] += added[i];
-  return scores;
+  return {added, added + rows.size()};
 }
 
 }  // namespace tf::model

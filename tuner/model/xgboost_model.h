@@ -36,8 +36,13 @@ class XGBoostModel final : public CostModel {
   absl::Status train(std::span<const Example> examples) override;
   bool is_trained() const override { return booster_ != nullptr || options_.prior != nullptr; }
   std::vector<float> score(std::span<const Features> rows) const override;
+  // Of a virtual ensemble: the trees up to four stages of the later half of the rounds (Malinin et al.,
+  // "Uncertainty in gradient boosting via ensembles", ICLR 2021, section 4).
+  std::vector<float> spread(std::span<const Features> rows) const override;
 
  private:
+  // What the trees of so many rounds add.
+  std::vector<float> added_by(int rounds, std::span<const Features> rows) const;
   // What scores are before any tree.
   std::vector<float> without_trees(std::span<const Features> rows) const;
 

@@ -32,11 +32,13 @@ void EvolutionarySearch::rank(Population& population) const {
   std::vector<space::Candidate> fresh;
   for (const Individual& individual : all)
     if (!individual.ranked) fresh.push_back(individual.candidate);
-  const std::vector<float> scores = model_->score(evaluator_.features(fresh));
+  const std::vector<model::Features> rows = evaluator_.features(fresh);
+  const std::vector<float> scores = model_->score(rows), spread = model_->spread(rows);
   size_t next = 0;
   for (Individual& individual : all) {
     if (individual.ranked) continue;
-    individual.fitness = scores[next++];
+    individual.fitness = scores[next];
+    individual.spread = spread[next++];
     individual.ranked = true;
   }
   keep_best(all.size(), [](const Individual& i) { return -i.fitness; });
@@ -83,16 +85,29 @@ std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
     breed(population);
     rank(population);
   }
-  const std::vector<Individual>& order = population.individuals;
+  std::vector<Individual>& order = population.individuals;
   std::vector<space::Candidate> proposals;
-  size_t next_best = 0;
-  while (static_cast<int>(proposals.size()) < count && next_best < order.size()) {
-    const bool explore = static_cast<double>(random_() >> 11) * 0x1p-53 < options_.exploration;
-    const space::Candidate& candidate =
-        explore ? order[space::below(random_, order.size())].candidate : order[next_best++].candidate;
-    if (seen_.add(candidate)) proposals.push_back(candidate);
+  while (static_cast<int>(proposals.size()) < count && !order.empty()) {
+    const auto chosen = order.begin() + static_cast<std::ptrdiff_t>(pick(order));
+    if (seen_.add(chosen->candidate)) proposals.push_back(std::move(chosen->candidate));
+    order.erase(chosen);
   }
   return proposals;
+}
+
+// Of the order, best first, the next one to try. With a model that says how unsure it is: the greatest score
+// plus λ times the spread, λ drawn anew each time from the exponential distribution, so that of proposals
+// that are made together some are safe and some are bold (Hutter et al., "Parallel algorithm configuration",
+// LION 2012).
+size_t EvolutionarySearch::pick(const std::vector<Individual>& order) {
+  const double draw = static_cast<double>(random_() >> 11) * 0x1p-53;
+  if (!order.front().ranked) return draw < options_.exploration ? space::below(random_, order.size()) : 0;
+  const double lambda = -std::log1p(-draw);
+  const auto hope = [lambda](const Individual& each) { return each.fitness + lambda * each.spread; };
+  const auto best =
+      std::max_element(order.begin(), order.end(),
+                       [&](const Individual& a, const Individual& b) { return hope(a) < hope(b); });
+  return static_cast<size_t>(best - order.begin());
 }
 
 void EvolutionarySearch::update(std::span<const Observation> observations) {

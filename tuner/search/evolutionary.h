@@ -1,8 +1,8 @@
 #pragma once
 // Owns: evolutionary search, draft then verify: a population bred from the best measured candidates and fresh
 // samples is ranked by the analytic draft model; its survivors are ranked by the learned model; the best are
-// proposed, with a share kept for exploration. The form is Ansor's (Zheng et al., OSDI 2020, section 5), with
-// the draft model in front.
+// proposed, by what the model expects of them and, for each proposal to another degree, by how unsure it is.
+// The form is Ansor's (Zheng et al., OSDI 2020, section 5), with the draft model in front.
 
 #include "absl/container/flat_hash_set.h"
 #include "tuner/model/evaluator.h"
@@ -13,11 +13,12 @@
 namespace tf::search {
 
 struct EvolutionaryOptions {
-  int population = 1024;      // candidates that the draft model keeps from one generation to the next
-  int survivors = 512;        // of them, the best by the draft model, that the learned model ranks
-  int generations = 3;        // each breeds half a population
-  int parents = 32;           // best measured candidates that breed, and as many of the population
-  double exploration = 0.15;  // share of proposals drawn from the survivors at random
+  int population = 1024;  // candidates that the draft model keeps from one generation to the next
+  int survivors = 512;    // of them, the best by the draft model, that the learned model ranks
+  int generations = 3;    // each breeds half a population
+  int parents = 32;       // best measured candidates that breed, and as many of the population
+  // Share of proposals drawn from the population at random for as long as no model says how unsure it is.
+  double exploration = 0.15;
 };
 
 class EvolutionarySearch final : public Search {
@@ -42,6 +43,7 @@ class EvolutionarySearch final : public Search {
     space::Candidate candidate;
     double draft_seconds = 0;
     double fitness = 0;  // higher is better
+    double spread = 0;   // how unsure that is
     bool ranked = false;
   };
   // One round's: candidates that were never proposed, best first once ranked, and all that were looked at.
@@ -54,6 +56,7 @@ class EvolutionarySearch final : public Search {
   void rank(Population& population) const;
   void found(Population& population, int wanted);
   void breed(Population& population);
+  size_t pick(const std::vector<Individual>& order);
 
   const space::DesignSpace& space_;
   const space::Neighbourhood neighbourhood_;

@@ -168,6 +168,35 @@ TEST(Evolutionary, ProposesAgainWhatItGotBack) {
   for (const space::Candidate& candidate : kept) EXPECT_FALSE(again.contains(candidate));
 }
 
+// Finds all candidates equally good, and is unsure of about half of them.
+class UnsureModel final : public model::CostModel {
+ public:
+  absl::Status train(std::span<const model::Example>) override { return absl::OkStatus(); }
+  bool is_trained() const override { return true; }
+  std::vector<float> score(std::span<const model::Features> rows) const override {
+    return std::vector<float>(rows.size(), 1);
+  }
+  std::vector<float> spread(std::span<const model::Features> rows) const override {
+    std::vector<float> spread;
+    for (const model::Features& row : rows) spread.push_back(is_unsure(row) ? 0.5f : 0);
+    return spread;
+  }
+  static bool is_unsure(const model::Features& row) {
+    return static_cast<int64_t>(row[model::kDraftFeature] * 64) % 2 == 0;
+  }
+};
+
+TEST(Evolutionary, PrefersOfEquallyGoodCandidatesThoseOfWhichTheModelIsUnsure) {
+  const Setting setting(128);
+  UnsureModel model;
+  auto search = make_search(setting.space, setting.evaluator,
+                            {.kind = Kind::kEvolutionary, .seed = 3, .model = &model});
+  const std::vector<space::Candidate> batch = search->propose(16);
+  ASSERT_EQ(batch.size(), 16u);
+  for (const model::Features& row : setting.evaluator.features(batch))
+    EXPECT_TRUE(UnsureModel::is_unsure(row));
+}
+
 TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
   const Setting setting(128);
   int wins = 0;
