@@ -145,6 +145,9 @@ class KernelBuilder {
       for (const proto::AxisMap& map : port.maps())
         result.ports.back().maps.push_back(
             {map.axis(), map.rows(), {map.matrix().begin(), map.matrix().end()}});
+      if (port.has_sums())
+        result.ports.back().sums = schedule::ConstantSums{
+            static_cast<int>(port.sums().port()), {port.sums().axes().begin(), port.sums().axes().end()}};
     }
     return true;
   }

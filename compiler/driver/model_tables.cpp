@@ -1,5 +1,6 @@
 #include "compiler/driver/model_tables.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/runtime/axis_map.h"
+#include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/runtime/model.h"
@@ -49,6 +51,7 @@ int32_t abi_element(tensor::Element element) {
 std::string storage_text(const KernelPort& port) {
   std::string text = port.layout;
   if (port.narrowed) absl::StrAppend(&text, " ", std::string(tensor::element_name(*port.narrowed)));
+  if (port.sums) absl::StrAppend(&text, " sums ", absl::StrJoin(port.sums->axes, ","));
   for (const schedule::AxisMap& map : port.maps)
     absl::StrAppend(&text, " ", map.axis, ":", map.rows, ":", absl::StrJoin(map.matrix, ","));
   return text;
@@ -103,6 +106,29 @@ absl::StatusOr<std::string> narrow(tensor::Element element, std::string_view pla
                    element == tensor::Element::kFloat16 ? schedule::kFp16 : schedule::kBf16));
 }
 
+// The sums of a constant of bytes; `shape` becomes theirs.
+absl::StatusOr<std::string> summed(const schedule::ConstantSums& sums, tensor::Element element,
+                                   std::string_view plain, std::vector<int64_t>& shape) {
+  if (element != tensor::Element::kInt8 && element != tensor::Element::kUInt8)
+    return wrong_port("sums a constant that is not of bytes");
+  uint32_t axes = 0;
+  std::vector<int64_t> summed_shape = shape;
+  for (const int axis : sums.axes) {
+    if (axis < 0 || axis >= static_cast<int>(shape.size()))
+      return wrong_port(
+          absl::StrCat("sums axis ", axis, " of the constant [", absl::StrJoin(shape, ", "), "]"));
+    axes |= 1u << axis;
+    summed_shape[static_cast<size_t>(axis)] = 1;
+  }
+  const int64_t count =
+      std::accumulate(summed_shape.begin(), summed_shape.end(), int64_t{1}, std::multiplies<>());
+  std::string out(static_cast<size_t>(count) * sizeof(int32_t), '\0');
+  tf_sum_axes(element == tensor::Element::kInt8, axes, shape.data(), static_cast<int32_t>(shape.size()),
+              plain.data(), reinterpret_cast<int32_t*>(out.data()));
+  shape = std::move(summed_shape);
+  return out;
+}
+
 // Packs constants one after another into a file, aligned, each stored form of a node once.
 class WeightsWriter {
  public:
@@ -131,6 +157,11 @@ class WeightsWriter {
     const bool changes = !port.maps.empty() || port.narrowed.has_value();
     if (changes && graph_.type(node).element != tensor::Element::kFloat32)
       return wrong_port("maps or narrows a constant that is not of f32");
+    if (port.sums) {
+      TF_ASSIGN_OR_RETURN(buffer, summed(*port.sums, graph_.type(node).element, plain, shape));
+      plain = buffer;
+      if (!port.layout.empty()) return wrong_port("packs sums");
+    }
     if (!port.maps.empty()) {
       TF_ASSIGN_OR_RETURN(buffer, mapped(port, plain, shape));
       plain = buffer;
@@ -195,9 +226,11 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
   const graph::Task& task = program.tasks[call.task];
   runtime::ModelStep step{call.name, tensor::workload_key(task.workload).hex(),
                           static_cast<uint32_t>(call.task)};
-  if (kernel.ports.size() != call.operands.size() + 1)
-    return wrong_port(
-        absl::StrCat("has ", kernel.ports.size(), " ports; ", call.name, " has ", call.operands.size() + 1));
+  const auto made =
+      std::ranges::count_if(kernel.ports, [](const KernelPort& p) { return p.sums.has_value(); });
+  const size_t wanted = call.operands.size() + 1 + static_cast<size_t>(made);
+  if (kernel.ports.size() != wanted)
+    return wrong_port(absl::StrCat("has ", kernel.ports.size(), " ports; ", call.name, " has ", wanted));
   const auto check_size = [&](const KernelPort& port, int value, std::string_view what) {
     const uint64_t size_bytes = program.values[value].size_bytes;
     if (port.size_bytes == size_bytes) return absl::OkStatus();
@@ -215,6 +248,14 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
     }
     TF_RETURN_IF_ERROR(check_size(port, operand.value, absl::StrCat("operand ", i)));
     step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes));
+  }
+  for (size_t i = call.operands.size(); i + 1 < kernel.ports.size(); ++i) {
+    const KernelPort& port = kernel.ports[i];
+    const size_t of = port.sums ? static_cast<size_t>(port.sums->input) : call.operands.size();
+    if (of >= call.operands.size() || call.operands[of].value >= 0)
+      return wrong_port(absl::StrCat("sums an operand of ", call.name, " that is no constant"));
+    TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(call.operands[of].constant, port));
+    step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes});
   }
   TF_RETURN_IF_ERROR(check_size(kernel.ports.back(), call.result, "the result"));
   step.buffers.push_back(buffer_at(memory.places[call.result], kernel.ports.back().size_bytes));

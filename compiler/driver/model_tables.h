@@ -19,6 +19,7 @@ struct KernelPort {
   std::vector<schedule::AxisMap> maps;      // of a constant, before the layout
   bool in_place = false;                    // the output may be written over it
   std::optional<tensor::Element> narrowed;  // f16 or bf16, if a constant of f32 is stored so
+  std::optional<schedule::ConstantSums> sums = std::nullopt;  // of a constant that is made of another
 };
 
 // A compiled kernel, freed of its wire form.
@@ -26,7 +27,8 @@ struct Kernel {
   std::string entry;
   std::string object;  // relocatable ELF
   std::vector<int64_t> dims;
-  std::vector<KernelPort> ports;  // inputs and constants as in the workload, then the output
+  std::vector<KernelPort>
+      ports;  // inputs and constants as in the workload, what is made of constants, the output
   uint64_t workspace_bytes = 0, workspace_per_thread_bytes = 0;
   bool tuned = false;
   std::string problem;

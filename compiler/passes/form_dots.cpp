@@ -12,12 +12,33 @@ using ir::as;
 using ir::Expr;
 using ir::Stmt;
 
-// The narrow element that a factor widens.
-const ir::Load* widened_load(const Expr& factor, tensor::Element wide) {
+// The narrow element that a factor widens, perhaps moved by half of a byte's range, so that it has the other
+// sign.
+struct Factor {
+  const ir::Load* load = nullptr;
+  int64_t offset = 0;
+};
+Factor widened(const Expr& factor, tensor::Element wide) {
+  if (const auto* sum = as<ir::Binary>(factor); sum && sum->op == ir::BinaryOp::kAdd) {
+    const int64_t offset = tensor::as_int(sum->b).value_or(0);
+    const Factor moved = widened(sum->a, wide);
+    if (moved.load == nullptr || moved.offset != 0) return {};
+    const tensor::Element element = moved.load->buffer->element;
+    const bool fits = (element == tensor::Element::kInt8 && offset == 128) ||
+                      (element == tensor::Element::kUInt8 && offset == -128);
+    return fits ? Factor{moved.load, offset} : Factor{};
+  }
   const auto* cast = as<ir::Cast>(factor);
-  if (!cast || cast->type().element != wide) return nullptr;
+  if (!cast || cast->type().element != wide) return {};
   const auto* load = as<ir::Load>(cast->a);
-  return load && !load->predicate && load->indices.size() == 1 ? load : nullptr;
+  return load && !load->predicate && load->indices.size() == 1 ? Factor{load} : Factor{};
+}
+
+Expr moved(const Expr& bytes, int64_t offset) {
+  if (offset == 0) return bytes;
+  const tensor::Type other{offset > 0 ? tensor::Element::kUInt8 : tensor::Element::kInt8,
+                           bytes->type().lanes};
+  return tensor::cast(other, bytes) + tensor::imm(other, static_cast<double>(offset));
 }
 
 class DotFormer final : public ir::Rewriter {
@@ -52,12 +73,11 @@ class DotFormer final : public ir::Rewriter {
     if (!target_first && !is_target(sum->b, *store)) return std::nullopt;
     const auto* product = as<ir::Binary>(target_first ? sum->b : sum->a);
     if (!product || product->op != ir::BinaryOp::kMul) return std::nullopt;
-    const ir::Load* a = widened_load(product->a, sum->type().element);
-    const ir::Load* b = widened_load(product->b, sum->type().element);
-    if (!a || !b || !moves(store->indices[0], terms, 0, *lanes_loop, 1)) return std::nullopt;
-    if (!moves(b->indices[0], terms, 1, *lanes_loop, *group)) std::swap(a, b);
-    if (!moves(b->indices[0], terms, 1, *lanes_loop, *group) ||
-        !moves(a->indices[0], terms, 1, *lanes_loop, 0))
+    Factor a = widened(product->a, sum->type().element), b = widened(product->b, sum->type().element);
+    if (!a.load || !b.load || !moves(store->indices[0], terms, 0, *lanes_loop, 1)) return std::nullopt;
+    if (!moves(b.load->indices[0], terms, 1, *lanes_loop, *group)) std::swap(a, b);
+    if (!moves(b.load->indices[0], terms, 1, *lanes_loop, *group) ||
+        !moves(a.load->indices[0], terms, 1, *lanes_loop, 0))
       return std::nullopt;
 
     const tensor::Substitution first = {{terms.var.get(), terms.min},
@@ -66,9 +86,11 @@ class DotFormer final : public ir::Rewriter {
       return tensor::ramp(tensor::substitute(index, first), tensor::imm(1), static_cast<int>(count));
     };
     const Expr at = run(store->indices[0], *lanes);
-    const std::vector<Expr> operands = {tensor::load(store->buffer, {at}),
-                                        tensor::load(a->buffer, {run(a->indices[0], *group)}),
-                                        tensor::load(b->buffer, {run(b->indices[0], *group * *lanes)})};
+    auto operand = [&](const Factor& f, int64_t count) {
+      return moved(tensor::load(f.load->buffer, {run(f.load->indices[0], count)}), f.offset);
+    };
+    const std::vector<Expr> operands = {tensor::load(store->buffer, {at}), operand(a, *group),
+                                        operand(b, *group * *lanes)};
     if (!tensor::are_dot_operands(operands)) return std::nullopt;
     return ir::store(store->buffer, {at}, tensor::dot(operands[0], operands[1], operands[2]));
   }

@@ -35,6 +35,9 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
   for (const ir::Buffer& param : lowered.function.params) {
     const auto mapped = maps.find(param->name);
     lowered.param_maps.push_back(mapped == maps.end() ? std::vector<schedule::AxisMap>() : mapped->second);
+    const auto sums = state->data().sums.find(param->name);
+    lowered.param_sums.push_back(sums == state->data().sums.end() ? std::nullopt
+                                                                  : std::optional(sums->second));
     lowered.param_layouts.push_back(param->layout);
     lowered.param_elements.push_back(tensor::as_int(ir::physical_elements(*param)).value_or(0));
   }

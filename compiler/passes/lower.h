@@ -3,6 +3,7 @@
 // that a back end accepts, and the visible table of passes that it runs.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,14 @@ struct LowerOptions {
 
 // What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
 // ones, for a GPU grid and thread loops), and of every parameter in call order its physical layout and
-// element count and, of constants, the maps that come before the layout.
+// element count and, of constants, the maps that come before the layout. Parameters: the workload's inputs;
+// constants that are sums of one of these; outputs.
 struct Lowered {
   ir::Function function;
   std::vector<tensor::Layout> param_layouts;
   std::vector<int64_t> param_elements;
   std::vector<std::vector<schedule::AxisMap>> param_maps;
+  std::vector<std::optional<schedule::ConstantSums>> param_sums;
 };
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,

@@ -50,12 +50,14 @@ Schedule anchored_schedule(const Workload& workload, const PortLayouts& ports, c
   std::vector<Step> steps;
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   const ProductChoice choice = choose_product(workload, structure, ports, target, threads);
-  const Prepared prepared = append_preparation(workload, structure, ports, target, threads,
-                                               {.producers = default_producers(workload, structure, ports),
-                                                .sums = choice.sums,
-                                                .partial_sum = choice.partial_sum,
-                                                .storage = storage},
-                                               steps);
+  const Prepared prepared =
+      append_preparation(workload, structure, ports, target, threads,
+                         {.producers = default_producers(workload, structure, ports),
+                          .sums = choice.sums,
+                          .partial_sum = choice.partial_sum,
+                          .storage = storage,
+                          .columns = choice.pack ? Columns::kPacked : Columns::kAsGiven},
+                         steps);
   const DefaultTile sizes = default_tile(anchor, prepared, target, threads);
   const bool parallel = worth_threads(anchor, threads);
   const int64_t vectors = sizes.tiles[static_cast<size_t>(prepared.vector_axis)];

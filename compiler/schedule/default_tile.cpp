@@ -301,7 +301,15 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
   const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
   if (!product) return choose_sums(anchor, prepared, choose_tiles(anchor, prepared, target, threads), target);
   const std::vector<int64_t> tiles = choose_tiles(anchor, prepared, target, threads);
-  return choose_product(workload, anchor, *product, product_tile(prepared, tiles), target, threads);
+  ProductChoice choice =
+      choose_product(workload, anchor, *product, product_tile(prepared, tiles), target, threads);
+  // A copy in groups is what dot products take: they multiply several times as much as anything else.
+  const auto row = static_cast<size_t>(product->row_axis);
+  choice.pack =
+      choice.pack ||
+      (packable_columns(workload, *product) && extent_of(anchor.axes[row]) > tiles[row] &&
+       dot_group(workload, *structure.anchor, prepared.vector_axis, ports, target, Columns::kPacked) > 1);
+  return choice;
 }
 
 }  // namespace tf::schedule

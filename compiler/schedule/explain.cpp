@@ -69,6 +69,9 @@ const char* plain_text(Illegal reason) {
       return "narrow takes a constant or an element-wise stage that holds f32, before any winograd, and bf16 "
              "or "
              "f16";
+    case Illegal::kNotOffset:
+      return "offset takes a sum of products of bytes, i8 to be moved by 128 or u8 by -128, whose other "
+             "factor is summed over whole axes";
   }
   return "?";
 }

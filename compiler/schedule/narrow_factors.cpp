@@ -81,7 +81,7 @@ std::vector<Storage> storages(const Workload& workload, const Structure& structu
   if (allows(allowed, kBf16)) {
     const tensor::Stage& output = workload.stages[static_cast<size_t>(structure.output)];
     const int64_t group = dot_group(workload, *structure.anchor, vector_axis(output, ports.output(0)), ports,
-                                    target, Storage::kBFloat16);
+                                    target, Columns::kAsGiven, Storage::kBFloat16);
     const bool dots = group > 1 && products(anchor) >= kUsesWorthConverting * elements(*factors->data);
     add(Storage::kBFloat16, dots || (reading && all.front() == Storage::kDefined));
   }

@@ -26,6 +26,7 @@ void append_operand_storage(const Workload& workload, const Structure& structure
   packing.reduce_axis = product->reduce_dim;
   packing.vectors = vectors;
   packing.lanes = prepared.lanes;
+  packing.group = prepared.group;
   packing.parallel = parallel;
   append_packing(packing, steps);
 }

@@ -39,6 +39,22 @@ int64_t input_reduce_block(const Workload& workload, int anchor, const PortLayou
   return block;
 }
 
+// The loops of the stage in which the step `offset` sums up columns that are given at run time.
+void append_column_sums(const Workload& workload, int anchor, const Prepared& prepared, int threads,
+                        std::vector<Step>& steps) {
+  const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
+  const MatrixProduct product = *matrix_product(stage, prepared.vector_axis);
+  FlatLoops loops;
+  loops.stage = prepared.reduction + ".sums";
+  loops.rank = product.columns->rank();
+  loops.reduce_rank = 1;
+  loops.vector_axis = product.vector_dim;
+  loops.lanes = prepared.lanes;
+  loops.vectorized = prepared.lanes > 1;
+  loops.parallel = worth_threads(stage, threads);
+  append_flat_loops(loops, steps);
+}
+
 }  // namespace
 
 Prepared prepared_frame(const Workload& workload, const Structure& structure, const PortLayouts& ports,
@@ -88,7 +104,8 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   const int anchor = *structure.anchor;
   Prepared prepared = prepared_frame(workload, structure, ports, target);
 
-  prepared.group = dot_group(workload, anchor, prepared.vector_axis, ports, target, options.storage);
+  prepared.group =
+      dot_group(workload, anchor, prepared.vector_axis, ports, target, options.columns, options.storage);
   const bool cuts_blocks = prepared.reduce_block > 1 && prepared.reduce_block % prepared.group != 0;
   const bool cuts_parts = options.partial_sum.is_open() || options.partial_sum.value % prepared.group != 0;
   // A factor that is computed in place has nowhere to be narrowed.
@@ -128,6 +145,16 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   prepared.output = stage_name(structure.output);
   prepared.reduction = stage_name(anchor);
   prepared.sums = options.sums;
+  // Where partial sums are the output itself, nothing is between them that could take off what a move adds:
+  // dot products then do so one by one.
+  const std::optional<Offset> offset =
+      prepared.group > 1 ? dot_offset(workload, anchor, prepared.vector_axis, target) : std::nullopt;
+  auto append_offset = [&] {
+    if (!offset) return;
+    steps.push_back(Offset{prepared.reduction, offset->factor, offset->value});
+    if (options.columns == Columns::kPacked) append_column_sums(workload, anchor, prepared, threads, steps);
+  };
+  if (anchor != structure.output) append_offset();
   if (options.sums != Sums::kWhole) {
     steps.push_back(Split{prepared.reduction, "r0", {options.partial_sum}, Tail::kGuard});
     steps.push_back(RFactor{prepared.reduction, "r0.0"});
@@ -151,6 +178,7 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
   } else if (anchor == structure.output) {
     steps.push_back(CacheWrite{prepared.output});
     prepared.reduction = absl::StrCat(prepared.output, ".acc");
+    append_offset();
   }
   return prepared;
 }

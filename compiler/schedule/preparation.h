@@ -32,6 +32,7 @@ struct PreparationOptions {
   Sums sums = Sums::kWhole;
   Size partial_sum = 0;
   Storage storage = Storage::kDefined;  // one of storages() (narrow_factors.h)
+  Columns columns = Columns::kAsGiven;  // of a matrix product; packed by append_operand_storage
 };
 using Producers = PreparationOptions::Producers;
 // What the default schedule does: what each element of is read but a few times (a window that slides over one

@@ -60,7 +60,8 @@ enum class Illegal : uint8_t {
   kCyclicConsumer,  // a stage cannot be computed inside itself or a stage that it reads
   kNoFactors,
   kNotWinograd,  // not a 3x3 or 5x5 convolution of stride 1 in f32 with constant weights of its own
-  kNotNarrow     // no f32 constant or element-wise stage, or no 16-bit float to store it as
+  kNotNarrow,    // no f32 constant or element-wise stage, or no 16-bit float to store it as
+  kNotOffset     // no sum of products of bytes over whole axes, or no move by half of a byte's range
 };
 struct StepError {
   Illegal reason;
@@ -130,6 +131,14 @@ struct AxisMap {
   bool operator==(const AxisMap&) const = default;
 };
 
+// A constant that is made of another: of a constant of bytes, the sums along those axes, whose extents become
+// 1, in i32 (compiler/runtime/axis_sum.h).
+struct ConstantSums {
+  int input = 0;          // position among the workload's inputs
+  std::vector<int> axes;  // increasing
+  bool operator==(const ConstantSums&) const = default;
+};
+
 // What the steps edit. Stages stand in topological order, inlined ones too.
 struct StateData {
   tensor::Workload workload;
@@ -138,6 +147,8 @@ struct StateData {
   std::map<std::string, Pitch> pitches;
   // By constant input's name. Such an input's buffer has the extents after the maps, which apply in order.
   std::map<std::string, std::vector<AxisMap>> maps;
+  // By name of an input that a step added after those of the definition.
+  std::map<std::string, ConstantSums> sums;
   // Sizes that may be open, and the conditions on them under which the steps so far are legal.
   OpenSizes open;
   std::vector<tensor::Expr> conditions;

@@ -12,6 +12,7 @@
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/layout_rewrite.h"
 #include "compiler/schedule/steps/narrow.h"
+#include "compiler/schedule/steps/offset.h"
 #include "compiler/schedule/steps/pragma.h"
 #include "compiler/schedule/steps/reorder.h"
 #include "compiler/schedule/steps/rfactor.h"

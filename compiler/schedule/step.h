@@ -169,7 +169,14 @@ struct Narrow {  // an f32 constant's or element-wise stage's buffer holds bf16 
   bool operator==(const Narrow&) const = default;
 };
 
+struct Offset {  // the factor, of bytes, of the sum of products `stage` is moved by `value`; readers take off
+                 // what that adds to the sums
+  std::string stage, factor;
+  int64_t value = 0;
+  bool operator==(const Offset&) const = default;
+};
+
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
-                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow>;
+                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset>;
 
 }  // namespace tf::schedule

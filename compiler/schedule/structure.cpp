@@ -225,33 +225,63 @@ int64_t group_of(tensor::Element a, tensor::Element b, const target::Target& tar
   return (x86 && target.has("avx512bf16")) || (arm && target.has("bf16")) ? 2 : 1;
 }
 
-}  // namespace
-
-int64_t dot_group(const Workload& workload, int anchor, int axis, const PortLayouts& ports,
-                  const target::Target& target, Storage storage) {
+// The factors of an anchor's products: what does not move with the vector axis, and what does and is a
+// constant or packed. Nothing if they are not such.
+struct DotFactors {
+  Widened rows, columns;
+  bool constant = false;  // the columns
+};
+std::optional<DotFactors> dot_factors(const Workload& workload, int anchor, int axis, Columns packed,
+                                      Storage storage) {
   const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
   const auto* product = tensor::as<tensor::Binary>(stage.body);
   if (stage.combiner != tensor::Combiner::kSum || product == nullptr || product->op != tensor::BinaryOp::kMul)
-    return 1;
-  const Widened x = widened(product->a, storage), y = widened(product->b, storage);
-  const tensor::Load *a = x.load, *b = y.load;
-  if (a == nullptr || b == nullptr) return 1;
+    return std::nullopt;
+  Widened rows = widened(product->a, storage), columns = widened(product->b, storage);
+  if (rows.load == nullptr || columns.load == nullptr) return std::nullopt;
+  const tensor::VarNode* lane = stage.axes[static_cast<size_t>(axis)].var.get();
+  if (dimension_of(*columns.load, lane) < 0) std::swap(rows, columns);
+  const bool moves =
+      std::ranges::any_of(rows.load->indices, [&](const Expr& index) { return analysis::uses(index, lane); });
+  if (dimension_of(*columns.load, lane) < 0 || moves) return std::nullopt;
   auto is_constant = [&](const tensor::Load* load) {
     return std::ranges::any_of(workload.inputs, [&](const tensor::Input& input) {
       return input.constant && input.buffer.get() == load->buffer.get();
     });
   };
-  const int64_t group = group_of(x.element, y.element, target);
-  if (!is_constant(b)) std::swap(a, b);
-  const tensor::VarNode* lane = stage.axes[static_cast<size_t>(axis)].var.get();
+  const bool constant = is_constant(columns.load);
+  if (is_constant(rows.load) || (!constant && packed == Columns::kAsGiven)) return std::nullopt;
+  return DotFactors{rows, columns, constant};
+}
+
+}  // namespace
+
+int64_t dot_group(const Workload& workload, int anchor, int axis, const PortLayouts& ports,
+                  const target::Target& target, Columns packed, Storage storage) {
+  const std::optional<DotFactors> f = dot_factors(workload, anchor, axis, packed, storage);
+  if (!f) return 1;
+  const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
+  const int64_t group = group_of(f->rows.element, f->columns.element, target);
   const tensor::VarNode* term = stage.reduce_axes.front().var.get();
-  if (!is_constant(b) || is_constant(a) || dimension_of(*b, lane) < 0 || dimension_of(*b, term) < 0 ||
-      std::ranges::any_of(a->indices, [&](const Expr& index) { return analysis::uses(index, lane); }))
-    return 1;
-  const int dim = dimension_of(*a, term);
+  const int dim = dimension_of(*f->rows.load, term);
   const int64_t terms = tensor::as_int(stage.reduce_axes.front().extent).value_or(1);
-  if (group == 1 || dim < 0 || terms % group != 0) return 1;
-  return lies_in_groups(workload, a->buffer.get(), dim, group, ports) ? group : 1;
+  if (group == 1 || dim < 0 || terms % group != 0 || dimension_of(*f->columns.load, term) < 0) return 1;
+  return lies_in_groups(workload, f->rows.load->buffer.get(), dim, group, ports) ? group : 1;
+}
+
+std::optional<Offset> dot_offset(const Workload& workload, int anchor, int axis,
+                                 const target::Target& target) {
+  const std::optional<DotFactors> f =
+      dot_factors(workload, anchor, axis, Columns::kPacked, Storage::kDefined);
+  if (!f || tensor::is_float(f->rows.element) || f->rows.element != f->columns.element ||
+      target.arch != target::Arch::kX86_64)
+    return std::nullopt;
+  std::string name;
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.same_as(f->rows.load->buffer)) name = input_name(static_cast<int>(i));
+  for (size_t i = 0; i < workload.stages.size(); ++i)
+    if (workload.stages[i].output.same_as(f->rows.load->buffer)) name = stage_name(static_cast<int>(i));
+  return Offset{"", std::move(name), f->rows.element == tensor::Element::kInt8 ? 128 : -128};
 }
 
 }  // namespace tf::schedule

@@ -96,6 +96,9 @@ struct Printer {
   std::string operator()(const Narrow& s) const {
     return absl::StrCat("narrow ", s.buffer, " ", word_of(kNarrowElements, s.element));
   }
+  std::string operator()(const Offset& s) const {
+    return absl::StrCat("offset ", s.stage, " ", s.factor, " ", s.value);
+  }
 };
 
 // Reads one line's words; the first mistake is kept.
@@ -212,6 +215,7 @@ Step parse_step(LineReader& in) {
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
+  if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};
   in.fail(absl::StrCat("'", kind, "' is not a step"));
   return Inline{};
 }

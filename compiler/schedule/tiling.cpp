@@ -108,6 +108,7 @@ void append_packing(const Packing& packing, std::vector<Step>& steps) {
   read.layout.axes.push_back({packing.reduce_axis, 0});
   read.layout.push_back(packing.vector_axis, packing.vectors);
   read.layout.axes.push_back({packing.vector_axis, packing.lanes});
+  if (packing.group > 1) read.layout.axes.push_back({packing.reduce_axis, packing.group});
   const std::string copy = packing.source + ".pack";
   const auto reduce = static_cast<size_t>(packing.reduce_axis);
   const std::string tiles = part('i', vector, 0), vectors = part('i', vector, 1),
@@ -115,7 +116,17 @@ void append_packing(const Packing& packing, std::vector<Step>& steps) {
   steps.push_back(std::move(read));
   steps.push_back(Split{copy, whole('i', vector), {packing.vectors, packing.lanes}, Tail::kGuard});
   Reorder order{copy, outer};
-  if (packing.reduce_axis < packing.vector_axis) {  // whole vectors, in the order of the source: page by page
+  if (packing.group > 1) {  // a group of elements at a time: in its order they stand nowhere else
+    steps.push_back(Split{copy, whole('i', reduce), {packing.group}, Tail::kGuard});
+    const std::string groups = part('i', reduce, 0), element = part('i', reduce, 1);
+    const bool rows_first = packing.reduce_axis < packing.vector_axis;
+    outer.push_back(rows_first ? groups : tiles);
+    order.loops.insert(order.loops.end(),
+                       {rows_first ? groups : tiles, rows_first ? tiles : groups, vectors, lanes, element});
+    steps.push_back(std::move(order));
+    steps.push_back(Annotate{copy, element, Annotation::kUnroll});
+  } else if (packing.reduce_axis <
+             packing.vector_axis) {  // whole vectors, in the order of the source: page by page
     outer.push_back(whole('i', reduce));
     order.loops.insert(order.loops.end(), {whole('i', reduce), tiles, vectors, lanes});
     steps.push_back(std::move(order));

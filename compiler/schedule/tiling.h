@@ -58,6 +58,8 @@ struct Packing {
   int vector_axis = 1, reduce_axis = 0;  // of the source
   Size vectors = 1;
   int64_t lanes = 16;
+  int64_t group =
+      1;  // of neighbours along the reduction, for one dot product: they stand together, innermost
   bool parallel = true;
 };
 void append_packing(const Packing& packing, std::vector<Step>& steps);

@@ -175,6 +175,30 @@ absl::StatusOr<PortJob> make_port(const kernel::Port& port) {
   return job;
 }
 
+// What the sums are of, among the ports before, and that their own shape follows.
+absl::Status set_sums(const kernel::Port& port, const Job& before, PortJob* job) {
+  if (!port.has_sums()) return absl::OkStatus();
+  const kernel::ConstantSums& sums = port.sums();
+  if (sums.port() >= before.port_count || job->role != Role::kConstant || !job->row_major ||
+      job->map_count != 0 || port.element() != kernel::ELEMENT_TYPE_INT32 || sums.axes_size() == 0)
+    return bad_port(port, "is sums, but no row-major i32 constant after what it sums, or along no axis");
+  const PortJob& source = before.ports[sums.port()];
+  const bool bytes =
+      source.element == kernel::ELEMENT_TYPE_INT8 || source.element == kernel::ELEMENT_TYPE_UINT8;
+  int64_t extents[TF_LAYOUT_MAX_RANK];
+  std::copy(source.extents, source.extents + source.rank, extents);
+  for (const uint32_t axis : sums.axes()) {
+    if (axis >= static_cast<uint32_t>(source.rank)) return bad_port(port, "sums an axis that is none");
+    job->sum_axes |= 1u << axis;
+    extents[axis] = 1;
+  }
+  if (!bytes || source.role != Role::kConstant || source.rank != job->rank ||
+      !std::equal(extents, extents + source.rank, job->extents))
+    return bad_port(port, "is no sums of a constant of bytes: its extents do not follow from that one's");
+  job->summed = sums.port();
+  return absl::OkStatus();
+}
+
 absl::Status add_ports(const kernel::Manifest& manifest, LoadedArtifact* loaded) {
   if (manifest.ports_size() > static_cast<int>(sandbox::kMaxPorts)) {
     return absl::InvalidArgumentError(absl::StrCat("an artifact with ", manifest.ports_size(),
@@ -184,6 +208,7 @@ absl::Status add_ports(const kernel::Manifest& manifest, LoadedArtifact* loaded)
   bool has_output = false;
   for (const kernel::Port& port : manifest.ports()) {
     TF_ASSIGN_OR_RETURN(PortJob job, make_port(port));
+    TF_RETURN_IF_ERROR(set_sums(port, loaded->job, &job));
     if (job.role == Role::kOutput) {
       has_output = true;
       job.result_offset = offset;
@@ -236,10 +261,12 @@ bool same_tensor(const PortJob& a, const PortJob& b) {
   return a.rank == b.rank && std::equal(a.extents, a.extents + a.rank, b.extents);
 }
 
+// Of the computation: what a schedule makes of constants is its own business.
 std::vector<const PortJob*> ports_with(const Job& job, bool outputs) {
   std::vector<const PortJob*> found;
   for (uint32_t p = 0; p < job.port_count; ++p) {
-    if ((job.ports[p].role == Role::kOutput) == outputs) found.push_back(&job.ports[p]);
+    if (job.ports[p].sum_axes == 0 && (job.ports[p].role == Role::kOutput) == outputs)
+      found.push_back(&job.ports[p]);
   }
   return found;
 }

@@ -158,6 +158,18 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
     port.mutable_domain()->set_low(input.low);
     port.mutable_domain()->set_high(input.high);
   }
+  for (size_t i = job.bound.inputs.size(); lowered.param_sums[i]; ++i) {
+    const schedule::ConstantSums& made = *lowered.param_sums[i];
+    proto::Port& port = add_port(manifest, *lowered.function.params[i], proto::PORT_ROLE_CONSTANT, lowered);
+    port.clear_extents();
+    port.mutable_extents()->Assign(manifest.ports(made.input).extents().begin(),
+                                   manifest.ports(made.input).extents().end());
+    port.mutable_sums()->set_port(static_cast<uint32_t>(made.input));
+    for (const int axis : made.axes) {
+      port.set_extents(axis, 1);
+      port.mutable_sums()->add_axes(static_cast<uint32_t>(axis));
+    }
+  }
   for (const int input : lowered.function.in_place) manifest.mutable_ports(input)->set_in_place(true);
   for (const tensor::Buffer& output : job.bound.outputs) {
     add_port(manifest, *output, proto::PORT_ROLE_OUTPUT, lowered);

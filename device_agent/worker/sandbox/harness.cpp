@@ -14,8 +14,10 @@
 
 #include "base/race.h"
 #include "compiler/runtime/axis_map.h"
+#include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/model.h"
 #include "compiler/runtime/narrow.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/runtime/thread_pool.h"
@@ -107,8 +109,20 @@ class Harness {
            static_cast<unsigned long long>(job_.memory_bytes >> 20));
   }
 
+  // Of the other port's values, made once more.
+  void make_sums(const PortJob& port, uint8_t* sums) {
+    const PortJob& source = job_.ports[port.summed];
+    uint8_t* made = map_memory(source.logical_bytes);
+    if (made == nullptr) out_of_memory();
+    fill_input(source, job_.seed, port.summed, made);
+    tf_sum_axes(source.element == TF_ELEMENT_INT8, port.sum_axes, source.extents, source.rank, made,
+                reinterpret_cast<int32_t*>(sums));
+    unmap_memory(made, source.logical_bytes);
+  }
+
   // Inputs are made in logical order, so that all layouts hold the same tensor, then packed.
   void make_input(const PortJob& port, uint32_t index, uint8_t* physical) {
+    if (port.sum_axes != 0) return make_sums(port, physical);
     const bool narrowed = port.stored_element != port.element;
     if (port.row_major && port.map_count == 0 && !narrowed)
       return fill_input(port, job_.seed, index, physical);

@@ -50,6 +50,8 @@ struct PortJob {
   uint32_t row_major;  // 1: the layout is the identity
   uint32_t map_count;
   MapJob maps[kMaxMaps];
+  uint32_t sum_axes;  // if not 0: the port is the sums along these axes (bits) of the port `summed`
+  uint32_t summed;
   uint64_t size_bytes;
   uint64_t logical_bytes;
   double low, high;  // inputs and constants

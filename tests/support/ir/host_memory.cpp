@@ -110,6 +110,25 @@ std::vector<double> map_axes(const std::vector<schedule::AxisMap>& maps, std::ve
   return {mapped, mapped + std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>())};
 }
 
+std::vector<double> sum_axes(const schedule::ConstantSums& sums, std::vector<int64_t>& extents,
+                             std::span<const double> values) {
+  const std::vector<int64_t> from = extents;
+  for (const int axis : sums.axes) extents[static_cast<size_t>(axis)] = 1;
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  std::vector<double> out(static_cast<size_t>(count), 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    int64_t at = 0, stride = 1;
+    for (size_t d = from.size(); d-- > 0; rest /= from[d]) {
+      if (extents[d] == from[d]) at += rest % from[d] * stride;
+      stride *= extents[d];
+    }
+    out[static_cast<size_t>(at)] += values[i];
+  }
+  return out;
+}
+
 absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Function& function,
                                                                   std::vector<std::vector<double>> params,
                                                                   std::span<const int64_t> dims) {

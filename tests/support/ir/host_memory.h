@@ -35,6 +35,10 @@ std::vector<double> unpack(const ir::Layout& layout, std::span<const int64_t> ex
 std::vector<double> map_axes(const std::vector<schedule::AxisMap>& maps, std::vector<int64_t>& extents,
                              std::span<const double> values);
 
+// The sums of row-major values of bytes; `extents` are the values' and become the result's.
+std::vector<double> sum_axes(const schedule::ConstantSums& sums, std::vector<int64_t>& extents,
+                             std::span<const double> values);
+
 // Interprets the function on the parameters' physical values and gives them back as they are afterwards.
 absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Function& function,
                                                                   std::vector<std::vector<double>> params,

@@ -170,7 +170,9 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
   const int64_t wanted = draws.below(steps + 1);
   // The steps that change what is computed come first if at all: later they are seldom legal.
   if (draws.one_in(3)) {
-    const Step first = schedule::Winograd{draws.of(state.stages()).name, 2 + 2 * draws.below(3)};
+    const std::string stage = draws.of(state.stages()).name;
+    Step first = schedule::Winograd{stage, 2 + 2 * draws.below(3)};
+    if (draws.one_in(2)) first = schedule::Offset{stage, draws.one_in(2) ? "p0" : "p1", 128};
     if (!state.apply(first)) schedule.steps.push_back(first);
   }
   for (int tries = 0; tries < 10 * steps && static_cast<int64_t>(schedule.steps.size()) < wanted; ++tries) {

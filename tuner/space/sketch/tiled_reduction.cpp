@@ -29,7 +29,11 @@ TiledReductionFrame frame_of(const Problem& problem, const target::Target& targe
   const schedule::Size partial_sum = in_parts ? schedule::Size::open(0, 0) : schedule::Size(0);
   frame.prepared = schedule::append_preparation(
       problem.workload, frame.structure, ports, target, threads,
-      {.producers = form.producers, .sums = form.sums, .partial_sum = partial_sum, .storage = form.storage},
+      {.producers = form.producers,
+       .sums = form.sums,
+       .partial_sum = partial_sum,
+       .storage = form.storage,
+       .columns = form.pack ? schedule::Columns::kPacked : schedule::Columns::kAsGiven},
       frame.preparation);
   frame.default_tile = schedule::default_tile(
       problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)], frame.prepared, target, threads);

@@ -116,6 +116,8 @@ INSTANTIATE_TEST_SUITE_P(All, DotsOfSchedules,
                          ::testing::Values(Case{"matmul_bf16", Element::kBFloat16, Element::kBFloat16, false},
                                            Case{"matmul_u8_i8", Element::kUInt8, Element::kInt8, false},
                                            Case{"matmul_i8", Element::kInt8, Element::kInt8, false},
+                                           Case{"matmul_u8", Element::kUInt8, Element::kUInt8, false},
+                                           Case{"conv_i8", Element::kInt8, Element::kInt8, true},
                                            Case{"conv_bf16", Element::kBFloat16, Element::kBFloat16, true},
                                            Case{"conv_u8_i8", Element::kUInt8, Element::kInt8, true}),
                          [](const auto& param) { return param.param.name; });

@@ -68,6 +68,42 @@ TEST_F(ModelTablesOfAProduct, HoldTheConstantAfterItsMapsInItsLayout) {
   EXPECT_EQ(stored, (std::vector<float>{15, -8, 18, -8, 21, -8, 24, -8}));
 }
 
+// x[2, 3] · w[3, 4] of bytes.
+TEST(ModelTables, HoldSumsOfAConstantBesideIt) {
+  graph::Graph graph;
+  const std::vector<int64_t> x_shape = {2, 3}, w_shape = {3, 4};
+  const std::vector<int64_t> values = {1, 2, 3, 4, -5, 6, 7, 8, 9, -100, -100, -100};
+  const graph::NodeId x = graph.add_input(graph::tensor_type(tensor::Element::kInt8, x_shape), "x");
+  const graph::NodeId w = graph.add_constant(
+      graph::tensor_type(tensor::Element::kInt8, w_shape),
+      std::make_shared<const graph::Blob>(graph::write_integers(tensor::Element::kInt8, values)), "w");
+  graph.outputs = {{"y", *graph.add(graph::MatMul{}, {x, w}, "y")}};
+  const graph::Program program = *graph::plan_program(std::move(graph), {});
+  const std::string path = testing::TempDir() + "/model_tables_sums.bin";
+  const auto tables = [&](schedule::ConstantSums sums, uint64_t size_bytes) {
+    Kernel kernel{.entry = "k0", .ports = {{"", 6, {}}, {"", 12, {}}, {"", size_bytes, {}}, {"", 32, {}}}};
+    kernel.ports[2].sums = std::move(sums);
+    return make_tables(program, graph::plan_memory(program), {kernel}, path);
+  };
+  const auto made = tables({1, {0}}, 16);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const std::string bytes = *read_file(path);
+  std::vector<int32_t> sums(4);
+  ASSERT_GE(bytes.size(), 16u);
+  // Each stored form of a constant starts at a multiple of the alignment.
+  ASSERT_GE(bytes.size(), 64u + 16u);
+  std::memcpy(sums.data(), bytes.data() + 64, 16);
+  EXPECT_EQ(sums, (std::vector<int32_t>{5, -92, -90, -88}));
+  const auto message = [&](const schedule::ConstantSums& s, uint64_t size_bytes) {
+    return std::string(tables(s, size_bytes).status().message());
+  };
+  EXPECT_THAT(message({0, {0}}, 16), HasSubstr("that is no constant"));
+  EXPECT_THAT(message({7, {0}}, 16), HasSubstr("that is no constant"));
+  EXPECT_THAT(message({1, {2}}, 16), HasSubstr("sums axis 2 of the constant [3, 4]"));
+  EXPECT_THAT(message({1, {0}}, 12), HasSubstr("wants 12 bytes of a constant of 16"));
+  std::filesystem::remove(path);
+}
+
 TEST_F(ModelTablesOfAProduct, AreRefusedToAKernelWhosePortsCannotBeTrue) {
   EXPECT_THAT(mistake([](Kernel& k) { k.ports.pop_back(); }), HasSubstr("2 ports"));
   EXPECT_THAT(mistake([](Kernel& k) { k.ports.clear(); }), HasSubstr("0 ports"));

@@ -1,5 +1,7 @@
 #pragma once
-// How far a schedule's answers, on this machine, are from float64.
+// A schedule's answers on this machine, and how far they are from float64.
+
+#include <vector>
 
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
@@ -8,7 +10,12 @@
 
 namespace tf::testing {
 
-// The largest |y - y64| / Σ|a||b| for random inputs in [-1, 1]. All inputs and the output are f32.
+// What the schedule's code gives for these inputs, logical and row-major, of a workload with one output.
+std::vector<double> answers(const tensor::Workload& workload, const schedule::Schedule& schedule,
+                            const schedule::PortLayouts& ports, int threads, const target::Target& target,
+                            const std::vector<std::vector<double>>& inputs);
+
+// The largest |y - y64| / Σ|a||b| for random inputs in [-1, 1].
 double relative_error(const tensor::Workload& workload, const schedule::Schedule& schedule,
                       const schedule::PortLayouts& ports, int threads,
                       const target::Target& target = target::host_target());

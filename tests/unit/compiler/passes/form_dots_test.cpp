@@ -39,6 +39,15 @@ TEST(FormDots, MakesOneOfALoopOverTerms) {
   EXPECT_TRUE(is_dot(formed({{"4 {", "4 unrolled {"}})));
 }
 
+TEST(FormDots, MovesBytesToTheOtherSign) {
+  EXPECT_THAT(formed({{"cast<i32>(a[r])", "(cast<i32>(a[r]) + -128i32)"}}),
+              HasSubstr("cast<i8>(a[ramp(0, 1, 4)])"));
+  EXPECT_THAT(formed({{"u8[4]", "i8[4]"}, {"cast<i32>(a[r])", "(cast<i32>(a[r]) + 128i32)"}}),
+              HasSubstr("cast<u8>(a[ramp(0, 1, 4)])"));
+  EXPECT_FALSE(is_dot(formed({{"cast<i32>(a[r])", "(cast<i32>(a[r]) + 128i32)"}}))) << "beyond a byte";
+  EXPECT_FALSE(is_dot(formed({{"u8[4]", "i8[4]"}, {"cast<i32>(a[r])", "(cast<i32>(a[r]) + 127i32)"}})));
+}
+
 TEST(FormDots, LeavesTermsThatDoNotComeOneAfterAnother) {
   EXPECT_FALSE(is_dot(formed({{"4 {", "4 parallel {"}})));
   EXPECT_FALSE(is_dot(formed({{"4 {", "4 vectorized {"}})));

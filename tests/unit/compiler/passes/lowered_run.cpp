@@ -60,13 +60,20 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
   absl::StatusOr<std::vector<std::vector<double>>> expected =
       tensor::evaluate(tensor::with_magnitudes(workload), inputs);
   ASSERT_TRUE(expected.ok()) << expected.status();
+  for (size_t i = params.size(); lowered->param_sums[i]; ++i) {
+    const auto source = static_cast<size_t>(lowered->param_sums[i]->input);
+    std::vector<int64_t> extents = extents_of(workload.inputs[source].buffer);
+    const std::vector<double> sums = sum_axes(*lowered->param_sums[i], extents, inputs[source]);
+    params.push_back(pack(lowered->param_layouts[i], extents, sums));
+  }
+  const size_t first_output = params.size();
   for (size_t i = params.size(); i < lowered->param_elements.size(); ++i)
     params.emplace_back(static_cast<size_t>(lowered->param_elements[i]), std::nan(""));
   absl::StatusOr<std::vector<std::vector<double>>> results =
       interpret_values(lowered->function, std::move(params));
   ASSERT_TRUE(results.ok()) << results.status() << "\n" << ir::to_string(lowered->function);
   for (size_t k = 0; k < workload.outputs.size(); ++k) {
-    const size_t param = workload.inputs.size() + k;
+    const size_t param = first_output + k;
     const std::vector<double> got =
         unpack(lowered->param_layouts[param], extents_of(workload.outputs[k]), (*results)[param]);
     ASSERT_EQ(got.size(), (*expected)[k].size());

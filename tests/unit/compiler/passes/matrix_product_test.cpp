@@ -157,7 +157,9 @@ TEST_P(NarrowMatrixProduct, IsPackedAndSummedInPartsLikeAnyOther) {
       const schedule::Schedule schedule =
           schedule::default_schedule(workload, {}, target::parse_target(text).value(), 1);
       const std::string steps = schedule::to_string(schedule);
-      EXPECT_EQ(absl::StrContains(steps, "cache_read p1 "), !product.constant && m > 100) << steps;
+      // For dot products, which these elements have on the first of them, a copy always pays.
+      const bool dots = absl::StrContains(text, "znver4") && product.a != tensor::Element::kFloat16;
+      EXPECT_EQ(absl::StrContains(steps, "cache_read p1 "), !product.constant && (m > 100 || dots)) << steps;
       EXPECT_EQ(absl::StrContains(steps, "rfactor"), k > 2000) << steps;
       check_schedule(workload, schedule, {}, 1, text);
     }

@@ -77,6 +77,14 @@ inline const std::vector<SmallWorkload>& small_workloads() {
          Buffer y = ops::matmul(b, f32_input(b, {3, 10}), f32_constant(b, {10, 9}));
          return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {9}), 1));
        }},
+      {"dense_of_bytes",
+       [](Builder& b) {
+         const auto extent = [](int64_t n) { return tensor::imm(n); };
+         Buffer x = b.input("x", tensor::Element::kInt8, {extent(5), extent(8)});
+         Buffer y = ops::matmul(b, x, b.constant("w", tensor::Element::kInt8, {extent(8), extent(7)}));
+         return ops::relu(b,
+                          ops::bias_add(b, y, b.constant("bias", tensor::Element::kInt32, {extent(7)}), 1));
+       }},
       {"batch_matmul",
        [](Builder& b) {
          return ops::matmul(b, f32_input(b, {2, 3, 4}), f32_input(b, {2, 4, 3}));

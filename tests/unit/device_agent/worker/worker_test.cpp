@@ -280,6 +280,18 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
               testing::HasSubstr("more than 64 GiB on its way"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 0)->add_maps()->set_rows(1); }),
               testing::HasSubstr("f32 constants"));
+  EXPECT_THAT(status_of([&](auto* a) { port(a, 1)->mutable_sums()->add_axes(0); }),
+              testing::HasSubstr("no row-major i32 constant"));
+  EXPECT_THAT(status_of([&](auto* a) {
+                port(a, 1)->set_element(kernel::ELEMENT_TYPE_INT32);
+                port(a, 1)->mutable_sums()->add_axes(5);
+              }),
+              testing::HasSubstr("sums an axis that is none"));
+  EXPECT_THAT(status_of([&](auto* a) {
+                port(a, 1)->set_element(kernel::ELEMENT_TYPE_INT32);
+                port(a, 1)->mutable_sums()->add_axes(0);
+              }),
+              testing::HasSubstr("no sums of a constant of bytes"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 0)->mutable_domain()->set_high(5); }),
               testing::HasSubstr("not the same computation"));
 }

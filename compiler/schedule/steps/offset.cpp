@@ -1,0 +1,130 @@
+#include "compiler/schedule/steps/offset.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/analysis/access.h"
+#include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/structure.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Element;
+using tensor::Expr;
+using tensor::Load;
+using tensor::Stage;
+
+constexpr tensor::Type kWide{Element::kInt32, 1};
+
+const Load* widened_byte(const Expr& factor) {
+  const auto* cast = tensor::as<tensor::Cast>(factor);
+  const auto* load = cast != nullptr && cast->type() == kWide ? tensor::as<Load>(cast->a) : nullptr;
+  if (load == nullptr) return nullptr;
+  const Element element = load->type().element;
+  return element == Element::kInt8 || element == Element::kUInt8 ? load : nullptr;
+}
+
+// The axes of what is read that the stage sums over, each whole; nothing if it is read otherwise.
+std::optional<std::vector<int>> summed_axes(const Stage& stage, const Load& factor) {
+  std::vector<int> axes;
+  for (const tensor::Axis& reduce : stage.reduce_axes) {
+    const int axis = dimension_of(factor, reduce.var.get());
+    if (axis < 0) return std::nullopt;
+    const auto extent = tensor::as_int(factor.buffer->extents[static_cast<size_t>(axis)]);
+    if (!extent || tensor::as_int(reduce.extent) != extent) return std::nullopt;
+    axes.push_back(axis);
+  }
+  for (size_t axis = 0; axis < factor.indices.size(); ++axis) {
+    if (std::ranges::count(axes, static_cast<int>(axis)) > 0) continue;
+    for (const tensor::Axis& reduce : stage.reduce_axes)
+      if (analysis::uses(factor.indices[axis], reduce.var.get())) return std::nullopt;
+  }
+  std::ranges::sort(axes);
+  return axes;
+}
+
+// sums[…, 0, …] = sum of `source` along these axes.
+StageState sums_stage(const tensor::Buffer& sums, const tensor::Buffer& source,
+                      const std::vector<int>& axes) {
+  StageState state;
+  state.name = sums->name;
+  state.stage.output = sums;
+  state.stage.combiner = tensor::Combiner::kSum;
+  std::vector<Expr> indices;
+  for (int axis = 0; axis < source->rank(); ++axis) {
+    state.stage.axes.push_back(
+        {tensor::var(absl::StrCat("i", axis)), sums->extents[static_cast<size_t>(axis)]});
+    if (std::ranges::count(axes, axis) == 0) {
+      indices.push_back(state.stage.axes.back().var);
+      continue;
+    }
+    state.stage.reduce_axes.push_back({tensor::var(absl::StrCat("r", state.stage.reduce_axes.size())),
+                                       source->extents[static_cast<size_t>(axis)]});
+    indices.push_back(state.stage.reduce_axes.back().var);
+  }
+  state.stage.body = tensor::cast(kWide, tensor::load(source, std::move(indices)));
+  reset_loops(state);
+  return state;
+}
+
+}  // namespace
+
+std::optional<Illegal> apply_step(StateData& data, const Offset& step) {
+  StageState* stage = data.find_stage(step.stage);
+  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  if (data.is_output(*stage)) return Illegal::kIsOutput;
+  const auto* product = tensor::as<tensor::Binary>(stage->stage.body);
+  if (stage->stage.combiner != tensor::Combiner::kSum || !product || product->op != tensor::BinaryOp::kMul)
+    return Illegal::kNotOffset;
+  const tensor::Buffer moved = data.find_buffer(step.factor);
+  const Load *a = widened_byte(product->a), *b = widened_byte(product->b);
+  if (!moved || !a || !b || a->buffer.same_as(b->buffer)) return Illegal::kNotOffset;
+  const bool first = a->buffer.same_as(moved);
+  if (!first && !b->buffer.same_as(moved)) return Illegal::kNotOffset;
+  if (step.value != (moved->element == Element::kInt8 ? 128 : -128)) return Illegal::kNotOffset;
+  const Load& other = first ? *b : *a;
+  std::vector<tensor::Input>& inputs = data.workload.inputs;
+  const auto source = std::ranges::find_if(
+      inputs, [&](const tensor::Input& input) { return input.buffer.same_as(other.buffer); });
+  const bool constant = source != inputs.end() && source->constant;
+  const std::optional<std::vector<int>> axes = summed_axes(stage->stage, other);
+  if (!axes) return Illegal::kNotOffset;
+  for (const StageState& made : data.stages)
+    if (made.stage.output.same_as(other.buffer) && made.place != StageState::Place::kRoot)
+      return Illegal::kAlreadyPlaced;
+
+  std::vector<Expr> extents = other.buffer->extents, indices = other.indices;
+  for (const int axis : *axes) {
+    extents[static_cast<size_t>(axis)] = tensor::imm(1);
+    indices[static_cast<size_t>(axis)] = tensor::imm(0);
+  }
+  const std::string name = constant ? absl::StrCat("p", inputs.size())
+                                    : fresh_stage_name(data, absl::StrCat(stage->name, ".sums"));
+  const tensor::Buffer sums = tensor::buffer(name, Element::kInt32, std::move(extents));
+  const Stage before = stage->stage;
+  const Expr shift = tensor::imm(kWide, static_cast<double>(step.value));
+  stage->stage.body = first ? (product->a + shift) * product->b : product->a * (product->b + shift);
+  for (StageState& reader : data.stages) {
+    if (reader.place == StageState::Place::kInlined) continue;
+    reader.stage.body = replace_loads(reader.stage.body, before.output.get(), [&](const Load& load) -> Expr {
+      tensor::Substitution axes_of_reader;
+      for (size_t d = 0; d < before.axes.size(); ++d)
+        axes_of_reader[before.axes[d].var.get()] = load.indices[d];
+      std::vector<Expr> at;
+      for (const Expr& index : indices) at.push_back(tensor::substitute(index, axes_of_reader));
+      return tensor::load(load.buffer, load.indices, load.predicate) -
+             tensor::load(sums, std::move(at)) * shift;
+    });
+  }
+  if (constant) {
+    data.sums[name] = {static_cast<int>(source - inputs.begin()), *axes};
+    inputs.push_back({.buffer = sums, .constant = true});
+  } else {
+    data.stages.insert(data.stages.begin() + (stage - data.stages.data()),
+                       sums_stage(sums, other.buffer, *axes));
+  }
+  return std::nullopt;
+}
+
+}  // namespace tf::schedule

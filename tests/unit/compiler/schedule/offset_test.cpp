@@ -1,0 +1,90 @@
+// The step offset, and when the default schedule moves a factor of bytes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/ops/builder.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/schedule/default_schedule.h"
+
+namespace tf::schedule {
+namespace {
+
+using tensor::Element;
+using tensor::imm;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Factors {
+  Element a = Element::kInt8, b = Element::kInt8;
+  bool constant = true;
+  int64_t m = 40, k = 64, n = 48;
+};
+
+tensor::Workload product(const Factors& f) {
+  ops::Builder b;
+  auto x = b.input("x", f.a, {imm(f.m), imm(f.k)});
+  auto w = f.constant ? b.constant("w", f.b, {imm(f.k), imm(f.n)}) : b.input("w", f.b, {imm(f.k), imm(f.n)});
+  return *b.finish({ops::relu(b, ops::matmul(b, x, w))});
+}
+
+std::string default_text(const tensor::Workload& workload, const char* target) {
+  return to_string(default_schedule(workload, {}, *target::parse_target(target), 1));
+}
+
+std::optional<Illegal> reason_of(const tensor::Workload& workload, const Offset& step) {
+  State state(workload);
+  const std::optional<StepError> error = state.apply(step);
+  return error ? std::optional(error->reason) : std::nullopt;
+}
+
+TEST(Offset, OfAConstantAddsItsSumsAsAnInput) {
+  State state(product({}));
+  ASSERT_FALSE(state.apply(Offset{"t0", "p0", 128}));
+  ASSERT_EQ(state.workload().inputs.size(), 3u);
+  EXPECT_TRUE(state.workload().inputs[2].constant);
+  EXPECT_EQ(state.data().sums.at("p2"), (ConstantSums{1, {0}}));
+  const tensor::Buffer& sums = state.workload().inputs[2].buffer;
+  EXPECT_EQ(sums->element, Element::kInt32);
+  EXPECT_EQ(tensor::as_int(sums->extents[0]), 1);
+  EXPECT_EQ(tensor::as_int(sums->extents[1]), 48);
+  EXPECT_EQ(state.data().readers(sums.get()).size(), 1u);
+  EXPECT_EQ(state.data().readers(sums.get())[0]->name, "t1");
+}
+
+TEST(Offset, OfWhatIsGivenAtRunTimeAddsAStage) {
+  State state(product({.constant = false}));
+  ASSERT_FALSE(state.apply(Offset{"t0", "p0", 128}));
+  EXPECT_EQ(state.workload().inputs.size(), 2u);
+  ASSERT_NE(state.data().find_stage("t0.sums"), nullptr);
+  EXPECT_EQ(state.data().find_stage("t0.sums")->stage.reduce_axes.size(), 1u);
+}
+
+TEST(Offset, TakesOnlyWhatItKeepsExact) {
+  EXPECT_EQ(reason_of(product({}), {"t0", "p0", 64}), Illegal::kNotOffset);
+  EXPECT_EQ(reason_of(product({}), {"t0", "p0", -128}), Illegal::kNotOffset) << "beyond a byte";
+  EXPECT_EQ(reason_of(product({.a = Element::kUInt8}), {"t0", "p0", -128}), std::nullopt);
+  EXPECT_EQ(reason_of(product({}), {"t0", "p1", 128}), std::nullopt) << "the constant may move, too";
+  EXPECT_EQ(reason_of(product({}), {"t1", "p0", 128}), Illegal::kIsOutput);
+  EXPECT_EQ(reason_of(product({.a = Element::kBFloat16, .b = Element::kBFloat16}), {"t0", "p0", 128}),
+            Illegal::kNotOffset);
+  EXPECT_EQ(reason_of(product({}), {"t0", "p7", 128}), Illegal::kNotOffset);
+}
+
+TEST(Offset, IsWhatTheDefaultScheduleDoesForOneSignOnX86) {
+  EXPECT_THAT(default_text(product({}), "x86_64:cpu=znver4"), HasSubstr("offset t0 p0 128"));
+  EXPECT_THAT(default_text(product({.a = Element::kUInt8, .b = Element::kUInt8}), "x86_64:cpu=znver4"),
+              HasSubstr("offset t0 p0 -128"));
+  EXPECT_THAT(default_text(product({.a = Element::kUInt8}), "x86_64:cpu=znver4"), Not(HasSubstr("offset")));
+  EXPECT_THAT(default_text(product({}), "aarch64:+dotprod"), Not(HasSubstr("offset")));
+  EXPECT_THAT(default_text(product({}), "x86_64:cpu=haswell"), Not(HasSubstr("offset"))) << "no dot products";
+  const std::string packed = default_text(product({.constant = false}), "x86_64:cpu=znver4");
+  EXPECT_THAT(packed, HasSubstr("offset t0 p0 128"));
+  EXPECT_THAT(packed, HasSubstr("split t0.sums"));
+  EXPECT_THAT(packed, HasSubstr("cache_read p1 t0 1,0,1:"));
+}
+
+}  // namespace
+}  // namespace tf::schedule
