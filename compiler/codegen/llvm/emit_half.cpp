@@ -19,6 +19,13 @@ bool has_half_conversions(const target::Target& target) {
   }
 }
 
+// Vectors that LLVM rounds to bf16 by one instruction a register (vcvtneps2bf16: to nearest even, whatever
+// the mode; a NaN stays one, denormals count as zero). Narrower ones it would round by a call.
+bool has_bfloat_rounding(const target::Target& target, int lanes) {
+  return target.arch == target::Arch::kX86_64 && target.has("avx512bf16") && target.has("avx512vl") &&
+         lanes >= 8 && lanes % 8 == 0;
+}
+
 }  // namespace
 
 // The bits of the nearest bf16: round to even by adding just under half of the last kept bit; NaN stays NaN.
@@ -89,6 +96,10 @@ llvm::Value* Emitter::to_memory(tensor::Element element, llvm::Value* v) {
     case tensor::Element::kFloat16:
       return float_to_half_bits(v);
     case tensor::Element::kBFloat16:
+      if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+          vector && has_bfloat_rounding(target_, static_cast<int>(vector->getNumElements())))
+        return b_.CreateBitCast(b_.CreateFPTrunc(v, with_lanes_of(b_.getBFloatTy(), v)),
+                                with_lanes_of(b_.getInt16Ty(), v));
       return bfloat_bits(b_, v, with_lanes_of(b_.getInt32Ty(), v), with_lanes_of(b_.getInt16Ty(), v));
     default:
       return v;
