@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
@@ -61,21 +62,29 @@ const std::vector<Kernel>& table() {
   return all;
 }
 
-tensor::Workload workload_of(const Gemm& g) {
+// Elements of a kernel's operands.
+struct Elements {
+  Element x, w, bias;
+};
+Elements elements_of(Element element) {
+  if (tensor::is_float(element)) return {element, element, element};
+  return {element, Element::kInt8, Element::kInt32};
+}
+
+tensor::Workload workload_of(const Gemm& g, const Elements& e) {
   ops::Builder b;
-  const tensor::Buffer x = b.input("a", Element::kFloat32, {imm(g.m), imm(g.k)});
-  const tensor::Buffer w = g.constant_b ? b.constant("b", Element::kFloat32, {imm(g.k), imm(g.n)})
-                                        : b.input("b", Element::kFloat32, {imm(g.k), imm(g.n)});
+  const tensor::Buffer x = b.input("a", e.x, {imm(g.m), imm(g.k)});
+  const tensor::Buffer w =
+      g.constant_b ? b.constant("b", e.w, {imm(g.k), imm(g.n)}) : b.input("b", e.w, {imm(g.k), imm(g.n)});
   return *b.finish({ops::matmul(b, x, w)});
 }
 
-tensor::Workload workload_of(const Convolution& c) {
+tensor::Workload workload_of(const Convolution& c, const Elements& e) {
   ops::Builder b;
-  const tensor::Buffer x =
-      b.input("x", Element::kFloat32, {imm(1), imm(c.channels), imm(c.extent), imm(c.extent)});
-  const tensor::Buffer w = b.constant(
-      "w", Element::kFloat32, {imm(c.filters), imm(c.channels / c.groups), imm(c.kernel), imm(c.kernel)});
-  const tensor::Buffer bias = b.constant("bias", Element::kFloat32, {imm(c.filters)});
+  const tensor::Buffer x = b.input("x", e.x, {imm(1), imm(c.channels), imm(c.extent), imm(c.extent)});
+  const tensor::Buffer w =
+      b.constant("w", e.w, {imm(c.filters), imm(c.channels / c.groups), imm(c.kernel), imm(c.kernel)});
+  const tensor::Buffer bias = b.constant("bias", e.bias, {imm(c.filters)});
   const std::vector<int64_t> pads(2, c.padding());
   tensor::Buffer y = ops::conv(
       b, x, w, {.strides = {c.stride, c.stride}, .pads_begin = pads, .pads_end = pads, .groups = c.groups});
@@ -114,6 +123,16 @@ Operands make_operands(const Convolution& c, std::mt19937& random) {
           .w = random_floats(c.filters * (c.channels / c.groups) * c.kernel * c.kernel, random),
           .bias = random_floats(c.filters, random),
           .output_elements = c.filters * c.output_extent() * c.output_extent()};
+}
+
+// Numbers of [-1, 1) as numbers of the element.
+void fit(Element element, std::vector<float>& values) {
+  for (float& v : values) {
+    if (element == Element::kInt8 || element == Element::kUInt8) v = std::floor(v * 128);
+    if (element == Element::kUInt8) v += 128;
+    if (element == Element::kInt32) v = std::floor(v * 1000);
+    if (tensor::is_float(element)) v = static_cast<float>(tensor::round_to_element(element, double{v}));
+  }
 }
 
 void add_product(const Operands& o, int64_t x, int64_t w, Expected& sum) {
@@ -156,8 +175,15 @@ std::span<const Kernel> kernel_table() {
   return table();
 }
 
+Kernel with_element(Kernel kernel, Element element) {
+  if (element != kernel.element) absl::StrAppend(&kernel.name, "_", std::string(element_name(element)));
+  kernel.element = element;
+  return kernel;
+}
+
 tensor::Workload workload_of(const Kernel& kernel) {
-  return std::visit([](const auto& shape) { return workload_of(shape); }, kernel.shape);
+  return std::visit([&](const auto& shape) { return workload_of(shape, elements_of(kernel.element)); },
+                    kernel.shape);
 }
 
 double flops_of(const Kernel& kernel) {
@@ -166,7 +192,13 @@ double flops_of(const Kernel& kernel) {
 
 Operands make_operands(const Kernel& kernel) {
   std::mt19937 random(1);
-  return std::visit([&](const auto& shape) { return make_operands(shape, random); }, kernel.shape);
+  Operands operands =
+      std::visit([&](const auto& shape) { return make_operands(shape, random); }, kernel.shape);
+  const Elements elements = elements_of(kernel.element);
+  fit(elements.x, operands.x);
+  fit(elements.w, operands.w);
+  fit(elements.bias, operands.bias);
+  return operands;
 }
 
 Expected expected_element(const Kernel& kernel, const Operands& operands, int64_t index) {

@@ -36,17 +36,23 @@ struct Convolution {
 struct Kernel {
   std::string name;
   std::variant<Gemm, Convolution> shape;
+  // Of x and w: f32, bf16, i8, or u8 (x; w then is i8). The answer and bias are i32 for bytes, else the same.
+  tensor::Element element = tensor::Element::kFloat32;
 };
 
-// The core set: GEMMs, then convolutions.
+// The core set: GEMMs, then convolutions; all of f32.
 std::span<const Kernel> kernel_table();
+
+// The kernel with such elements, and its name with theirs.
+Kernel with_element(Kernel kernel, tensor::Element element);
 
 tensor::Workload workload_of(const Kernel& kernel);
 
 // A multiply-add counts 2; bias and activation count nothing.
 double flops_of(const Kernel& kernel);
 
-// Row-major, drawn uniformly from [-1, 1] by a fixed seed.
+// Row-major, drawn uniformly from [-1, 1], or from all that bytes can be, by a fixed seed; each is one of the
+// kernel's elements.
 struct Operands {
   std::vector<float> x;     // a, or the feature map [channels, extent, extent]
   std::vector<float> w;     // b, or the filters [filters, channels / groups, kernel, kernel]

@@ -6,7 +6,7 @@
 namespace tf::peers {
 
 std::vector<Contender> onednn_contenders(const bench::Kernel& /*kernel*/, const bench::Operands& /*operands*/,
-                                         int /*threads*/, double /*tolerance*/) {
+                                         const OnednnOptions& /*options*/) {
   static const bool told = [] {
     std::fprintf(
         stderr, "peers_bench: built without oneDNN (deploy/install_peers.sh installs it; configure again)\n");

@@ -12,7 +12,14 @@ namespace tf::peers {
 // One contender an algorithm that oneDNN has for the kernel (direct, Winograd). Of convolutions it chooses
 // all layouts, of constant operands theirs; putting them in order is not part of a run. Empty without oneDNN,
 // with a line on stderr. `tolerance` is that of plain sums.
+struct OnednnOptions {
+  int threads = 1;
+  double tolerance = 0;
+  // Of f32 kernels also with factors that are bf16, converted before: what --allow bf16 is to be compared
+  // with.
+  bool bf16 = false;
+};
 std::vector<Contender> onednn_contenders(const bench::Kernel& kernel, const bench::Operands& operands,
-                                         int threads, double tolerance);
+                                         const OnednnOptions& options);
 
 }  // namespace tf::peers

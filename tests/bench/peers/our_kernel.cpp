@@ -1,6 +1,5 @@
 #include "tests/bench/peers/our_kernel.h"
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -8,11 +7,12 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/runtime/axis_map.h"
+#include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/layout.h"
-#include "compiler/runtime/narrow.h"
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/schedule/default_schedule.h"
 #include "proto/kernel/v1/kernel.pb.h"
+#include "tests/support/ir/host_memory.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 #include "tuner/session/requests_proto.h"
 
@@ -38,6 +38,24 @@ tf_layout layout_of(const proto::Port& port) {
   return layout;
 }
 
+tensor::Element element_of(proto::ElementType type) {
+  switch (type) {
+    case proto::ELEMENT_TYPE_INT8:
+      return tensor::Element::kInt8;
+    case proto::ELEMENT_TYPE_UINT8:
+      return tensor::Element::kUInt8;
+    case proto::ELEMENT_TYPE_INT32:
+      return tensor::Element::kInt32;
+    case proto::ELEMENT_TYPE_BFLOAT16:
+      return tensor::Element::kBFloat16;
+    case proto::ELEMENT_TYPE_FLOAT16:
+      return tensor::Element::kFloat16;
+    default:
+      TF_CHECK(type == proto::ELEMENT_TYPE_FLOAT32) << "no kernel of the table has elements of " << type;
+      return tensor::Element::kFloat32;
+  }
+}
+
 // The constant or input as the kernel reads it: after its maps, in its element and layout.
 void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& bytes) {
   std::vector<int64_t> extents(port.extents().begin(), port.extents().end());
@@ -48,13 +66,35 @@ void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& 
       second(first.size());
   const float* mapped = tf_map_axes(maps.data(), port.maps_size(), extents.data(), rank, values.data(),
                                     first.data(), second.data());
+  const tensor::Element element = element_of(
+      port.stored_element() == proto::ELEMENT_TYPE_UNSPECIFIED ? port.element() : port.stored_element());
+  const int64_t count = std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  const std::vector<double> real(mapped, mapped + count);
+  const testing::Bytes stored = testing::encode(element, real);
   const tf_layout layout = layout_of(port);
-  if (port.stored_element() == proto::ELEMENT_TYPE_UNSPECIFIED)
-    return tf_layout_pack(&layout, extents.data(), rank, 4, mapped, bytes.data());
-  std::vector<uint16_t> narrow(
-      std::accumulate(extents.begin(), extents.end(), size_t{1}, std::multiplies<>()));
-  tf_narrow(port.stored_element(), static_cast<int64_t>(narrow.size()), mapped, narrow.data());
-  tf_layout_pack(&layout, extents.data(), rank, 2, narrow.data(), bytes.data());
+  tf_layout_pack(&layout, extents.data(), rank, tensor::element_bytes(element), stored.data(), bytes.data());
+}
+
+// Sums of the constant that such values are given for.
+void fill_sums(const proto::Port& port, const proto::Port& source, std::span<const float> values,
+               AlignedBytes& bytes) {
+  const testing::Bytes plain =
+      testing::encode(element_of(source.element()), std::vector<double>(values.begin(), values.end()));
+  uint32_t axes = 0;
+  for (const uint32_t axis : port.sums().axes()) axes |= 1u << axis;
+  tf_sum_axes(source.element() == proto::ELEMENT_TYPE_INT8, axes, source.extents().data(),
+              source.extents_size(), plain.data(), bytes.as<int32_t>().data());
+}
+
+void read(const proto::Port& port, const AlignedBytes& bytes, std::span<float> out) {
+  const tensor::Element element = element_of(port.element());
+  const int element_bytes = tensor::element_bytes(element);
+  testing::Bytes plain(out.size() * static_cast<size_t>(element_bytes));
+  const tf_layout layout = layout_of(port);
+  tf_layout_unpack(&layout, port.extents().data(), port.extents_size(), element_bytes, bytes.data(),
+                   plain.data());
+  const std::vector<double> values = testing::decode(element, plain);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(values[i]);
 }
 
 std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const bench::Operands& operands,
@@ -66,7 +106,11 @@ std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const bench::Opera
   for (const proto::Port& port : artifact.manifest().ports()) {
     loaded->storage.push_back(std::make_unique<AlignedBytes>(port.size_bytes()));
     AlignedBytes& bytes = *loaded->storage.back();
-    if (port.role() != proto::PORT_ROLE_OUTPUT) fill(port, *values[given++], bytes);
+    if (port.has_sums())
+      fill_sums(port, artifact.manifest().ports(static_cast<int>(port.sums().port())),
+                *values[port.sums().port()], bytes);
+    else if (port.role() != proto::PORT_ROLE_OUTPUT)
+      fill(port, *values[given++], bytes);
     loaded->buffers.push_back(bytes.data());
     loaded->sizes.push_back(bytes.size());
   }
@@ -138,16 +182,12 @@ absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Tas
                                                                artifact.manifest().launches(0).entry()));
   const auto loaded = load(artifact, operands, runtime, std::move(kernel));
   const proto::Port output = *artifact.manifest().ports().rbegin();
-  return Contender{.name = "tunefarm",
-                   .note = schedule.name + list(artifact.manifest().numerics()),
-                   .tolerance = artifact.manifest().tolerance(),
-                   .run = [loaded] { TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK); },
-                   .read_out =
-                       [loaded, output](std::span<float> out) {
-                         const tf_layout layout = layout_of(output);
-                         tf_layout_unpack(&layout, output.extents().data(), output.extents_size(), 4,
-                                          loaded->storage.back()->data(), out.data());
-                       }};
+  return Contender{
+      .name = "tunefarm",
+      .note = schedule.name + list(artifact.manifest().numerics()),
+      .tolerance = artifact.manifest().tolerance(),
+      .run = [loaded] { TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK); },
+      .read_out = [loaded, output](std::span<float> out) { read(output, *loaded->storage.back(), out); }};
 }
 
 absl::StatusOr<double> plain_tolerance(driver::BuildPool& pool, const session::Task& task,

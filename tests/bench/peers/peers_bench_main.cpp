@@ -31,7 +31,7 @@ namespace tf::peers {
 namespace {
 
 struct Arguments {
-  std::string kernels = ".*", database, json, allow, print;
+  std::string kernels = ".*", elements = "f32", database, json, allow, print;
   std::vector<std::string> schedules, networks;
   int threads = 1;
   int rounds = 15;
@@ -87,11 +87,14 @@ absl::StatusOr<Row> compare(const Bench& bench, const bench::Kernel& kernel) {
   }
   if (!arguments.only_ours) {
     TF_ASSIGN_OR_RETURN(const double tolerance, plain_tolerance(*bench.pool, task, bench.target));
-    if (const bench::Gemm* gemm = std::get_if<bench::Gemm>(&kernel.shape))
+    const bench::Gemm* gemm = std::get_if<bench::Gemm>(&kernel.shape);
+    if (gemm != nullptr && kernel.element == tensor::Element::kFloat32)
       absl::c_move(blas_contenders(*gemm, operands, arguments.threads, tolerance),
                    std::back_inserter(contenders));
-    absl::c_move(onednn_contenders(kernel, operands, arguments.threads, tolerance),
-                 std::back_inserter(contenders));
+    const OnednnOptions options{.threads = arguments.threads,
+                                .tolerance = tolerance,
+                                .bf16 = schedule::allows(bench.allowed_numerics, schedule::kBf16)};
+    absl::c_move(onednn_contenders(kernel, operands, options), std::back_inserter(contenders));
   }
   TF_RETURN_IF_ERROR(check_answers(kernel, operands, contenders));
   const Turns turns = take_turns(
@@ -107,6 +110,8 @@ absl::StatusOr<std::vector<bench::Kernel>> chosen_kernels(const Arguments& argum
   }
   const std::regex pattern(arguments.kernels);
   std::erase_if(all, [&](const bench::Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
+  TF_ASSIGN_OR_RETURN(const tensor::Element element, tensor::element_from_name(arguments.elements));
+  for (bench::Kernel& kernel : all) kernel = bench::with_element(std::move(kernel), element);
   return all;
 }
 
@@ -169,6 +174,10 @@ absl::Status run(const Arguments& arguments) {
 
 void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--kernels", arguments.kernels, "Regular expression that finds names of kernels")
+      ->capture_default_str();
+  app.add_option("--elements", arguments.elements,
+                 "Of the operands: f32, bf16, i8, or u8 (with weights of i8); sums of bytes are i32")
+      ->check(CLI::IsMember({"f32", "bf16", "i8", "u8"}))
       ->capture_default_str();
   app.add_option("--schedule", arguments.schedules,
                  "Ours: best (of --db, else default), default, a FILE, or - for stdin; several run in turns "
