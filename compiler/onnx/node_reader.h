@@ -111,12 +111,12 @@ std::span<const NamedRule> arithmetic_rules();  // rules_arithmetic.cpp: element
 std::span<const NamedRule> shape_rules();       // rules_shape.cpp: what moves elements
 std::span<const NamedRule> constant_rules();    // rules_constant.cpp: constants and questions about shapes
 
-// A Conv or MatMul of dequantized operands as a product of integers, scaled afterwards; nothing if it is not
-// one, or if weights, zero points or scales are not such that integers can stand for them
-// (rules_quantized.cpp). Its sums are exact: a result may differ in its last bits from a sum of real
+// A Conv, MatMul or Gemm's product of dequantized operands as a product of integers, scaled afterwards;
+// nothing if it is not one, or if weights, zero points or scales are not such that integers can stand for
+// them (rules_quantized.cpp). Its sums are exact: a result may differ in its last bits from a sum of real
 // products, and so by one after it is quantized.
 absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
-absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node);
+absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
 
 // The product of extents, constants gathered into one factor.
 tensor::Expr product(std::span<const tensor::Expr> extents);

@@ -91,7 +91,9 @@ Result gemm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const int64_t transpose_a, node.int_attribute("transA", 0));
   TF_ASSIGN_OR_RETURN(const int64_t transpose_b, node.int_attribute("transB", 0));
   if (node.rank(a) != 2 || node.rank(b) != 2) return node.invalid("wants two matrices");
-  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(MatMul{transpose_a != 0, transpose_b != 0}, {a, b}));
+  const MatMul op{transpose_a != 0, transpose_b != 0};
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node, op));
+  TF_ASSIGN_OR_RETURN(NodeId y, of_integers ? Result(*of_integers) : node.emit(op, {a, b}));
   TF_ASSIGN_OR_RETURN(y, scaled(node, y, alpha));
   if (!node.has(2)) return y;
   TF_ASSIGN_OR_RETURN(NodeId c, node.input(2));
@@ -100,7 +102,7 @@ Result gemm(NodeReader& node) {
 }
 
 Result matmul(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node));
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node, {}));
   if (of_integers) return *of_integers;
   TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));

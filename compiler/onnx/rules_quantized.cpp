@@ -212,22 +212,29 @@ absl::StatusOr<std::pair<NodeId, NodeId>> widened(NodeReader& node, const Factor
   return std::pair(a, b);
 }
 
-// a's zero points are one number, or one a row: those of rank 1 are made a column.
-Result matmul_of(NodeReader& node, Factors f) {
-  f.b_axis = node.rank(f.b) - 1;
+// a's zero points are one number, or one a row (of an a that is not transposed): those of rank 1 are made a
+// column.
+Result matmul_of(NodeReader& node, Factors f, const MatMul& op = {}) {
   if (node.rank(f.a) < 2 || node.rank(f.b) < 2)
     return node.unsupported("operands of rank 1 are not supported");
+  const int64_t terms = node.rank(f.b) - (op.transpose_b ? 1 : 2);
+  f.b_axis = node.rank(f.b) - (op.transpose_b ? 2 : 1);
   if (f.a_zero) {
     TF_ASSIGN_OR_RETURN(f.a_zero, along(node, *f.a_zero, node.rank(f.a), node.rank(f.a) - 2));
   }
   TF_ASSIGN_OR_RETURN(NodeId b, without_zero(node, f));
   if (!is_byte(node.type(b).element)) {
     TF_ASSIGN_OR_RETURN(const auto both, widened(node, f, b));
-    return node.emit(MatMul{}, {both.first, both.second});
+    return node.emit(op, {both.first, both.second});
   }
-  TF_ASSIGN_OR_RETURN(NodeId sum, node.emit(MatMul{}, {f.a, b}));
+  TF_ASSIGN_OR_RETURN(NodeId sum, node.emit(op, {f.a, b}));
   if (all_zero(node, f.a_zero)) return sum;
-  TF_ASSIGN_OR_RETURN(const NodeId weights, sum_of_weights(node, b, {node.rank(b) - 2}));
+  TF_ASSIGN_OR_RETURN(NodeId weights, sum_of_weights(node, b, {terms}));
+  if (op.transpose_b) {  // a column, which is to be a row
+    std::vector<tensor::Expr> extents = node.type(weights).extents;
+    std::swap(extents[extents.size() - 2], extents.back());
+    TF_ASSIGN_OR_RETURN(weights, node.emit(Reshape{std::move(extents)}, {weights}));
+  }
   return corrected(node, sum, *f.a_zero, weights);
 }
 
@@ -362,7 +369,8 @@ struct ScaledFactors {
   Factors factors;
   NodeId a_scale, b_scale;
 };
-absl::StatusOr<std::optional<ScaledFactors>> scaled_factors(NodeReader& node, bool along_rows) {
+enum class Channels : uint8_t { kFirst, kLast };  // axis of b, along which its scales may stand
+absl::StatusOr<std::optional<ScaledFactors>> scaled_factors(NodeReader& node, Channels along) {
   if (!node.has(0) || !node.has(1)) return std::nullopt;
   TF_ASSIGN_OR_RETURN(const NodeId first, node.input(0));
   TF_ASSIGN_OR_RETURN(const NodeId second, node.input(1));
@@ -372,7 +380,7 @@ absl::StatusOr<std::optional<ScaledFactors>> scaled_factors(NodeReader& node, bo
   if (!bytes || !known_integers(node, b->values) || !is_one_number(node, a->scale)) return std::nullopt;
   if (a->zero && (!known_integers(node, *a->zero) || !is_one_number(node, *a->zero))) return std::nullopt;
   if (b->zero && !known_integers(node, *b->zero)) return std::nullopt;
-  const int64_t channels = along_rows ? 0 : node.rank(second) - 1;
+  const int64_t channels = along == Channels::kFirst ? 0 : node.rank(second) - 1;
   TF_ASSIGN_OR_RETURN(const int64_t axis, node.axis(b->axis, node.rank(second)));
   const bool several = !is_one_number(node, b->scale) || (b->zero && !is_one_number(node, *b->zero));
   if (several && axis != channels) return std::nullopt;
@@ -399,7 +407,7 @@ constexpr std::array kRules = {NamedRule{"ConvInteger", conv_integer},
 }  // namespace
 
 absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f, scaled_factors(node, /*along_rows=*/true));
+  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f, scaled_factors(node, Channels::kFirst));
   if (!f) return std::nullopt;
   TF_ASSIGN_OR_RETURN(const NodeId sum, conv_of(node, f->factors));
   TF_ASSIGN_OR_RETURN(NodeId y, scaled(node, sum, *f, 1));
@@ -410,10 +418,11 @@ absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node) {
   return y;
 }
 
-absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f, scaled_factors(node, /*along_rows=*/false));
+absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const MatMul& op) {
+  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f,
+                      scaled_factors(node, op.transpose_b ? Channels::kFirst : Channels::kLast));
   if (!f) return std::nullopt;
-  TF_ASSIGN_OR_RETURN(const NodeId sum, matmul_of(node, f->factors));
+  TF_ASSIGN_OR_RETURN(const NodeId sum, matmul_of(node, f->factors, op));
   TF_ASSIGN_OR_RETURN(const NodeId y, scaled(node, sum, *f, node.rank(sum) - 1));
   return y;
 }

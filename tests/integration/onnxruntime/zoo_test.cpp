@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <sstream>
 
 #include "base/file.h"
 #include "compiler/cli/loaded_model.h"
@@ -18,7 +17,7 @@
 #include "compiler/driver/build_pool.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/onnx/import.h"
-#include "compiler/onnx/tensor_proto.h"
+#include "tests/integration/onnxruntime/reference.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
@@ -39,10 +38,6 @@ double largest(const std::vector<double>& values) {
   for (double v : values) most = std::max(most, std::fabs(v));
   return most;
 }
-
-struct Reference {
-  std::vector<HostTensor> inputs, outputs;
-};
 
 // A reference that any wrong network could give by chance would prove nothing.
 void expect_telling(const Reference& reference) {
@@ -103,8 +98,7 @@ Choices random_schedules(const graph::Program& program, const target::Target& ta
 class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!fs::exists(kPeers + "/onnxruntime-node"))
-      GTEST_SKIP() << "ONNX Runtime is not installed: deploy/install_peers.sh does it";
+    if (!has_onnx_runtime()) GTEST_SKIP() << "ONNX Runtime is not installed: deploy/install_peers.sh does it";
     fs::create_directories(root_);
     auto pool = driver::BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
     ASSERT_TRUE(pool.ok()) << pool.status();
@@ -120,7 +114,10 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
     const absl::StatusOr<std::string> bytes = onnx::zoo_model(GetParam(), options);
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     ASSERT_TRUE(write_file(root_ + "/model.onnx", *bytes).ok());
-    ask_onnx_runtime(dims);
+    absl::StatusOr<Reference> answer = ask_onnx_runtime(root_ + "/model.onnx", root_, dims);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    reference_ = *std::move(answer);
+    expect_telling(reference_);
     absl::StatusOr<graph::Graph> network = onnx::import_model(root_ + "/model.onnx", {.dims = dims});
     ASSERT_TRUE(network.ok()) << network.status();
     auto program = graph::plan_program(*std::move(network), {.lanes = target_.fp32_lanes()});
@@ -151,26 +148,6 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
   Reference reference_;
 
  private:
-  void ask_onnx_runtime(const tensor::Binding& dims) {
-    std::string command = "NODE_PATH=" + kPeers +
-                          " node " TF_SOURCE_DIR "/tests/support/onnxruntime/answer.js " + root_ +
-                          "/model.onnx " + root_;
-    for (const auto& [name, extent] : dims) command += " --dim " + name + "=" + std::to_string(extent);
-    FILE* pipe = popen(command.c_str(), "r");
-    std::string lines;
-    char buffer[4096];
-    for (size_t n = 0; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) lines.append(buffer, n);
-    ASSERT_EQ(pclose(pipe), 0) << command;
-    std::istringstream in(lines);
-    for (std::string kind, name, file; in >> kind >> name >> file;) {
-      absl::StatusOr<HostTensor> tensor = onnx::read_tensor(file);
-      ASSERT_TRUE(tensor.ok()) << tensor.status();
-      (kind == "input" ? reference_.inputs : reference_.outputs).push_back(*std::move(tensor));
-    }
-    ASSERT_FALSE(reference_.outputs.empty());
-    expect_telling(reference_);
-  }
-
   // What a failure needs to be looked into.
   void print(const Choices& choices) const {
     for (size_t i = 0; i < choices.size(); ++i) {
@@ -178,7 +155,6 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
     }
   }
 
-  const std::string kPeers = TF_SOURCE_DIR "/build/peers/node_modules";
   const std::string root_ = testing::TempDir() + "onnxruntime_test." + std::to_string(getpid());
   const target::Target target_ = target::host_target();
   std::unique_ptr<driver::BuildPool> pool_;

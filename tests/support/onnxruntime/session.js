@@ -7,6 +7,8 @@ const ort = require('onnxruntime-node');
 // Of TensorProto.DataType, what networks here take and give.
 const ELEMENTS = {
   float32: { code: 1, array: Float32Array },
+  uint8: { code: 2, array: Uint8Array },
+  int8: { code: 3, array: Int8Array },
   int32: { code: 6, array: Int32Array },
   int64: { code: 7, array: BigInt64Array },
   float64: { code: 11, array: Float64Array },
@@ -41,11 +43,13 @@ function generator(seed) {
   };
 }
 
-// Element i of N: uniform in [-1, 1), or i / N ("ramp"); whole numbers below 100 for integers.
+// Element i of N: uniform in [-1, 1), or i / N ("ramp"); whole numbers below 100 for wide integers, any
+// for bytes.
 function values(type, count, fill, random) {
   const data = new (element(type).array)(count);
   for (let i = 0; i < count; ++i) {
     if (type === 'int64') data[i] = BigInt(Math.floor(random() * 100));
+    else if (type === 'uint8' || type === 'int8') data[i] = Math.floor(random() * 256);
     else if (type === 'int32') data[i] = Math.floor(random() * 100);
     else data[i] = fill === 'ramp' ? i / count : 2 * random() - 1;
   }

@@ -209,6 +209,55 @@ TEST_F(DequantizedProducts, MultiplyMatricesOfIntegers) {
   }
 }
 
+// As a fully connected layer is exported: filters in rows, a bias of i32 in the product's scale.
+TEST_F(DequantizedProducts, MultiplyAndAddIntegersOfATransposedMatrix) {
+  const Ints w = random_integers(kChannels * 7, -128, 127, 5), x = random_integers(3 * 7, 0, 255, 6);
+  add_operands({3, 7}, {kChannels, 7}, w, 0);
+  const Floats c = {4, -8, 0, 12};
+  model.floats("c", {kChannels}, c);
+  auto& node = model.node("Gemm", {"x_real", "w_real", "c"}, "y_real");
+  ModelWriter::set(node, "transB", 1);
+  auto& alpha = *node.add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_type(::onnx::AttributeProto::FLOAT);
+  alpha.set_f(0.5f);
+  quantize("y_real");
+  EXPECT_EQ(product_element(), Element::kInt32);
+  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {3, 7}, x)});
+  ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
+  for (int64_t m = 0; m < 3; ++m) {
+    for (int64_t n = 0; n < kChannels; ++n) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < 7; ++k)
+        sum += (x[static_cast<size_t>(m * 7 + k)] - kXZero) * w[static_cast<size_t>(n * 7 + k)];
+      const double scale = static_cast<double>(kXScale) * static_cast<double>(w_scale(n));
+      expect_rounded(y[static_cast<size_t>(m * kChannels + n)],
+                     0.5 * static_cast<double>(sum) * scale + static_cast<double>(c[static_cast<size_t>(n)]));
+    }
+  }
+}
+
+// The first matrix given by columns.
+TEST_F(DequantizedProducts, MultiplyIntegersOfATransposedActivation) {
+  const Ints w = random_integers(7 * kChannels, -128, 127, 5), x = random_integers(7 * 3, 0, 255, 6);
+  add_operands({7, 3}, {7, kChannels}, w, 1);
+  ModelWriter::set(model.node("Gemm", {"x_real", "w_real"}, "y_real"), "transA", 1);
+  quantize("y_real");
+  EXPECT_EQ(product_element(), Element::kInt32);
+  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {7, 3}, x)});
+  ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
+  for (int64_t m = 0; m < 3; ++m) {
+    for (int64_t n = 0; n < kChannels; ++n) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < 7; ++k)
+        sum += (x[static_cast<size_t>(k * 3 + m)] - kXZero) * w[static_cast<size_t>(k * kChannels + n)];
+      expect_rounded(
+          y[static_cast<size_t>(m * kChannels + n)],
+          static_cast<double>(sum) * static_cast<double>(kXScale) * static_cast<double>(w_scale(n)));
+    }
+  }
+}
+
 TEST_F(DequantizedProducts, StayRealWhereScalesStandAlongAnotherAxisThanChannels) {
   add_operands({3, kChannels}, {kChannels, 5}, random_integers(kChannels * 5, -128, 127, 7), 0);
   model.node("MatMul", {"x_real", "w_real"}, "y");
