@@ -36,9 +36,10 @@ class Search {
     }
   }
 
-  absl::StatusOr<double> run() {
+  absl::StatusOr<LayoutChoice> run() {
     expect_kernels();
-    double least = 0;
+    LayoutChoice choice;
+    double& least = choice.nanoseconds;
     std::vector<char> best_made;
     std::vector<std::vector<char>> best_wanted;
     for (bool blocked : {true, false}) {
@@ -53,11 +54,14 @@ class Search {
     }
     made_ = best_made;
     wanted_ = best_wanted;
+    TF_ASSIGN_OR_RETURN(choice.alternatives, alternatives());
     for (size_t g = 0; g < groups_.size(); ++g) set_layouts(g, groups_[g].task);
-    return least;
+    return choice;
   }
 
  private:
+  using Copy = std::pair<NodeId, bool>;  // into vectors of channels, or out of them
+
   bool is_eligible(NodeId id) const {
     const TensorType& type = graph_.type(id);
     if (as<MatMul>(graph_.node(id))) return false;  // matrices in a batch are no feature maps
@@ -108,35 +112,41 @@ class Search {
     if (missing) {
       Task task = groups_[g].task;
       set_layouts(g, task);
-      const bool uniform = std::all_of(task.in_layouts.begin(), task.in_layouts.end(),
-                                       [&](const Layout& in) { return in == task.out_layouts[0]; });
-      const bool free = uniform && can_concat_in_place(graph_, group.result(), task.out_layouts[0]);
-      known->second = free ? 0 : cost().nanoseconds(task);
+      known->second = is_free_concat(g, task) ? 0 : cost().nanoseconds(task);
     }
     return known->second;
   }
 
-  absl::StatusOr<double> copy_cost(NodeId node, bool to_blocked) {
-    auto [known, missing] = copy_costs_.try_emplace({node, to_blocked}, 0.0);
+  bool is_free_concat(size_t g, const Task& task) const {
+    const bool uniform = std::all_of(task.in_layouts.begin(), task.in_layouts.end(),
+                                     [&](const Layout& in) { return in == task.out_layouts[0]; });
+    return uniform && can_concat_in_place(graph_, groups_[g].group.result(), task.out_layouts[0]);
+  }
+
+  absl::StatusOr<Task> copy_task(const Copy& copy) const {
+    TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph_, copy.first));
+    TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
+    task.in_layouts[0] = layout(!copy.second);
+    task.out_layouts[0] = layout(copy.second);
+    return task;
+  }
+
+  absl::StatusOr<double> copy_cost(const Copy& copy) {
+    auto [known, missing] = copy_costs_.try_emplace(copy, 0.0);
     if (missing) {
-      TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph_, node));
-      TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
-      task.in_layouts[0] = layout(!to_blocked);
-      task.out_layouts[0] = layout(to_blocked);
+      TF_ASSIGN_OR_RETURN(const Task task, copy_task(copy));
       known->second = cost().nanoseconds(task);
     }
     return known->second;
   }
 
-  // Kernels and copies that the node's layout and its readers' wishes decide.
-  absl::StatusOr<double> total() {
-    double sum = 0;
-    std::set<std::pair<NodeId, bool>> copies;
+  // What the nodes' layouts and their readers' wishes want copied.
+  std::set<Copy> copies() const {
+    std::set<Copy> copies;
     auto want = [&](NodeId node, bool blocked) {
       if (made_[index(node)] != static_cast<char>(blocked)) copies.insert({node, blocked});
     };
     for (size_t g = 0; g < groups_.size(); ++g) {
-      sum += kernel_cost(g);
       for (size_t k = 0; k < groups_[g].inputs.size(); ++k) {
         if (!groups_[g].task.workload.inputs[k].constant) want(groups_[g].inputs[k], wanted_[g][k]);
       }
@@ -145,11 +155,93 @@ class Search {
       if (outputs_[i]) want(NodeId(i), false);
       if (is_view(graph_.nodes[i])) want(graph_.nodes[i].inputs[0], false);
     }
-    for (const auto& [node, blocked] : copies) {
-      TF_ASSIGN_OR_RETURN(const double cost, copy_cost(node, blocked));
+    return copies;
+  }
+
+  absl::StatusOr<double> total() {
+    double sum = 0;
+    for (size_t g = 0; g < groups_.size(); ++g) sum += kernel_cost(g);
+    for (const Copy& copy : copies()) {
+      TF_ASSIGN_OR_RETURN(const double cost, copy_cost(copy));
       sum += cost;
     }
     return sum;
+  }
+
+  // What stands around the node: the group that makes it and those that read it.
+  std::set<size_t> groups_around(NodeId node) const {
+    std::set<size_t> around;
+    if (auto made = producer_.find(node); made != producer_.end()) around.insert(made->second);
+    if (auto read = readers_.find(node); read != readers_.end())
+      around.insert(read->second.begin(), read->second.end());
+    return around;
+  }
+
+  // What flipping one node asks for, and what it costs more as a share of what the kernels around it take.
+  struct Flip {
+    double more = 0;
+    std::map<std::string, Task> tasks;
+  };
+  absl::StatusOr<Flip> flip(NodeId node, double chosen) {
+    made_[index(node)] = !made_[index(node)];
+    flip_readers(node, made_[index(node)]);
+    TF_ASSIGN_OR_RETURN(const double now, total());
+    Flip flip;
+    double around = 0;
+    for (size_t g : groups_around(node)) {
+      around += kernel_cost(g);
+      Task task = groups_[g].task;
+      set_layouts(g, task);
+      if (!is_free_concat(g, task)) flip.tasks.emplace(task_key(task), std::move(task));
+    }
+    TF_RETURN_IF_ERROR(add_copies(flip.tasks));
+    flip.more = (now - chosen) / around;
+    return flip;
+  }
+
+  absl::Status add_copies(std::map<std::string, Task>& tasks) const {
+    for (const Copy& copy : copies()) {
+      TF_ASSIGN_OR_RETURN(Task task, copy_task(copy));
+      tasks.emplace(task_key(task), std::move(task));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Task>> alternatives() {
+    // As far as an estimate may be wrong; and measuring them must not cost what tuning the others does.
+    constexpr double kClose = 0.25;
+    constexpr size_t kTasksOfOne = 4;
+    TF_ASSIGN_OR_RETURN(const double chosen, total());
+    std::map<std::string, Task> used;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      Task task = groups_[g].task;
+      set_layouts(g, task);
+      used.emplace(task_key(task), std::move(task));
+    }
+    const size_t most = used.size() / kTasksOfOne + 1;
+    TF_RETURN_IF_ERROR(add_copies(used));
+    std::vector<Flip> flips;
+    const auto made = made_;
+    const auto wanted = wanted_;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!eligible_[i] || !producer_.contains(NodeId(i))) continue;
+      TF_ASSIGN_OR_RETURN(Flip flipped, flip(NodeId(i), chosen));
+      made_ = made;
+      wanted_ = wanted;
+      for (const auto& [key, task] : used) flipped.tasks.erase(key);
+      if (flipped.more <= kClose && !flipped.tasks.empty()) flips.push_back(std::move(flipped));
+    }
+    std::ranges::stable_sort(flips, {}, &Flip::more);
+    std::vector<Task> tasks;
+    for (Flip& flip : flips) {
+      std::erase_if(flip.tasks, [&](const auto& entry) { return used.contains(entry.first); });
+      if (tasks.size() + flip.tasks.size() > most) continue;
+      for (auto& [key, task] : flip.tasks) {
+        tasks.push_back(task);
+        used.emplace(key, std::move(task));
+      }
+    }
+    return tasks;
   }
 
   void flip_readers(NodeId node, bool blocked) {
@@ -221,13 +313,13 @@ class Search {
   std::vector<char> made_;
   std::vector<std::vector<char>> wanted_;
   std::map<std::pair<size_t, std::string>, double> kernel_costs_;
-  std::map<std::pair<NodeId, bool>, double> copy_costs_;
+  std::map<Copy, double> copy_costs_;
 };
 
 }  // namespace
 
-absl::StatusOr<double> choose_layouts(const Graph& graph, std::vector<PlannedGroup>& groups,
-                                      const LayoutOptions& options) {
+absl::StatusOr<LayoutChoice> choose_layouts(const Graph& graph, std::vector<PlannedGroup>& groups,
+                                            const LayoutOptions& options) {
   return Search(graph, groups, options).run();
 }
 

@@ -37,7 +37,9 @@ class Planner {
       TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
       groups_.push_back({std::move(group), std::move(task), std::move(inputs)});
     }
-    return choose_layouts(graph(), groups_, options).status();
+    TF_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layouts(graph(), groups_, options));
+    program_.alternatives = std::move(choice.alternatives);
+    return absl::OkStatus();
   }
 
   int add_value(NodeId node, const Layout& layout) {

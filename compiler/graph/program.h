@@ -39,6 +39,8 @@ struct Call {
 struct Program {
   Graph graph;
   std::vector<Task> tasks;  // distinct, in order of first use; layouts and counts filled in
+  // Kernels between other layouts, which are not used but nearly were (LayoutChoice); count 0.
+  std::vector<Task> alternatives;
   std::vector<Value> values;
   std::vector<Call> calls;
   std::vector<int> inputs;   // value of each input, in order; row-major

@@ -265,7 +265,8 @@ int64_t dot_group(const Workload& workload, int anchor, int axis, const PortLayo
   const tensor::VarNode* term = stage.reduce_axes.front().var.get();
   const int dim = dimension_of(*f->rows.load, term);
   const int64_t terms = tensor::as_int(stage.reduce_axes.front().extent).value_or(1);
-  if (group == 1 || dim < 0 || terms % group != 0 || dimension_of(*f->columns.load, term) < 0) return 1;
+  if (group == 1 || dim < 0 || terms == 0 || terms % group != 0 || dimension_of(*f->columns.load, term) < 0)
+    return 1;
   return lies_in_groups(workload, f->rows.load->buffer.get(), dim, group, ports) ? group : 1;
 }
 

@@ -1,5 +1,7 @@
 #include "tuner/service/network_tasks.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +20,7 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
   TF_ASSIGN_OR_RETURN(graph::Program program,
                       graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
   std::vector<session::Task> tasks;
+  std::move(program.alternatives.begin(), program.alternatives.end(), std::back_inserter(program.tasks));
   for (graph::Task& task : program.tasks) {
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
     if (schedule::computes_nothing(bound)) continue;  // one schedule, and no time

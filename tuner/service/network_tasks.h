@@ -14,6 +14,8 @@ namespace tf::service {
 
 // One task for each distinct kernel of the planned network that has elements, in order of first use, weighted
 // by its occurrences: what `compiler tasks` lists and a build for the same target asks the database for.
+// After these, with weight 0, the kernels between other layouts whose times may turn the build's choice of
+// layouts (graph/layout_choice.h): the session measures a few candidates of each and spends no more on them.
 // Errors as onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,

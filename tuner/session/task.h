@@ -15,7 +15,7 @@ struct Task {
   tensor::Binding binding;
   std::vector<tensor::Layout> in_layouts;   // one per input that is not constant; empty: row-major
   std::vector<tensor::Layout> out_layouts;  // one per output; empty: row-major
-  double weight = 1;                        // occurrences in the network
+  double weight = 1;                        // occurrences in the network; 0: measured a few times only
 };
 
 // Layout texts as records and build requests want them: one per input that is not constant (the schedule

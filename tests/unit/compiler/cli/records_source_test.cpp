@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
 
 #include "compiler/driver/measured_layouts.h"
 #include "compiler/graph/program.h"
@@ -124,6 +125,26 @@ TEST_F(RecordsSource, MeasuredTimesDecideOverLayoutsAgainstTheEstimate) {
   EXPECT_EQ(blocked_results(plan_by(source, target_)), estimated);
   LockedSource locked(consulted, store_.get(), {}, LockedSource::Unknown::kNoSchedule);
   EXPECT_EQ(blocked_results(plan_by(locked, target_)), 0);
+}
+
+// What a tuning session records (network_tasks) is enough to turn the choice.
+TEST_F(RecordsSource, RecordsOfTheAlternativesTurnTheChoice) {
+  BestSource source(*store_);
+  graph::StaticLayoutCost estimate;
+  for (const graph::Task& task : program_.tasks)
+    record(task, static_cast<int64_t>(3 * estimate.nanoseconds(task)));
+  ASSERT_FALSE(program_.alternatives.empty());
+  std::set<std::string> alternatives;
+  for (const graph::Task& task : program_.alternatives) {
+    alternatives.insert(graph::task_key(task));
+    ASSERT_TRUE(
+        store_->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops}).ok());
+    record(task, 100);
+  }
+  int turned = 0;
+  for (const graph::Task& task : plan_by(source, target_).tasks)
+    turned += alternatives.contains(graph::task_key(task));
+  EXPECT_GT(turned, 0);
 }
 
 TEST_F(RecordsSource, BestIgnoresSchedulesOfAnotherMeaningAndOtherNumerics) {

@@ -213,6 +213,46 @@ TEST(Layouts, FollowTheCost) {
   }
 }
 
+// So many times as slow where the result is row-major; what it was told of takes next to nothing.
+class Nearly final : public LayoutCost {
+ public:
+  explicit Nearly(double slowdown) : slowdown_(slowdown) {}
+  double nanoseconds(const Task& task) override {
+    if (fast.contains(task_key(task))) return 1;
+    return task.out_layouts[0].is_row_major() ? 100 * slowdown_ : 100;
+  }
+  std::set<std::string> fast;
+
+ private:
+  double slowdown_;
+};
+
+TEST(Layouts, ThatAreNearlyAsGoodNameTheirKernels) {
+  Graph graph;
+  const std::vector<int64_t> shape = {1, 8, 4, 4}, weights = {8, 8, 1, 1};
+  NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+  const NodeId w = graph.add_constant(tensor_type(tensor::Element::kFloat32, weights),
+                                      make_blob(std::vector<float>(64, 0.5f)), "w");
+  for (int i = 0; i < 4; ++i) x = *graph.add(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
+  graph.outputs = {{"y", x}};
+  Nearly far(10), near(1.1);
+  EXPECT_TRUE(plan_program(graph, {.lanes = 4, .cost = &far})->alternatives.empty());
+  const Program program = *plan_program(graph, {.lanes = 4, .cost = &near});
+  ASSERT_FALSE(program.alternatives.empty());
+  std::set<std::string> used;
+  for (const Task& task : program.tasks) used.insert(task_key(task));
+  for (const Task& task : program.alternatives) {
+    EXPECT_EQ(task.count, 0);
+    EXPECT_FALSE(used.contains(task_key(task))) << task.label;
+    EXPECT_TRUE(near.fast.insert(task_key(task)).second) << "twice: " << task.label;
+  }
+  // Once they turn out to be fast, they are what is chosen.
+  int turned = 0;
+  const Program again = *plan_program(graph, {.lanes = 4, .cost = &near});
+  for (const Task& task : again.tasks) turned += near.fast.contains(task_key(task));
+  EXPECT_GT(turned, 0);
+}
+
 TEST(MemoryPlan, ReusesBytesOfDeadValues) {
   Graph graph;
   const std::vector<int64_t> shape = {1024};
