@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "base/status.h"
+#include "tests/bench/search/replay/noise.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/space/generate.h"
@@ -65,6 +67,18 @@ ModelQuality judge_draft(const TaskExamples& task) {
   for (const Example& example : task.examples)
     quality.ranked.push_back({example.seconds, -example.draft_seconds});
   return quality;
+}
+
+// Nothing if the pool does not tell how noisy it is.
+std::optional<ModelQuality> judge_truth(const TaskExamples& task) {
+  std::vector<Timed> timed;
+  for (const Example& example : task.examples) timed.push_back({example.seconds, example.code});
+  std::vector<Ranked> ranked = ranked_by_truth(timed);
+  if (ranked.empty()) return std::nullopt;
+  return ModelQuality{.model = "truth",
+                      .task = task.task->task.label,
+                      .examples = static_cast<int64_t>(ranked.size()),
+                      .ranked = std::move(ranked)};
 }
 
 absl::StatusOr<ModelQuality> judge_learned(std::string name, const TaskExamples& task,
@@ -132,7 +146,9 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
       continue;
     }
     --left[entry->source];
-    result.examples.push_back({judgement->features, judgement->draft_seconds, entry->seconds});
+    const double seconds =
+        entry->seconds > 0 ? *std::min_element(entry->samples.begin(), entry->samples.end()) : 0;
+    result.examples.push_back({judgement->features, judgement->draft_seconds, seconds, entry->code_digest});
   }
   return result;
 }
@@ -141,6 +157,7 @@ absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamp
   std::vector<ModelQuality> all;
   for (const TaskExamples& task : tasks) {
     if (task.examples.size() < kLeastExamples) continue;
+    if (std::optional<ModelQuality> truth = judge_truth(task)) all.push_back(*std::move(truth));
     all.push_back(judge_draft(task));
     TF_ASSIGN_OR_RETURN(ModelQuality own, judge_own_half(task));
     all.push_back(std::move(own));

@@ -26,6 +26,7 @@ void Pool::add(const database::Measurement& record) {
   entry->schedule = record.schedule;
   entry->sketch_hash = record.sketch_hash;
   entry->slot_values = record.slot_values;
+  entry->code_digest = record.code_digest;
   entry->source = static_cast<Source>(std::clamp<int64_t>(record.job_id, 1, std::size(kSources)));
   entry->ran = record.outcome != database::Outcome::kCompileError;
   // Recording stops early only far above the best: what it saw of such a candidate is its time.

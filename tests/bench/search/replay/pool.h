@@ -31,6 +31,7 @@ struct Entry {
   // hopeless candidate has fewer than the others.
   std::vector<double> samples;
   double seconds = 0;  // their median; 0: it failed
+  std::string code_digest;
 };
 
 class Pool {
