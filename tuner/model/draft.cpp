@@ -7,79 +7,177 @@
 namespace tf::model {
 namespace {
 
-// In vector loads; fitted to the order of measured candidates of products and convolutions on Zen 4.
-constexpr double kSpillCost = 8;         // of each vector beyond the register file, a tile
-constexpr double kBroadcastCost = 0.25;  // of one value for all lanes: an operand of the multiply-add
+// Fitted to measured candidates of products and of plain and depthwise convolutions on Zen 4, by order and by
+// time; held-out families were within 6% of the time, too.
+constexpr double kSpillLoads = 6.4;           // of each operand beyond the register file, a tile
+constexpr double kSharedSpillLoads = 0.8;     // of each broadcast that unrolled turns share, likewise
+constexpr double kFreeBroadcast = 0.01;       // loads; it is an operand of the multiply-add
+constexpr double kRowBroadcastCycles = 0.12;  // of one that feeds several vectors: an instruction more
+constexpr double kGatheredLane = 5;           // loads
+constexpr double kAccumulatorCycles = 1.1;    // to clear and to hand on, a reduction
+constexpr double kWantedShare = 0.74;         // how far an edge tile's time follows the work left in it
+constexpr double kWindow = 75;                // vector operations that are under way at once
+constexpr double kLongCode = 0.05;            // of the time, each time the unrolled code doubles
+constexpr double kShortCode = 128;            // vector operations
+constexpr double kGuardedReduction = 1.17;    // a condition in each turn
+constexpr double kOverlap = 0.17;  // of the shorter of computing and moving data, what stays visible
 
-// Points of the nest that are computed: a guard ends its loop, it does not run empty turns.
-Value computed_points(const Nest& nest) {
-  return select(less(0, nest.guards), min(nest.iterations, nest.useful_iterations), nest.iterations);
-}
-
-Value arithmetic_cycles(const Nest& nest, const target::Target& target, const Rates& rates) {
-  const Value vectors_per_iteration = ceil(nest.lanes / target.fp32_lanes()) / nest.lanes;
-  // A multiply and an add that feed an accumulator are one instruction, and wait for the one before.
-  const Value reduces = less(1, nest.reduce_extent);
-  const Value operations =
-      select(reduces, std::max(1.0, nest.flops_per_iteration * 0.5), std::max(1.0, nest.flops_per_iteration));
-  const Value waits = max(1, rates.fma_latency * rates.fmas / nest.tile_vectors);
-  return computed_points(nest) * vectors_per_iteration * operations / rates.fmas * select(reduces, waits, 1);
+bool is_copied(schedule::Annotation annotation) {
+  return annotation == schedule::Annotation::kUnroll || annotation == schedule::Annotation::kVectorize;
 }
 
 // The depth inside of which all loops are unrolled or vectorized.
 size_t tile_depth(const Nest& nest) {
   size_t depth = nest.loops.size();
-  while (depth > 0 && (nest.loops[depth - 1].annotation == schedule::Annotation::kUnroll ||
-                       nest.loops[depth - 1].annotation == schedule::Annotation::kVectorize))
-    --depth;
+  while (depth > 0 && is_copied(nest.loops[depth - 1].annotation)) --depth;
   return depth;
 }
 
-Value load_cycles(const Nest& nest, const target::Target& target, const Rates& rates) {
-  const size_t depth = tile_depth(nest);
-  Value vectors = 0, lanes = 0, broadcasts = 0;
+// What tiles load: by vectors, lane by lane, one value for all lanes; and store.
+struct Operands {
+  Value vectors = 0, lanes = 0, broadcasts = 0, stores = 0;
+};
+
+template <typename Elems>
+Operands operands_of(const Nest& nest, double register_lanes, const Elems& elems_of) {
+  Operands operands;
   for (const NestAccess& access : nest.accesses) {
     if (access.in_register) continue;
-    // Reuse in registers: what the unrolled and vectorized loops touch is loaded once a tile.
-    const Value& touched = access.touched_elems[depth];
+    const Value elems = elems_of(access);
     const Value in_vectors = both(access.varies_with_vector, access.contiguous);
-    vectors += select(in_vectors, ceil(touched / target.fp32_lanes()), 0);
-    lanes += select(in_vectors, 0, select(access.varies_with_vector, touched, 0));
-    broadcasts += select(access.varies_with_vector, 0, touched);
+    const Value vectors = select(in_vectors, ceil(elems / register_lanes), 0);
+    const Value lanes = select(in_vectors, 0, select(access.varies_with_vector, elems, 0));
+    const Value single = select(access.varies_with_vector, 0, elems);
+    if (access.is_store) {
+      operands.stores += vectors + lanes + single;
+      continue;
+    }
+    operands.vectors += vectors;
+    operands.lanes += lanes;
+    operands.broadcasts += single;
   }
-  // Accumulators, the vectors that they are fed from, and one that all of these share.
-  const Value spilled = max(0, nest.tile_vectors + vectors + 1 - target.vector.registers);
-  const Value tiles = computed_points(nest) / (nest.lanes * nest.unrolled_body);
-  return tiles * (vectors + lanes + kBroadcastCost * broadcasts + kSpillCost * spilled) / rates.loads;
+  return operands;
 }
 
-// A target that does not say has some shared cache or memory-side buffering of a few times its L2.
+// What one nest asks of a core, in cycles of each of its parts.
+struct Work {
+  Value fma = 0;    // multiply-adds into accumulators
+  Value other = 0;  // arithmetic that nothing waits for
+  Value loads = 0, stores = 0;
+  Value extra = 0;  // what overlaps with nothing
+  Value moved = 0;  // between levels of cache
+  Value parallel = 1;
+};
+
+// Whether its results stay in registers for the nest that follows, and whether it takes such results.
+bool leaves_registers(const Nest& nest) {
+  return nest.accesses.back().in_register;
+}
+bool takes_registers(const Nest& nest) {
+  return std::any_of(nest.accesses.begin(), nest.accesses.end() - 1,
+                     [](const NestAccess& access) { return access.in_register; });
+}
+
+// A first-level cache's bytes of the nest's lines of depth `depth`, and of those that crowd most.
+Value line_bytes(const Nest& nest, size_t depth) {
+  Value bytes = 0;
+  for (const NestAccess& access : nest.accesses)
+    if (!access.in_register) bytes += access.touched_lines[depth].lines * kLineBytes;
+  return bytes;
+}
+Value crowded_bytes(const Nest& nest, size_t depth) {
+  Value bytes = 0;
+  for (const NestAccess& access : nest.accesses)
+    if (!access.in_register) bytes = max(bytes, access.touched_lines[depth].crowded_bytes);
+  return bytes;
+}
+
+// A target that does not say shares some cache between cores, or buffers memory, for a few times its L2;
+// behind an x86-64 core's own L2 there is 16 MB and more.
 double shared_cache_bytes(const target::Target& target) {
-  return static_cast<double>(std::max(target.caches.l3_bytes, 4 * target.caches.l2_bytes));
+  const int64_t times = target.arch == target::Arch::kX86_64 ? 16 : 4;
+  return static_cast<double>(std::max(target.caches.l3_bytes, times * target.caches.l2_bytes));
 }
 
-// What a run finds in the shared cache, the one before left there.
-Value beyond_shared_cache(const Nest& nest, const target::Target& target) {
-  const double cache = shared_cache_bytes(target);
-  return select(less(cache, footprint_bytes(nest, 0)), traffic_bytes(nest, cache), 0);
+Value moved_cycles(const Nest& nest, const target::Target& target, const Rates& rates) {
+  const double l2 = static_cast<double>(target.caches.l2_bytes), shared = shared_cache_bytes(target);
+  // What a run finds in the shared cache, the one before left there.
+  const Value from_memory =
+      select(less(shared, line_bytes(nest, 0)), traffic_bytes(nest, shared, Sets::kAny), 0);
+  return traffic_bytes(nest, static_cast<double>(target.caches.l1_bytes), Sets::kFew) / rates.l2_bytes +
+         traffic_bytes(nest, l2, Sets::kAny) / rates.l3_bytes + from_memory / rates.memory_bytes;
 }
 
-// Counter, compare and branch of the innermost loop that remains after unrolling.
-Value loop_cycles(const Nest& nest) {
-  constexpr double kCyclesPerTurn = 1;
-  return computed_points(nest) / (nest.lanes * nest.unrolled_body * nest.unrolled_turns) * kCyclesPerTurn;
+// Multiply-adds of a reduction: those of its tiles, or as long as accumulators wait for themselves. Of short
+// reductions, the next tile's are under way meanwhile.
+Value fma_cycles(const Nest& nest, const Value& per_point, const Rates& rates) {
+  const Value share = kWantedShare * nest.wanted + (1 - kWantedShare) * nest.started;
+  const Value under_way = max(nest.tile_vectors, kWindow / nest.reduce_extent);
+  return per_point * max(share, nest.started * rates.fma_latency * rates.fmas / under_way) * nest.reduced *
+         select(less(nest.reduced, 0.9999), kGuardedReduction, 1);
 }
 
-// Bytes that come in if what the loops from `depth` inwards touch stays, and nothing else. A loop around that
-// depth which the access does not move with brings nothing new if only that loop turns.
-Value traffic_at(const Nest& nest, const NestAccess& access, size_t depth) {
-  Value rounds = 1, moved = 0;
-  for (size_t i = depth; i-- > 0;) {
-    const Value moves = less(access.touched_elems[i + 1], access.touched_elems[i]);
-    rounds *= select(either(moves, moved), nest.loops[i].extent, 1);
-    moved = depth - i > 1 ? Value(1) : moves;
+// Operands that the register file has no room for.
+Value spill_cycles(const Nest& nest, const target::Target& target, const Value& tiles) {
+  const double lanes = target.fp32_lanes(), registers = target.vector.registers;
+  const size_t depth = tile_depth(nest);
+  const Value body = nest.unrolled_body * ceil(nest.lanes / lanes);
+  Value held = nest.tile_vectors, shared = 0, once = 0, turned = 0;
+  for (const NestAccess& access : nest.accesses) {
+    if (access.in_register || access.is_store) continue;
+    const Value elems = access.touched_elems[depth], vectors = ceil(elems / lanes);
+    const Value in_vectors = both(access.varies_with_vector, access.contiguous);
+    held += select(both(in_vectors, less(vectors, body)), vectors, 0);
+    once += select(access.varies_with_vector, 0, elems);
+    turned += select(access.varies_with_vector, 0, access.unrolled_elems);
   }
-  return rounds * access.touched_elems[depth] * access.element_bytes;
+  // Turns of a window read the same values: these are loaded once, and wait in registers.
+  shared = select(less(turned + 0.5, once * nest.unrolled_turns), once, 0);
+  return tiles *
+         (kSpillLoads * max(0, held + 1 - registers) + kSharedSpillLoads * max(0, held + shared - registers));
+}
+
+Work work_of(const Nest& nest, const target::Target& target, const Rates& rates) {
+  const double lanes = target.fp32_lanes();
+  const Value points = nest.iterations / nest.lanes;
+  const Value vectors = ceil(nest.lanes / lanes);
+  const Value tiles = points / nest.unrolled_body * nest.started * nest.reduced;
+  const Value reduces = less(1, nest.reduce_extent);
+  const Operands turn =
+      operands_of(nest, lanes, [](const NestAccess& access) { return access.unrolled_elems; });
+  const Value turns = tiles / nest.unrolled_turns;
+  const Value broadcasts = turn.broadcasts * nest.wanted / max(1e-9, nest.started);
+  Work work;
+  // A multiply and an add that feed an accumulator are one instruction.
+  work.fma =
+      select(reduces,
+             fma_cycles(nest, points * vectors * std::max(1.0, nest.flops_per_iteration * 0.5), rates), 0) /
+      rates.fmas;
+  work.other = select(reduces, 0, points * vectors * nest.wanted * nest.flops_per_iteration) / rates.fmas;
+  work.loads =
+      turns * (turn.vectors + kGatheredLane * turn.lanes + kFreeBroadcast * broadcasts) / rates.loads;
+  work.stores = turns * turn.stores / rates.stores;
+  const Value copies = nest.unrolled_body * vectors * nest.unrolled_turns;
+  work.extra = select(reduces, kLongCode * work.fma * log2(max(1, copies / kShortCode)), 0) +
+               select(reduces, spill_cycles(nest, target, tiles) / rates.loads, 0) +
+               select(less(1, nest.row_vectors), kRowBroadcastCycles * turns * broadcasts, 0);
+  if (leaves_registers(nest))
+    work.extra += kAccumulatorCycles * points * vectors * nest.started / nest.reduce_extent;
+  work.moved = moved_cycles(nest, target, rates);
+  work.parallel = max(nest.parallel, 1);
+  return work;
+}
+
+// Of nests that run into one another, one's arithmetic beside the other's.
+Work together(const Work& a, const Work& b) {
+  return {a.fma + b.fma,     a.other + b.other, a.loads + b.loads,          a.stores + b.stores,
+          a.extra + b.extra, a.moved + b.moved, max(a.parallel, b.parallel)};
+}
+
+Value cycles_of(const Work& work, int threads) {
+  const Value busy = max(max(work.fma, work.other), max(work.loads, work.stores)) + work.extra;
+  const Value speedup = work.parallel / ceil(work.parallel / threads);
+  return (max(busy, work.moved) + kOverlap * min(busy, work.moved)) / speedup;
 }
 
 }  // namespace
@@ -91,37 +189,41 @@ Value footprint_bytes(const Nest& nest, size_t depth) {
   return bytes;
 }
 
-Value traffic_bytes(const Nest& nest, double cache_bytes) {
-  // From the outermost depth inwards, so that the selects end with the outermost whose working set, and that
-  // of every depth inside, fits.
-  std::vector<Value> traffic;
-  for (size_t depth = 0; depth <= nest.loops.size(); ++depth) {
-    Value total = 0;
-    for (const NestAccess& access : nest.accesses)
-      if (!access.in_register) total += traffic_at(nest, access, depth);
-    traffic.push_back(total);
+Value traffic_bytes(const Nest& nest, double cache_bytes, Sets sets) {
+  // From the outermost depth inwards, so that the selects end with the outermost whose lines, and those of
+  // every depth inside, fit. The loop around it brings in the lines of all its turns once: what two turns
+  // share stays from one to the next.
+  Value rounds = 1, chosen = line_bytes(nest, 0);
+  for (size_t depth = 0; depth < nest.loops.size(); ++depth) {
+    const Value lines = line_bytes(nest, depth);
+    const Value needed = sets == Sets::kFew ? max(lines, crowded_bytes(nest, depth)) : lines;
+    chosen = select(less(cache_bytes, needed), rounds * lines, chosen);
+    rounds *= nest.loops[depth].extent;
   }
-  Value chosen = traffic[0];
-  for (size_t depth = 1; depth <= nest.loops.size(); ++depth)
-    chosen = select(less(cache_bytes, footprint_bytes(nest, depth - 1)), traffic[depth], chosen);
   return chosen;
 }
 
-Value draft_seconds(std::span<const Nest> nests, const target::Target& target, int threads) {
+Draft draft_of(std::span<const Nest> nests, const target::Target& target, int threads) {
   const Rates rates = rates_of(target);
   Value cycles = 0;
+  Work waiting, all;  // of nests whose results are in registers; of all nests
   for (const Nest& nest : nests) {
-    const Value moved = traffic_bytes(nest, static_cast<double>(target.caches.l1_bytes)) / rates.l2_bytes +
-                        traffic_bytes(nest, static_cast<double>(target.caches.l2_bytes)) / rates.l3_bytes +
-                        beyond_shared_cache(nest, target) / rates.memory_bytes;
-    const Value arithmetic = arithmetic_cycles(nest, target, rates), loads = load_cycles(nest, target, rates);
-    // Out-of-order cores overlap these well, not wholly.
-    const Value busy = max(arithmetic, loads) + 0.2 * min(arithmetic, loads) + loop_cycles(nest);
-    const Value parallel = max(nest.parallel, 1);
-    const Value speedup = parallel / ceil(parallel / threads);
-    cycles += (max(busy, moved) + 0.3 * min(busy, moved)) / speedup;
+    Work work = work_of(nest, target, rates);
+    all = together(all, work);
+    const bool takes = takes_registers(nest);
+    if (takes || leaves_registers(nest)) work = waiting = together(waiting, work);
+    if (leaves_registers(nest)) continue;
+    cycles += cycles_of(work, threads);
+    if (takes) waiting = {};
   }
-  return cycles / rates.hertz;
+  cycles = max(1, cycles + cycles_of(waiting, threads));
+  return {.seconds = cycles / rates.hertz,
+          .fma = all.fma / cycles,
+          .other = all.other / cycles,
+          .loads = all.loads / cycles,
+          .stores = all.stores / cycles,
+          .extra = all.extra / cycles,
+          .moved = all.moved / cycles};
 }
 
 }  // namespace tf::model

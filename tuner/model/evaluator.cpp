@@ -37,8 +37,9 @@ size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formu
 
 void assess_nests(std::span<const Nest> nests, const target::Target& target, int threads, Assessment& out) {
   for (const Nest& nest : nests) out.legal = both(out.legal, is_sensible(nest, target));
-  out.features = features_of(nests, out.main_nest, target, threads);
-  out.draft_seconds = draft_seconds(nests, target, threads);
+  const Draft draft = draft_of(nests, target, threads);
+  out.features = features_of(nests, out.main_nest, draft, target, threads);
+  out.draft_seconds = draft.seconds;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "tuner/model/draft.h"
 
 namespace tf::model {
 namespace {
@@ -47,13 +46,19 @@ void add_shape(const Nest& nest, const target::Target& target, int threads, Row&
   row.add(magnitude(nest.unrolled_turns));
   row.add(magnitude(nest.reduce_extent));
   row.add(nest.guards);
+  row.add(nest.started);
+  row.add(nest.wanted);
+  row.add(nest.reduced);
+  row.add(nest.row_vectors);
+  row.add(magnitude(nest.unrolled_body * nest.unrolled_turns));
 }
 
 void add_memory(const Nest& nest, const target::Target& target, Row& row) {
   const Value operations = arithmetic_of(nest);
   for (int64_t cache : {target.caches.l1_bytes / 2, target.caches.l1_bytes, target.caches.l2_bytes,
                         4 * target.caches.l2_bytes}) {
-    const Value traffic = traffic_bytes(nest, static_cast<double>(cache));
+    const Value traffic = traffic_bytes(nest, static_cast<double>(cache),
+                                        cache <= target.caches.l1_bytes ? Sets::kFew : Sets::kAny);
     row.add(magnitude(traffic));
     row.add(magnitude(operations / max(1, traffic)));
   }
@@ -91,7 +96,7 @@ Value arithmetic_of(const Nest& nest) {
   return nest.iterations * std::max(0.5, nest.flops_per_iteration);
 }
 
-std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main,
+std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
                                              const target::Target& target, int threads) {
   Row row;
   add_shape(nests[main], target, threads, row);
@@ -104,7 +109,7 @@ std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t
     if (i == main) continue;
     const Nest& nest = nests[i];
     iterations += nest.iterations;
-    traffic += traffic_bytes(nest, static_cast<double>(target.caches.l1_bytes));
+    traffic += traffic_bytes(nest, static_cast<double>(target.caches.l1_bytes), Sets::kFew);
     scalar += select(equal(nest.lanes, 1), nest.iterations, 0);
     parallel += nest.parallel;
     for (const NestAccess& access : nest.accesses)
@@ -118,7 +123,10 @@ std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t
   row.add(magnitude(parallel));
   row.add(magnitude(strided));
   row.add(share(iterations, iterations + nests[main].iterations));
-  row.add(magnitude(draft_seconds(nests, target, threads) * 1e9));
+  row.add(magnitude(draft.seconds * 1e9));
+  // What bounds the draft's time, and how far the code is from the pipes' own.
+  for (const Value& part : {draft.fma, draft.other, draft.loads, draft.stores, draft.extra, draft.moved})
+    row.add(part);
   row.add(magnitude(threads));
   row.add(target.vector.registers);
   row.add(target.fp32_lanes());

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
-#include "base/check.h"
 #include "tuner/model/index_bounds.h"
 #include "tuner/model/operations.h"
 
@@ -14,69 +14,6 @@ namespace {
 using schedule::Annotation;
 using schedule::StageState;
 using tensor::Expr;
-
-Value value_of(tensor::BinaryOp op, const Value& a, const Value& b) {
-  using tensor::BinaryOp;
-  switch (op) {
-    case BinaryOp::kAdd:
-      return a + b;
-    case BinaryOp::kSub:
-      return a - b;
-    case BinaryOp::kMul:
-      return a * b;
-    case BinaryOp::kDiv:
-      return a / b;
-    case BinaryOp::kFloorDiv:
-      return floor(a / b);
-    case BinaryOp::kFloorMod:
-      return a - floor(a / b) * b;
-    case BinaryOp::kMin:
-      return min(a, b);
-    case BinaryOp::kMax:
-      return max(a, b);
-    case BinaryOp::kEq:
-      return equal(a, b);
-    case BinaryOp::kNe:
-      return negation(equal(a, b));
-    case BinaryOp::kLt:
-      return less(a, b);
-    case BinaryOp::kLe:
-      return less_equal(a, b);
-    case BinaryOp::kAnd:
-      return both(a, b);
-    case BinaryOp::kOr:
-      return either(a, b);
-  }
-  __builtin_unreachable();
-}
-
-void append_terms(const Expr& sum, std::vector<Expr>& terms) {
-  const auto* node = tensor::as<tensor::Binary>(sum);
-  if (node != nullptr && node->op == tensor::BinaryOp::kAdd) {
-    append_terms(node->a, terms);
-    append_terms(node->b, terms);
-  } else if (node != nullptr && node->op == tensor::BinaryOp::kSub && tensor::as_int(node->b)) {
-    append_terms(node->a, terms);
-    terms.push_back(-node->b);
-  } else {
-    terms.push_back(sum);
-  }
-}
-
-// x of a quotient (x + b) // b, as quotients that round up are written; null if it is none. As 1 + x // b it
-// has tighter bounds: what rounds up is positive.
-Expr beside_divisor(const tensor::Binary& node) {
-  if (node.op != tensor::BinaryOp::kFloorDiv) return nullptr;
-  std::vector<Expr> terms;
-  append_terms(node.a, terms);
-  const auto divisor = std::find_if(
-      terms.begin(), terms.end(), [&](const Expr& term) { return tensor::structurally_equal(term, node.b); });
-  if (divisor == terms.end()) return nullptr;
-  terms.erase(divisor);
-  Expr rest = tensor::imm(0);
-  for (const Expr& term : terms) rest = rest + term;
-  return rest;
-}
 
 // The nest's loop variables, outermost first, beside its loops.
 struct Frame {
@@ -103,7 +40,9 @@ class Summary {
     nest.stage = stage.name;
     nest.loops = frame.loops;
     describe_loops(nest);
-    nest.unrolled_turns = unrolled_turns(stage);
+    const std::vector<Value> turns = unrolled_turns(stage);
+    for (const Value& each : turns) nest.unrolled_turns *= each;
+    describe_shares(stage, nest);
     // Where sizes are open, a guard is `divides || guard`.
     for (const Expr& guard : stage.guards) {
       const auto* either = tensor::as<tensor::Binary>(guard);
@@ -127,6 +66,7 @@ class Summary {
     for (const tensor::Axis& axis : stage.stage.axes) output_indices.push_back(axis.var);
     nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes));
     nest.accesses.back().is_store = true;
+    for (NestAccess& access : nest.accesses) access.unrolled_elems = elems_of_turns(stage, turns, access);
     return nest;
   }
 
@@ -172,14 +112,18 @@ class Summary {
       }
       if (loop.annotation == Annotation::kUnroll) {
         nest.unrolled_body *= loop.extent;
-        if (!loop.reduce) nest.tile_vectors *= loop.extent;
+        if (loop.reduce) continue;
+        nest.tile_vectors *= loop.extent;
+        nest.row_vectors = loop.extent;  // the innermost: tiles have their vectors beside each other
       }
     }
   }
 
-  // As lowering does it: the innermost loops, as long as their copies are within the limit.
-  Value unrolled_turns(const StageState& stage) const {
-    Value copies = 1, turns = 1, limit = reading_(stage.unroll_limit);
+  // As lowering does it: the innermost loops, as long as their copies are within the limit. Of each of the
+  // stage's loops, the turns that are copies of the code.
+  std::vector<Value> unrolled_turns(const StageState& stage) const {
+    std::vector<Value> turns(stage.loops.size(), 1);
+    Value copies = 1, limit = reading_(stage.unroll_limit);
     const int held = state_.data().deepest_held_loop(stage);
     for (int i = static_cast<int>(stage.loops.size()) - 1; i > held; --i) {
       const schedule::Loop& loop = stage.loops[static_cast<size_t>(i)];
@@ -187,9 +131,60 @@ class Summary {
       if (loop.annotation != Annotation::kSerial && loop.annotation != Annotation::kUnroll) break;
       const Value extent = reading_(loop.extent);
       copies *= extent;
-      if (loop.annotation == Annotation::kSerial) turns *= select(less_equal(copies, limit), extent, 1);
+      if (loop.annotation == Annotation::kSerial)
+        turns[static_cast<size_t>(i)] = select(less_equal(copies, limit), extent, 1);
     }
     return turns;
+  }
+
+  // What the unrolled turns touch together.
+  static Value elems_of_turns(const StageState& stage, const std::vector<Value>& turns,
+                              const NestAccess& access) {
+    const size_t around = access.touched_elems.size() - 1 - stage.loops.size();
+    size_t depth = stage.loops.size();
+    while (depth > 0 && is_copied(stage.loops[depth - 1].annotation)) --depth;
+    Value elems = access.touched_elems[around + depth];
+    for (size_t i = depth; i-- > 0;)
+      elems = select(less(1, turns[i]), access.touched_elems[around + i], elems);
+    return elems;
+  }
+
+  static bool is_copied(Annotation annotation) {
+    return annotation == Annotation::kUnroll || annotation == Annotation::kVectorize;
+  }
+
+  // Tiles overrun the axes of the stage that everything is computed in at last; guards skip whole tiles, and
+  // in edge tiles whole vectors.
+  void describe_shares(const StageState& stage, Nest& nest) const {
+    Value reduced = 1;
+    for (const tensor::Axis& axis : stage.stage.reduce_axes) reduced *= reading_(axis.extent);
+    nest.reduced = min(1, reduced / max(1, nest.reduce_extent));
+    const StageState* root = &stage;
+    while (root->place == StageState::Place::kAt && state_.data().find_stage(root->consumer) != nullptr)
+      root = state_.data().find_stage(root->consumer);
+    Value covered = 1, started = 1, wanted = 1;
+    IndexBounds tile(reading_), vector(reading_);
+    bool inside = true;
+    for (size_t i = root->loops.size(); i-- > 0;) {
+      const schedule::Loop& loop = root->loops[i];
+      const Value last = max(reading_(loop.extent), 1) - 1;
+      inside = inside && is_copied(loop.annotation);
+      tile.set(root->loop_vars[i], inside ? last : 0);
+      vector.set(root->loop_vars[i], loop.annotation == Annotation::kVectorize ? last : 0);
+      if (!loop.reduce) covered *= reading_(loop.extent);
+    }
+    for (size_t axis = 0; axis < root->stage.axes.size(); ++axis) {
+      const Value extent = reading_(root->stage.axes[axis].extent);
+      const auto covers = [&](IndexBounds& bounds) {
+        const Bounds index = bounds.of(root->axis_values[axis]);
+        const Value length = index.is_bounded() ? min(extent, *index.high - *index.low + 1) : Value(1);
+        return ceil(extent / max(1, length)) * length;
+      };
+      started *= covers(tile);
+      wanted *= covers(vector);
+    }
+    nest.started = min(1, started / max(1, covered));
+    nest.wanted = min(1, wanted / max(1, covered));
   }
 
   // The first depth of the loops that lead to other memory: what a stage computes inside another lies in the
@@ -205,52 +200,97 @@ class Summary {
     return held == frame.vars.end() ? 0 : static_cast<size_t>(held - frame.vars.begin()) + 1;
   }
 
-  // Elements touched at every depth: loops outside the depth stand still at zero, as do those that only use
+  // What is touched at every depth: loops outside the depth stand still at zero, as do those that only use
   // the same memory anew.
-  std::vector<Value> touched_by_depth(const tensor::BufferNode& buffer, const std::vector<Expr>& indices,
-                                      const Frame& frame) const {
+  void touch_by_depth(const tensor::BufferNode& buffer, const std::vector<Expr>& indices, const Frame& frame,
+                      NestAccess& access) const {
+    const Storage storage = storage_of(buffer);
     const size_t first = first_moving(buffer, frame);
     IndexBounds bounds(reading_);
     for (const tensor::Var& var : frame.vars) bounds.set(var, 0);
-    std::vector<Value> touched(frame.loops.size() + 1, 1);
+    std::vector<Value>& touched = access.touched_elems;
+    touched.assign(frame.loops.size() + 1, 1);
+    access.touched_lines.assign(frame.loops.size() + 1, {1, kLineBytes});
     for (size_t depth = frame.loops.size(); depth-- > 0;) {
       if (depth < first) {
         touched[depth] = touched[depth + 1];
+        access.touched_lines[depth] = access.touched_lines[depth + 1];
         continue;
       }
       bounds.set(frame.vars[depth], max(frame.loops[depth].extent, 1) - 1);
       Value elements = 1;
+      std::vector<Value> box;
       for (size_t axis = 0; axis < indices.size(); ++axis) {
         const Value limit = reading_(buffer.extents[axis]);
         const Bounds index = bounds.of(indices[axis]);
-        elements *= index.is_bounded() ? min(limit, *index.high - *index.low + 1) : limit;
+        box.push_back(index.is_bounded() ? min(limit, *index.high - *index.low + 1) : limit);
+        elements *= box.back();
       }
-      touched[depth] = select(less_equal(frame.loops[depth].extent, 1), touched[depth + 1], elements);
+      const Value turns = less(1, frame.loops[depth].extent);
+      touched[depth] = select(turns, elements, touched[depth + 1]);
+      if (access.in_register) continue;
+      const LineCount lines = lines_of(storage, box);
+      const LineCount& inner = access.touched_lines[depth + 1];
+      access.touched_lines[depth] = {select(turns, lines.lines, inner.lines),
+                                     select(turns, lines.crowded_bytes, inner.crowded_bytes)};
     }
-    return touched;
+  }
+
+  Storage storage_of(const tensor::BufferNode& buffer) const {
+    const schedule::OpenLayout layout = layout_of(buffer);
+    Storage storage{.element_bytes = tensor::element_bytes(buffer.element),
+                    .packed = state_.data().layouts.contains(name_of(buffer))};
+    if (layout.is_row_major()) {
+      for (size_t axis = 0; axis < buffer.extents.size(); ++axis)
+        storage.dimensions.push_back({axis, reading_(buffer.extents[axis]), 1});
+      return storage;
+    }
+    std::vector<Value> steps(buffer.extents.size(), 1);
+    for (size_t i = layout.axes.size(); i-- > 0;) {
+      const auto axis = static_cast<size_t>(layout.axes[i].axis);
+      const Value block = reading_(*state_.data().value_of(layout.axes[i].block));
+      const Value rest = ceil(reading_(buffer.extents[axis]) / steps[axis]);
+      const Value size = select(less(0, block), block, rest);
+      storage.dimensions.insert(storage.dimensions.begin(), {axis, size, steps[axis]});
+      steps[axis] *= size;
+    }
+    return storage;
+  }
+
+  // Of a constant or a stage, by which the schedule knows it; empty for others.
+  std::string name_of(const tensor::BufferNode& buffer) const {
+    const tensor::Workload& workload = state_.data().workload;
+    for (size_t i = 0; i < workload.inputs.size(); ++i)
+      if (workload.inputs[i].buffer.get() == &buffer && workload.inputs[i].constant)
+        return "p" + std::to_string(i);
+    const auto stage = stages_.find(&buffer);
+    return stage == stages_.end() ? "" : stage->second->name;
+  }
+
+  // As far as it is known: a temporary may have none.
+  schedule::OpenLayout layout_of(const tensor::BufferNode& buffer) const {
+    const schedule::StateData& data = state_.data();
+    const tensor::Workload& workload = data.workload;
+    for (size_t i = 0; i < workload.outputs.size(); ++i)
+      if (workload.outputs[i].get() == &buffer) return ports_.output(i);
+    for (size_t i = 0; i < workload.inputs.size(); ++i)
+      if (workload.inputs[i].buffer.get() == &buffer && !workload.inputs[i].constant)
+        return ports_.input(workload, i);
+    const auto found = data.layouts.find(name_of(buffer));
+    return found == data.layouts.end() ? schedule::OpenLayout() : found->second;
   }
 
   // The axis whose consecutive indices lie beside each other in memory.
   size_t inner_axis(const tensor::BufferNode& buffer) const {
     const auto last = static_cast<size_t>(buffer.rank()) - 1;
-    auto of = [&](const auto& layout) {
-      return layout.is_row_major() ? last : static_cast<size_t>(layout.axes.back().axis);
-    };
-    const schedule::StateData& data = state_.data();
-    const tensor::Workload& workload = data.workload;
-    for (size_t i = 0; i < workload.outputs.size(); ++i)
-      if (workload.outputs[i].get() == &buffer) return of(ports_.output(i));
-    for (size_t i = 0; i < workload.inputs.size(); ++i) {
-      if (workload.inputs[i].buffer.get() != &buffer) continue;
-      if (!workload.inputs[i].constant) return of(ports_.input(workload, i));
-      const auto found = data.layouts.find("p" + std::to_string(i));
-      return found == data.layouts.end() ? last : of(found->second);
-    }
+    const schedule::OpenLayout layout = layout_of(buffer);
+    if (!layout.is_row_major()) return static_cast<size_t>(layout.axes.back().axis);
+    const std::span<const tensor::Buffer> outputs = state_.data().workload.outputs;
     const auto stage = stages_.find(&buffer);
-    if (stage == stages_.end()) return last;
-    const auto found = data.layouts.find(stage->second->name);
-    if (found != data.layouts.end()) return of(found->second);
-    return vector_axis(*stage->second).value_or(last);
+    const bool temporary = stage != stages_.end() && std::ranges::none_of(outputs, [&](const auto& output) {
+                             return output.get() == &buffer;
+                           });
+    return temporary ? vector_axis(*stage->second).value_or(last) : last;
   }
 
   // A temporary without a layout has its vectors in a row.
@@ -273,7 +313,7 @@ class Summary {
     NestAccess access;
     access.element_bytes = tensor::element_bytes(buffer.element);
     access.in_register = registers_.contains(&buffer);
-    access.touched_elems = touched_by_depth(buffer, indices, frame);
+    touch_by_depth(buffer, indices, frame, access);
 
     IndexBounds lane(reading_);
     for (size_t i = 0; i < frame.loops.size(); ++i) {
@@ -300,48 +340,6 @@ class Summary {
 };
 
 }  // namespace
-
-Reading::Reading(const space::Sketch& sketch, const schedule::OpenSizes& open, Formulas& formulas) {
-  for (size_t slot = 0; slot < open.size(); ++slot) {
-    for (size_t part = 0; part < open[slot].size(); ++part) {
-      std::vector<int64_t> values;
-      for (const std::vector<int64_t>& choice : sketch.slots[slot].choices) values.push_back(choice[part]);
-      sizes_.emplace(open[slot][part].var.get(),
-                     formulas.part(static_cast<int>(slot), static_cast<int>(part), values));
-    }
-  }
-}
-
-Value Reading::operator()(const schedule::Whole& whole) const {
-  return whole.is_open() ? (*this)(whole.expr()) : Value(static_cast<double>(static_cast<int64_t>(whole)));
-}
-
-Value Reading::operator()(const Expr& expr) const {
-  if (const auto* imm = tensor::as<tensor::IntImm>(expr)) return static_cast<double>(imm->value);
-  if (const auto* var = tensor::as<tensor::VarNode>(expr)) return sizes_.at(var);
-  if (const auto* node = tensor::as<tensor::Binary>(expr)) {
-    if (const Expr rest = beside_divisor(*node)) return 1 + floor((*this)(rest) / (*this)(node->b));
-    return value_of(node->op, (*this)(node->a), (*this)(node->b));
-  }
-  if (const auto* node = tensor::as<tensor::Select>(expr))
-    return select((*this)(node->condition), (*this)(node->if_true), (*this)(node->if_false));
-  if (const auto* node = tensor::as<tensor::Unary>(expr); node && node->op == tensor::UnaryOp::kNot)
-    return negation((*this)(node->a));
-  if (const auto* node = tensor::as<tensor::Unary>(expr); node && node->op == tensor::UnaryOp::kNeg)
-    return 0 - (*this)(node->a);
-  TF_CHECK(false) << "sizes are sums, products, quotients and choices of sizes";
-  __builtin_unreachable();
-}
-
-bool Reading::is_open_only(const Expr& expr) const {
-  bool open = true;
-  tensor::for_each(expr, [&](const Expr& e) {
-    const auto* var = tensor::as<tensor::VarNode>(e);
-    open = open && e->kind() != tensor::ExprKind::kLoad && (var == nullptr || sizes_.contains(var));
-    return open;
-  });
-  return open;
-}
 
 std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports, int fp32_lanes,
                             const Reading& reading) {

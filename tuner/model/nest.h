@@ -1,15 +1,15 @@
 #pragma once
 // Owns: what a scheduled stage's loop nest does to the machine, as values: iterations, register tile, vector
-// shape, and the bytes that each depth of the nest touches. Of a schedule's state they are constants, of a
-// sketch's formulas over its choices. Features and the draft model both read it.
+// shape, and the elements and cache lines that each depth of the nest touches. Of a schedule's state they are
+// constants, of a sketch's formulas over its choices. Features and the draft model both read it.
 
 #include <string>
 #include <vector>
 
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
-#include "tuner/model/value.h"
-#include "tuner/space/sketch.h"
+#include "tuner/model/cache_lines.h"
+#include "tuner/model/reading.h"
 
 namespace tf::model {
 
@@ -29,6 +29,8 @@ struct NestAccess {
   // Elements touched by all loops from depth d inwards, d = 0 … loops.size() (the last is one iteration's:
   // 1). What a stage computes inside another lies in the same memory each time.
   std::vector<Value> touched_elems;
+  std::vector<LineCount> touched_lines;  // by depth, too
+  Value unrolled_elems = 1;              // of touched_elems, at the depth of the unrolled turns
 };
 
 struct Nest {
@@ -42,30 +44,15 @@ struct Nest {
   Value lanes = 1;                 // product of vectorized own loops
   // Vector accumulators: own spatial loops that are unrolled, times vectors per vectorized loop.
   Value tile_vectors = 1;
+  Value row_vectors = 1;  // of them, those that one broadcast feeds
   Value parallel = 1;
   Value unrolled_body = 1;   // product of unrolled own loops
   Value unrolled_turns = 1;  // of serial own loops, by the pragma
   Value reduce_extent = 1;
   Value guards = 0;
-};
-
-// Reads the expressions of a state, over the variables of its open sizes, as values. It, and the formulas,
-// must outlive what it gives.
-class Reading {
- public:
-  // Of a schedule's state, in which nothing is open.
-  Reading() = default;
-  // Of a sketch: the state's open sizes are the sketch's.
-  Reading(const space::Sketch& sketch, const schedule::OpenSizes& open, Formulas& formulas);
-
-  Value operator()(const schedule::Whole& whole) const;
-  // A condition over open sizes.
-  Value operator()(const tensor::Expr& expr) const;
-  // Whether the expression has no other variables.
-  bool is_open_only(const tensor::Expr& expr) const;
-
- private:
-  std::map<const tensor::VarNode*, Value> sizes_;
+  // Shares of the iterations: in tiles with something to do, in vectors with something to do, and of the
+  // reduction's. What is left a guard skips.
+  Value started = 1, wanted = 1, reduced = 1;
 };
 
 // One nest a stage that is not inlined, in order. `fp32_lanes` is the target's vector width in 32-bit

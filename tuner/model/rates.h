@@ -10,11 +10,12 @@ namespace tf::model {
 struct Rates {
   double fmas = 2;
   double loads = 2;
-  double l2_bytes = 32;
-  double l3_bytes = 20;
+  double stores = 1;
+  double l2_bytes = 45;
+  double l3_bytes = 47;
   double memory_bytes = 5;
   double fma_latency = 4;  // cycles until an accumulator can be used again
-  double hertz = 3.5e9;
+  double hertz = 3.7e9;
 };
 
 Rates rates_of(const target::Target& target);

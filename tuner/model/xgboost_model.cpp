@@ -43,14 +43,17 @@ absl::StatusOr<std::shared_ptr<void>> make_booster(const Matrix& matrix, const X
   BoosterHandle handle = nullptr;
   TF_RETURN_IF_ERROR(check(XGBoosterCreate(matrices, 1, &handle), "start"));
   std::shared_ptr<void> booster(handle, [](void* old) { XGBoosterFree(old); });
+  // Corrections that hold for other kinds of kernels, too, are small and lean on many features.
+  const bool corrects = options.lesson == Lesson::kOrder;
   const std::pair<const char*, std::string> parameters[] = {
       {"objective", "reg:squarederror"},  // ours, in fact: see train
       {"base_score", "0"},
       {"tree_method", "hist"},
       {"max_depth", absl::StrCat(options.max_depth)},
       {"eta", absl::StrCat(options.learning_rate)},
-      {"min_child_weight", "0.5"},
-      {"subsample", "0.9"},
+      {"min_child_weight", corrects ? "4" : "0.5"},
+      {"subsample", corrects ? "0.7" : "0.9"},
+      {"colsample_bytree", corrects ? "0.5" : "1"},
       {"nthread", absl::StrCat(options.threads)},
       {"seed", absl::StrCat(options.seed)},
       {"verbosity", "0"},

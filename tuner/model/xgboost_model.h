@@ -18,9 +18,9 @@ enum class Lesson {
 
 struct XGBoostOptions {
   Lesson lesson = Lesson::kOrder;
-  int rounds = 60;
-  int max_depth = 6;
-  double learning_rate = 0.15;
+  int rounds = 100;
+  int max_depth = 4;
+  double learning_rate = 0.08;
   int min_examples = 24;  // below this the model stays untrained
   int threads = 1;        // measuring cores are not ours to use
   uint64_t seed = 1;

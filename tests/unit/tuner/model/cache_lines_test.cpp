@@ -1,0 +1,59 @@
+// Cache lines of boxes of buffers, and how they crowd.
+
+#include "tuner/model/cache_lines.h"
+
+#include <gtest/gtest.h>
+
+namespace tf::model {
+namespace {
+
+LineCount count(const std::vector<StoredDimension>& dimensions, const std::vector<Value>& box) {
+  return lines_of({.dimensions = dimensions, .element_bytes = 4}, box);
+}
+
+std::vector<StoredDimension> matrix(double rows, double columns) {
+  return {{0, rows, 1}, {1, columns, 1}};
+}
+
+TEST(LinesOf, CountsALineARowWhereRowsAreFarApart) {
+  EXPECT_EQ(count(matrix(512, 512), {7, 1}).lines.constant(), 7);
+  EXPECT_EQ(count(matrix(512, 512), {7, 16}).lines.constant(), 7);
+  EXPECT_EQ(count(matrix(512, 512), {7, 17}).lines.constant(), 14);
+}
+
+TEST(LinesOf, CountsWholeRowsAsOneRun) {
+  EXPECT_EQ(count(matrix(100, 8), {10, 8}).lines.constant(), 5);
+  EXPECT_EQ(count(matrix(100, 8), {10, 8}).crowded_bytes.constant(), 64.0 * 64);
+}
+
+TEST(LinesOf, CountsLinesThatARunTouchesAtBothEndsWhereRowsAreNotAligned) {
+  EXPECT_EQ(count(matrix(333, 777), {2, 17}).lines.constant(), 2 * (1 + 64.0 / 64));
+}
+
+TEST(LinesOf, SaysThatRowsAPowerOfTwoApartCrowdIntoFewSets) {
+  // 512 floats apart: two sets of a way of 4096 bytes, of 64 sets.
+  EXPECT_EQ(count(matrix(512, 512), {16, 16}).crowded_bytes.constant(), 16 * 64.0 * 32);
+  // An odd number of lines apart: all sets.
+  EXPECT_EQ(count(matrix(512, 528), {64, 16}).crowded_bytes.constant(), 64 * 64.0);
+}
+
+TEST(LinesOf, FollowsABlockedLayout) {
+  // Channels in vectors of 16, innermost: [c / 16][w][c % 16].
+  const std::vector<StoredDimension> blocked = {{0, 4, 16}, {1, 56, 1}, {0, 16, 1}};
+  EXPECT_EQ(count(blocked, {16, 8}).lines.constant(), 8);
+  EXPECT_EQ(count(blocked, {64, 8}).lines.constant(), 32);
+  EXPECT_EQ(count(blocked, {1, 8}).lines.constant(), 8);
+}
+
+TEST(LinesOf, IsAFormulaOfTheBox) {
+  Formulas formulas;
+  const int64_t rows[] = {1, 4, 16};
+  const Value part = formulas.part(0, 0, rows);
+  const LineCount lines = count(matrix(512, 512), {part, 16});
+  EXPECT_FALSE(lines.lines.is_constant());
+  EXPECT_EQ(lines.lines.least(), 1);
+  EXPECT_EQ(lines.lines.greatest(), 16);
+}
+
+}  // namespace
+}  // namespace tf::model

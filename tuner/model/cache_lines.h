@@ -1,0 +1,37 @@
+#pragma once
+// Owns: how many cache lines a box of a buffer takes, and how badly they crowd into few sets, from the
+// buffer's order in memory. Does not know: loops, schedules.
+
+#include <span>
+#include <vector>
+
+#include "tuner/model/value.h"
+
+namespace tf::model {
+
+inline constexpr double kLineBytes = 64;
+
+// One dimension of a buffer as it lies in memory: of axis `axis`, `size` steps of `step` indices each.
+struct StoredDimension {
+  size_t axis = 0;
+  Value size = 1, step = 1;
+};
+
+struct LineCount {
+  Value lines = 0;
+  // Bytes that the lines take of a first-level cache, with what they keep others from using: lines that are a
+  // large power of two apart share few sets.
+  Value crowded_bytes = 0;
+};
+
+// A buffer as it lies in memory.
+struct Storage {
+  std::vector<StoredDimension> dimensions;  // outermost first
+  int element_bytes = 4;
+  bool packed = false;  // its strides are choices: powers of two are not held against it
+};
+
+// Of a box of box[axis] consecutive indices an axis.
+LineCount lines_of(const Storage& storage, std::span<const Value> box);
+
+}  // namespace tf::model
