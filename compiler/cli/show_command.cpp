@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/records_source.h"
@@ -119,13 +120,14 @@ absl::Status run(const ShowArguments& arguments) {
     std::printf("%s\n", json_text(all, 1).c_str());
     return absl::OkStatus();
   }
+  // A record may be another's: its texts are shown, not obeyed.
   for (const nlohmann::json& entry : all) {
-    std::printf("# %s\n# %s, %d threads, device %s, %.1f us, record %.12s\n", workload.op.c_str(),
-                entry["target"].get<std::string>().c_str(), entry["threads"].get<int>(),
-                entry["device_class"].get<std::string>().c_str(), entry["median_ns"].get<double>() / 1e3,
-                entry["record"].get<std::string>().c_str());
+    std::printf("# %s\n# %s, %d threads, device %s, %.1f us, record %.12s\n", printable(workload.op).c_str(),
+                printable(entry["target"].get<std::string>()).c_str(), entry["threads"].get<int>(),
+                printable(entry["device_class"].get<std::string>()).c_str(),
+                entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
     for (const char* part : {"text", "schedule", "ir", "asm"}) {
-      if (entry.contains(part)) std::printf("%s\n", entry[part].get<std::string>().c_str());
+      if (entry.contains(part)) std::printf("%s\n", printable_lines(entry[part].get<std::string>()).c_str());
     }
   }
   return absl::OkStatus();

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/verify.h"
 #include "compiler/onnx/node_reader.h"
-#include "compiler/onnx/printable.h"
 #include "compiler/onnx/tensor_proto.h"
 
 namespace tf::onnx {
@@ -138,9 +138,9 @@ class Importer {
     auto given = options_.dims.find(name);
     if (given == options_.dims.end()) given = options_.dims.find(clean);
     if (given == options_.dims.end())
-      return absl::InvalidArgumentError(absl::StrCat("dimension '", name, "' (axis ", axis, " of input '",
-                                                     input, "') has no value: give it one, as in --dim ",
-                                                     clean, "=1"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension '", printable(name), "' (axis ", axis, " of input '", printable(input),
+                       "') has no value: give it one, as in --dim ", clean, "=1"));
     used_.insert(given->first);
     tensor::Dimension dim{tensor::var(clean)};
     if (given->second < dim.low || given->second > dim.high)
@@ -153,7 +153,7 @@ class Importer {
 
   absl::Status check_dims() {
     std::vector<std::string> names;
-    for (const auto& [name, var] : dims_) names.push_back(name);
+    for (const auto& [name, var] : dims_) names.push_back(printable(name));
     for (const auto& [name, value] : options_.dims) {
       if (!used_.contains(name))
         return absl::InvalidArgumentError(absl::StrCat(

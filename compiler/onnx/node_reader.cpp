@@ -3,10 +3,10 @@
 #include <onnx/onnx_pb.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/fold.h"
-#include "compiler/onnx/printable.h"
 
 namespace tf::onnx {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
-#include "compiler/onnx/printable.h"
 
 namespace tf::onnx {
 namespace {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/race.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
@@ -73,16 +74,18 @@ json to_json(const Answer& answer) {
           {"measured_unix_ns", m.finished_unix_ns}};
 }
 
+// A record may be another's: its texts are shown, not obeyed.
 void print_row(const Answer& answer, int op_width, bool schedule) {
   const database::Measurement& m = answer.measurement;
   const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
                                            database::join_layouts(m.problem.out_layouts));
   std::printf("%-12s %-*s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
-              m.problem.workload.hex().substr(0, 12).c_str(), op_width, answer.workload.op.c_str(),
+              m.problem.workload.hex().substr(0, 12).c_str(), op_width, printable(answer.workload.op).c_str(),
               duration_text(*m.median_ns()).c_str(), answer.gflops(), m.problem.threads,
-              m.device.device_class.c_str(), m.problem.target.c_str(), m.problem.binding.c_str(),
-              layouts == "->" ? "" : " ", layouts == "->" ? "" : layouts.c_str());
-  if (schedule) std::printf("%s\n", m.schedule.c_str());
+              printable(m.device.device_class).c_str(), printable(m.problem.target).c_str(),
+              printable(m.problem.binding).c_str(), layouts == "->" ? "" : " ",
+              layouts == "->" ? "" : layouts.c_str());
+  if (schedule) std::printf("%s\n", printable_lines(m.schedule).c_str());
 }
 
 bool wanted(const BestArguments& arguments, const std::string& target, const database::Problem& problem) {
