@@ -207,18 +207,4 @@ std::optional<Region> unite(const Region& a, const Region& b, std::span<const Ex
   return out;
 }
 
-Region clamp(const Region& region, std::span<const Expr> buffer_extents, const RangeMap& ranges) {
-  TF_CHECK(region.size() == buffer_extents.size()) << "one span a dimension";
-  Simplifier simplifier(ranges);
-  Region out;
-  for (size_t d = 0; d < region.size(); ++d) {
-    const std::optional<int64_t> extent = as_int(buffer_extents[d]);
-    if (extent && region[d].extent >= *extent)
-      out.push_back({tensor::imm(0), Whole(*extent)});
-    else
-      out.push_back({simplifier.simplify(tensor::max(region[d].min, tensor::imm(0))), region[d].extent});
-  }
-  return out;
-}
-
 }  // namespace tf::analysis

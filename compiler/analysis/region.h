@@ -41,8 +41,4 @@ std::optional<Region> touched(std::span<const Expr> indices, std::span<const Exp
 std::optional<Region> unite(const Region& a, const Region& b, std::span<const Expr> buffer_extents,
                             const RangeMap& ranges, const OpenExtents& open = {});
 
-// The region with spans moved up to start at 0 or later and cut to at most the buffer's extents. Contains
-// every index of the region that lies in the buffer.
-Region clamp(const Region& region, std::span<const Expr> buffer_extents, const RangeMap& ranges);
-
 }  // namespace tf::analysis

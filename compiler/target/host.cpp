@@ -77,83 +77,64 @@ CpuId read_cpuid() {
   return id;
 }
 
-// The CPU's name by family and model; the caller checks features (Xeons of one model differ in them).
+struct CpuModels {
+  bool amd;
+  unsigned family, first, last;  // models
+  std::string_view name;
+};
+
+constexpr CpuModels kCpus[] = {{true, 0x17, 0x00, 0x2f, "znver1"},
+                               {true, 0x17, 0x30, 0xff, "znver2"},
+                               {true, 0x19, 0x10, 0x1f, "znver4"},
+                               {true, 0x19, 0x60, 0xaf, "znver4"},
+                               {true, 0x19, 0x00, 0xff, "znver3"},
+                               {true, 0x1a, 0x00, 0xff, "znver5"},
+                               {false, 6, 0x1a, 0x1a, "nehalem"},
+                               {false, 6, 0x1e, 0x1f, "nehalem"},
+                               {false, 6, 0x25, 0x25, "nehalem"},
+                               {false, 6, 0x2a, 0x2a, "sandybridge"},
+                               {false, 6, 0x2c, 0x2c, "nehalem"},
+                               {false, 6, 0x2d, 0x2d, "sandybridge"},
+                               {false, 6, 0x2e, 0x2f, "nehalem"},
+                               {false, 6, 0x3a, 0x3a, "ivybridge"},
+                               {false, 6, 0x3c, 0x3c, "haswell"},
+                               {false, 6, 0x3d, 0x3d, "broadwell"},
+                               {false, 6, 0x3e, 0x3e, "ivybridge"},
+                               {false, 6, 0x3f, 0x3f, "haswell"},
+                               {false, 6, 0x45, 0x46, "haswell"},
+                               {false, 6, 0x47, 0x47, "broadwell"},
+                               {false, 6, 0x4e, 0x4e, "skylake"},
+                               {false, 6, 0x4f, 0x4f, "broadwell"},
+                               // Or cascadelake, or skylake-avx512: by features.
+                               {false, 6, 0x55, 0x55, "cooperlake"},
+                               {false, 6, 0x56, 0x56, "broadwell"},
+                               {false, 6, 0x5e, 0x5e, "skylake"},
+                               {false, 6, 0x6a, 0x6a, "icelake-server"},
+                               {false, 6, 0x6c, 0x6c, "icelake-server"},
+                               {false, 6, 0x7d, 0x7e, "icelake-client"},
+                               {false, 6, 0x8c, 0x8d, "tigerlake"},
+                               {false, 6, 0x8e, 0x8e, "skylake"},
+                               {false, 6, 0x8f, 0x8f, "sapphirerapids"},
+                               {false, 6, 0x97, 0x97, "alderlake"},
+                               {false, 6, 0x9a, 0x9a, "alderlake"},
+                               {false, 6, 0x9e, 0x9e, "skylake"},
+                               {false, 6, 0xa5, 0xa6, "skylake"},
+                               {false, 6, 0xaa, 0xaa, "alderlake"},
+                               {false, 6, 0xac, 0xac, "alderlake"},
+                               {false, 6, 0xad, 0xae, "graniterapids"},
+                               {false, 6, 0xb7, 0xb7, "alderlake"},
+                               {false, 6, 0xba, 0xba, "alderlake"},
+                               {false, 6, 0xbf, 0xbf, "alderlake"},
+                               {false, 6, 0xcf, 0xcf, "emeraldrapids"}};
+
+// The name by family and model, of the first that fits; the caller checks features (Xeons of one model differ
+// in them).
 std::string_view named_cpu(const CpuId& id) {
-  if (id.amd) {
-    switch (id.family) {
-      case 0x17:
-        return id.model < 0x30 ? "znver1" : "znver2";
-      case 0x19:
-        return (id.model >= 0x10 && id.model <= 0x1f) || (id.model >= 0x60 && id.model <= 0xaf) ? "znver4"
-                                                                                                : "znver3";
-      case 0x1a:
-        return "znver5";
-      default:
-        return "";
-    }
+  for (const CpuModels& cpu : kCpus) {
+    if (cpu.amd == id.amd && cpu.family == id.family && cpu.first <= id.model && id.model <= cpu.last)
+      return cpu.name;
   }
-  if (id.family != 6) return "";
-  switch (id.model) {
-    case 0x1a:
-    case 0x1e:
-    case 0x1f:
-    case 0x25:
-    case 0x2c:
-    case 0x2e:
-    case 0x2f:
-      return "nehalem";
-    case 0x2a:
-    case 0x2d:
-      return "sandybridge";
-    case 0x3a:
-    case 0x3e:
-      return "ivybridge";
-    case 0x3c:
-    case 0x3f:
-    case 0x45:
-    case 0x46:
-      return "haswell";
-    case 0x3d:
-    case 0x47:
-    case 0x4f:
-    case 0x56:
-      return "broadwell";
-    case 0x4e:
-    case 0x5e:
-    case 0x8e:
-    case 0x9e:
-    case 0xa5:
-    case 0xa6:
-      return "skylake";
-    case 0x55:
-      return "cooperlake";  // or cascadelake, or skylake-avx512: by features
-    case 0x7d:
-    case 0x7e:
-      return "icelake-client";
-    case 0x6a:
-    case 0x6c:
-      return "icelake-server";
-    case 0x8c:
-    case 0x8d:
-      return "tigerlake";
-    case 0x8f:
-      return "sapphirerapids";
-    case 0xcf:
-      return "emeraldrapids";
-    case 0xad:
-    case 0xae:
-      return "graniterapids";
-    case 0x97:
-    case 0x9a:
-    case 0xb7:
-    case 0xba:
-    case 0xbf:
-    case 0xaa:
-    case 0xac:
-      return "alderlake";
-    default:
-      return "";
-  }
+  return "";
 }
 
 std::string host_cpu() {

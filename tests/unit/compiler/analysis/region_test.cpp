@@ -54,16 +54,6 @@ TEST_F(Touched, FallsBackToTheWholeDimension) {
   EXPECT_THAT(span(free * i, free), Eq("unknown"));
 }
 
-TEST_F(Touched, ClampsIntoTheBuffer) {
-  const std::vector<Expr> extents = {imm(1000), imm(4)};
-  const Region region = {{o * 4 - 1, 6}, {imm(-1), 6}};
-  const Region inside = clamp(region, extents, outer_);
-  EXPECT_THAT(to_string(inside[0].min), Eq("max(o * 4 - 1, 0)"));
-  EXPECT_THAT(inside[0].extent, Eq(6));
-  EXPECT_THAT(to_string(inside[1].min), Eq("0"));
-  EXPECT_THAT(inside[1].extent, Eq(4));
-}
-
 TEST_F(Touched, UnitesShiftedSpans) {
   const std::vector<Expr> extents = {imm(1000)};
   const std::optional<Region> both = unite({{o * 4, 4}}, {{o * 4 + 2, 4}}, extents, outer_);
@@ -115,20 +105,12 @@ TEST(TouchedRandom, ContainsEveryIndex) {
   }
 }
 
-TEST(Access, GivesStridesOfPhysicalStorage) {
+TEST(Access, GivesStridesWhereTheyAreTheSameEverywhere) {
   const Var c = var("c"), h = var("h");
-  const tensor::Buffer plain = tensor::buffer("a", ir::Element::kFloat32, {imm(64), imm(10)});
-  const tensor::Buffer blocked = tensor::buffer("a", ir::Element::kFloat32, {imm(64), imm(10)},
-                                                ir::Scope::kGlobal, *ir::Layout::parse("0,1,0:16", 2));
-  const Var in = var("in");
-  const RangeMap ranges = {{in.get(), {0, 15}}};
-  EXPECT_THAT(physical_stride(*plain, std::vector<Expr>{c * 16 + in, h}, in.get(), ranges), Eq(10));
-  EXPECT_THAT(physical_stride(*blocked, std::vector<Expr>{c * 16 + in, h}, in.get(), ranges), Eq(1));
-  EXPECT_THAT(physical_stride(*blocked, std::vector<Expr>{c * 16 + in, h}, c.get(), ranges), Eq(160));
-  EXPECT_THAT(physical_stride(*blocked, std::vector<Expr>{c * 16 + in, h}, h.get(), ranges), Eq(16));
-  EXPECT_THAT(physical_stride(*blocked, std::vector<Expr>{c, h}, c.get(), ranges), Eq(std::nullopt));
-  EXPECT_TRUE(affine(c * 16 + h - 1, {}));
-  EXPECT_FALSE(affine(floor_div(c, 3), {}));
+  EXPECT_THAT(stride(c * 16 + h - 1, c.get(), {}), Eq(16));
+  EXPECT_THAT(stride(c * 16 + h - 1, h.get(), {}), Eq(1));
+  EXPECT_THAT(stride(c * 16, h.get(), {}), Eq(0));
+  EXPECT_THAT(stride(floor_div(c, 3), c.get(), {}), Eq(std::nullopt));
 }
 
 }  // namespace
