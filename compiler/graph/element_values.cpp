@@ -3,12 +3,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
+
+#include "compiler/tensor/saturate.h"
 
 namespace tf::graph {
 namespace {
 
 using tensor::Element;
+using tensor::saturate;
 
 template <typename T, typename To, typename F>
 std::vector<To> read_as(std::string_view bytes, F&& convert) {
@@ -29,16 +31,6 @@ std::string write_as(const std::vector<From>& values, F&& convert) {
     std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
   }
   return bytes;
-}
-
-// Float to integer truncates; what does not fit saturates, so that hostile values are not undefined
-// behaviour.
-template <typename T>
-T saturate(double value) {
-  if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  return static_cast<T>(value);
 }
 
 template <typename To>

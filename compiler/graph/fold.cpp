@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/check.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/fold_move.h"
 #include "compiler/graph/rewrite.h"
+#include "compiler/tensor/saturate.h"
 
 namespace tf::graph {
 namespace {
 
 using Shape = std::vector<int64_t>;
 using tensor::Element;
+
+int64_t negative(int64_t x) {
+  return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
+}
 
 double apply(UnaryKind kind, double x) {
   switch (kind) {
@@ -54,14 +59,56 @@ double apply(UnaryKind kind, double x) {
   __builtin_unreachable();
 }
 
-template <typename T>
-T divide(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    // ONNX integer division truncates; a zero divisor is the file's fault and must not stop us.
-    return b == 0 || (b == -1 && a == std::numeric_limits<T>::min()) ? T{0} : a / b;
-  } else {
-    return a / b;
+// Negation wraps, as it does in a kernel. The others are of floats only.
+int64_t apply(UnaryKind kind, int64_t x) {
+  switch (kind) {
+    case UnaryKind::kIdentity:
+      return x;
+    case UnaryKind::kNot:
+      return x == 0;
+    case UnaryKind::kRelu:
+      return std::max<int64_t>(x, 0);
+    case UnaryKind::kNeg:
+      return negative(x);
+    case UnaryKind::kAbs:
+      return x < 0 ? negative(x) : x;
+    default:
+      TF_UNREACHABLE() << "of floats only";
   }
+}
+
+// Integers divide towards zero; a zero divisor, which has no answer, counts as one.
+double divide(double a, double b) {
+  return a / b;
+}
+int64_t divide(int64_t a, int64_t b) {
+  if (b == 0) return a;
+  return b == -1 ? negative(a) : a / b;  // the lowest by -1 wraps
+}
+
+// NaN wins, as it does in a kernel.
+double least(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b);
+}
+double greatest(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
+}
+int64_t least(int64_t a, int64_t b) {
+  return std::min(a, b);
+}
+int64_t greatest(int64_t a, int64_t b) {
+  return std::max(a, b);
+}
+
+double power(double a, double b) {
+  return std::pow(a, b);
+}
+int64_t power(int64_t a, int64_t b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+  uint64_t base = static_cast<uint64_t>(a), result = 1;
+  for (; b > 0; b /= 2, base *= base)
+    if (b % 2 != 0) result *= base;
+  return static_cast<int64_t>(result);
 }
 
 // Integer arithmetic wraps: it is done unsigned.
@@ -78,11 +125,11 @@ T apply(BinaryKind kind, T a, T b) {
     case BinaryKind::kDiv:
       return divide(a, b);
     case BinaryKind::kPow:
-      return static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b)));
+      return power(a, b);
     case BinaryKind::kMin:
-      return std::min(a, b);
+      return least(a, b);
     case BinaryKind::kMax:
-      return std::max(a, b);
+      return greatest(a, b);
     case BinaryKind::kEqual:
       return a == b;
     case BinaryKind::kLess:
@@ -108,11 +155,15 @@ class Arithmetic {
   }
 
   BlobRef operator()(const Unary& op) const {
-    return map([&](T x) { return static_cast<T>(apply(op.kind, static_cast<double>(x))); });
+    return map([&](T x) { return apply(op.kind, x); });
   }
   BlobRef operator()(const Clip& op) const {
-    return map(
-        [&](T x) { return static_cast<T>(std::min(std::max(static_cast<double>(x), op.low), op.high)); });
+    if constexpr (std::is_integral_v<T>) {
+      const T low = tensor::saturate<T>(op.low), high = tensor::saturate<T>(op.high);
+      return map([&](T x) { return least(greatest(x, low), high); });
+    } else {
+      return map([&](T x) { return least(greatest(x, op.low), op.high); });
+    }
   }
   BlobRef operator()(const LeakyRelu& op) const {
     return map([&](T x) { return x < 0 ? static_cast<T>(op.alpha * static_cast<double>(x)) : x; });
@@ -154,7 +205,7 @@ class Arithmetic {
       started[j] = true;
     });
     if (op.kind == ReduceKind::kMean) {
-      for (T& v : out) v = v / static_cast<T>(static_cast<int64_t>(x.size()) / count_);
+      for (T& v : out) v = divide(v, static_cast<T>(static_cast<int64_t>(x.size()) / count_));
     }
     return store(out);
   }
@@ -170,9 +221,9 @@ class Arithmetic {
       case ReduceKind::kMean:
         return apply(BinaryKind::kAdd, a, b);
       case ReduceKind::kMax:
-        return std::max(a, b);
+        return greatest(a, b);
       case ReduceKind::kMin:
-        return std::min(a, b);
+        return least(a, b);
       case ReduceKind::kProd:
         return apply(BinaryKind::kMul, a, b);
     }

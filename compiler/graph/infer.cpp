@@ -14,6 +14,9 @@ using tensor::Element;
 using tensor::Expr;
 using Extents = std::vector<Expr>;
 
+// Of a concatenation, whose kernel has an argument for each.
+constexpr size_t kMostJoined = 1024;
+
 template <typename... Parts>
 absl::Status bad(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
@@ -139,6 +142,8 @@ class Inference {
     TF_RETURN_IF_ERROR(same_element());
     TensorType result = type(0);
     TF_RETURN_IF_ERROR(check_axis(op.axis, result.rank()));
+    if (count() > kMostJoined)
+      return bad("joins ", count(), " tensors; at most ", kMostJoined, " are supported");
     for (size_t i = 1; i < count(); ++i) {
       if (type(i).rank() != result.rank())
         return bad("operands of ranks ", result.rank(), " and ", type(i).rank());

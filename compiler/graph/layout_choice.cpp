@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -323,14 +324,16 @@ absl::StatusOr<LayoutChoice> choose_layouts(const Graph& graph, std::vector<Plan
   return Search(graph, groups, options).run();
 }
 
-int64_t physical_elements(const Graph& graph, NodeId node, const Layout& layout) {
+absl::StatusOr<int64_t> physical_elements(const Graph& graph, NodeId node, const Layout& layout) {
   const std::vector<int64_t> shape = graph.shape(node);
   tf_layout parsed;
   TF_CHECK(tf_layout_parse(layout.text().c_str(), static_cast<int32_t>(shape.size()), &parsed) == 0)
       << layout.text();
   const int64_t elements = tf_layout_elements(&parsed, shape.data(), static_cast<int32_t>(shape.size()));
-  TF_CHECK(elements >= 0) << "a tensor too large for its layout " << layout.text();
-  return elements;
+  if (elements >= 0) return elements;
+  return absl::ResourceExhaustedError(absl::StrCat("node '", graph.node(node).name, "' is ",
+                                                   to_string(graph.type(node)), ", too large for its layout ",
+                                                   layout.text()));
 }
 
 bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout) {
@@ -356,7 +359,9 @@ bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout
     // An operand that must lie elsewhere too: in an output, or in a second place of a concatenation.
     if (outputs[index(input)] || !seen.insert(input).second) return false;
     if (graph.shape(input)[op->axis] % block != 0 || offset_bytes % TF_ALIGNMENT != 0) return false;
-    offset_bytes += physical_elements(graph, input, layout) * tensor::element_bytes(operand.type.element);
+    const absl::StatusOr<int64_t> elements = physical_elements(graph, input, layout);
+    if (!elements.ok()) return false;
+    offset_bytes += *elements * tensor::element_bytes(operand.type.element);
   }
   return true;
 }

@@ -39,10 +39,11 @@ absl::StatusOr<LayoutChoice> choose_layouts(const Graph& graph, std::vector<Plan
                                             const LayoutOptions& options);
 
 // Whether the concatenation's operands, all in that layout, lie one after another in its result, aligned, so
-// that they can be made in place and nothing is copied. `outputs_and_inputs` of the graph cannot.
+// that they can be made in place and nothing is copied. Outputs and inputs of the graph cannot.
 bool can_concat_in_place(const Graph& graph, NodeId concat, const tensor::Layout& layout);
 
-// Physical elements of the node's result in that layout.
-int64_t physical_elements(const Graph& graph, NodeId node, const tensor::Layout& layout);
+// Physical elements of the node's result in that layout, 0 if the result has none. RESOURCE_EXHAUSTED if they
+// are too many to count.
+absl::StatusOr<int64_t> physical_elements(const Graph& graph, NodeId node, const tensor::Layout& layout);
 
 }  // namespace tf::graph

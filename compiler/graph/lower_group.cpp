@@ -21,95 +21,12 @@ namespace {
 
 using ops::Buffer;
 
-ops::UnaryKind to_ops(UnaryKind kind) {
-  switch (kind) {
-    case UnaryKind::kRelu:
-      return ops::UnaryKind::kRelu;
-    case UnaryKind::kSigmoid:
-      return ops::UnaryKind::kSigmoid;
-    case UnaryKind::kTanh:
-      return ops::UnaryKind::kTanh;
-    case UnaryKind::kErf:
-      return ops::UnaryKind::kErf;
-    case UnaryKind::kExp:
-      return ops::UnaryKind::kExp;
-    case UnaryKind::kLog:
-      return ops::UnaryKind::kLog;
-    case UnaryKind::kSqrt:
-      return ops::UnaryKind::kSqrt;
-    case UnaryKind::kNeg:
-      return ops::UnaryKind::kNeg;
-    case UnaryKind::kAbs:
-      return ops::UnaryKind::kAbs;
-    case UnaryKind::kFloor:
-      return ops::UnaryKind::kFloor;
-    case UnaryKind::kCeil:
-      return ops::UnaryKind::kCeil;
-    case UnaryKind::kRound:
-      return ops::UnaryKind::kRound;
-    case UnaryKind::kReciprocal:
-      return ops::UnaryKind::kReciprocal;
-    case UnaryKind::kSin:
-      return ops::UnaryKind::kSin;
-    case UnaryKind::kCos:
-      return ops::UnaryKind::kCos;
-    case UnaryKind::kNot:
-      return ops::UnaryKind::kNot;
-    case UnaryKind::kIdentity:
-      return ops::UnaryKind::kIdentity;
-  }
-  __builtin_unreachable();
-}
-
-ops::BinaryKind to_ops(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return ops::BinaryKind::kAdd;
-    case BinaryKind::kSub:
-      return ops::BinaryKind::kSub;
-    case BinaryKind::kMul:
-      return ops::BinaryKind::kMul;
-    case BinaryKind::kDiv:
-      return ops::BinaryKind::kDiv;
-    case BinaryKind::kPow:
-      return ops::BinaryKind::kPow;
-    case BinaryKind::kMin:
-      return ops::BinaryKind::kMin;
-    case BinaryKind::kMax:
-      return ops::BinaryKind::kMax;
-    case BinaryKind::kEqual:
-      return ops::BinaryKind::kEqual;
-    case BinaryKind::kLess:
-      return ops::BinaryKind::kLess;
-    case BinaryKind::kLessEqual:
-      return ops::BinaryKind::kLessEqual;
-    case BinaryKind::kAnd:
-      return ops::BinaryKind::kAnd;
-    case BinaryKind::kOr:
-      return ops::BinaryKind::kOr;
-  }
-  __builtin_unreachable();
-}
-
-ops::ReduceKind to_ops(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::kSum:
-      return ops::ReduceKind::kSum;
-    case ReduceKind::kMean:
-      return ops::ReduceKind::kMean;
-    case ReduceKind::kMax:
-      return ops::ReduceKind::kMax;
-    case ReduceKind::kMin:
-      return ops::ReduceKind::kMin;
-    case ReduceKind::kProd:
-      return ops::ReduceKind::kProd;
-  }
-  __builtin_unreachable();
-}
+// How extents of named dimensions are written: by name, or as the numbers that the names stand for.
+enum class Naming { kNames, kValues };
 
 class GroupLowering {
  public:
-  GroupLowering(const Graph& graph, const Group& group) : graph_(graph) {
+  GroupLowering(const Graph& graph, const Group& group, Naming naming) : graph_(graph), naming_(naming) {
     for (const tensor::Dimension& dim : graph.dims) builder_.dimension(dim);
     for (NodeId id : group.nodes) inside_.insert(id);
   }
@@ -151,7 +68,7 @@ class GroupLowering {
                                      : ops::avg_pool(builder_, operand(0), window, op.count_include_pad);
   }
   Buffer operator()(const Reduce& op) {
-    return ops::reduce(builder_, to_ops(op.kind), operand(0), op.axes, op.keep_dims);
+    return ops::reduce(builder_, op.kind, operand(0), op.axes, op.keep_dims);
   }
   Buffer operator()(const Lrn& op) {
     return ops::lrn(builder_, operand(0), {op.size, op.alpha, op.beta, op.bias});
@@ -167,15 +84,15 @@ class GroupLowering {
   Buffer operator()(const Unary& op) {
     const bool wants_positive =
         op.kind == UnaryKind::kSqrt || op.kind == UnaryKind::kLog || op.kind == UnaryKind::kReciprocal;
-    return ops::unary(builder_, to_ops(op.kind), wants_positive ? positive(0) : operand(0));
+    return ops::unary(builder_, op.kind, wants_positive ? positive(0) : operand(0));
   }
   Buffer operator()(const LeakyRelu& op) { return ops::leaky_relu(builder_, operand(0), op.alpha); }
   Buffer operator()(const Clip& op) { return ops::clip(builder_, operand(0), op.low, op.high); }
   Buffer operator()(const Binary& op) {
     const Buffer a = op.kind == BinaryKind::kPow ? positive(0) : operand(0);
     if (auto scalar = known_scalar(1); scalar && tensor::is_float(a->element))
-      return ops::binary(builder_, to_ops(op.kind), a, *scalar);
-    return ops::binary(builder_, to_ops(op.kind), a, op.kind == BinaryKind::kDiv ? positive(1) : operand(1));
+      return ops::binary(builder_, op.kind, a, *scalar);
+    return ops::binary(builder_, op.kind, a, op.kind == BinaryKind::kDiv ? positive(1) : operand(1));
   }
   Buffer operator()(const Where&) {
     const Buffer condition = operand(0), a = operand(1), b = operand(2);
@@ -187,8 +104,8 @@ class GroupLowering {
     for (size_t i = 0; i < node_->inputs.size(); ++i) operands.push_back(operand(i));
     return ops::concat(builder_, operands, static_cast<int>(op.axis));
   }
-  Buffer operator()(const Reshape& op) { return ops::reshape(builder_, operand(0), op.extents); }
-  Buffer operator()(const Expand& op) { return ops::expand(builder_, operand(0), op.extents); }
+  Buffer operator()(const Reshape& op) { return ops::reshape(builder_, operand(0), named(op.extents)); }
+  Buffer operator()(const Expand& op) { return ops::expand(builder_, operand(0), named(op.extents)); }
   Buffer operator()(const Transpose& op) { return ops::transpose(builder_, operand(0), op.perm); }
   Buffer operator()(const Slice& op) {
     return ops::slice(builder_, operand(0), {op.axes, op.starts, op.sizes, op.steps});
@@ -210,8 +127,13 @@ class GroupLowering {
     const bool constant = as<Constant>(graph_.node(id)) != nullptr;
     const std::string name = absl::StrCat(constant ? "c" : "x", inputs_.size());
     inputs_.push_back(id);
-    return buffers_[id] = constant ? builder_.constant(name, type.element, type.extents, domain)
-                                   : builder_.input(name, type.element, type.extents, domain);
+    return buffers_[id] = constant ? builder_.constant(name, type.element, named(type.extents), domain)
+                                   : builder_.input(name, type.element, named(type.extents), domain);
+  }
+  std::vector<tensor::Expr> named(std::vector<tensor::Expr> extents) const {
+    if (naming_ == Naming::kNames) return extents;
+    for (tensor::Expr& extent : extents) extent = tensor::imm(graph_.value(extent));
+    return extents;
   }
   // Drawn from [0.5, 2] when measured: what stands under a root, in a logarithm or below a fraction line.
   Buffer positive(size_t i) { return operand(i, {0.5, 2}); }
@@ -227,6 +149,7 @@ class GroupLowering {
   }
 
   const Graph& graph_;
+  const Naming naming_;
   ops::Builder builder_;
   const Node* node_ = nullptr;
   std::set<NodeId> inside_;
@@ -237,7 +160,11 @@ class GroupLowering {
 }  // namespace
 
 absl::StatusOr<LoweredGroup> lower_group(const Graph& graph, const Group& group) {
-  return GroupLowering(graph, group).run(group);
+  absl::StatusOr<LoweredGroup> lowered = GroupLowering(graph, group, Naming::kNames).run(group);
+  if (lowered.ok() || graph.dims.empty()) return lowered;
+  // In a graph extents agree by value, in a workload for every value of the names: [N, 4] and [3, 4] add up
+  // where N is 3.
+  return GroupLowering(graph, group, Naming::kValues).run(group);
 }
 
 absl::StatusOr<LoweredGroup> lower_copy(const Graph& graph, NodeId source) {

@@ -14,7 +14,8 @@ struct LoweredGroup {
   std::vector<NodeId> inputs;  // one a workload input: the node whose result it is
 };
 
-// INVALID_ARGUMENT if an operator refuses its operands, with the node's name.
+// Extents keep the names of dimensions, unless operands fit only because of the values of the names: then all
+// are numbers. INVALID_ARGUMENT if an operator refuses its operands, with the node's name.
 absl::StatusOr<LoweredGroup> lower_group(const Graph& graph, const Group& group);
 
 // Copies a tensor of that type: the workload of a change of layout.

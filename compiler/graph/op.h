@@ -1,7 +1,7 @@
 #pragma once
 // Owns: the closed set of graph operators, each a struct of its attributes, and the reflection over
 // attributes that printing, parsing and equality share. Does not know: how an operator is computed
-// (compiler/ops) or where it came from (compiler/onnx).
+// (compiler/ops, which has the same kinds) or where it came from (compiler/onnx).
 //
 // Every operator has one result. Operands are listed in each struct's comment; those in [] are optional and
 // may be left out from the end. Element-wise operators broadcast like ONNX and NumPy. Axes are never
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/graph/blob.h"
+#include "compiler/ops/kind.h"
 #include "compiler/tensor/expr.h"
 
 namespace tf::graph {
@@ -48,7 +49,7 @@ struct Pool {
 };
 
 // (x): folds the axes; they stay with extent 1 if keep_dims.
-enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd };
+using ops::ReduceKind;
 struct Reduce {
   ReduceKind kind = ReduceKind::kSum;
   std::vector<int64_t> axes;
@@ -71,25 +72,7 @@ struct BatchNorm {
   double epsilon = 1e-5;
 };
 
-enum class UnaryKind : uint8_t {
-  kRelu,
-  kSigmoid,
-  kTanh,
-  kErf,
-  kExp,
-  kLog,
-  kSqrt,
-  kNeg,
-  kAbs,
-  kFloor,
-  kCeil,
-  kRound,
-  kReciprocal,
-  kSin,
-  kCos,
-  kNot,
-  kIdentity
-};
+using ops::UnaryKind;
 struct Unary {  // (x)
   UnaryKind kind = UnaryKind::kRelu;
 };
@@ -102,20 +85,7 @@ struct Clip {  // (x): min(max(x, low), high)
   double low = 0, high = 0;
 };
 
-enum class BinaryKind : uint8_t {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kPow,
-  kMin,
-  kMax,
-  kEqual,
-  kLess,
-  kLessEqual,
-  kAnd,
-  kOr
-};
+using ops::BinaryKind;
 struct Binary {  // (a, b)
   BinaryKind kind = BinaryKind::kAdd;
 };

@@ -19,7 +19,8 @@ class Planner {
   absl::StatusOr<Program> run(const LayoutOptions& options) {
     TF_RETURN_IF_ERROR(lower(options));
     for (NodeId input : graph().inputs()) {
-      program_.inputs.push_back(add_value(input, {}));
+      TF_ASSIGN_OR_RETURN(const int value, add_value(input, {}));
+      program_.inputs.push_back(value);
       fixed_[program_.inputs.back()] = true;
     }
     for (PlannedGroup& planned : groups_) TF_RETURN_IF_ERROR(emit(planned));
@@ -42,10 +43,10 @@ class Planner {
     return absl::OkStatus();
   }
 
-  int add_value(NodeId node, const Layout& layout) {
+  absl::StatusOr<int> add_value(NodeId node, const Layout& layout) {
     Value value{node, layout};
-    value.size_bytes =
-        physical_elements(graph(), node, layout) * tensor::element_bytes(graph().type(node).element);
+    TF_ASSIGN_OR_RETURN(const int64_t elements, physical_elements(graph(), node, layout));
+    value.size_bytes = elements * tensor::element_bytes(graph().type(node).element);
     program_.values.push_back(std::move(value));
     const int id = static_cast<int>(program_.values.size()) - 1;
     fixed_.push_back(false);
@@ -60,7 +61,7 @@ class Planner {
       const NodeId source = graph().node(node).inputs[0];
       if (as<Constant>(graph().node(source))) return copy(source, node, -1, {}, {});
       TF_ASSIGN_OR_RETURN(const int whole, value(source, {}));
-      const int view = add_value(node, {});
+      TF_ASSIGN_OR_RETURN(const int view, add_value(node, {}));
       program_.values[view].within = whole;
       return view;
     }
@@ -81,7 +82,8 @@ class Planner {
     task.in_layouts[0] = in;
     task.out_layouts[0] = out;
     const std::string name = absl::StrCat(graph().node(target).name, " (copy)");
-    Call call{add_task(std::move(task), name), name, {{from, source}}, add_value(target, out)};
+    Call call{add_task(std::move(task), name), name, {{from, source}}};
+    TF_ASSIGN_OR_RETURN(call.result, add_value(target, out));
     program_.calls.push_back(std::move(call));
     return program_.calls.back().result;
   }
@@ -113,7 +115,7 @@ class Planner {
     }
     call.name = graph().node(planned.group.nodes[0]).name;
     call.task = add_task(std::move(planned.task), call.name);
-    call.result = add_value(result, out);
+    TF_ASSIGN_OR_RETURN(call.result, add_value(result, out));
     program_.calls.push_back(std::move(call));
     return absl::OkStatus();
   }
@@ -132,7 +134,7 @@ class Planner {
       if (program_.values[operand].within >= 0 || fixed_[operand]) return false;  // lies elsewhere already
       operands.push_back(operand);
     }
-    const int whole = add_value(concat, layout);
+    TF_ASSIGN_OR_RETURN(const int whole, add_value(concat, layout));
     uint64_t offset_bytes = 0;
     for (int operand : operands) {
       program_.values[operand].within = whole;

@@ -22,22 +22,29 @@ Result unary(NodeReader& node) {
   return node.emit(Unary{kKind}, {x});
 }
 
-template <BinaryKind kKind>
-Result binary(NodeReader& node) {
+struct Pair {
+  NodeId a, b;
+};
+absl::StatusOr<Pair> operands(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
   // Before operator set 7 the place of the smaller operand was an attribute.
   if (node.has_attribute("axis"))
     return node.unsupported("broadcasting along an attribute's axis is not supported");
-  return node.emit(Binary{kKind}, {a, b});
+  return Pair{a, b};
+}
+
+template <BinaryKind kKind>
+Result binary(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const Pair pair, operands(node));
+  return node.emit(Binary{kKind}, {pair.a, pair.b});
 }
 
 // a > b is b < a.
 template <BinaryKind kKind>
 Result swapped(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
-  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
-  return node.emit(Binary{kKind}, {b, a});
+  TF_ASSIGN_OR_RETURN(const Pair pair, operands(node));
+  return node.emit(Binary{kKind}, {pair.b, pair.a});
 }
 
 // Any number of operands, folded from the left.
@@ -58,16 +65,29 @@ Result mean(NodeReader& node) {
 }
 
 Result pow(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId base, node.input(0));
-  TF_ASSIGN_OR_RETURN(NodeId exponent, node.input(1));
+  TF_ASSIGN_OR_RETURN(const Pair pair, operands(node));
+  auto [base, exponent] = pair;
   if (node.type(exponent).element != node.type(base).element) {
     TF_ASSIGN_OR_RETURN(exponent, node.emit(Cast{node.type(base).element}, {exponent}));
   }
   return node.emit(Binary{BinaryKind::kPow}, {base, exponent});
 }
 
+// Of whole numbers, whose bounds may be such that a double does not hold them: min(max(x, low), high).
+Result clip_integers(NodeReader& node, NodeId x) {
+  for (int i = 1; i <= 2; ++i) {
+    if (!node.has(i)) continue;
+    TF_ASSIGN_OR_RETURN(const NodeId bound, node.input(i));
+    TF_ASSIGN_OR_RETURN(const int64_t count, element_count(node.graph().shape(bound)));
+    if (count != 1 || node.rank(bound) > node.rank(x)) return node.invalid("a bound is not one number");
+    TF_ASSIGN_OR_RETURN(x, node.emit(Binary{i == 1 ? BinaryKind::kMax : BinaryKind::kMin}, {x, bound}));
+  }
+  return node.has(1) || node.has(2) ? Result(x) : node.emit(Unary{UnaryKind::kIdentity}, {x});
+}
+
 Result clip(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (node.opset() >= 11 && !tensor::is_float(node.type(x).element)) return clip_integers(node, x);
   Clip op{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   if (node.opset() < 11) {
     TF_ASSIGN_OR_RETURN(op.low, node.float_attribute("min", op.low));

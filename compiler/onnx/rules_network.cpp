@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/onnx/node_reader.h"
+#include "compiler/onnx/tensor_proto.h"
 #include "compiler/onnx/window.h"
 
 namespace tf::onnx {
@@ -180,13 +181,27 @@ Result dropout(NodeReader& node) {
   return node.emit(Unary{UnaryKind::kIdentity}, {x});
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale [+ bias], over the axes from `axis` on.
+// (x - mean) / sqrt(variance + epsilon) * scale [+ bias], over the axes from `axis` on. What stands before
+// the scale is computed, and mean and inverse deviation are given, in the element of attribute stash_type:
+// squares of f16 overflow f16.
 Result layer_norm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId scale, node.input(1));
   TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", -1));
   TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
   TF_ASSIGN_OR_RETURN(const double epsilon, node.float_attribute("epsilon", 1e-5));
+  TF_ASSIGN_OR_RETURN(const int64_t stash_type, node.int_attribute("stash_type", 1));
+  const absl::StatusOr<tensor::Element> stash = element_from_onnx(static_cast<int32_t>(stash_type));
+  if (!stash.ok() || !tensor::is_float(*stash))
+    return node.unsupported(absl::StrCat("attribute 'stash_type' is ", stash_type));
+  const tensor::Element element = node.type(x).element;
+  const auto in = [&](tensor::Element wanted, NodeId v) {
+    return node.type(v).element == wanted ? Result(v) : node.emit(Cast{wanted}, {v});
+  };
+  // Never in less than x's own precision.
+  if (tensor::element_bytes(element) < tensor::element_bytes(*stash)) {
+    TF_ASSIGN_OR_RETURN(x, in(*stash, x));
+  }
   const Reduce mean{ReduceKind::kMean,
                     [&] {
                       Ints axes(node.rank(x) - axis);
@@ -201,12 +216,17 @@ Result layer_norm(NodeReader& node) {
   const NodeId small = node.scalar(epsilon, node.type(x).element);
   TF_ASSIGN_OR_RETURN(variance, node.emit(Binary{BinaryKind::kAdd}, {variance, small}));
   TF_ASSIGN_OR_RETURN(NodeId deviation, node.emit(Unary{UnaryKind::kSqrt}, {variance}));
-  node.set_output(1, center);
+  if (node.has_output(1)) {
+    TF_ASSIGN_OR_RETURN(const NodeId given, in(*stash, center));
+    node.set_output(1, given);
+  }
   if (node.has_output(2)) {
     TF_ASSIGN_OR_RETURN(NodeId inverse, node.emit(Unary{UnaryKind::kReciprocal}, {deviation}));
+    TF_ASSIGN_OR_RETURN(inverse, in(*stash, inverse));
     node.set_output(2, inverse);
   }
   TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Binary{BinaryKind::kDiv}, {apart, deviation}));
+  TF_ASSIGN_OR_RETURN(y, in(element, y));
   TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kMul}, {y, scale}));
   if (!node.has(2)) return y;
   TF_ASSIGN_OR_RETURN(NodeId bias, node.input(2));

@@ -1,6 +1,7 @@
 // Operators that move elements.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -239,6 +240,8 @@ Result pad(NodeReader& node) {
       TF_ASSIGN_OR_RETURN(const std::vector<double> value, node.constant_floats(2, "value"));
       if (value.size() != 1) return node.invalid("its value is not one number");
       op.value = value[0];
+      if (!tensor::is_float(node.type(x).element) && std::fabs(op.value) > 0x1p53)
+        return node.unsupported("a value beyond 2^53 is not supported");
     }
   }
   const int rank = node.rank(x);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -18,11 +17,6 @@ Expr number(const Expr& like, double value) {
 }
 Expr apply(Intrinsic function, const Expr& x) {
   return tensor::call(function, {x});
-}
-
-// x clipped to [0, 1].
-Expr unit_clip(const Expr& x) {
-  return min(max(x, number(x, 0)), number(x, 1));
 }
 
 Expr unary_value(UnaryKind kind, const Expr& x) {
@@ -59,15 +53,6 @@ Expr unary_value(UnaryKind kind, const Expr& x) {
       return apply(Intrinsic::kSin, x);
     case UnaryKind::kCos:
       return apply(Intrinsic::kCos, x);
-    case UnaryKind::kGelu:
-      return x * number(x, 0.5) *
-             (apply(Intrinsic::kErf, x * number(x, std::numbers::sqrt2 / 2)) + number(x, 1));
-    case UnaryKind::kSilu:
-      return x * apply(Intrinsic::kSigmoid, x);
-    case UnaryKind::kHardSwish:
-      return x * unit_clip(x * number(x, 1.0 / 6) + number(x, 0.5));
-    case UnaryKind::kSoftplus:
-      return max(x, number(x, 0)) + apply(Intrinsic::kLog, apply(Intrinsic::kExp, -abs(x)) + number(x, 1));
     case UnaryKind::kNot:
       return tensor::logical_not(x);
   }
@@ -110,9 +95,14 @@ bool binary_takes(BinaryKind kind, Element element) {
 // Integers divide towards zero; a zero divisor, which has no answer, counts as one.
 Expr divide(const Expr& x, const Expr& y) {
   if (tensor::is_float(x->type().element)) return x / y;
-  const Expr quotient = floor_div(abs(x), max(abs(y), number(y, 1)));
-  const Expr zero = number(x, 0);
-  return select(not_equal(x < zero, y < zero), -quotient, quotient);
+  const Expr zero = number(x, 0), one = number(x, 1);
+  if (x->type().element == Element::kUInt8) return floor_div(x, max(y, one));
+  // By -1 machines cannot divide the lowest value; -x wraps.
+  const Expr negates = equal(y, number(y, -1));
+  const Expr divisor = select(logical_or(negates, equal(y, zero)), one, y);
+  const Expr below_exact =
+      logical_and(not_equal(floor_mod(x, divisor), zero), not_equal(x < zero, divisor < zero));
+  return select(negates, -x, floor_div(x, divisor) + select(below_exact, one, zero));
 }
 
 Expr power(const Expr& x, const Expr& y) {
@@ -152,6 +142,13 @@ Expr binary_value(BinaryKind kind, const Expr& x, const Expr& y) {
   __builtin_unreachable();
 }
 
+// What an element can be; of floats, anything.
+std::pair<double, double> range_of(Element element) {
+  if (tensor::is_float(element) || element == Element::kBool) return {-INFINITY, INFINITY};
+  const double end = std::ldexp(1, 8 * tensor::element_bytes(element) - 1);
+  return element == Element::kUInt8 ? std::pair(0.0, 255.0) : std::pair(-end, end - 1);
+}
+
 // One stage over x's extents.
 Buffer map(Builder& b, std::string_view name, const Buffer& x, const std::function<Expr(const Expr&)>& f) {
   if (b.failed()) return x;
@@ -165,27 +162,10 @@ bool is_one(const Expr& extent) {
 
 }  // namespace
 
-std::string_view unary_name(UnaryKind kind) {
-  static constexpr std::array<std::string_view, 21> kNames = {
-      "identity", "neg", "abs",  "relu",       "sigmoid",    "tanh",     "erf",
-      "exp",      "log", "sqrt", "reciprocal", "floor",      "ceil",     "round",
-      "sin",      "cos", "gelu", "silu",       "hard_swish", "softplus", "not"};
-  static_assert(kNames.size() == static_cast<size_t>(UnaryKind::kNot) + 1);
-  return kNames[static_cast<size_t>(kind)];
-}
-
-std::string_view binary_name(BinaryKind kind) {
-  static constexpr std::array<std::string_view, 12> kNames = {
-      "add", "sub", "mul", "div", "pow", "min", "max", "equal", "less", "less_equal", "and", "or"};
-  static_assert(kNames.size() == static_cast<size_t>(BinaryKind::kOr) + 1);
-  return kNames[static_cast<size_t>(kind)];
-}
-
 Buffer unary(Builder& b, UnaryKind kind, const Buffer& x) {
   if (b.failed()) return x;
-  if (!unary_takes(kind, x->element))
-    return b.fail(unary_name(kind), absl::StrCat("cannot take ", describe(x)));
-  return map(b, unary_name(kind), x, [&](const Expr& v) { return unary_value(kind, v); });
+  if (!unary_takes(kind, x->element)) return b.fail(name_of(kind), absl::StrCat("cannot take ", describe(x)));
+  return map(b, name_of(kind), x, [&](const Expr& v) { return unary_value(kind, v); });
 }
 
 Buffer leaky_relu(Builder& b, const Buffer& x, double alpha) {
@@ -194,26 +174,14 @@ Buffer leaky_relu(Builder& b, const Buffer& x, double alpha) {
              [&](const Expr& v) { return select(v < number(v, 0), v * number(v, alpha), v); });
 }
 
-Buffer elu(Builder& b, const Buffer& x, double alpha) {
-  if (!tensor::is_float(x->element)) return b.fail("elu", absl::StrCat("cannot take ", describe(x)));
-  return map(b, "elu", x, [&](const Expr& v) {
-    const Expr below = (apply(Intrinsic::kExp, min(v, number(v, 0))) - number(v, 1)) * number(v, alpha);
-    return select(v < number(v, 0), below, v);
-  });
-}
-
 Buffer clip(Builder& b, const Buffer& x, double low, double high) {
+  // Where an element can lie on one side only of a bound, the bound says nothing.
+  const auto [lowest, highest] = range_of(x->element);
   return map(b, "clip", x, [&](Expr v) {
-    if (!std::isinf(low)) v = max(v, number(v, low));
-    if (!std::isinf(high)) v = min(v, number(v, high));
+    if (!(low <= lowest)) v = max(v, number(v, std::min(low, highest)));
+    if (!(high >= highest)) v = min(v, number(v, std::max(high, lowest)));
     return v;
   });
-}
-
-Buffer hard_sigmoid(Builder& b, const Buffer& x, double alpha, double beta) {
-  if (!tensor::is_float(x->element)) return b.fail("hard_sigmoid", absl::StrCat("cannot take ", describe(x)));
-  return map(b, "hard_sigmoid", x,
-             [&](const Expr& v) { return unit_clip(v * number(v, alpha) + number(v, beta)); });
 }
 
 Buffer cast(Builder& b, const Buffer& x, Element element) {
@@ -226,7 +194,7 @@ Buffer cast(Builder& b, const Buffer& x, Element element) {
 
 Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, const Buffer& y) {
   if (b.failed()) return x;
-  const std::string_view name = binary_name(kind);
+  const std::string_view name = name_of(kind);
   const std::array operands = {x, y};
   const auto extents = broadcast_extents(operands);
   if (x->element != y->element || !binary_takes(kind, x->element) || !extents)
@@ -238,7 +206,7 @@ Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, const Buffer& y) {
 
 Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, double y) {
   if (b.failed()) return x;
-  const std::string_view name = binary_name(kind);
+  const std::string_view name = name_of(kind);
   if (!binary_takes(kind, x->element)) return b.fail(name, absl::StrCat("cannot take ", describe(x)));
   b.label(name);
   return b.compute(std::string(name), gives_bool(kind) ? Element::kBool : x->element, x->extents,

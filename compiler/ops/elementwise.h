@@ -3,60 +3,21 @@
 // appends one stage. Operands broadcast as in NumPy: aligned at the last axis, extents equal or 1.
 
 #include "compiler/ops/builder.h"
+#include "compiler/ops/kind.h"
 
 namespace tf::ops {
 
-enum class UnaryKind : uint8_t {
-  kIdentity,
-  kNeg,
-  kAbs,
-  kRelu,
-  kSigmoid,
-  kTanh,
-  kErf,
-  kExp,
-  kLog,
-  kSqrt,
-  kReciprocal,
-  kFloor,
-  kCeil,
-  kRound,  // ties to even
-  kSin,
-  kCos,
-  kGelu,       // x · ½ (1 + erf(x / √2))
-  kSilu,       // x · sigmoid(x)
-  kHardSwish,  // x · max(0, min(1, x / 6 + ½))
-  kSoftplus,   // log(1 + exp(x)), computed so that it does not overflow
-  kNot         // of bool
-};
-std::string_view unary_name(UnaryKind kind);
 Buffer unary(Builder& b, UnaryKind kind, const Buffer& x);
 inline Buffer relu(Builder& b, const Buffer& x) {
   return unary(b, UnaryKind::kRelu, x);
 }
 
-Buffer leaky_relu(Builder& b, const Buffer& x, double alpha);                 // x < 0: alpha · x
-Buffer elu(Builder& b, const Buffer& x, double alpha);                        // x < 0: alpha · (exp(x) - 1)
-Buffer clip(Builder& b, const Buffer& x, double low, double high);            // an infinite bound is none
-Buffer hard_sigmoid(Builder& b, const Buffer& x, double alpha, double beta);  // clip(alpha · x + beta, 0, 1)
+Buffer leaky_relu(Builder& b, const Buffer& x, double alpha);  // x < 0: alpha · x
+Buffer clip(Builder& b, const Buffer& x, double low,
+            double high);  // a bound that no element lies beyond is none
 // Float to integer truncates; to bool is != 0.
 Buffer cast(Builder& b, const Buffer& x, Element element);
 
-enum class BinaryKind : uint8_t {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,  // of integers: towards zero
-  kPow,
-  kMin,
-  kMax,
-  kEqual,
-  kLess,
-  kLessEqual,
-  kAnd,
-  kOr
-};
-std::string_view binary_name(BinaryKind kind);
 // x and y have one element type; comparisons, and, or give bool.
 Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, const Buffer& y);
 // The same with a scalar of x's element type.

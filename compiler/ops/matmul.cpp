@@ -62,12 +62,4 @@ Buffer matmul(Builder& b, const Buffer& x, const Buffer& y, MatmulOptions option
   return tensor::is_float(x->element) ? round_to(b, sum, x->element) : sum;
 }
 
-Buffer gemm(Builder& b, const Buffer& x, const Buffer& y, const Buffer& c, GemmOptions options) {
-  Buffer product = matmul(b, x, y, {options.transpose_a, options.transpose_b});
-  if (options.alpha != 1) product = binary(b, BinaryKind::kMul, product, options.alpha);
-  if (!c || options.beta == 0) return product;
-  const Buffer scaled = options.beta == 1 ? c : binary(b, BinaryKind::kMul, c, options.beta);
-  return binary(b, BinaryKind::kAdd, product, scaled);
-}
-
 }  // namespace tf::ops

@@ -15,14 +15,4 @@ struct MatmulOptions {
 // axes.
 Buffer matmul(Builder& b, const Buffer& x, const Buffer& y, MatmulOptions options = {});
 
-struct GemmOptions {
-  double alpha = 1.0;
-  double beta = 1.0;
-  bool transpose_a = false;
-  bool transpose_b = false;
-};
-
-// alpha · x · y + beta · c, c broadcast to [m, n]; a null c is none. alpha = 1 and beta = 1 cost no stage.
-Buffer gemm(Builder& b, const Buffer& x, const Buffer& y, const Buffer& c, GemmOptions options = {});
-
 }  // namespace tf::ops

@@ -1,6 +1,8 @@
 #include "compiler/ops/movement.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/ops/elementwise.h"
@@ -38,18 +40,6 @@ Buffer reshape(Builder& b, const Buffer& x, const std::vector<Expr>& extents) {
                    [&](Indices i) { return at(x, reshape_indices(x->extents, extents, i)); });
 }
 
-Buffer flatten(Builder& b, const Buffer& x, int axis) {
-  if (b.failed()) return x;
-  if (axis < 0 || axis > x->rank())
-    return b.fail("flatten", absl::StrCat("no axis ", axis, " in ", describe(x)));
-  std::vector<Expr> extents = {tensor::imm(1), tensor::imm(1)};
-  for (int d = 0; d < x->rank(); ++d) {
-    Expr& side = extents[d < axis ? 0 : 1];
-    side = side * x->extents[static_cast<size_t>(d)];
-  }
-  return reshape(b, x, extents);
-}
-
 Buffer expand(Builder& b, const Buffer& x, const std::vector<Expr>& extents) {
   if (b.failed()) return x;
   const std::vector<Buffer> operands = {x, tensor::buffer("", x->element, extents)};
@@ -78,17 +68,19 @@ Buffer concat(Builder& b, const std::vector<Buffer>& operands, int axis) {
   }
   b.label("concat");
   return b.compute("concat", first->element, extents, [&](Indices i) {
-    // From the last operand back: select(i < end of this, this[i - start], what comes later).
     std::vector<Expr> starts = {tensor::imm(int64_t{0})};
     for (const Buffer& x : operands) starts.push_back(starts.back() + x->extents[joined]);
-    Expr value;
-    for (size_t k = operands.size(); k-- > 0;) {
+    // Halves of the operands, so that nothing nests deeper than the logarithm of their count.
+    const std::function<Expr(size_t, size_t)> choose = [&](size_t begin, size_t end) {
+      if (end - begin > 1) {
+        const size_t middle = std::midpoint(begin, end);
+        return select(i[joined] < starts[middle], choose(begin, middle), choose(middle, end));
+      }
       std::vector<Expr> source(i.begin(), i.end());
-      source[joined] = i[joined] - starts[k];
-      const Expr own = at(operands[k], std::move(source));
-      value = value ? select(i[joined] < starts[k + 1], own, value) : own;
-    }
-    return value;
+      source[joined] = i[joined] - starts[begin];
+      return at(operands[begin], std::move(source));
+    };
+    return choose(0, operands.size());
   });
 }
 

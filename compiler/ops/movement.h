@@ -11,8 +11,6 @@ Buffer transpose(Builder& b, const Buffer& x, const std::vector<int64_t>& perm);
 // The same elements in row-major order. Axes that stay whole keep their index, so that only what is really
 // merged or taken apart divides.
 Buffer reshape(Builder& b, const Buffer& x, const std::vector<Expr>& extents);
-// [the product of the axes before `axis`, the product of the others].
-Buffer flatten(Builder& b, const Buffer& x, int axis = 1);
 // x broadcast to at least the extents, as in NumPy.
 Buffer expand(Builder& b, const Buffer& x, const std::vector<Expr>& extents);
 // The operands one after another along the axis.

@@ -20,13 +20,12 @@ Buffer fold_windows(Builder& b, const std::string& name, const Window& window, c
   });
 }
 
-// How many elements of window `o` along a spatial axis lie in [-before, extent + after), relative to x.
-Expr counted(const Window& window, size_t axis, const Expr& o, const Expr& extent, int64_t before,
-             int64_t after) {
+// How many elements of window `o` along a spatial axis of that extent lie in x.
+Expr counted(const Window& window, size_t axis, const Expr& o, const Expr& extent) {
   const int64_t dilation = window.dilations[axis];
   const Expr start = o * window.strides[axis] - window.pads_begin[axis];
-  const Expr first = ceil_div(max(-start - before, tensor::imm(int64_t{0})), tensor::imm(dilation));
-  const Expr beyond = ceil_div(extent + after - start, tensor::imm(dilation));
+  const Expr first = ceil_div(max(-start, tensor::imm(int64_t{0})), tensor::imm(dilation));
+  const Expr beyond = ceil_div(extent - start, tensor::imm(dilation));
   return max(min(beyond, tensor::imm(window.kernel[axis])) - first, tensor::imm(int64_t{0}));
 }
 
@@ -56,14 +55,12 @@ Buffer avg_pool(Builder& b, const Buffer& x, Window window, bool count_include_p
   const Buffer padded = pad_window(b, window, x, 0);
   const Buffer sum = fold_windows(b, "sum", window, x, padded, Combiner::kSum, element);
   // Every window is counted whole if nothing is padded, or if all that is padded counts.
-  const bool whole = padded.same_as(x) || (count_include_pad && !window.ceil_mode);
+  const bool whole = padded.same_as(x) || count_include_pad;
   const Buffer mean = b.compute(name, element, sum->extents, [&](Indices i) {
     Expr count = tensor::imm(1);
     for (size_t d = 0; d < window.kernel.size(); ++d) {
-      const int64_t before = count_include_pad ? window.pads_begin[d] : 0;
-      const int64_t after = count_include_pad ? window.pads_end[d] : 0;
-      count = count * (whole ? tensor::imm(window.kernel[d])
-                             : counted(window, d, i[d + 2], x->extents[d + 2], before, after));
+      count =
+          count * (whole ? tensor::imm(window.kernel[d]) : counted(window, d, i[d + 2], x->extents[d + 2]));
     }
     // A window that sees only padding gives 0.
     if (!whole) count = max(count, tensor::imm(1));

@@ -9,8 +9,8 @@ namespace tf::ops {
 // max_pool. Labels: max_pool1d, max_pool2d, max_pool3d.
 Buffer max_pool(Builder& b, const Buffer& x, Window window);
 
-// The mean of each window: of the elements that exist, or with count_include_pad of those and the given
-// padding (not what ceil_mode adds beyond it). Stages: "pad" (with 0), the sum, the quotient. Labels:
+// The mean of each window: of the elements that exist, or with count_include_pad of those and the
+// padding. Stages: "pad" (with 0), the sum, the quotient. Labels:
 // avg_pool1d, …
 Buffer avg_pool(Builder& b, const Buffer& x, Window window, bool count_include_pad);
 

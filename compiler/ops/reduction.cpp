@@ -10,22 +10,6 @@ namespace {
 
 using tensor::Intrinsic;
 
-std::string_view reduce_name(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::kSum:
-      return "reduce_sum";
-    case ReduceKind::kMean:
-      return "reduce_mean";
-    case ReduceKind::kMax:
-      return "reduce_max";
-    case ReduceKind::kMin:
-      return "reduce_min";
-    case ReduceKind::kProd:
-      return "reduce_prod";
-  }
-  __builtin_unreachable();
-}
-
 Combiner combiner_of(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::kSum:
@@ -79,7 +63,7 @@ std::vector<Expr> without(Indices i, size_t axis) {
 
 Buffer reduce(Builder& b, ReduceKind kind, const Buffer& x, std::vector<int64_t> axes, bool keep_dims) {
   if (b.failed()) return x;
-  const std::string name(reduce_name(kind));
+  const std::string name(name_of(kind));
   std::sort(axes.begin(), axes.end());
   const bool repeated = std::adjacent_find(axes.begin(), axes.end()) != axes.end();
   if (repeated || (!axes.empty() && (axes.front() < 0 || axes.back() >= x->rank())))

@@ -2,10 +2,9 @@
 // Owns: reductions over whole axes, softmax and the normalisations. Does not know: sliding windows.
 
 #include "compiler/ops/builder.h"
+#include "compiler/ops/kind.h"
 
 namespace tf::ops {
-
-enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd };
 
 // Folds the axes (each once, any order); they stay with extent 1 if keep_dims. Mean divides in a second
 // stage.

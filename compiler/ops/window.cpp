@@ -54,13 +54,7 @@ std::vector<Expr> slide_extents(const Window& w, const Buffer& x) {
   for (size_t d = 0; d < w.kernel.size(); ++d) {
     const Expr& extent = x->extents[d + 2];
     const Expr room = extent + (w.pads_begin[d] + w.pads_end[d] - reach(w, d));
-    if (!w.ceil_mode) {
-      extents.push_back(floor_div(room, w.strides[d]) + 1);
-      continue;
-    }
-    // The last window must start before the end padding: (count - 1) * stride < x + begin.
-    const Expr starts = floor_div(extent + (w.pads_begin[d] + w.strides[d] - 1), w.strides[d]);
-    extents.push_back(min(floor_div(room + (w.strides[d] - 1), w.strides[d]) + 1, starts));
+    extents.push_back(floor_div(room, w.strides[d]) + 1);
   }
   return extents;
 }
@@ -69,17 +63,6 @@ Buffer pad_window(Builder& b, const Window& w, const Buffer& x, double value) {
   std::vector<int64_t> begin(2, 0), end(2, 0);
   begin.insert(begin.end(), w.pads_begin.begin(), w.pads_begin.end());
   end.insert(end.end(), w.pads_end.begin(), w.pads_end.end());
-  // Rounding up lets the last window reach beyond the padding by less than a stride.
-  if (w.ceil_mode) {
-    for (size_t d = 0; d < w.strides.size(); ++d) {
-      const auto extent = tensor::as_int(x->extents[d + 2]);
-      const auto count = tensor::as_int(slide_extents(w, x)[d]);
-      const int64_t beyond = extent && count
-                                 ? (*count - 1) * w.strides[d] + reach(w, d) - *extent - w.pads_begin[d]
-                                 : w.pads_end[d] + w.strides[d] - 1;
-      end[d + 2] = std::max(end[d + 2], beyond);
-    }
-  }
   return surround(b, x, begin, end, value);
 }
 

@@ -10,18 +10,16 @@ namespace tf::ops {
 // One entry a spatial axis; an empty list means 1 (strides, dilations) or 0 (pads) everywhere.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations, pads_begin, pads_end;
-  bool ceil_mode =
-      false;  // a last window that starts inside x or its begin padding counts, even if it ends beyond
 };
 
 // The window with every list filled in; an empty message if it fits x, else what is wrong.
 std::string complete(Window& window, const Buffer& x);
 
-// floor_div(x + pads - reach, stride) + 1 of each spatial axis (rounded up in ceil_mode).
+// floor_div(x + pads - reach, stride) + 1 of each spatial axis.
 std::vector<Expr> slide_extents(const Window& window, const Buffer& x);
 
-// x surrounded by `value`, as the stage "pad": select(in range, x, value); x itself if no window reaches
-// beyond it. In ceil_mode the end padding is what the last window needs.
+// x surrounded by `value`, as the stage "pad": select(in range, x, value); x itself if there is no
+// padding.
 Buffer pad_window(Builder& b, const Window& window, const Buffer& x, double value);
 
 // The place in padded x that window element `k` of result element `o` sees, a spatial axis each.

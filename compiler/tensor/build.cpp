@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "compiler/tensor/expr.h"
+#include "compiler/tensor/saturate.h"
 
 namespace tf::tensor {
 namespace {
@@ -179,7 +180,7 @@ Expr imm(int64_t value) {
 }
 
 Expr imm(Type type, double value) {
-  return is_float(type.element) ? float_imm(type, value) : int_imm(type, static_cast<int64_t>(value));
+  return is_float(type.element) ? float_imm(type, value) : int_imm(type, saturate<int64_t>(value));
 }
 
 Var var(std::string name, Type type) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/tensor/saturate.h"
 
 namespace tf::tensor {
 namespace {
@@ -44,6 +45,10 @@ class Evaluator {
  private:
   static Value real(double v) { return {v, 0}; }
   static Value integer(const Type& type, int64_t v) { return {0, wrap_to_element(type.element, v)}; }
+  // a - b, wrapping: the lowest i64 has no negative.
+  static int64_t wrapped(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  }
   static bool holds_real(const Expr& e) { return is_float(e->type().element); }
 
   Value eval(const IntImm& node) { return {0, node.value}; }
@@ -53,7 +58,8 @@ class Evaluator {
     const Value a = (*this)(node.a);
     if (node.op == UnaryOp::kNot) return {0, a.integer == 0};
     if (holds_real(node.a)) return real(node.op == UnaryOp::kNeg ? -a.real : std::fabs(a.real));
-    return integer(node.type(), node.op == UnaryOp::kNeg || a.integer < 0 ? -a.integer : a.integer);
+    return integer(node.type(),
+                   node.op == UnaryOp::kNeg || a.integer < 0 ? wrapped(0, a.integer) : a.integer);
   }
   Value eval(const Binary& node) {
     const Value a = (*this)(node.a), b = (*this)(node.b);
@@ -99,8 +105,9 @@ class Evaluator {
       case BinaryOp::kFloorDiv:
       case BinaryOp::kFloorMod: {
         TF_CHECK(b != 0) << "division by zero";
-        const int64_t remainder = a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
-        return integer(type, op == BinaryOp::kFloorMod ? remainder : (a - remainder) / b);
+        if (b == -1) return integer(type, op == BinaryOp::kFloorMod ? 0 : wrapped(0, a));
+        const bool rounds = a % b != 0 && (a % b < 0) != (b < 0);
+        return integer(type, op == BinaryOp::kFloorMod ? a % b + (rounds ? b : 0) : a / b - rounds);
       }
       case BinaryOp::kMin:
         return {0, std::min(a, b)};
@@ -133,7 +140,7 @@ class Evaluator {
     if (is_float(node.type().element)) return real(from_real ? a.real : static_cast<double>(a.integer));
     if (!from_real) return integer(node.type(), a.integer);
     if (node.type().element == Element::kBool) return {0, a.real != 0};
-    return integer(node.type(), static_cast<int64_t>(a.real));
+    return integer(node.type(), saturate<int64_t>(a.real));
   }
   Value eval(const Call& node) {
     std::vector<double> x;
@@ -190,7 +197,7 @@ class Evaluator {
     }
     const double value = storage.values[static_cast<size_t>(offset)];
     if (is_float(node.type().element)) return real(value);
-    return {0, static_cast<int64_t>(value)};
+    return {0, saturate<int64_t>(value)};
   }
   Value eval(const Ramp&) { return vectors(); }
   Value eval(const Broadcast&) { return vectors(); }

@@ -27,6 +27,11 @@ class Fold : public testing::Test {
     const BlobRef blob = fold(graph_, node.op, node.inputs, node.type);
     return blob ? read_floats(node.type.element, blob->bytes()) : Floats{};
   }
+  Ints folded_ints(Op op, std::vector<NodeId> inputs) {
+    const NodeId id = *graph_.add(std::move(op), std::move(inputs), "op");
+    const Node& node = graph_.node(id);
+    return read_integers(node.type.element, fold(graph_, node.op, node.inputs, node.type)->bytes());
+  }
   Graph graph_;
 };
 
@@ -57,6 +62,42 @@ TEST_F(Fold, KeepsWholeNumbersExact) {
   const Node& node = graph_.node(id);
   EXPECT_EQ(read_integers(Element::kInt64, fold(graph_, node.op, node.inputs, node.type)->bytes()),
             (Ints{INT64_MAX - 1, 7, 9}));
+}
+
+TEST_F(Fold, KeepsWholeNumbersExactBeyondWhatDoublesHold) {
+  const int64_t odd = (int64_t{1} << 53) + 1;
+  const NodeId x = ints({INT64_MAX, odd, -odd, INT64_MIN}, {4});
+  EXPECT_EQ(folded_ints(Unary{UnaryKind::kIdentity}, {x}), (Ints{INT64_MAX, odd, -odd, INT64_MIN}));
+  EXPECT_EQ(folded_ints(Unary{UnaryKind::kNeg}, {x}), (Ints{-INT64_MAX, -odd, odd, INT64_MIN}));
+  EXPECT_EQ(folded_ints(Unary{UnaryKind::kAbs}, {x}), (Ints{INT64_MAX, odd, odd, INT64_MIN}));
+  EXPECT_EQ(folded_ints(Unary{UnaryKind::kRelu}, {x}), (Ints{INT64_MAX, odd, 0, 0}));
+  EXPECT_EQ(folded_ints(Clip{0, INFINITY}, {x}), (Ints{INT64_MAX, odd, 0, 0}));
+  EXPECT_EQ(folded_ints(Clip{-0x1p63, 0x1p63}, {x}), (Ints{INT64_MAX, odd, -odd, INT64_MIN}));
+  EXPECT_EQ(folded_ints(Binary{BinaryKind::kPow}, {ints({3, 2, -2, -1}, {4}), ints({40, 64, 3, -3}, {4})}),
+            (Ints{-6289078614652622815, 0, -8, -1}));
+}
+
+TEST_F(Fold, DividesWholeNumbersAsKernelsDo) {
+  EXPECT_EQ(folded_ints(Binary{BinaryKind::kDiv},
+                        {ints({7, 0, INT64_MIN, INT64_MIN, -7}, {5}), ints({0, 0, -1, 2, 2}, {5})}),
+            (Ints{7, 0, INT64_MIN, INT64_MIN / 2, -3}));
+}
+
+TEST_F(Fold, ReductionsAndExtremaKeepNaN) {
+  const NodeId x = floats({NAN, 1, 1, NAN}, {2, 2}), y = floats({1, NAN}, {2});
+  for (BinaryKind kind : {BinaryKind::kMin, BinaryKind::kMax}) {
+    for (double v : folded(Binary{kind}, {floats({NAN, 1}, {2}), y})) EXPECT_TRUE(std::isnan(v));
+  }
+  for (ReduceKind kind : {ReduceKind::kMin, ReduceKind::kMax}) {
+    for (double v : folded(Reduce{kind, {1}, false}, {x})) EXPECT_TRUE(std::isnan(v));
+  }
+  EXPECT_TRUE(std::isnan(folded(Clip{0, 1}, {y})[1]));
+}
+
+TEST_F(Fold, LeavesReductionsOfNothing) {
+  const NodeId none = ints({}, {0, 3});
+  for (ReduceKind kind : {ReduceKind::kMean, ReduceKind::kSum, ReduceKind::kMax})
+    EXPECT_TRUE(folded(Reduce{kind, {0}, false}, {none}).empty());
 }
 
 TEST_F(Fold, LeavesConvolutionsAndUnknownValues) {

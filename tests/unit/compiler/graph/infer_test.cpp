@@ -88,6 +88,13 @@ TEST_F(Infer, MovesElements) {
   EXPECT_THAT(result(Reshape{{tensor::imm(5)}}, {x}), testing::HasSubstr("has 24 elements"));
 }
 
+TEST_F(Infer, LimitsWhatIsJoined) {
+  const NodeId x = input({2});
+  EXPECT_EQ(result(Concat{0}, std::vector<NodeId>(1024, x)), "f32[2048]");
+  EXPECT_EQ(result(Concat{0}, std::vector<NodeId>(1025, x)),
+            "joins 1025 tensors; at most 1024 are supported");
+}
+
 TEST_F(Infer, CountsOperands) {
   const NodeId x = input({2});
   EXPECT_THAT(result(Binary{}, {x}), testing::HasSubstr("has 1 operands, wants 2"));

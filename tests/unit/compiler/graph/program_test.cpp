@@ -151,6 +151,58 @@ TEST(Program, ComputesRandomNetworksInItsPlannedMemory) {
   EXPECT_GT(replaced, 100) << "no operand was dead";
 }
 
+// The only output of a graph, by the reference and by its program; nothing if it cannot be planned.
+std::vector<double> computed(const Graph& graph, const std::vector<HostTensor>& inputs) {
+  absl::StatusOr<Program> program = plan_program(graph, {.lanes = 1});
+  EXPECT_TRUE(program.ok()) << program.status();
+  if (!program.ok()) return {};
+  const absl::StatusOr<std::vector<HostTensor>> want = evaluate(program->graph, inputs);
+  EXPECT_TRUE(want.ok()) << want.status();
+  if (!want.ok()) return {};
+  EXPECT_LT(largest_difference(ProgramRunner(*program).run(inputs), *want), 1e-5);
+  return read_floats((*want)[0].element, (*want)[0].data->bytes());
+}
+
+TEST(Program, TakesOperandsThatAgreeOnlyByTheValuesOfNames) {
+  const auto ones = [](int64_t count) { return make_blob(std::vector<float>(count, 1.0f)); };
+  for (int64_t value : {1, 3}) {
+    Graph graph;
+    graph.dims = {{tensor::var("n")}, {tensor::var("m")}};
+    graph.binding = {{"n", value}, {"m", value}};
+    const tensor::Expr n = graph.dims[0].var, m = graph.dims[1].var, two = tensor::imm(2);
+    auto constant = [&](const std::vector<int64_t>& shape) {
+      return graph.add_constant(tensor_type(tensor::Element::kFloat32, shape), ones(*element_count(shape)),
+                                "ones");
+    };
+    const NodeId x = graph.add_input({tensor::Element::kFloat32, {n, two}}, "x");
+    const NodeId z = graph.add_input({tensor::Element::kFloat32, {two, m}}, "z");
+    NodeId y = *graph.add(MatMul{.transpose_a = true}, {constant({value, value}), x}, "inner");
+    y = *graph.add(MatMul{}, {z, y}, "inner");
+    y = *graph.add(Concat{1}, {y, constant({2, 1})}, "beside");
+    y = *graph.add(Reshape{{tensor::imm(6)}}, {y}, "flat");
+    graph.outputs = {{"y", y}};
+    // z * (ones * x) is 2 * value², beside ones.
+    const std::vector<HostTensor> inputs = {
+        {"x", tensor::Element::kFloat32, {value, 2}, make_blob(std::vector<float>(2 * value, 2.0f))},
+        {"z", tensor::Element::kFloat32, {2, value}, ones(2 * value)}};
+    const auto product = static_cast<double>(2 * value * value);
+    EXPECT_EQ(computed(graph, inputs), (std::vector<double>{product, product, 1, product, product, 1}));
+    // Where n is 1 it is broadcast.
+    graph.outputs = {{"sum", *graph.add(Binary{BinaryKind::kAdd}, {x, constant({3, 2})}, "sum")}};
+    EXPECT_EQ(computed(graph, inputs), std::vector<double>(6, 3.0));
+  }
+}
+
+TEST(Program, PlansOutputsAndOperandsWithoutElements) {
+  Graph graph;
+  const NodeId none = graph.add_constant(tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{0, 3}),
+                                         make_blob(std::vector<float>()), "c");
+  graph.outputs = {{"y", none}};
+  EXPECT_EQ(computed(graph, {}), std::vector<double>());
+  graph.outputs = {{"y", *graph.add(Reduce{ReduceKind::kSum, {0}, false}, {none}, "sum")}};
+  EXPECT_EQ(computed(graph, {}), (std::vector<double>{0, 0, 0}));
+}
+
 TEST(Program, CountsTasksByComputationAndLayouts) {
   for (uint32_t seed = 0; seed < 30; ++seed) {
     absl::StatusOr<Program> program = plan_program(RandomGraph(seed).make(), {.lanes = 4});

@@ -30,68 +30,75 @@ NodeId RandomGraph::any_map() {
   return maps_[below(static_cast<int>(maps_.size()))];
 }
 
-void RandomGraph::grow() {
-  const NodeId x = any_map();
+NodeId RandomGraph::convolved(NodeId x) {
+  const int64_t channels = graph_.shape(x)[1];
+  if (below(3) == 0)
+    return add(Conv{{1, 1}, {1, 1}, {1, 1}, {1, 1}, channels}, {x, constant({channels, 1, 3, 3})});
+  const int64_t kernel = below(2) ? 3 : 1, made = 2 + below(11), pad = kernel / 2;
+  std::vector<NodeId> operands = {x, constant({made, channels, kernel, kernel}, -0.5, 0.5)};
+  if (below(2)) operands.push_back(constant({made}));
+  return add(Conv{{1, 1}, {1, 1}, {pad, pad}, {pad, pad}, 1}, operands);
+}
+
+NodeId RandomGraph::joined(NodeId x) {
+  const std::vector<int64_t> shape = graph_.shape(x);
+  std::vector<NodeId> parts = {x};
+  for (int i = below(3); i >= 0; --i) {
+    const NodeId other = any_map();
+    const std::vector<int64_t> s = graph_.shape(other);
+    if (s[0] == shape[0] && s[2] == shape[2] && s[3] == shape[3] && shape[1] + s[1] <= 12)
+      parts.push_back(other);
+  }
+  return add(Concat{1}, parts);
+}
+
+// There and back: views in the middle of the network.
+NodeId RandomGraph::through_rows(NodeId x) {
+  const std::vector<int64_t> shape = graph_.shape(x);
+  NodeId y = add(Reshape{{graph_.type(x).extents[0], tensor::imm(shape[1] * shape[2] * shape[3])}}, {x});
+  y = add(Unary{UnaryKind::kTanh}, {y});
+  return add(Reshape{graph_.type(x).extents}, {y});
+}
+
+NodeId RandomGraph::grown_from(NodeId x) {
   const std::vector<int64_t> shape = graph_.shape(x);
   const int64_t channels = shape[1];
-  NodeId y = x;
-  switch (below(12)) {
+  switch (below(13)) {
     case 0:
-    case 1: {
-      const int64_t kernel = below(2) ? 3 : 1, made = 2 + below(11), pad = kernel / 2;
-      std::vector<NodeId> operands = {x, constant({made, channels, kernel, kernel}, -0.5, 0.5)};
-      if (below(2)) operands.push_back(constant({made}));
-      y = add(Conv{{1, 1}, {1, 1}, {pad, pad}, {pad, pad}, 1}, operands);
-      break;
-    }
+    case 1:
     case 2:
-      y = add(Conv{{1, 1}, {1, 1}, {1, 1}, {1, 1}, channels}, {x, constant({channels, 1, 3, 3})});
-      break;
+      return convolved(x);
     case 3:
-      y = add(
+      return add(
           Pool{below(2) ? PoolKind::kMax : PoolKind::kAverage, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false},
           {x});
-      break;
     case 4:
-      y = add(BatchNorm{}, {x, constant({channels}), constant({channels}), constant({channels}),
-                            constant({channels}, 0.5, 2)});
-      break;
+      return add(BatchNorm{}, {x, constant({channels}), constant({channels}), constant({channels}),
+                               constant({channels}, 0.5, 2)});
     case 5:
-      y = add(Unary{below(2) ? UnaryKind::kRelu : UnaryKind::kIdentity}, {x});
-      break;
+      return add(Unary{below(2) ? UnaryKind::kRelu : UnaryKind::kIdentity}, {x});
     case 6:  // a gate: two readers of one value meet again
-      y = add(Binary{BinaryKind::kMul}, {x, add(Unary{UnaryKind::kSigmoid}, {x})});
-      break;
+      return add(Binary{BinaryKind::kMul}, {x, add(Unary{UnaryKind::kSigmoid}, {x})});
     case 7: {
       const NodeId other = any_map();
-      if (graph_.shape(other) != shape) return;
-      y = add(Binary{below(2) ? BinaryKind::kAdd : BinaryKind::kMax}, {x, other});
-      break;
+      if (graph_.shape(other) != shape) return x;
+      return add(Binary{below(2) ? BinaryKind::kAdd : BinaryKind::kMax}, {x, other});
     }
-    case 8: {
-      std::vector<NodeId> parts = {x};
-      for (int i = below(3); i >= 0; --i) {
-        const NodeId other = any_map();
-        const std::vector<int64_t> s = graph_.shape(other);
-        if (s[0] == shape[0] && s[2] == shape[2] && s[3] == shape[3] &&
-            graph_.shape(parts[0])[1] + s[1] <= 12)
-          parts.push_back(other);
-      }
-      y = add(Concat{1}, parts);
-      break;
-    }
+    case 8:
+      return joined(x);
     case 9:
-      y = add(Binary{below(2) ? BinaryKind::kMul : BinaryKind::kAdd}, {x, constant({channels, 1, 1})});
-      break;
-    case 10:  // there and back: views in the middle of the network
-      y = add(Reshape{{graph_.type(x).extents[0], tensor::imm(channels * shape[2] * shape[3])}}, {x});
-      y = add(Unary{UnaryKind::kTanh}, {y});
-      y = add(Reshape{graph_.type(x).extents}, {y});
-      break;
+      return add(Binary{below(2) ? BinaryKind::kMul : BinaryKind::kAdd}, {x, constant({channels, 1, 1})});
+    case 10:
+      return through_rows(x);
+    case 11:  // every extent a number, which agrees with a name, or is broadcast to, only by value
+      return add(Binary{BinaryKind::kMax}, {x, constant({shape[0] == 1 ? 2 : shape[0], channels, 1, 1})});
     default:
-      y = add(Clip{-0.5, 2}, {x});
-      break;
+      return add(Clip{-0.5, 2}, {x});
   }
+}
+
+void RandomGraph::grow() {
+  const NodeId y = grown_from(any_map());
   if (graph_.shape(y)[1] <= 12) maps_.push_back(y);
 }
 
@@ -100,8 +107,13 @@ Graph RandomGraph::make() {
   graph_.name = "random";
   maps_.clear();
   const std::vector<int64_t> shape = {1 + below(2), 4 * (1 + below(3)), 3 + below(4), 3 + below(4)};
-  for (int i = below(2); i >= 0; --i)
-    maps_.push_back(graph_.add_input(tensor_type(Element::kFloat32, shape), "x"));
+  TensorType type = tensor_type(Element::kFloat32, shape);
+  if (below(2)) {
+    graph_.dims = {{tensor::var("batch")}};
+    graph_.binding = {{"batch", shape[0]}};
+    type.extents[0] = graph_.dims[0].var;
+  }
+  for (int i = below(2); i >= 0; --i) maps_.push_back(graph_.add_input(type, "x"));
   for (int i = 4 + below(10); i > 0; --i) grow();
   for (int i = 0, count = 1 + below(3); i < count; ++i)
     graph_.outputs.push_back({"y" + std::to_string(i), i == 0 ? maps_.back() : any_map()});

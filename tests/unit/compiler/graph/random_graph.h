@@ -10,7 +10,8 @@
 namespace tf::graph {
 
 // Convolutions, pools, normalisation, residual sums, gates, concatenations and reshapes over maps of up to 12
-// channels and 6 x 6 pixels, with one to three outputs, some of them read again.
+// channels and 6 x 6 pixels, with one to three outputs, some of them read again; every other one has a batch
+// with a name.
 class RandomGraph {
  public:
   explicit RandomGraph(uint32_t seed) : random_(seed) {}
@@ -22,6 +23,10 @@ class RandomGraph {
   NodeId constant(std::vector<int64_t> shape, double low = -1, double high = 1);
   NodeId add(Op op, std::vector<NodeId> inputs);
   NodeId any_map();
+  NodeId convolved(NodeId x);
+  NodeId joined(NodeId x);
+  NodeId through_rows(NodeId x);
+  NodeId grown_from(NodeId x);
   void grow();
 
   std::mt19937 random_;

@@ -50,26 +50,6 @@ TEST(Matmul, OfTheSameMatrixTwiceIsLegal) {
   expect_near(run(b, matmul(b, x, x, {.transpose_b = true}), {a}), multiply(a, a, false, true));
 }
 
-TEST(Gemm, ScalesAndAddsABroadcastOperand) {
-  const HostTensor a = random_tensor({3, 4}, 1), c = random_tensor({4, 2}, 2), d = random_tensor({2}, 3);
-  Builder b;
-  const Buffer x = input_like(b, "x", a), y = input_like(b, "y", c), z = input_like(b, "z", d);
-  HostTensor expected = multiply(a, c, false, false);
-  for (size_t n = 0; n < expected.values.size(); ++n)
-    expected.values[n] = 0.5 * expected.values[n] + 2 * d.values[n % 2];
-  expect_near(run(b, gemm(b, x, y, z, {.alpha = 0.5, .beta = 2}), {a, c, d}), expected);
-}
-
-TEST(Gemm, PlainFormCostsNoExtraStage) {
-  Builder b;
-  const Buffer x = b.input("x", Element::kFloat32, extents_of({3, 4}));
-  const Buffer y = b.constant("y", Element::kFloat32, extents_of({4, 2}));
-  const auto workload = b.finish({gemm(b, x, y, nullptr)});
-  ASSERT_TRUE(workload.ok());
-  EXPECT_EQ(workload->stages.size(), 1u);
-  EXPECT_EQ(workload->label, "matmul");
-}
-
 TEST(Matmul, OperandsThatDoNotFitAreNamed) {
   Builder b;
   const Buffer x = b.input("x", Element::kFloat32, extents_of({3, 4})),

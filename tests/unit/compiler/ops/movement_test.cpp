@@ -52,7 +52,7 @@ TEST(Reshape, AxesThatStayWholeAreNotDivided) {
   const tensor::Var n = tensor::var("batch");
   b.dimension({n, 1, 64});
   const Buffer x = b.input("x", Element::kFloat32, {n, tensor::imm(8), tensor::imm(4), tensor::imm(4)});
-  const auto workload = b.finish({flatten(b, x)});
+  const auto workload = b.finish({reshape(b, x, {n, tensor::imm(128)})});
   ASSERT_TRUE(workload.ok()) << workload.status();
   EXPECT_THAT(tensor::canonical_text(*workload), HasSubstr("= p0[i0, i1 // 16, i1 // 4 % 4, i1 % 4]"));
   Builder merged;
@@ -101,6 +101,17 @@ TEST(Concat, JoinsAlongEveryAxis) {
     });
     expect_near(run(b, concat(b, inputs, static_cast<int>(axis)), parts), expected);
   }
+}
+
+TEST(Concat, JoinsHundredsOfOperandsWithoutDeepNesting) {
+  std::vector<HostTensor> parts;
+  std::vector<Buffer> inputs;
+  Builder b;
+  for (int i = 0; i < 900; ++i) {
+    parts.push_back({{1}, {static_cast<double>(i)}});
+    inputs.push_back(input_like(b, "x", parts.back()));
+  }
+  expect_near(run(b, concat(b, inputs, 0), parts), counting({900}));
 }
 
 TEST(Concat, OperandsThatDoNotFitAreNamed) {

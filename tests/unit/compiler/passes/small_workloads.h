@@ -218,8 +218,8 @@ inline const std::vector<SmallWorkload>& small_workloads() {
       {"unary_chain",
        [](Builder& b) {
          Buffer x = f32_input(b, {2, 9}, {0.25, 2});
-         for (auto kind : {ops::UnaryKind::kLog, ops::UnaryKind::kGelu, ops::UnaryKind::kSoftplus,
-                           ops::UnaryKind::kHardSwish, ops::UnaryKind::kSilu, ops::UnaryKind::kSqrt})
+         for (auto kind : {ops::UnaryKind::kLog, ops::UnaryKind::kErf, ops::UnaryKind::kSigmoid,
+                           ops::UnaryKind::kExp, ops::UnaryKind::kTanh, ops::UnaryKind::kSqrt})
            x = ops::unary(b, kind, ops::unary(b, ops::UnaryKind::kAbs, x));
          return x;
        }},
@@ -241,13 +241,12 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        [](Builder& b) {
          return ops::binary(b, ops::BinaryKind::kPow, f32_input(b, {3, 5}, {0.5, 2}), f32_input(b, {5}));
        }},
-      {"elu",
+      {"divide_integers",
        [](Builder& b) {
-         return ops::elu(b, f32_input(b, {4, 5}), 0.7);
-       }},
-      {"hard_sigmoid",
-       [](Builder& b) {
-         return ops::hard_sigmoid(b, f32_input(b, {4, 5}, {-4, 4}), 0.2, 0.5);
+         const std::vector<tensor::Expr> extents = {tensor::imm(4), tensor::imm(9)};
+         Buffer x = b.input("x", tensor::Element::kInt8, extents, {-128, 127});
+         Buffer y = b.input("y", tensor::Element::kInt8, extents, {-3, 3});
+         return ops::binary(b, ops::BinaryKind::kDiv, x, y);
        }},
       {"where",
        [](Builder& b) {
@@ -260,8 +259,10 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        }},
       {"gemm",
        [](Builder& b) {
-         return ops::gemm(b, f32_input(b, {4, 6}), f32_constant(b, {5, 6}), f32_constant(b, {5}),
-                          {.alpha = 0.5, .beta = 2, .transpose_b = true});
+         Buffer product =
+             ops::matmul(b, f32_input(b, {4, 6}), f32_constant(b, {5, 6}), {.transpose_b = true});
+         product = ops::binary(b, ops::BinaryKind::kMul, product, 0.5);
+         return ops::binary(b, ops::BinaryKind::kAdd, product, f32_constant(b, {5}));
        }},
       {"reduce_max",
        [](Builder& b) {

@@ -19,6 +19,13 @@ TEST(Expr, BuildingFoldsIndexConstants) {
   EXPECT_EQ(as_int(imm(3) < imm(5)), 1);
 }
 
+TEST(Expr, IntegerConstantsEndWhereTheirTypeDoes) {
+  const Type i64{Element::kInt64, 1};
+  EXPECT_EQ(as_int(imm(i64, 0x1p63)), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(as_int(imm(i64, -INFINITY)), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(as_int(imm(i64, std::nan(""))), 0);
+}
+
 TEST(Expr, BuildingDropsNeutralElements) {
   const Expr x = var("x");
   EXPECT_TRUE((x + 0).same_as(x));
