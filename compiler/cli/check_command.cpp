@@ -1,5 +1,4 @@
 // compiler check: ONNX backend tests, one folder each: model.onnx and test_data_set_*/{input,output}_*.pb.
-#include <stdlib.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "base/temporary_folder.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_model.h"
@@ -76,23 +76,6 @@ absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<Hos
   return graph;
 }
 
-// A folder under the system's temporary one that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "compiler-check.XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // Without a pool, by the reference evaluator; else compiled with default schedules.
 absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std::vector<HostTensor>& inputs,
                                                   const CheckArguments& arguments, driver::BuildPool* pool) {
@@ -100,8 +83,7 @@ absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std:
   const target::Target target = target::host_target();
   TF_ASSIGN_OR_RETURN(const graph::Program program,
                       graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return absl::InternalError("cannot make a temporary folder");
+  TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::vector<std::optional<driver::ScheduleChoice>> untuned(program.tasks.size());
   TF_RETURN_IF_ERROR(
       driver::build_model(program, untuned, *pool,

@@ -1,4 +1,3 @@
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/temporary_folder.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/model_header.h"
@@ -163,26 +163,16 @@ class KernelBuilder {
   absl::Status error_;
 };
 
-// A folder for intermediate files that goes away with the object.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const fs::path& parent) : path_(parent / absl::StrCat(".build.", getpid())) {}
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  absl::Status make() const {
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (!error) return absl::OkStatus();
+// In the model's own folder, so that what is ready can be renamed into place.
+absl::StatusOr<TemporaryFolder> scratch_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
     return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the folder ", path_.string(), ": ", error.message()));
+        absl::StrCat("cannot make the folder ", folder, ": ", error.message()));
   }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
+  return TemporaryFolder::make_in({folder});
+}
 
 // Of the tree that this program was built in: beside its own folder, or where CMake put it. Those for other
 // processors than this one stand in a folder of their name.
@@ -200,7 +190,7 @@ absl::StatusOr<std::string> default_runtime_archive(const target::Target& target
                                                     arch, "-linux-gnu, configure and build again"));
 }
 
-absl::Status link(const std::vector<Kernel>& kernels, const ScratchFolder& scratch, BuildPool& pool,
+absl::Status link(const std::vector<Kernel>& kernels, const TemporaryFolder& scratch, BuildPool& pool,
                   const BuildModelOptions& options) {
   proto::BuildRequest request;
   proto::LinkModelRequest& link = *request.mutable_link();
@@ -262,8 +252,7 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         BuildPool& pool, const BuildModelOptions& options) {
   graph::Program program = planned;
   TF_CHECK(choices.size() == program.tasks.size()) << "one choice a task is wanted";
-  const ScratchFolder scratch(options.folder);
-  TF_RETURN_IF_ERROR(scratch.make());
+  TF_ASSIGN_OR_RETURN(const TemporaryFolder scratch, scratch_folder(options.folder));
   ModelReport report;
   TF_ASSIGN_OR_RETURN(const std::vector<Kernel> kernels,
                       KernelBuilder(program, choices, pool, options).run(report));

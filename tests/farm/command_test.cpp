@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "tests/farm/harness.h"
 
 namespace tf::farm_test {
@@ -40,7 +41,7 @@ class CommandTest : public testing::Test {
     return path;
   }
 
-  TempDir dir_;
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
 };
 
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {

@@ -21,15 +21,6 @@ extern char** environ;
 
 namespace tf::farm_test {
 
-TempDir::TempDir() : path_((std::filesystem::temp_directory_path() / "tf_farm_XXXXXX").string()) {
-  TF_CHECK(mkdtemp(path_.data()) != nullptr) << path_;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 Process::Process(std::vector<std::string> arguments, const std::string& output_path,
                  const std::string& error_path) {
   std::vector<char*> argv;

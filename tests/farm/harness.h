@@ -1,5 +1,5 @@
 #pragma once
-// Owns: what the farm's tests share: temporary folders, real processes, trials.
+// Owns: what the farm's tests share: real processes, trials.
 
 #include <memory>
 #include <string>
@@ -13,17 +13,6 @@ class Trial;
 }
 
 namespace tf::farm_test {
-
-// A folder that goes with the object.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // A child process of the test; killed with the object. Its output goes to a file that failed tests print,
 // what it says on stderr to a second one if there is.

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
@@ -72,7 +73,7 @@ class InProcessFarm : public testing::Test {
     return absl::NotFoundError("the agent never registered");
   }
 
-  TempDir dir_;
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
   std::unique_ptr<tracker::Daemon> daemon_;
 };
 

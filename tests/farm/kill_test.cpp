@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/harness.h"
 
@@ -99,7 +100,7 @@ class KillTest : public testing::Test {
   using Key = std::tuple<std::string, uint64_t, uint64_t>;
 
   std::string agent_grace_s_ = "30";
-  TempDir dir_;
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
   const rpc::Endpoint endpoint_ = free_endpoint();
   std::unique_ptr<Process> tracker_;
   std::unique_ptr<Process> agent_;

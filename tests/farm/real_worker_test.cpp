@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/farm/harness.h"
@@ -40,7 +41,7 @@ class RealWorkerTest : public ::testing::Test {
     return result;
   }
 
-  TempDir dir_;
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
   const rpc::Endpoint endpoint_ = free_endpoint();
   Process tracker_{
       {program("tracker"), "serve", "--listen", endpoint_.text(), "--state", dir_.path() + "/tracker.db"},

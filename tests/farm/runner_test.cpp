@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -61,7 +62,7 @@ TEST(FarmRunnerTest, ATrialUnderWayHearsThatTheTrackerRefusesForGood) {
 }
 
 TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
-  TempDir dir;
+  const TemporaryFolder dir = *TemporaryFolder::make();
   auto tracker = tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/t.db"});
   ASSERT_TRUE(tracker.ok()) << tracker.status();
   const rpc::Endpoint endpoint = (*tracker)->endpoint();

@@ -1,6 +1,5 @@
 #include "compiler/codegen/llvm/link.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/temporary_folder.h"
 #include "compiler/codegen/llvm/machine.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "lld/Common/Driver.h"
@@ -20,29 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that is gone when the value is. In memory where the system has such a place.
-class TemporaryFolder {
- public:
-  static absl::StatusOr<TemporaryFolder> make() {
-    for (const std::string& parent : {std::string("/dev/shm"), fs::temp_directory_path().string()}) {
-      std::string name = parent + "/tunefarm-link-XXXXXX";
-      if (mkdtemp(name.data())) return TemporaryFolder(name);
-    }
-    return absl::InternalError(
-        "no folder for linking: neither /dev/shm nor the temporary folder can be written");
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  std::string file(std::string_view name) const { return absl::StrCat(path_, "/", std::string(name)); }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+// In memory where the system has such a place.
+absl::StatusOr<TemporaryFolder> folder_for_linking() {
+  std::error_code ignored;
+  return TemporaryFolder::make_in({"/dev/shm", fs::temp_directory_path(ignored).string()});
+}
 
 absl::StatusOr<std::string> emulation(const target::Target& target) {
   switch (target.arch) {
@@ -125,7 +107,7 @@ absl::StatusOr<std::string> tables_object(const ModelLink& link, const target::T
 }  // namespace
 
 absl::StatusOr<std::string> link_shared(std::string_view object, const target::Target& target) {
-  TF_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());
   std::string in = folder.file("kernel.o");
   std::string out = folder.file("kernel.so");
   TF_RETURN_IF_ERROR(write_file(in, object));
@@ -147,7 +129,7 @@ absl::Status link_model(const ModelLink& link, const target::Target& target) {
           absl::StrCat("linking ", link.output_path, " needs ", path, ", which is not there"));
     }
   }
-  TF_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());
   TF_ASSIGN_OR_RETURN(std::string tables, tables_object(link, target));
   TF_RETURN_IF_ERROR(write_file(folder.file("tables.o"), tables));
   // Kernels are for the runtime alone; hidden symbols stay hidden whatever a version script says.

@@ -1,11 +1,9 @@
 // How run.sh asks the database for how long a network was tuned.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "tuner/service/job_spec.h"
 
@@ -17,14 +15,11 @@ constexpr int64_t kSecond = 1'000'000'000;
 class TunedMinutes : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "/tuned_minutes_XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
     auto store = database::open_sqlite_store(file_());
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
     ASSERT_TRUE(store_->add_workload(workload_).ok());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // A job with a measurement at each of those times.
   void job(const service::JobSpec& spec, const std::vector<int64_t>& seconds, int64_t finished_s = 0) {
@@ -69,8 +64,8 @@ class TunedMinutes : public testing::Test {
     return result;
   }
 
-  std::string file_() const { return folder_ + "/tuning.db"; }
-  std::string folder_;
+  std::string file_() const { return folder_.file("tuning.db"); }
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
   std::unique_ptr<database::Store> store_;
   const database::Workload workload_{.text = "w", .op = "w", .flops = 1};
 };

@@ -6,15 +6,14 @@
 //   tuning run
 
 #include <benchmark/benchmark.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/onnx/zoo.h"
 #include "compiler/passes/lower.h"
@@ -35,24 +34,6 @@ namespace {
 
 namespace kernel_proto = tunefarm::kernel::v1;
 
-// A folder that goes away with the program.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "search-bench.XXXXXX").string();
-    TF_CHECK(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // One kernel of squeezenet with its space and legal candidates of it, drawn at random.
 struct Kernel {
   session::Task task;
@@ -70,7 +51,7 @@ constexpr int kThreads = 1;
 
 const std::vector<session::Task>& tasks() {
   static const std::vector<session::Task> all = [] {
-    const Folder folder;
+    const TemporaryFolder folder = *TemporaryFolder::make();
     const std::string path = folder.path() + "/squeezenet.onnx";
     TF_CHECK(write_file(path, *onnx::zoo_model("squeezenet", {})).ok());
     return *service::network_tasks(path, target::host_target(), {});
@@ -301,7 +282,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), kThreads);
   session::Progress progress;
   for (auto _ : state) {
-    const Folder folder;
+    const TemporaryFolder folder = *TemporaryFolder::make();
     auto store = database::open_sqlite_store(folder.path() + "/tune.db");
     auto runner = measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest});
     if (!store.ok() || !runner.ok()) return state.SkipWithError("no store, or no runner");

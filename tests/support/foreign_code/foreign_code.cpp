@@ -4,16 +4,14 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/temporary_folder.h"
 
 namespace tf::support {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string arch_of(const target::Target& target) {
   return std::string(target::arch_name(target.arch));
@@ -40,15 +38,11 @@ std::string find_program(const std::string& name) {
 // Runs the command with these bytes as standard input, in a folder that goes away.
 class Session {
  public:
-  Session() {
-    folder_ = (fs::temp_directory_path() / "foreign.XXXXXX").string();
-    if (mkdtemp(folder_.data()) == nullptr) folder_.clear();
+  static absl::StatusOr<Session> make() {
+    TF_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+    return Session(std::move(folder));
   }
-  ~Session() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  std::string file(const char* name) const { return absl::StrCat(folder_, "/", name); }
+  std::string file(const char* name) const { return folder_.file(name); }
 
   absl::StatusOr<std::string> run(const target::Target& target, const char* program,
                                   const std::string& arguments, const std::string& input) const {
@@ -64,7 +58,9 @@ class Session {
   }
 
  private:
-  std::string folder_;
+  explicit Session(TemporaryFolder folder) : folder_(std::move(folder)) {}
+
+  TemporaryFolder folder_;
 };
 
 void append_number(std::string& bytes, int64_t value) {
@@ -96,7 +92,7 @@ absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::
   for (const AlignedBytes* buffer : buffers)
     input.append(reinterpret_cast<const char*>(buffer->data()), buffer->size());
 
-  const Session session;
+  TF_ASSIGN_OR_RETURN(const Session session, Session::make());
   TF_RETURN_IF_ERROR(write_file(session.file("kernel.so"), kernel.shared_object));
   TF_ASSIGN_OR_RETURN(const std::string output,
                       session.run(target, "kernel_runner",
@@ -121,7 +117,7 @@ absl::StatusOr<std::vector<std::string>> run_foreign_model(const std::string& pa
                                                            int threads) {
   std::string input;
   for (const std::string& bytes : inputs) input += bytes;
-  const Session session;
+  TF_ASSIGN_OR_RETURN(const Session session, Session::make());
   TF_ASSIGN_OR_RETURN(const std::string output,
                       session.run(target, "model_runner", absl::StrCat(path, " ", threads), input));
   std::vector<std::string> outputs;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "database/memory_store.h"
 #include "database/open_records.h"
 #include "database/record_json.h"
@@ -38,7 +39,7 @@ void fill(Store& store) {
 }
 
 TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   auto from = open_sqlite_store(folder.file("from.db"));
   auto to = open_sqlite_store(folder.file("to.db"));
   ASSERT_TRUE(from.ok() && to.ok());
@@ -58,7 +59,7 @@ TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
 }
 
 TEST(Jsonl, AnExportOfAnImportIsTheSameBytes) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> store = make_memory_store();
   fill(*store);
   ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file("r.jsonl")).ok());
@@ -71,7 +72,7 @@ TEST(Jsonl, AnExportOfAnImportIsTheSameBytes) {
 }
 
 TEST(Jsonl, ASecondImportChangesNothing) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> store = make_memory_store();
   fill(*store);
   ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file("r.jsonl")).ok());
@@ -83,7 +84,7 @@ TEST(Jsonl, ASecondImportChangesNothing) {
 
 // Two farms, or one before and after its tracker's state was lost, reuse slots with other epochs.
 TEST(Jsonl, ExportsOfTwoEpochsOfASlotImportInAnyOrder) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   for (uint64_t epoch : {3u, 8u}) {
     std::unique_ptr<Store> store = make_memory_store();
     ASSERT_TRUE(store->add_workload(conv_workload()).ok());
@@ -119,7 +120,7 @@ TEST(Jsonl, AFilteredExportBringsOnlyTheWorkloadsItNeeds) {
 }
 
 TEST(Jsonl, ABadLineIsNamedAndNothingIsImported) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> from = make_memory_store(), to = make_memory_store();
   fill(*from);
   ASSERT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
@@ -131,7 +132,7 @@ TEST(Jsonl, ABadLineIsNamedAndNothingIsImported) {
 }
 
 TEST(Jsonl, ATruncatedLastLineIsRefused) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> from = make_memory_store();
   fill(*from);
   ASSERT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
@@ -142,7 +143,7 @@ TEST(Jsonl, ATruncatedLastLineIsRefused) {
 }
 
 TEST(Jsonl, AForeignOrNewerOrEmptyFileIsRefused) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("r.jsonl");
   ASSERT_TRUE(write_file(path, "{\"type\": \"tunefarm-records\", \"version\": 99}\n").ok());
   EXPECT_THAT(std::string(open_records(path).status().message()),
@@ -163,7 +164,7 @@ TEST(Jsonl, AWorkloadWhoseKeyIsNotItsDigestIsRefused) {
 }
 
 TEST(Jsonl, OpensAsRecordsWithTheSameBest) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> store = make_memory_store();
   fill(*store);
   ASSERT_TRUE(export_jsonl_file(*store, {}, folder.file("r.jsonl")).ok());

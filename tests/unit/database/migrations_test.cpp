@@ -1,5 +1,6 @@
 #include "database/migrations.h"
 
+#include "base/temporary_folder.h"
 #include "database/open_records.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
@@ -17,7 +18,7 @@ TEST(Migrations, AreNumberedFromOneWithoutGaps) {
 
 TEST(Migrations, EveryEarlierVersionBecomesCurrent) {
   for (size_t known = 1; known < migrations().size(); ++known) {
-    TemporaryFolder folder;
+    const TemporaryFolder folder = *TemporaryFolder::make();
     const std::string path = folder.file("t.db");
     {
       auto connection = Connection::open(path, Access::kWrite);
@@ -38,7 +39,7 @@ TEST(Migrations, EveryEarlierVersionBecomesCurrent) {
 }
 
 TEST(Migrations, AFailingStepLeavesTheVersionBeforeIt) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   auto connection = Connection::open(folder.file("t.db"), Access::kWrite);
   const std::vector<Migration> steps = {{1, "0001_good", "CREATE TABLE a (x)"},
                                         {2, "0002_bad", "CREATE TABLE b (x); CREATE TABLE a (x)"}};

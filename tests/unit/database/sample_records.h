@@ -1,9 +1,6 @@
 #pragma once
 // Owns: records to fill a store with, and folders to keep it in.
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -48,18 +45,5 @@ inline Measurement measured(int64_t ns, int64_t time = 1) {
   m.finished_unix_ns = time;
   return m;
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    char name[] = "/tmp/tf_database_XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace tf::database

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "database/file_lock.h"
 #include "database/migrations.h"
 #include "database/open_records.h"
@@ -42,7 +44,7 @@ void kill_and_wait(pid_t pid) {
 }
 
 TEST(SqliteStore, WhatWasWrittenIsThereAfterOpeningAgain) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   {
     auto store = open_sqlite_store(folder.file("t.db"));
     ASSERT_TRUE(store.ok()) << store.status();
@@ -56,7 +58,7 @@ TEST(SqliteStore, WhatWasWrittenIsThereAfterOpeningAgain) {
 }
 
 TEST(SqliteStore, AReaderSeesWhatAWriterInTheMiddleOfItsLifeHasCommitted) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   auto store = open_sqlite_store(folder.file("t.db"));
   ASSERT_TRUE(store.ok());
   auto records = open_records(folder.file("t.db"));
@@ -67,7 +69,7 @@ TEST(SqliteStore, AReaderSeesWhatAWriterInTheMiddleOfItsLifeHasCommitted) {
 }
 
 TEST(SqliteStore, ASecondWriterInAnotherProcessIsRefusedWithTheFirstOnesPid) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t holder = in_child([&] {
@@ -88,7 +90,7 @@ TEST(SqliteStore, ASecondWriterInAnotherProcessIsRefusedWithTheFirstOnesPid) {
 }
 
 TEST(SqliteStore, ASecondWriterInTheSameProcessIsRefusedAndDoesNotFreeTheLock) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   auto store = open_sqlite_store(folder.file("t.db"));
   ASSERT_TRUE(store.ok());
   for (int i = 0; i < 2; ++i) {
@@ -103,7 +105,7 @@ TEST(SqliteStore, ASecondWriterInTheSameProcessIsRefusedAndDoesNotFreeTheLock) {
 }
 
 TEST(SqliteStore, AChildThatOutlivesItsWriterDoesNotKeepTheDatabaseLocked) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t writer = in_child([&] {
@@ -123,7 +125,7 @@ TEST(SqliteStore, AChildThatOutlivesItsWriterDoesNotKeepTheDatabaseLocked) {
 }
 
 TEST(SqliteStore, NoAcknowledgedRowIsLostWhenItsProcessIsKilled) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
   std::set<int64_t> acknowledged;
   for (int round = 0; round < 3; ++round) {
@@ -169,7 +171,7 @@ TEST(SqliteStore, NoAcknowledgedRowIsLostWhenItsProcessIsKilled) {
 }
 
 TEST(SqliteStore, AFileThatIsNoDatabaseIsRefusedAndLeftAsItWas) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("notes.txt"), text(5000, 'n');
   ASSERT_TRUE(write_file(path, text).ok());
   for (absl::Status status : {open_sqlite_store(path).status(), open_records(path).status()}) {
@@ -180,7 +182,7 @@ TEST(SqliteStore, AFileThatIsNoDatabaseIsRefusedAndLeftAsItWas) {
 }
 
 TEST(SqliteStore, AnotherProgramsDatabaseIsRefusedAndLeftAsItWas) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("other.db");
   {
     auto connection = Connection::open(path, Access::kWrite);
@@ -194,7 +196,7 @@ TEST(SqliteStore, AnotherProgramsDatabaseIsRefusedAndLeftAsItWas) {
 }
 
 TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
   ASSERT_TRUE(open_sqlite_store(path).ok());
   ASSERT_TRUE((*Connection::open(path, Access::kWrite))->execute("PRAGMA user_version = 99").ok());
@@ -207,7 +209,7 @@ TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
 }
 
 TEST(SqliteStore, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
   {
     auto store = open_sqlite_store(path);
@@ -225,7 +227,7 @@ TEST(SqliteStore, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
 }
 
 TEST(SqliteStore, ATruncatedFileIsRefused) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
   {
     auto store = open_sqlite_store(path);
@@ -238,7 +240,7 @@ TEST(SqliteStore, ATruncatedFileIsRefused) {
 }
 
 TEST(SqliteStore, MissingFilesAndFoldersAreNamed) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   EXPECT_THAT(message(open_records(folder.file("no.db")).status()), HasSubstr("there is no database"));
   EXPECT_EQ(open_records(folder.file("no.db")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(message(open_sqlite_store(folder.file("no/t.db")).status()),
@@ -256,7 +258,7 @@ TEST(SqliteStore, NetworkFileSystemsAreKnownByTheirNumbers) {
 }
 
 TEST(SqliteStore, MeasurementsCannotBeChangedOrDeleted) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
   {
     auto store = open_sqlite_store(path);
@@ -270,7 +272,7 @@ TEST(SqliteStore, MeasurementsCannotBeChangedOrDeleted) {
 }
 
 TEST(SqliteStore, AReaderCannotWrite) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   ASSERT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
   auto connection = Connection::open(folder.file("t.db"), Access::kReadOnly);
   ASSERT_TRUE(connection.ok());

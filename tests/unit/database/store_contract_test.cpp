@@ -3,6 +3,7 @@
 #include <functional>
 #include <latch>
 
+#include "base/temporary_folder.h"
 #include "database/memory_store.h"
 #include "database/sqlite_store.h"
 #include "database/store.h"
@@ -44,7 +45,7 @@ class StoreContract : public testing::TestWithParam<Kind> {
     return n;
   }
 
-  TemporaryFolder folder_;
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
   std::unique_ptr<Store> store_;
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"
@@ -120,7 +121,7 @@ TEST(WriteFaults, NothingAcknowledgedIsLostWhicheverWriteFails) {
   bool completed = false;
   int64_t n = 1;
   for (; !completed && n < 2000; ++n) {
-    TemporaryFolder folder;
+    const TemporaryFolder folder = *TemporaryFolder::make();
     const std::string path = folder.file("t.db");
     writes_left = n;
     const std::set<int64_t> acknowledged = run_until_failure(path, completed);
@@ -146,7 +147,7 @@ TEST(WriteFaults, NothingAcknowledgedIsLostWhicheverWriteFails) {
 }
 
 TEST(WriteFaults, AStoreGoesOnWhenTheDiskComesBack) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder = *TemporaryFolder::make();
   auto store = open_sqlite_store(folder.file("t.db"), {.vfs = fault_vfs()});
   ASSERT_TRUE(store.ok());
   ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());

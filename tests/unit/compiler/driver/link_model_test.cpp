@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/runtime/blob/model_blob.h"
@@ -25,13 +24,10 @@ constexpr uint64_t kBytes = kElems * sizeof(float);
 class LinkModel : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() + "/link_model_XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
     absl::StatusOr<std::unique_ptr<BuildPool>> pool = BuildPool::create({});
     ASSERT_TRUE(pool.ok()) << pool.status();
     pool_ = *std::move(pool);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // y = x + w, as an object file.
   void build_add_kernel() {
@@ -48,7 +44,7 @@ class LinkModel : public ::testing::Test {
     absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
     ASSERT_TRUE(reply.ok()) << reply.status();
     ASSERT_EQ(reply->code(), 0) << reply->message();
-    ASSERT_TRUE(write_file(folder_ + "/add.o", reply->artifact().blobs(0).content()).ok());
+    ASSERT_TRUE(write_file(folder_.file("add.o"), reply->artifact().blobs(0).content()).ok());
   }
 
   // Two steps of the same kernel: y = (x + w) + w.
@@ -66,21 +62,21 @@ class LinkModel : public ::testing::Test {
                     .buffers = {{TF_SPACE_ARENA, 0, 0, kBytes}, weights, {TF_SPACE_OUTPUT, 0, 0, kBytes}}}};
     absl::StatusOr<std::string> blob = runtime::encode_model(model);
     ASSERT_TRUE(blob.ok()) << blob.status();
-    ASSERT_TRUE(write_file(folder_ + "/blob", *blob).ok());
+    ASSERT_TRUE(write_file(folder_.file("blob"), *blob).ok());
     std::vector<float> values(kElems);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.25f;
     ASSERT_TRUE(
-        write_file(folder_ + "/weights", {reinterpret_cast<const char*>(values.data()), kBytes}).ok());
+        write_file(folder_.file("weights"), {reinterpret_cast<const char*>(values.data()), kBytes}).ok());
   }
 
   proto::BuildReply link() {
     proto::BuildRequest request;
     proto::LinkModelRequest& link = *request.mutable_link();
-    link.add_object_paths(folder_ + "/add.o");
+    link.add_object_paths(folder_.file("add.o"));
     link.add_kernels("add_kernel");
-    link.set_blob_path(folder_ + "/blob");
-    link.set_weights_path(folder_ + "/weights");
-    link.set_output_path(folder_ + "/model.so");
+    link.set_blob_path(folder_.file("blob"));
+    link.set_weights_path(folder_.file("weights"));
+    link.set_output_path(folder_.file("model.so"));
     link.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
     link.set_target("host");
     absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
@@ -88,7 +84,7 @@ class LinkModel : public ::testing::Test {
     return reply.ok() ? *reply : proto::BuildReply();
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
   std::unique_ptr<BuildPool> pool_;
 };
 
@@ -97,7 +93,7 @@ TEST_F(LinkModel, GivesALibraryThatRunsItsKernelsOnItsWeights) {
   write_tables();
   proto::BuildReply reply = link();
   ASSERT_EQ(reply.code(), 0) << reply.message();
-  void* handle = dlopen((folder_ + "/model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(folder_.file("model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << dlerror();
   auto open = reinterpret_cast<decltype(&tf_model_open)>(dlsym(handle, "tf_model_open"));
   auto run = reinterpret_cast<decltype(&tf_model_run)>(dlsym(handle, "tf_model_run"));
@@ -125,7 +121,7 @@ TEST_F(LinkModel, NamesAFileThatIsMissing) {
 TEST_F(LinkModel, PassesOnWhatTheLinkerSays) {
   build_add_kernel();
   write_tables();
-  ASSERT_TRUE(write_file(folder_ + "/add.o", "no object").ok());
+  ASSERT_TRUE(write_file(folder_.file("add.o"), "no object").ok());
   proto::BuildReply reply = link();
   EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kInternal));
   EXPECT_THAT(reply.message(), ::testing::HasSubstr("add.o"));

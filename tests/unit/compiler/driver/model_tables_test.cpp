@@ -4,13 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstring>
-#include <filesystem>
 #include <functional>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::driver {
@@ -22,8 +21,6 @@ using testing::HasSubstr;
 class ModelTablesOfAProduct : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "/model_tables_XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
     graph::Graph graph;
     const std::vector<int64_t> x_shape = {2, 3}, w_shape = {3, 4};
     const graph::NodeId x = graph.add_input(graph::tensor_type(tensor::Element::kFloat32, x_shape), "x");
@@ -37,9 +34,8 @@ class ModelTablesOfAProduct : public testing::Test {
     program_ = *std::move(program);
     ASSERT_EQ(program_.tasks.size(), 1u);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::string weights_path() const { return folder_ + "/weights.bin"; }
+  std::string weights_path() const { return folder_.file("weights.bin"); }
   absl::StatusOr<ModelTables> tables(const std::function<void(Kernel&)>& change) const {
     Kernel kernel{.entry = "k0", .ports = {{"", 24, {}}, {"", 48, {}}, {"", 32, {}}}};
     change(kernel);
@@ -52,7 +48,7 @@ class ModelTablesOfAProduct : public testing::Test {
   }
 
   const std::vector<float> values_ = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  std::string folder_;
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
   graph::Program program_;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "compiler/runtime/blob/model_blob.h"
 
 namespace {
@@ -59,22 +60,20 @@ void write(const std::string& path, const std::string& bytes) {
 class Library {
  public:
   explicit Library(const std::string& blob) {
-    char folder[] = "/tmp/tf_model_test_XXXXXX";
-    folder_ = mkdtemp(folder);
-    write(folder_ + "/blob", blob);
+    write(folder() + "/blob", blob);
     std::vector<float> weights(kElems);
     for (int i = 0; i < kElems; ++i) weights[i] = static_cast<float>(i);
-    write(folder_ + "/weights", std::string(reinterpret_cast<const char*>(weights.data()), kBytes));
-    write(folder_ + "/tables.s",
+    write(folder() + "/weights", std::string(reinterpret_cast<const char*>(weights.data()), kBytes));
+    write(folder() + "/tables.s",
           ".section .rodata\n.globl tf_model_blob, tf_model_weights\n.hidden tf_model_blob, "
           "tf_model_weights\n.balign 64\n"
           "tf_model_blob: .incbin \"" +
-              folder_ + "/blob\"\n.balign 64\ntf_model_weights: .incbin \"" + folder_ +
+              folder() + "/blob\"\n.balign 64\ntf_model_weights: .incbin \"" + folder() +
               "/weights\"\n.section .note.GNU-stack,\"\",%progbits\n");
-    const std::string path = folder_ + "/model.so";
+    const std::string path = folder() + "/model.so";
     const std::string command = std::string(TF_C_COMPILER) +
                                 " -shared -fPIC -O1 -nostdlib -I " TF_SOURCE_DIR " -o " + path + " " +
-                                TF_SOURCE_DIR "/tests/support/kernels/model_kernels.c " + folder_ +
+                                TF_SOURCE_DIR "/tests/support/kernels/model_kernels.c " + folder() +
                                 "/tables.s -Wl,-u,tf_model_open " TF_RUNTIME_MODEL_ARCHIVE " -Wl,-z,defs -lc";
     if (std::system(command.c_str()) != 0) return;
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -82,7 +81,6 @@ class Library {
   }
   ~Library() {
     if (handle_) dlclose(handle_);
-    if (std::system(("rm -rf " + folder_).c_str()) != 0) ADD_FAILURE() << "cannot remove " << folder_;
   }
   explicit operator bool() const { return handle_ != nullptr; }
 
@@ -92,10 +90,10 @@ class Library {
     EXPECT_NE(function, nullptr) << name;
     return function;
   }
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
 
  private:
-  std::string folder_;
+  const tf::TemporaryFolder folder_ = *tf::TemporaryFolder::make();
   void* handle_ = nullptr;
 };
 #define GET(library, function) (library).get<decltype(function)>(#function)

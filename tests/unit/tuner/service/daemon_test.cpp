@@ -3,6 +3,7 @@
 #include "tuner/service/daemon.h"
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "database/open_records.h"
 #include "tests/unit/database/sample_records.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
@@ -36,7 +37,7 @@ class DaemonTest : public testing::Test {
   std::string address() const { return daemon_->endpoint().text(); }
   std::unique_ptr<JobClient> client() { return *make_job_client(address()); }
 
-  database::TemporaryFolder folder_;
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
   ScriptedExecutor* executor_ = nullptr;
   database::Store* store_ = nullptr;
   std::unique_ptr<Daemon> daemon_;
