@@ -5,6 +5,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+case "${1:-}" in
+  -h | --help)
+    sed -n '2,4s/^# *//p' "$0"
+    exit 0
+    ;;
+  release | dev | asan | tsan | -* | '') ;;
+  *)
+    echo "test.sh: there is no preset '$1': release, dev, asan or tsan; ctest's arguments start with -" >&2
+    exit 2
+    ;;
+esac
 preset=release
 if [[ ${1:-} =~ ^(release|dev|asan|tsan)$ ]]; then
   preset=$1

@@ -5,26 +5,28 @@
 #   --full            every network of the zoo, and every convolution and matrix product in them
 #   --db FILE         tuned schedules [build/peers/tuning.db if it is there]; what it lacks runs untuned
 #   --tune-minutes M  first tune for M minutes more, a third of them kernels; with time, all get 2 minutes a kernel, 20 a
-#                     network and number of threads
+#                     network, shared by its numbers of threads
 #   --threads N,N     of networks [1,2]; kernels use the first
 #   NETWORK…          of `compiler zoo list`
 set -euo pipefail
+source "$(dirname "$0")/../options.sh"
 quick= full= json= minutes=0 allow= threads=1,2 kernels=.* networks=() db=
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) quick=1 ;;
     --full) full=1 ;;
-    --json) json=$(realpath -m "$2") && shift ;;
-    --db) db=$(realpath -m "$2") && shift ;;
-    --tune-minutes) minutes=$2 && shift ;;
-    --allow) allow=$2 && shift ;;
-    --threads) threads=$2 && shift ;;
-    --kernels) kernels=$2 && shift ;;
-    -*) sed -n 's/^# Usage: /usage: /p; s/^#   //p' "$0" >&2 && exit 2 ;;
+    --json) want_value "$@" && json=$(realpath -m "$2") && shift ;;
+    --db) want_value "$@" && db=$(realpath -m "$2") && shift ;;
+    --tune-minutes) want_number "$@" && minutes=$2 && shift ;;
+    --allow) want_value "$@" && allow=$2 && shift ;;
+    --threads) want_value "$@" && threads=$2 && shift ;;
+    --kernels) want_value "$@" && kernels=$2 && shift ;;
+    -*) usage "$1" ;;
     *) networks+=("$1") ;;
   esac
   shift
 done
+[[ $threads =~ ^[0-9]+(,[0-9]+)*$ ]] || refuse "--threads $threads: expected numbers with commas between them"
 cd "$(dirname "$0")/../../.."
 deploy/install_peers.sh --libraries >&2
 export NODE_PATH=$PWD/build/peers/node_modules
@@ -49,7 +51,7 @@ kernel_options=(--kernels "$kernels" --threads "${thread_counts[0]}" ${allow:+--
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for network in "${networks[@]}"; do
-  "$bin/compiler" zoo "$network" -o "$work/$network.onnx" 2>/dev/null
+  "$bin/compiler" zoo "$network" -o "$work/$network.onnx" 2>"$work/said" || { cat "$work/said" >&2 && exit 2; }
   [ -z "$full" ] || kernel_options+=(--network "$work/$network.onnx")
 done
 
@@ -67,7 +69,7 @@ tune() {
   share=$(awk "BEGIN { print $minutes * 2 / 3 / ${#networks[@]} / ${#thread_counts[@]} }")
   for network in "${networks[@]}"; do
     for count in "${thread_counts[@]}"; do
-      left=$(awk "BEGIN { left = 20 - $(tuned_minutes "$network" "$count"); print left < $share ? left : $share }")
+      left=$(awk "BEGIN { left = 20 / ${#thread_counts[@]} - $(tuned_minutes "$network" "$count"); print left < $share ? left : $share }")
       if awk "BEGIN { exit !($left > 0.1) }"; then
         "$bin/tuner" tune "$work/$network.onnx" --target host --db "$db" --threads "$count" --minutes "$left" \
           ${allow:+--allow "$allow"} >&2

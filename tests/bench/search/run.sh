@@ -8,15 +8,17 @@
 #   --tasks, --seeds, --trials, --candidates   as in `search_replay record --help`
 set -euo pipefail
 
+source "$(dirname "$0")/../options.sh"
 quick= json= pools= seconds=2 built=300 record=() options=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) quick=1 ;;
-    --json) json=$(realpath -m "$2") && shift ;;
-    --pools) pools=$(realpath -m "$2") && shift ;;
-    --minutes) record+=("$1" "$2") && shift ;;
-    --tasks | --seeds | --trials | --candidates) options+=("$1" "$2") && shift ;;
-    *) sed -n 's/^# Usage: /usage: /p; s/^#   //p' "$0" >&2 && exit 2 ;;
+    --json) want_value "$@" && json=$(realpath -m "$2") && shift ;;
+    --pools) want_value "$@" && pools=$(realpath -m "$2") && shift ;;
+    --minutes) want_number "$@" && record+=("$1" "$2") && shift ;;
+    --tasks) want_value "$@" && options+=("$1" "$2") && shift ;;
+    --seeds | --trials | --candidates) want_number "$@" && options+=("$1" "$2") && shift ;;
+    *) usage "$1" ;;
   esac
   shift
 done
