@@ -184,6 +184,11 @@ Interval element_range(Element element) {
   }
 }
 
+Interval iterations(const ir::For& loop, const RangeMap& ranges) {
+  const Interval first = interval_of(loop.min, ranges);
+  return {first.min, (first + interval_of(loop.extent, ranges) - Interval::point(1)).max};
+}
+
 Interval interval_of(const Expr& expr, const RangeMap& ranges) {
   const Element element = expr->type().element;
   if (tensor::is_float(element)) return Interval::everything();

@@ -99,6 +99,17 @@ void Simplifier::set_range(const VarNode* var, const Interval& range) {
   forget();
 }
 
+std::optional<Interval> Simplifier::iterations(const ir::For& loop) {
+  const Interval low = interval_of(linear(loop.min));
+  const Interval extent = interval_of(linear(loop.extent));
+  if (!low.is_bounded() || !extent.has_max() || extent.max < 1) return std::nullopt;
+  return Interval{low.min, low.max + extent.max - 1};
+}
+
+void Simplifier::enter(const ir::For& loop) {
+  if (const std::optional<Interval> range = iterations(loop)) set_range(loop.var.get(), *range);
+}
+
 void Simplifier::set_value(const VarNode* var, const Expr& value) {
   values_[var] = value;
   local_ranges_.erase(var);

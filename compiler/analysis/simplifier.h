@@ -2,6 +2,7 @@
 // Owns: the engine behind simplify.h, for analyses that want linear forms themselves. Does not know:
 // statements.
 
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,6 +25,10 @@ class Simplifier {
 
   // What is known of a variable from here on.
   void set_range(const VarNode* var, const Interval& range);
+  // The values of a loop's variable; nothing where they have no known end, or the loop never runs.
+  std::optional<Interval> iterations(const ir::For& loop);
+  // What is known inside of the loop.
+  void enter(const ir::For& loop);
   void set_value(const VarNode* var, const Expr& value);
   // The condition holds (or, with `holds` false, does not) until pop_facts(mark); returns the mark.
   struct Mark {

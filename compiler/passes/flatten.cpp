@@ -26,12 +26,7 @@ class ReachFinder final : public ir::Visitor {
 
  protected:
   bool enter(const Stmt& stmt) override {
-    if (const auto* loop = as<ir::For>(stmt)) {
-      const analysis::Interval low = analysis::interval_of(simplifier_.linear(loop->min));
-      const analysis::Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
-      if (low.is_bounded() && extent.has_max() && extent.max > 0)
-        simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
-    }
+    if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
     return true;
   }
   bool enter(const Expr& expr) override {

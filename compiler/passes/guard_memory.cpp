@@ -59,10 +59,7 @@ class MemoryGuard final : public ir::Rewriter {
     if (const auto* branch = as<ir::If>(stmt); branch && in_vector_ && !branch->else_body)
       if (Stmt masked = with_mask(branch->then_body, branch->condition)) return rewrite(masked);
     if (const auto* loop = as<ir::For>(stmt)) {
-      const Interval low = analysis::interval_of(simplifier_.linear(loop->min));
-      const Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
-      if (low.is_bounded() && extent.has_max() && extent.max > 0)
-        simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
+      simplifier_.enter(*loop);
       const bool outer = std::exchange(
           in_vector_, loop->for_kind == ir::ForKind::kVectorized || loop->for_kind == ir::ForKind::kFolded);
       Stmt out = recurse(stmt);

@@ -86,12 +86,7 @@ class Hoister final : public ir::Rewriter {
   Expr rewrite(const Expr& expr) override { return expr; }
 
   Stmt rewrite(const Stmt& stmt) override {
-    if (const auto* loop = as<ir::For>(stmt)) {
-      const analysis::Interval low = analysis::interval_of(simplifier_.linear(loop->min));
-      const analysis::Interval extent = analysis::interval_of(simplifier_.linear(loop->extent));
-      if (low.is_bounded() && extent.has_max() && extent.max > 0)
-        simplifier_.set_range(loop->var.get(), {low.min, low.max + extent.max - 1});
-    }
+    if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
     const auto* store = as<ir::Store>(stmt);
     if (!store) return recurse(stmt);
     LoadHoister loads(simplifier_);

@@ -20,13 +20,6 @@ using ir::Expr;
 using ir::Stmt;
 using ir::Var;
 
-std::optional<Interval> loop_range(const ir::For& loop, analysis::Simplifier& simplifier) {
-  const Interval low = analysis::interval_of(simplifier.linear(loop.min));
-  const Interval extent = analysis::interval_of(simplifier.linear(loop.extent));
-  if (!low.is_bounded() || !extent.has_max() || extent.max < 1) return std::nullopt;
-  return Interval{low.min, low.max + extent.max - 1};
-}
-
 // Finds the iterations of a loop for which the conditions in its body hold, whatever the other variables are.
 class HoldFinder final : public ir::Visitor {
  public:
@@ -51,7 +44,7 @@ class HoldFinder final : public ir::Visitor {
     ++nodes_;
     if (const auto* loop = as<ir::For>(stmt)) {
       inside_.push_back(loop->var);
-      if (auto range = loop_range(*loop, simplifier_)) simplifier_.set_range(loop->var.get(), *range);
+      simplifier_.enter(*loop);
     } else if (const auto* branch = as<ir::If>(stmt)) {
       condition(branch->condition);
     } else if (const auto* store = as<ir::Store>(stmt)) {
@@ -142,7 +135,7 @@ class Partitioner final : public ir::Rewriter {
     const auto* loop = as<ir::For>(stmt);
     if (!loop) return recurse(stmt);
     analysis::Simplifier simplifier(ranges_);
-    const std::optional<Interval> all = loop_range(*loop, simplifier);
+    const std::optional<Interval> all = simplifier.iterations(*loop);
     const bool known = all && tensor::as_int(loop->min) && tensor::as_int(loop->extent);
     const bool peelable = loop->for_kind == ir::ForKind::kSerial || loop->for_kind == ir::ForKind::kParallel;
     if (known && peelable && all->min < all->max && depth_ < kMostPeeled) {

@@ -68,15 +68,15 @@ llvm::Value* Emitter::floor_division(const ir::Binary& e) {
   if (element == tensor::Element::kUInt8 || element == tensor::Element::kBool) {
     return modulus ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
   }
-  Interval range = interval_of(e.a, facts_);
+  analysis::Interval range = analysis::interval_of(e.a, ranges_);
   std::optional<int64_t> divisor = tensor::as_int(e.b);
   if (divisor && *divisor > 0 && std::has_single_bit(static_cast<uint64_t>(*divisor))) {
     int shift = std::countr_zero(static_cast<uint64_t>(*divisor));
     return modulus ? b_.CreateAnd(a, integer(a, static_cast<uint64_t>(*divisor) - 1))
                    : b_.CreateAShr(a, integer(a, static_cast<uint64_t>(shift)));
   }
-  if (divisor && *divisor > 0 && range.low >= 0) {
-    if (range.high <= INT32_MAX && *divisor <= INT32_MAX) {
+  if (divisor && *divisor > 0 && range.min >= 0) {
+    if (element == tensor::Element::kInt64 && range.max <= INT32_MAX && *divisor <= INT32_MAX) {
       llvm::Type* narrow = with_lanes_of(b_.getInt32Ty(), a);
       llvm::Value* x = b_.CreateTrunc(a, narrow);
       llvm::Value* y = b_.CreateTrunc(b, narrow);
@@ -122,11 +122,16 @@ llvm::Value* Emitter::cast(const ir::Cast& e) {
   auto is_unsigned = [](tensor::Element element) {
     return element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
   };
-  if (tensor::is_float(from) && tensor::is_float(to)) {
-    return rounded(to, b_.CreateFPCast(a, type));
-  }
   if (tensor::is_float(to)) {
-    return rounded(to, is_unsigned(from) ? b_.CreateUIToFP(a, type) : b_.CreateSIToFP(a, type));
+    // What f32 cannot hold is not rounded to it first: to a half, that would be rounding twice.
+    const bool half = to == tensor::Element::kFloat16 || to == tensor::Element::kBFloat16;
+    const bool wide = from == tensor::Element::kFloat64 || from == tensor::Element::kInt32 ||
+                      from == tensor::Element::kInt64;
+    llvm::Type* real = half && wide ? with_lanes_of(b_.getDoubleTy(), a) : type;
+    llvm::Value* v = tensor::is_float(from) ? b_.CreateFPCast(a, real)
+                     : is_unsigned(from)    ? b_.CreateUIToFP(a, real)
+                                            : b_.CreateSIToFP(a, real);
+    return rounded(to, half && wide ? rounded_to_odd(v) : v);
   }
   if (tensor::is_float(from)) {
     if (to == tensor::Element::kBool) {

@@ -210,8 +210,8 @@ llvm::Value* Emitter::lane_limit_mask(const ir::Binary& e) {
   int lanes = e.a->type().lanes;
   bool less = e.op == ir::BinaryOp::kLt || e.op == ir::BinaryOp::kLe;
   if (!less || lanes == 1 || e.a->type().element != tensor::Element::kInt64) return nullptr;
-  std::optional<AffineIndex> a = affine_index(e.a, facts_);
-  std::optional<AffineIndex> b = affine_index(e.b, facts_);
+  std::optional<AffineIndex> a = affine_index(e.a, depths_);
+  std::optional<AffineIndex> b = affine_index(e.b, depths_);
   if (!a || !b || a->stride != 1 || b->stride != 0) return nullptr;
   llvm::Value* room = b_.CreateSub(sum_of_terms(*b), sum_of_terms(*a));
   int64_t constant = b->constant - a->constant + (e.op == ir::BinaryOp::kLe ? 1 : 0);

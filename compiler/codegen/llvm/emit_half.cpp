@@ -63,6 +63,19 @@ llvm::Value* Emitter::float_to_half_bits(llvm::Value* v) {
   return b_.CreateTrunc(b_.CreateOr(result, sign), i16);
 }
 
+// Boldo and Melquiond, "When double rounding is odd", 2005: cut towards zero, and the last bit set where
+// anything was cut off.
+llvm::Value* Emitter::rounded_to_odd(llvm::Value* v) {
+  llvm::Type* i32 = with_lanes_of(b_.getInt32Ty(), v);
+  llvm::Value* nearest = b_.CreateFPTrunc(v, with_lanes_of(b_.getFloatTy(), v));
+  llvm::Value* back = b_.CreateFPExt(nearest, v->getType());
+  auto magnitude = [&](llvm::Value* x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); };
+  llvm::Value* away = b_.CreateFCmpOGT(magnitude(back), magnitude(v));
+  llvm::Value* inexact = b_.CreateFCmpONE(back, v);
+  llvm::Value* bits = b_.CreateSub(b_.CreateBitCast(nearest, i32), b_.CreateZExt(away, i32));
+  return b_.CreateBitCast(b_.CreateOr(bits, b_.CreateZExt(inexact, i32)), nearest->getType());
+}
+
 llvm::Value* Emitter::half_bits_to_float(llvm::Value* bits) {
   llvm::Type* f32 = with_lanes_of(b_.getFloatTy(), bits);
   if (has_half_conversions(target_)) {

@@ -62,7 +62,7 @@ llvm::Value* Emitter::address(const ir::BufferNode* buffer, const AffineIndex& i
 llvm::Value* Emitter::addresses(const ir::BufferNode* buffer, const ir::Expr& flat) {
   llvm::Value* index = value(flat);
   // 32-bit indices fit twice as many lanes into one gather.
-  if (interval_of(flat, facts_).within(0, INT32_MAX)) {
+  if (analysis::Interval{0, INT32_MAX}.contains(analysis::interval_of(flat, ranges_))) {
     index = b_.CreateTrunc(index, with_lanes_of(b_.getInt32Ty(), index));
   }
   return b_.CreateGEP(memory_type(buffer->element), buffer_base(buffer), index);
@@ -103,7 +103,7 @@ llvm::Value* Emitter::load(const ir::Load& e) {
     return v;
   }
   ir::Expr flat = ir::physical_offset(*buffer, e.indices);
-  std::optional<AffineIndex> index = affine_index(flat, facts_);
+  std::optional<AffineIndex> index = affine_index(flat, depths_);
   llvm::Type* memory = memory_type(buffer->element);
 
   // A predicate that is one value for all lanes is a branch.
@@ -193,7 +193,7 @@ void Emitter::store(const ir::Store& s) {
   llvm::Value* v = to_memory(buffer->element, to_lanes(value(s.value), lanes));
   llvm::Value* mask = predicate ? value(*predicate) : nullptr;
   ir::Expr flat = ir::physical_offset(*buffer, s.indices);
-  std::optional<AffineIndex> index = affine_index(flat, facts_);
+  std::optional<AffineIndex> index = affine_index(flat, depths_);
   if (index && (lanes == 1 || index->stride == 1)) {
     llvm::Value* pointer = address(buffer, *index);
     llvm::Align align = alignment(buffer, *index);

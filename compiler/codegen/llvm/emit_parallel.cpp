@@ -97,11 +97,7 @@ void Emitter::emit_parallel(const ir::For& loop) {
   if (outer.workspace) frame_.workspace = next();
   for (const ir::VarNode* var : vars) frame_.vars[var] = next();
   for (const ir::BufferNode* buffer : buffers) frame_.buffers[buffer] = next();
-  Interval low = interval_of(loop.min, facts_);
-  Interval extent = interval_of(loop.extent, facts_);
-  bool bounded = low.high < INT64_MAX / 2 && extent.high < INT64_MAX / 2;
-  loop_body(loop, b_.CreateNSWAdd(min, task->getArg(1)), low.low,
-            bounded ? low.high + extent.high - 1 : INT64_MAX);
+  loop_body(loop, b_.CreateNSWAdd(min, task->getArg(1)), analysis::iterations(loop, ranges_));
   b_.CreateRet(b_.getInt32(TF_KERNEL_OK));
   frame_ = std::move(outer);
   b_.restoreIP(here);

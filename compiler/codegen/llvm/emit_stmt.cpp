@@ -25,7 +25,8 @@ void Emitter::stmt(const ir::Stmt& s) {
       auto* let = ir::as<ir::Let>(s);
       memo_.back().clear();
       frame_.vars[let->var.get()] = value(let->value);
-      facts_[let->var.get()] = {interval_of(let->value, facts_), depth_};
+      ranges_[let->var.get()] = analysis::interval_of(let->value, ranges_);
+      depths_[let->var.get()] = depth_;
       return stmt(let->body);
     }
     case ir::StmtKind::kAllocate:
@@ -48,16 +49,13 @@ void Emitter::stmt_for(const ir::For& loop) {
   }
   memo_.back().clear();
   std::optional<int64_t> count = tensor::as_int(loop.extent);
-  Interval min = interval_of(loop.min, facts_);
   if (count && *count <= 0) return;
-  if (count && *count == 1) return loop_body(loop, value(loop.min), min.low, min.high);
+  if (count && *count == 1) return loop_body(loop, value(loop.min), analysis::iterations(loop, ranges_));
   // A nested parallel loop would run its iterations in this thread anyway.
   if (loop.for_kind == ir::ForKind::kParallel && !frame_.thread) return emit_parallel(loop);
 
   llvm::Value* first = value(loop.min);
   llvm::Value* end = b_.CreateNSWAdd(first, value(loop.extent));
-  Interval extent = interval_of(loop.extent, facts_);
-  bool bounded = min.high < INT64_MAX / 2 && extent.high < INT64_MAX / 2;
   llvm::Function* f = frame_.llvm_function;
   auto* body = llvm::BasicBlock::Create(context_, loop.var->name, f);
   auto* after = llvm::BasicBlock::Create(context_, "", f);
@@ -70,7 +68,7 @@ void Emitter::stmt_for(const ir::For& loop) {
   b_.SetInsertPoint(body);
   llvm::PHINode* index = b_.CreatePHI(b_.getInt64Ty(), 2);
   index->addIncoming(first, before);
-  loop_body(loop, index, min.low, bounded ? min.high + extent.high - 1 : INT64_MAX);
+  loop_body(loop, index, analysis::iterations(loop, ranges_));
   llvm::Value* next = b_.CreateNSWAdd(index, b_.getInt64(1));
   index->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpSLT(next, end), body, after);
@@ -85,10 +83,11 @@ void Emitter::block(const ir::Stmt& body) {
   memo_ = std::move(memo);
 }
 
-void Emitter::loop_body(const ir::For& loop, llvm::Value* index, int64_t low, int64_t high) {
+void Emitter::loop_body(const ir::For& loop, llvm::Value* index, const analysis::Interval& values) {
   ++depth_;
   frame_.vars[loop.var.get()] = index;
-  facts_[loop.var.get()] = {{low, high}, depth_};
+  ranges_[loop.var.get()] = values;
+  depths_[loop.var.get()] = depth_;
   block(loop.body);
   --depth_;
 }
@@ -136,7 +135,7 @@ void Emitter::stmt_allocate(const ir::Allocate& allocate) {
 void Emitter::stmt_async_copy(const ir::AsyncCopy& copy) {
   memo_.back().clear();
   auto at = [&](const ir::Buffer& buffer, const std::vector<ir::Expr>& indices) {
-    std::optional<AffineIndex> index = affine_index(ir::physical_offset(*buffer, indices), facts_);
+    std::optional<AffineIndex> index = affine_index(ir::physical_offset(*buffer, indices), depths_);
     return index ? address(buffer.get(), *index)
                  : fail(absl::InvalidArgumentError("async copy from a vector of places"), b_.getPtrTy());
   };

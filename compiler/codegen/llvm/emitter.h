@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "compiler/analysis/bounds.h"
 #include "compiler/codegen/llvm/index.h"
 #include "compiler/codegen/llvm/workspace.h"
 #include "compiler/ir/stmt.h"
@@ -61,7 +62,7 @@ class Emitter {
   void stmt_allocate(const ir::Allocate& allocate);
   void stmt_async_copy(const ir::AsyncCopy& copy);
   void block(const ir::Stmt& body);  // a statement that runs under its own conditions
-  void loop_body(const ir::For& loop, llvm::Value* index, int64_t low, int64_t high);
+  void loop_body(const ir::For& loop, llvm::Value* index, const analysis::Interval& values);
 
   // emit_memory.cpp
   llvm::Value* load(const ir::Load& e);
@@ -113,6 +114,8 @@ class Emitter {
   llvm::Value* to_memory(tensor::Element element, llvm::Value* v);
   llvm::Value* from_memory(tensor::Element element, llvm::Value* v);
   llvm::Value* float_to_half_bits(llvm::Value* v);
+  // f64 as f32 so that rounding that to a half gives what rounding once would have given.
+  llvm::Value* rounded_to_odd(llvm::Value* v);
   llvm::Value* half_bits_to_float(llvm::Value* bits);
 
   llvm::Type* value_type(tensor::Element element, int lanes = 1);
@@ -130,7 +133,8 @@ class Emitter {
   const WorkspacePlan& plan_;
   llvm::IRBuilder<> b_;
   Frame frame_;
-  VarTable facts_;
+  analysis::RangeMap ranges_;
+  DepthTable depths_;
   int depth_ = 0;
   int parallel_count_ = 0;
   absl::Status status_;

@@ -158,7 +158,7 @@ void Emitter::emit_checks() {
     for (size_t i = 0; i < function_.dims.size(); ++i) {
       const ir::VarNode* dim = function_.dims[i].get();
       frame_.vars[dim] = load_invariant(i64, b_.CreateConstGEP1_64(i64, dims, i));
-      facts_[dim] = {{0, INT64_MAX}, 0};
+      ranges_[dim] = {0, analysis::Interval::kNoMax};
     }
   }
   if (!function_.params.empty()) {

@@ -152,6 +152,7 @@ bool close(Element element, double got, double want, double tolerance) {
   if (!tensor::is_float(element)) return got == want;
   if (std::isnan(want)) return std::isnan(got);
   if (got == want) return true;
+  if (std::isinf(want) || std::isinf(got) || tolerance == 0) return false;
   double coarse = element == Element::kFloat16 ? 0x1p-10 : element == Element::kBFloat16 ? 0x1p-7 : tolerance;
   // Contraction may round once where the oracle rounds twice.
   return std::abs(got - want) <= std::max(coarse, tolerance) * std::max(1.0, std::abs(want));

@@ -13,7 +13,9 @@ struct OracleOptions {
   std::vector<std::string> targets;  // empty: all runnable_targets(); other processors' code runs under qemu
   std::vector<int64_t> dims;         // values of the function's dimensions
   int threads = 1;
-  double tolerance = 1e-5;  // |llvm - oracle| <= tolerance * max(1, |oracle|) for floats; integers are equal
+  // |llvm - oracle| <= tolerance * max(1, |oracle|) for finite floats, or one unit in the last place of a
+  // 16-bit one; all else is equal, and floats too where the tolerance is 0.
+  double tolerance = 1e-5;
   bool special_values =
       false;             // sprinkle NaN, infinities, zeros of both signs and the smallest and largest numbers
   bool nonzero = false;  // no zeros among integers (divisors)

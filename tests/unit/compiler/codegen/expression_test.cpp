@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -73,11 +74,28 @@ TEST_P(Expressions, DivisionAgrees) {
 TEST_P(Expressions, CastsToEveryElementAgree) {
   Element from = GetParam();
   for (Element to : kElements) {
-    bool to_unsigned = to == Element::kUInt8;
-    OracleOptions options = {.low = to_unsigned ? 0.0 : -100.0};
     expect_agrees(
         element_wise(from, to, absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)")),
-        options);
+        {.tolerance = 0, .special_values = true, .low = -300, .high = 300});
+  }
+}
+
+// By way of f32 each of these would be rounded to the middle of two halves, and then to the wrong one.
+TEST(ExpressionCode, CastsToHalvesRoundOnce) {
+  for (const auto& [from, to, value] :
+       {std::tuple{Element::kInt32, Element::kBFloat16, "16842753"},
+        std::tuple{Element::kInt32, Element::kBFloat16, "-16842753"},
+        std::tuple{Element::kInt64, Element::kBFloat16, "16842753"},
+        std::tuple{Element::kFloat64, Element::kFloat16, "1.0004882812509095"},
+        std::tuple{Element::kFloat64, Element::kFloat16, "-1.0014648437490905"},
+        std::tuple{Element::kFloat64, Element::kBFloat16, "1.0039062500000002"}}) {
+    const std::string type(tensor::element_name(from)), half(tensor::element_name(to));
+    const std::string number = absl::StrCat(value, type);
+    expect_agrees(absl::StrCat("function kernel(a: ", type, "[8], c: ", half, "[8], d: ", half,
+                               "[8]) {\n  for i = 0 extent 8 { c[i] = cast<", half, ">(a[i] - a[i] + ",
+                               number, ") }\n  d[ramp(0, 1, 8)] = cast<", half,
+                               ">(a[ramp(0, 1, 8)] - a[ramp(0, 1, 8)] + broadcast(", number, ", 8))\n}\n"),
+                  {.tolerance = 0});
   }
 }
 

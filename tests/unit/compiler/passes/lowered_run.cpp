@@ -14,7 +14,7 @@ namespace {
 
 bool close(double got, double want, double allowed) {
   if (std::isnan(want)) return std::isnan(got);
-  return std::fabs(got - want) <= allowed;
+  return got == want || (std::isfinite(got) && std::fabs(got - want) <= allowed);
 }
 
 // What the schedule's numerics allow an element of that value to be off, whose magnitude Σ|a||b| is known. A
