@@ -6,6 +6,8 @@
 
 #include "compiler/tensor/saturate.h"
 
+#include "compiler/tensor/half.h"
+
 namespace tf::graph {
 namespace {
 
@@ -55,9 +57,9 @@ std::vector<To> read(Element element, std::string_view bytes) {
     case Element::kInt64:
       return read_as<int64_t, To>(bytes, whole);
     case Element::kFloat16:
-      return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(half_to_float(v)); });
+      return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(tensor::float16_value(v)); });
     case Element::kBFloat16:
-      return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(bfloat16_to_float(v)); });
+      return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(tensor::bfloat16_value(v)); });
     case Element::kFloat32:
       return read_as<float, To>(bytes, real);
     case Element::kFloat64:
@@ -89,9 +91,9 @@ std::string write(Element element, const std::vector<From>& values) {
     case Element::kInt64:
       return whole(int64_t{});
     case Element::kFloat16:
-      return write_as<uint16_t>(values, [](From v) { return float_to_half(static_cast<float>(v)); });
     case Element::kBFloat16:
-      return write_as<uint16_t>(values, [](From v) { return float_to_bfloat16(static_cast<float>(v)); });
+      return write_as<uint16_t>(
+          values, [element](From v) { return tensor::half_bits(element, static_cast<double>(v)); });
     case Element::kFloat32:
       return write_as<float>(values, [](From v) { return static_cast<float>(v); });
     case Element::kFloat64:
@@ -113,39 +115,6 @@ std::string write_floats(Element element, const std::vector<double>& values) {
 }
 std::string write_integers(Element element, const std::vector<int64_t>& values) {
   return write(element, values);
-}
-
-float half_to_float(uint16_t bits) {
-  const uint32_t sign = uint32_t{bits & 0x8000u} << 16, exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-  if (exponent == 0) return std::ldexp(static_cast<float>(mantissa), -24) * (sign ? -1.0f : 1.0f);
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
-}
-
-uint16_t float_to_half(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value), sign = (bits >> 16) & 0x8000u;
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00u);
-  const float magnitude = std::fabs(value);
-  if (magnitude >= 65520.0f) return static_cast<uint16_t>(sign | 0x7c00u);
-  if (magnitude == 0) return static_cast<uint16_t>(sign);
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
-  // One unit in the last place is 2^(exponent - 11), and never below the smallest denormal, 2^-24.
-  const int unit = std::max(exponent - 11, -24);
-  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -unit)));
-  // Consecutive halves have consecutive bit patterns, so a carry out of the mantissa is right by itself.
-  const uint32_t base = unit == -24 ? 0 : static_cast<uint32_t>(unit + 24) << 10;
-  return static_cast<uint16_t>(sign | (base + steps));
-}
-
-float bfloat16_to_float(uint16_t bits) {
-  return std::bit_cast<float>(uint32_t{bits} << 16);
-}
-
-uint16_t float_to_bfloat16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
 
 }  // namespace tf::graph

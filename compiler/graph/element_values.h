@@ -18,10 +18,4 @@ std::vector<int64_t> read_integers(tensor::Element element, std::string_view byt
 std::string write_floats(tensor::Element element, const std::vector<double>& values);
 std::string write_integers(tensor::Element element, const std::vector<int64_t>& values);
 
-// IEEE 754 half precision and bfloat16, rounded to nearest even.
-float half_to_float(uint16_t bits);
-uint16_t float_to_half(float value);
-float bfloat16_to_float(uint16_t bits);
-uint16_t float_to_bfloat16(float value);
-
 }  // namespace tf::graph

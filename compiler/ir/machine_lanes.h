@@ -9,38 +9,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "compiler/tensor/half.h"
 #include "compiler/tensor/type.h"
 
 namespace tf::ir::machine {
 
 using tensor::Element;
-
-// float whose value f16 or bf16 represents exactly, to its bits and back.
-inline uint16_t bfloat16_bits(float value) {
-  return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
-}
-inline float from_bfloat16(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
-inline uint16_t float16_bits(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-  const float magnitude = std::fabs(value);
-  if (std::isnan(value)) return sign | 0x7e00;
-  if (std::isinf(value)) return sign | 0x7c00;
-  if (magnitude < 0x1p-14f) return sign | static_cast<uint16_t>(magnitude * 0x1p24f);
-  const uint32_t shifted = (bits & 0x7fffffff) - (112u << 23);
-  return sign | static_cast<uint16_t>(shifted >> 13);
-}
-inline float from_float16(uint16_t bits) {
-  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  if (exponent == 31)
-    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN()
-                         : sign * std::numeric_limits<float>::infinity();
-  if (exponent == 0) return sign * static_cast<float>(fraction) * 0x1p-24f;
-  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-}
 
 // Lane: the C++ type in a frame; Memory: in a buffer; finish: a computed value as the type keeps it.
 template <Element E, typename L, typename M = L>
@@ -72,10 +46,10 @@ struct HalfLane : LaneOf<E, float, uint16_t> {
   static float read(const std::byte* p) {
     uint16_t bits;
     std::memcpy(&bits, p, sizeof bits);
-    return E == Element::kFloat16 ? from_float16(bits) : from_bfloat16(bits);
+    return E == Element::kFloat16 ? tensor::float16_value(bits) : tensor::bfloat16_value(bits);
   }
   static void write(std::byte* p, float value) {
-    const uint16_t bits = E == Element::kFloat16 ? float16_bits(value) : bfloat16_bits(value);
+    const uint16_t bits = E == Element::kFloat16 ? tensor::float16_bits(value) : tensor::bfloat16_bits(value);
     std::memcpy(p, &bits, sizeof bits);
   }
 };
