@@ -20,9 +20,26 @@ constexpr std::string_view kPrelude =
 template <typename T> __device__ T tf_max(T a, T b) { return a > b || a != a ? a : b; }
 template <typename T> __device__ T tf_floor_div(T a, T b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 template <typename T> __device__ T tf_floor_mod(T a, T b) { return a - tf_floor_div(a, b) * b; }
+template <typename T, typename F> __device__ T tf_saturate(F x, T low, T high) {
+  return x != x ? T(0) : x <= F(low) ? low : x >= F(high) ? high : T(x);
+}
 __device__ inline float tf_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline double tf_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 )";
+
+// Lowest and highest value of an integer type, as arguments.
+std::string range_of(Element element) {
+  switch (element) {
+    case Element::kInt8:
+      return "-128, 127";
+    case Element::kUInt8:
+      return "0, 255";
+    case Element::kInt32:
+      return "-2147483647 - 1, 2147483647";
+    default:
+      return "-9223372036854775807ll - 1, 9223372036854775807ll";
+  }
+}
 
 // Of the device library, for double; with an f behind for float.
 const char* function_name(Intrinsic function) {
@@ -151,7 +168,11 @@ class Printer {
   std::string text(const tensor::Cast& e) {
     const std::string a = print(e.a);
     if (e.type().element == Element::kBool) return absl::StrCat("(", a, " != 0)");
-    return absl::StrCat("((", type(e.type().element), ")", a, ")");
+    const std::string to = type(e.type().element);
+    if (!tensor::is_float(e.a->type().element) || tensor::is_float(e.type().element))
+      return absl::StrCat("((", to, ")", a, ")");
+    // What is out of range is undefined in C.
+    return absl::StrCat("tf_saturate<", to, ">(", a, ", ", range_of(e.type().element), ")");
   }
 
   std::string text(const tensor::Call& e) {

@@ -106,6 +106,15 @@ std::vector<Case> cases() {
   add("product", matmul(64, 32, 32, false), {.threads_m = 8, .threads_n = 8});
   add("odd product", matmul(37, 41, 19, true), {.threads_m = 4, .threads_n = 8, .rows = 3, .reduce = 7});
   add("row", matmul(1, 70, 33, true), {.threads_n = 8});
+  functions.emplace_back(
+      "casts beyond the range, and of a NaN",
+      *ir::parse_function(R"(function casts(a: f32[64], b: f32[64], c: f32[64], d: f32[64]) {
+  for i = 0 extent 64 thread_x {
+    b[i] = cast<f32>(cast<u8>((a[i] - 0.6f32) * 1000f32))
+    c[i] = cast<f32>(cast<i8>((a[i] - 0.6f32) * 1000f32))
+    d[i] = cast<f32>(cast<i32>((a[i] - a[i]) / (a[i] - a[i])))
+  }
+})"));
   std::vector<Case> all;
   for (auto& [name, function] : functions) {
     bool floats = true;
