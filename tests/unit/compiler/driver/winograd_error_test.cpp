@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <utility>
+
 #include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/schedule/winograd_tiling.h"
@@ -26,6 +29,10 @@ struct Case {
   int64_t taps = 3;
 };
 
+// The largest error by tile and taps that schedule/numerics.h states, in units of u.
+const std::map<std::pair<int64_t, int64_t>, double> kStatedUnits = {
+    {{2, 3}, 3.1}, {{4, 3}, 20}, {{6, 3}, 75}, {{2, 5}, 11}, {{4, 5}, 17}};
+
 class WinogradError : public ::testing::TestWithParam<Case> {};
 
 TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
@@ -45,9 +52,8 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
     const double error = testing::relative_error(workload, schedule, ports, threads);
     RecordProperty("F" + std::to_string(tile) + std::to_string(taps), std::to_string(error * 0x1p24));
     EXPECT_LE(error, tolerance(workload, schedule)) << "F(" << tile << "," << taps << ")";
-    // What schedule/numerics.h states, in units of u, with room for other machines' order of sums.
-    const double stated = tile + taps <= 5 ? 8 : tile + taps <= 7 ? 40 : 120;
-    EXPECT_LE(error * 0x1p24, stated) << "F(" << tile << "," << taps << ")";
+    // Other machines sum in another order: up to half as much again.
+    EXPECT_LE(error * 0x1p24, 1.5 * kStatedUnits.at({tile, taps})) << "F(" << tile << "," << taps << ")";
     EXPECT_GT(error, 0) << "an exact answer to random inputs is no answer of f32";
   }
 }
