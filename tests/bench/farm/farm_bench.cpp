@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/farm/harness.h"
@@ -41,7 +42,7 @@ class Farm {
   FarmRunner& runner() { return *runner_; }
 
  private:
-  tf::farm_test::TempDir dir_;
+  const tf::TemporaryFolder dir_ = *tf::TemporaryFolder::make();
   const tf::rpc::Endpoint endpoint_ = tf::farm_test::free_endpoint();
   Process tracker_{{program("tracker"), "serve", "--listen", endpoint_.text(), "--state",
                     dir_.path() + "/tracker.db", "--log-level", "warning"},
