@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "database/record.h"
 #include "tests/farm/harness.h"
 
@@ -24,7 +25,7 @@ class Tuning : public testing::Test {
   // The network of most tests: file("mlp.onnx"), five tasks.
   void SetUp() override;
 
-  std::string file(const std::string& name) const { return folder_.path() + "/" + name; }
+  std::string file(const std::string& name) const { return folder_.file(name); }
 
   // Both streams go to file(log).
   std::unique_ptr<farm_test::Process> start(const std::string& name, std::vector<std::string> arguments,
@@ -43,7 +44,7 @@ class Tuning : public testing::Test {
   void wait_until(const std::string& what, const std::function<bool()>& condition);
 
  private:
-  farm_test::TempDir folder_;
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
   int runs_ = 0;
 };
 
