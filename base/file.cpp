@@ -1,9 +1,11 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,20 @@ absl::Status errno_status(const char* action, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", action, " ", path));
 }
 
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
 absl::Status write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -22,38 +38,46 @@ absl::Status write_all(int fd, std::string_view bytes, const std::string& path) 
     if (n < 0) return errno_status("write", path);
     bytes.remove_prefix(static_cast<size_t>(n));
   }
-  if (::fsync(fd) != 0) return errno_status("write", path);
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> read_file(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno_status("read", path);
-  std::string bytes;
-  char chunk[1 << 16];
-  for (;;) {
-    ssize_t n = ::read(fd, chunk, sizeof chunk);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      absl::Status status = errno_status("read", path);
-      ::close(fd);
-      return status;
-    }
-    if (n == 0) break;
-    bytes.append(chunk, static_cast<size_t>(n));
-  }
-  ::close(fd);
-  return bytes;
+bool is_standard_output(const struct stat& there) {
+  struct stat out;
+  return ::fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == there.st_dev && out.st_ino == there.st_ino;
 }
 
-absl::Status write_file(const std::string& path, std::string_view bytes) {
+// Where the file itself is, or would be: what the path's last part links to, also if nothing is there yet.
+std::string linked_file(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path link = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = (std::filesystem::path(path).parent_path() / link).string();
+  }
+  return path;
+}
+
+absl::Status fill_in_place(const std::string& path, const struct stat& there,
+                           const std::function<absl::Status(int)>& fill) {
+  if (is_standard_output(there)) {
+    std::fflush(stdout);  // what was printed before comes first
+    return fill(STDOUT_FILENO);
+  }
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) return errno_status("write", path);
+  return fill(file.get());
+}
+
+absl::Status replace(const std::string& path, const std::function<absl::Status(int)>& fill) {
   const std::string temporary = absl::StrCat(path, ".", ::getpid(), ".tmp");
-  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return errno_status("write", path);
-  absl::Status status = write_all(fd, bytes, path);
-  ::close(fd);
+  absl::Status status;
+  {
+    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (file.get() < 0) return errno_status("write", path);
+    status = fill(file.get());
+    if (status.ok() && ::fsync(file.get()) != 0) status = errno_status("write", path);
+  }
   if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = errno_status("write", path);
   if (!status.ok()) {
     ::unlink(temporary.c_str());
@@ -61,11 +85,48 @@ absl::Status write_file(const std::string& path, std::string_view bytes) {
   }
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  if (int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
-    ::fsync(directory);
-    ::close(directory);
-  }
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) return errno_status("read", path);
+  struct stat there;
+  if (::fstat(file.get(), &there) != 0) return errno_status("read", path);
+  if (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode))
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot read ", path, ": it is a device; give a file or a pipe"));
+  const auto too_long = [&] {
+    return absl::FailedPreconditionError(absl::StrCat("cannot read ", path, ": it is longer than ",
+                                                      most_bytes >> 20, " MiB, the most that is read"));
+  };
+  if (S_ISREG(there.st_mode) && there.st_size > most_bytes) return too_long();
+  std::string bytes;
+  char chunk[1 << 16];
+  for (;;) {
+    const ssize_t n = ::read(file.get(), chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno_status("read", path);
+    if (n == 0) return bytes;
+    if (static_cast<int64_t>(bytes.size()) + n > most_bytes) return too_long();
+    bytes.append(chunk, static_cast<size_t>(n));
+  }
+}
+
+absl::Status replace_file(const std::string& path, const std::function<absl::Status(int)>& fill) {
+  struct stat there;
+  const bool is_there = ::stat(path.c_str(), &there) == 0;
+  if (is_there && (!S_ISREG(there.st_mode) || is_standard_output(there)))
+    return fill_in_place(path, there, fill);
+  return replace(linked_file(path), fill);
+}
+
+absl::Status write_file(const std::string& path, std::string_view bytes) {
+  return replace_file(path, [&](int fd) { return write_all(fd, bytes, path); });
 }
 
 }  // namespace tf

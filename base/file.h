@@ -1,6 +1,9 @@
 #pragma once
-// Owns: whole-file reads and atomic, durable whole-file writes.
+// Owns: whole-file reads, atomic, durable whole-file writes, and what `-o FILE` means where FILE is no plain
+// file.
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -9,11 +12,21 @@
 
 namespace tf {
 
-// The file's bytes. NOT_FOUND, PERMISSION_DENIED or INTERNAL, with the path and the reason.
-absl::StatusOr<std::string> read_file(const std::string& path);
+// No file that we read is larger: protobuf, and with it ONNX, ends there.
+inline constexpr int64_t kMostFileBytes = int64_t{2} << 30;
+
+// The file's bytes, or what comes out of a pipe until its end. NOT_FOUND, PERMISSION_DENIED or INTERNAL, with
+// the path and the reason; FAILED_PRECONDITION for what is neither file nor pipe, and for more than
+// `most_bytes`.
+absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes = kMostFileBytes);
 
 // Replaces the file as one step: a reader sees the old bytes or the new ones, also after a crash (write to a
-// temporary neighbour, fsync, rename, fsync the folder).
+// temporary neighbour, fsync, rename, fsync the folder). Symbolic links are followed. What is there and no
+// plain file (a device, a pipe), and what standard output is, stays and is written to.
 absl::Status write_file(const std::string& path, std::string_view bytes);
+
+// The same in parts, for what is too long for memory: `fill` writes to the descriptor that it is given, which
+// is not its to close.
+absl::Status replace_file(const std::string& path, const std::function<absl::Status(int)>& fill);
 
 }  // namespace tf

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <cstdio>
+#include <ext/stdio_filebuf.h>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "database/memory_store.h"
 #include "database/record_json.h"
@@ -115,16 +116,13 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
 
 absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
                                                  const std::string& path) {
-  const std::string temporary = absl::StrCat(path, ".", ::getpid(), ".tmp");
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  if (!out)
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path, "; check that its folder exists"));
-  absl::StatusOr<TransferCounts> counts = export_jsonl(records, filter, out);
-  out.close();
-  if (counts.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    counts = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  }
-  if (!counts.ok()) ::unlink(temporary.c_str());
+  TransferCounts counts;
+  TF_RETURN_IF_ERROR(replace_file(path, [&](int fd) -> absl::Status {
+    __gnu_cxx::stdio_filebuf<char> buffer(::dup(fd), std::ios::out | std::ios::binary);  // closes its copy
+    std::ostream out(&buffer);
+    TF_ASSIGN_OR_RETURN(counts, export_jsonl(records, filter, out));
+    return absl::OkStatus();
+  }));
   return counts;
 }
 

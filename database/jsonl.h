@@ -23,7 +23,7 @@ struct TransferCounts {
 
 // Writes everything `records` holds that the filter lets through. DATA_LOSS if the stream fails.
 absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out);
-// The same into a file, replaced as one step.
+// The same into a file, as replace_file does (base/file.h).
 absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
                                                  const std::string& path);
 
