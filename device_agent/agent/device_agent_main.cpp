@@ -1,11 +1,13 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
 #include <thread>
 
 #include "absl/strings/str_join.h"
 #include "base/command_line.h"
+#include "base/cpu_list.h"
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
@@ -34,7 +36,10 @@ DeviceAgent default_config() {
 absl::StatusOr<std::vector<uint32_t>> slot_cpus(const std::string& list) {
   const std::vector<uint32_t> allowed = tf::agent::allowed_cpus();
   if (list.empty()) return allowed;
-  TF_ASSIGN_OR_RETURN(std::vector<uint32_t> cpus, tf::agent::parse_cpu_list(list));
+  TF_ASSIGN_OR_RETURN(std::vector<uint32_t> cpus, tf::parse_cpu_list(list));
+  std::ranges::sort(cpus);
+  if (std::ranges::adjacent_find(cpus) != cpus.end())
+    return absl::InvalidArgumentError("--cpus " + list + ": name each CPU once");
   for (const uint32_t cpu : cpus) {
     if (std::ranges::find(allowed, cpu) == allowed.end()) {
       return absl::InvalidArgumentError("--cpus " + list + ": this process may run on " +

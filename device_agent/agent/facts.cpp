@@ -6,8 +6,6 @@
 #include <map>
 #include <set>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 namespace tf::agent {
@@ -91,27 +89,6 @@ std::vector<std::string> llvm_features(std::string_view arch, std::string_view f
     if (found != names.end()) features.insert(found->second);
   }
   return {features.begin(), features.end()};
-}
-
-absl::StatusOr<std::vector<uint32_t>> parse_cpu_list(std::string_view text) {
-  const auto malformed = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(text), "\" is not a list of CPUs (as in 0-3,6)"));
-  };
-  std::set<uint32_t> cpus;
-  for (const std::string& part : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
-    const std::vector<std::string> ends = absl::StrSplit(part, '-');
-    uint32_t first = 0;
-    uint32_t last = 0;
-    if (ends.size() > 2 || !absl::SimpleAtoi(ends.front(), &first) || !absl::SimpleAtoi(ends.back(), &last)) {
-      return malformed();
-    }
-    if (last < first || last >= CPU_SETSIZE) return malformed();
-    for (uint32_t cpu = first; cpu <= last; ++cpu) {
-      if (!cpus.insert(cpu).second) return malformed();
-    }
-  }
-  return std::vector<uint32_t>(cpus.begin(), cpus.end());
 }
 
 std::vector<uint32_t> allowed_cpus() {

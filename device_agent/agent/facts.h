@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-
 namespace tunefarm::farm::v1 {
 class DeviceFacts;
 }
@@ -20,9 +18,6 @@ tunefarm::farm::v1::DeviceFacts read_facts();
 // LLVM's names, sorted, of what the "flags" (x86) or "Features" (ARM) line of /proc/cpuinfo lists. Flags that
 // LLVM has no name for are left out.
 std::vector<std::string> llvm_features(std::string_view arch, std::string_view flags);
-
-// "0-3,6" as {0, 1, 2, 3, 6}. INVALID_ARGUMENT if malformed, empty, or with a CPU twice.
-absl::StatusOr<std::vector<uint32_t>> parse_cpu_list(std::string_view text);
 
 // The CPUs that this process may run on.
 std::vector<uint32_t> allowed_cpus();

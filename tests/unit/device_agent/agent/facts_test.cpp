@@ -9,17 +9,6 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Facts, CpuListsAreParsedAndSorted) {
-  EXPECT_THAT(*parse_cpu_list("3,0-1"), ElementsAre(0, 1, 3));
-  EXPECT_THAT(*parse_cpu_list("5"), ElementsAre(5));
-}
-
-TEST(Facts, MalformedCpuListsAreRefused) {
-  for (const char* text : {"", ",", "1,", "a", "2-1", "1-2-3", "1,1", "0-3,2", "-1", "99999"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(parse_cpu_list(text).status())) << text;
-  }
-}
-
 TEST(Facts, KernelsFlagsGetLlvmsNames) {
   EXPECT_THAT(llvm_features("x86_64", "fpu pni abm avx512_vnni sse4_1 lm"),
               ElementsAre("avx512vnni", "lzcnt", "sse3", "sse4.1"));

@@ -1,0 +1,29 @@
+#include "base/cpu_list.h"
+
+#include <sched.h>
+
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace tf {
+
+absl::StatusOr<std::vector<uint32_t>> parse_cpu_list(std::string_view text) {
+  std::vector<uint32_t> cpus;
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
+    const std::vector<std::string> ends = absl::StrSplit(part, '-');
+    uint32_t first = 0;
+    uint32_t last = 0;
+    const bool read =
+        ends.size() <= 2 && absl::SimpleAtoi(ends.front(), &first) && absl::SimpleAtoi(ends.back(), &last);
+    if (!read || last < first || last >= CPU_SETSIZE)
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", std::string(text), "\" is not a list of CPUs (as in 0-3,6)"));
+    for (uint32_t cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+}  // namespace tf
