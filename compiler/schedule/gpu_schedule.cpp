@@ -1,6 +1,7 @@
 #include "compiler/schedule/gpu_schedule.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -110,13 +111,15 @@ std::vector<Step> product_steps(const Workload& workload, const Structure& struc
   return steps;
 }
 
-// A thread computes one element, reductions from one end to the other.
+// A thread computes one element, and what reductions that takes, from one end to the other: what several
+// threads need is computed by each of them.
 std::vector<Step> element_steps(const Workload& workload) {
   constexpr int64_t kThreads = 256;
   std::vector<Step> steps;
-  std::vector<int> others(workload.stages.size() - 1);
-  for (size_t i = 0; i < others.size(); ++i) others[i] = static_cast<int>(i);
-  append_inlining(others, steps);
+  std::vector<int> inlined, summed;
+  for (size_t i = 0; i + 1 < workload.stages.size(); ++i)
+    (workload.stages[i].reduce_axes.empty() ? inlined : summed).push_back(static_cast<int>(i));
+  append_inlining(inlined, steps);
   const std::string output = stage_name(static_cast<int>(workload.stages.size()) - 1);
   const size_t rank = workload.stages.back().axes.size();
   if (rank == 0) return steps;
@@ -124,6 +127,8 @@ std::vector<Step> element_steps(const Workload& workload) {
   steps.push_back(Split{output, all, {kThreads}, Tail::kGuard});
   steps.push_back(Annotate{output, all + ".0", Annotation::kGridX});
   steps.push_back(Annotate{output, all + ".1", Annotation::kThreadX});
+  for (const int stage : std::views::reverse(summed))
+    steps.push_back(ComputeAt{stage_name(stage), output, all + ".1", tensor::Scope::kRegister});
   return steps;
 }
 
@@ -147,8 +152,10 @@ Schedule gpu_schedule(const Workload& workload, const GpuTile& tile) {
   if (structure.anchor) {
     const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
     if (anchor.reduce_axes.size() == 1 && anchor.axes.size() >= 2) {
-      std::vector<Step> steps = product_steps(workload, structure, fitted(tile, anchor));
-      if (is_legal(workload, steps)) return {std::move(steps)};
+      const GpuTile fit = fitted(tile, anchor);
+      const bool has_threads = fit.threads_m * fit.threads_n > 1;  // else no loop is left to bind to them
+      std::vector<Step> steps = product_steps(workload, structure, fit);
+      if (has_threads && is_legal(workload, steps)) return {std::move(steps)};
     }
   }
   std::vector<Step> steps = element_steps(workload);

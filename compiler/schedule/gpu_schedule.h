@@ -15,9 +15,9 @@ struct GpuTile {
   int64_t reduce = 16;
 };
 
-// The workload must be bound. Legal for every workload; what is neither a product (one reduction over one
-// axis, two output axes or more, element-wise stages around it) nor a single stage after inlining stays
-// several loop nests, which back ends refuse.
+// The workload must be bound. Legal for every workload; one launch for all but those with several outputs or
+// with a result without axes, and a thread an element for all but products (one reduction over one axis, two
+// output axes or more, element-wise stages around it).
 Schedule gpu_schedule(const tensor::Workload& workload, const GpuTile& tile = {});
 
 }  // namespace tf::schedule
