@@ -85,13 +85,16 @@ Schedule default_schedule(const Workload& workload, const PortLayouts& ports, co
     append_attention(workload, *attention, sizes, worth_threads(workload.stages.back(), threads), steps);
     if (is_legal(workload, steps)) return Schedule{std::move(steps)};
   }
+  const Structure structure = structure_of(workload);
   if (const std::optional<Rows> rows = rows_of(workload, ports)) {
     std::vector<Step> steps;
+    if (const Storage storage = read_storage(workload, structure, target, allowed);
+        storage != Storage::kDefined)
+      append_narrowing(workload, *structure.anchor, ports, {storage}, steps);
     const RowSizes sizes = default_row_sizes(workload, *rows, target.fp32_lanes());
     append_rows(workload, *rows, sizes, worth_threads(workload.stages.back(), threads), steps);
     if (is_legal(workload, steps)) return Schedule{std::move(steps)};
   }
-  const Structure structure = structure_of(workload);
   if (const int64_t tile =
           allows(allowed, kWinograd) ? choose_winograd_tile(workload, structure, ports, target) : 0) {
     const WinogradFrame frame = *winograd_frame(workload, structure, ports, target, tile);

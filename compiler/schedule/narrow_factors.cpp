@@ -65,6 +65,19 @@ std::optional<NarrowFactors> narrow_factors(const Workload& workload, int anchor
   return std::nullopt;
 }
 
+Storage read_storage(const Workload& workload, const Structure& structure, const target::Target& target,
+                     const Numerics& allowed) {
+  if (!structure.anchor) return Storage::kDefined;
+  const std::optional<NarrowFactors> factors = narrow_factors(workload, *structure.anchor);
+  if (!factors) return Storage::kDefined;
+  constexpr double kFewUses = 8, kWorthReadingLess = 1 << 17;  // bytes: beyond L1
+  const double count = elements(*workload.inputs[static_cast<size_t>(factors->weights)].buffer);
+  const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
+  if (products(anchor) > kFewUses * count || 4 * count < kWorthReadingLess) return Storage::kDefined;
+  if (allows(allowed, kFp16) && converts_halves(target)) return Storage::kFloat16;
+  return allows(allowed, kBf16) ? Storage::kBFloat16 : Storage::kDefined;
+}
+
 std::vector<Storage> storages(const Workload& workload, const Structure& structure, const PortLayouts& ports,
                               const target::Target& target, const Numerics& allowed) {
   std::vector<Storage> all = {Storage::kDefined};
@@ -72,18 +85,16 @@ std::vector<Storage> storages(const Workload& workload, const Structure& structu
   const std::optional<NarrowFactors> factors = narrow_factors(workload, *structure.anchor);
   if (!factors) return all;
   const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
-  const tensor::BufferNode& weights = *workload.inputs[static_cast<size_t>(factors->weights)].buffer;
-  constexpr double kUsesWorthConverting = 32, kFewUses = 8, kWorthReadingLess = 1 << 17;  // bytes: beyond L1
-  const bool reading =
-      products(anchor) <= kFewUses * elements(weights) && 4 * elements(weights) >= kWorthReadingLess;
+  constexpr double kUsesWorthConverting = 32;
+  const Storage reading = read_storage(workload, structure, target, allowed);
   auto add = [&](Storage storage, bool first) { all.insert(first ? all.begin() : all.end(), storage); };
-  if (allows(allowed, kFp16)) add(Storage::kFloat16, reading && converts_halves(target));
+  if (allows(allowed, kFp16)) add(Storage::kFloat16, reading == Storage::kFloat16);
   if (allows(allowed, kBf16)) {
     const tensor::Stage& output = workload.stages[static_cast<size_t>(structure.output)];
     const int64_t group = dot_group(workload, *structure.anchor, vector_axis(output, ports.output(0)), ports,
                                     target, Columns::kAsGiven, Storage::kBFloat16);
     const bool dots = group > 1 && products(anchor) >= kUsesWorthConverting * elements(*factors->data);
-    add(Storage::kBFloat16, dots || (reading && all.front() == Storage::kDefined));
+    add(Storage::kBFloat16, dots || reading == Storage::kBFloat16);
   }
   return all;
 }

@@ -31,6 +31,11 @@ std::vector<Storage> storages(const tensor::Workload& workload, const Structure&
                               const PortLayouts& ports, const target::Target& target,
                               const Numerics& allowed);
 
+// How weights alone are stored where reading them is what takes the time, f16 before bf16, which is less
+// exact; kDefined where it is not, or nothing narrower is allowed.
+Storage read_storage(const tensor::Workload& workload, const Structure& structure,
+                     const target::Target& target, const Numerics& allowed);
+
 // The steps: weights, and if `both` the other factor, which is the result of the stored producer `producer`
 // or, if that is empty, an input of which a converted copy is made. Comes while the anchor still reads them,
 // under its own name.

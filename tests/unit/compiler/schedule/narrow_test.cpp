@@ -131,5 +131,19 @@ TEST(DefaultSchedule, StoresWeightsNarrowerWhereReadingThemTakesTheTime) {
   EXPECT_THAT(default_text(vector, "x86_64:cpu=znver4", {kFp16}), HasSubstr("narrow p1 f16"));
 }
 
+// Folded along the row, which is how memory runs.
+TEST(DefaultSchedule, StoresTheRowsOfAMatrixByAVectorNarrower) {
+  const absl::StatusOr<tensor::Workload> vector = tensor::parse_workload(
+      "workload v1\ninput p0: f32[1, 1024]\nconstant p1: f32[512, 1024]\n"
+      "stage t0: f32[i0 < 1, i1 < 512] = reduce sum[r0 < 1024] p0[i0, r0] * p1[i1, r0]\noutput t0\n");
+  ASSERT_TRUE(vector.ok()) << vector.status();
+  EXPECT_THAT(default_text(*vector, "x86_64:cpu=znver4", {}),
+              AllOf(HasSubstr("rfactor"), Not(HasSubstr("narrow"))));
+  EXPECT_THAT(default_text(*vector, "x86_64:cpu=znver4", {kBf16}),
+              AllOf(HasSubstr("narrow p1 bf16"), HasSubstr("rfactor")));
+  EXPECT_THAT(default_text(*vector, "x86_64:cpu=znver4", {kFp16}),
+              AllOf(HasSubstr("narrow p1 f16"), HasSubstr("rfactor")));
+}
+
 }  // namespace
 }  // namespace tf::schedule
