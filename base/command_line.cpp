@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/exit_code.h"
@@ -92,12 +94,22 @@ std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error) 
   return absl::StrCat(name, ": ", wrong, wrong.ends_with("?") ? "" : ";", " see `", name, " --help`");
 }
 
+std::function<std::string(const std::string&)> at_least(double least) {
+  return [least](const std::string& text) -> std::string {
+    double value = 0;
+    const bool is_number = absl::SimpleAtod(text, &value) && std::isfinite(value);
+    return is_number && value >= least
+               ? ""
+               : absl::StrCat("'", text, "' is not a finite number of at least ", least);
+  };
+}
+
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {
     app.exit(wish);
-    return kExitOk;
+    return finish_output(app.get_name().c_str(), kExitOk);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "%s\n", describe_mistake(app, error).c_str());
     return kExitUsage;

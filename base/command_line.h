@@ -2,6 +2,7 @@
 // Owns: how every program parses its command line, and what it says to a mistake there. Does not know any
 // command.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,10 @@ namespace tf {
 // Parses the command line. Nothing if it was understood; otherwise the exit code, after the help that was
 // asked for was printed, or one line on stderr that says what is wrong.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
+
+// For check() of an option: what is wrong with a text that is no finite number of at least `least`; else
+// nothing.
+std::function<std::string(const std::string&)> at_least(double least);
 
 // That line: the command that was given, what is wrong with it, what it may have meant, where its help is.
 // `app` has just thrown `error`.

@@ -108,8 +108,13 @@ absl::StatusOr<std::vector<bench::Kernel>> chosen_kernels(const Arguments& argum
     TF_ASSIGN_OR_RETURN(std::vector<bench::Kernel> more, network_kernels(network));
     absl::c_move(more, std::back_inserter(all));
   }
-  const std::regex pattern(arguments.kernels);
-  std::erase_if(all, [&](const bench::Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
+  try {
+    const std::regex pattern(arguments.kernels);
+    std::erase_if(all, [&](const bench::Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
+  } catch (const std::regex_error& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--kernels ", arguments.kernels, " is not a regular expression: ", error.what()));
+  }
   TF_ASSIGN_OR_RETURN(const tensor::Element element, tensor::element_from_name(arguments.elements));
   for (bench::Kernel& kernel : all) kernel = bench::with_element(std::move(kernel), element);
   return all;
@@ -188,10 +193,12 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--rounds", arguments.rounds, "Turns of each contender; 6 or more give 95% bounds")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app.add_option("--turn-ms", arguments.turn_ms, "Timed, of each turn")->capture_default_str();
-  app.add_option(
-      "--tune-minutes", arguments.tune_minutes,
-      "Tune the kernels into --db for so long in all, at most 2 minutes each; nothing is compared");
+  app.add_option("--turn-ms", arguments.turn_ms, "Timed, of each turn")
+      ->check(at_least(0.01))
+      ->capture_default_str();
+  app.add_option("--tune-minutes", arguments.tune_minutes,
+                 "Tune the kernels into --db for so long in all, at most 2 minutes each; nothing is compared")
+      ->check(at_least(0));
   app.add_option("--json", arguments.json, "Write the report to FILE, too");
   app.add_option("--print", arguments.print, "Of the first kernel that is found; nothing runs")
       ->check(CLI::IsMember({"workload", "schedule", "ir", "asm"}));
@@ -227,5 +234,6 @@ int main(int argc, char** argv) {
   if (arguments.schedules.empty()) arguments.schedules = {"best"};
   tf::peers::let_idle_workers_sleep(argv);
   const absl::Status status = tf::peers::run(arguments);
-  return status.ok() ? tf::kExitOk : tf::report_error("peers_bench", status);
+  return tf::finish_output("peers_bench",
+                           status.ok() ? tf::kExitOk : tf::report_error("peers_bench", status));
 }

@@ -52,9 +52,13 @@ struct Bench {
 
 absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
   Bench bench{.arguments = arguments};
-  for (BenchTask& task : bench_tasks(bench.target)) {
-    if (std::regex_search(task.task.label, std::regex(arguments.tasks)))
-      bench.tasks.push_back(std::move(task));
+  try {
+    const std::regex pattern(arguments.tasks);
+    for (BenchTask& task : bench_tasks(bench.target))
+      if (std::regex_search(task.task.label, pattern)) bench.tasks.push_back(std::move(task));
+  } catch (const std::regex_error& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tasks ", arguments.tasks, " is not a regular expression: ", error.what()));
   }
   if (bench.tasks.empty())
     return absl::InvalidArgumentError(
@@ -69,6 +73,14 @@ absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
     bench.runs.contenders.push_back(contender);
   }
   return bench;
+}
+
+// What judges recorded measurements needs some.
+absl::Status require_pools(const Bench& bench) {
+  for (const BenchTask& task : bench.tasks)
+    if (std::filesystem::exists(bench.pool_path(task))) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("there is no pool of these tasks in ", bench.arguments.pools,
+                                          ": record some with `search_replay record`"));
 }
 
 // Nothing recorded yet is an empty pool.
@@ -214,6 +226,7 @@ absl::Status make_plot_folder(const Arguments& arguments) {
 }
 
 absl::Status replay(const Bench& bench) {
+  TF_RETURN_IF_ERROR(require_pools(bench));
   const Arguments& arguments = bench.arguments;
   const int cpus =
       arguments.cpus > 0 ? arguments.cpus : static_cast<int>(std::thread::hardware_concurrency());
@@ -238,6 +251,7 @@ absl::Status replay(const Bench& bench) {
 }
 
 absl::Status quality(const Bench& bench) {
+  TF_RETURN_IF_ERROR(require_pools(bench));
   const Arguments& arguments = bench.arguments;
   std::vector<TaskExamples> tasks;
   for (const BenchTask& task : bench.tasks) {
@@ -260,6 +274,7 @@ absl::Status quality(const Bench& bench) {
 
 // A row a task and one for all: in how many races the winner is within 1% of the fastest.
 absl::Status races(const Bench& bench) {
+  TF_RETURN_IF_ERROR(require_pools(bench));
   nlohmann::json rows = nlohmann::json::array();
   std::vector<RaceOutcome> all;
   const auto say = [&](const std::string& task, std::span<const RaceOutcome> outcomes) {
@@ -316,8 +331,10 @@ void add_options(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
   command.add_option("--threads", arguments.threads, "Of every kernel")->check(CLI::Range(1, 1024));
   command.add_option("--cpus", arguments.cpus, "That replay at once; results are the same [all]");
-  command.add_option("--minutes", arguments.minutes,
-                     "Record for at most so long; a later call goes on [no limit]");
+  command
+      .add_option("--minutes", arguments.minutes,
+                  "Record for at most so long; a later call goes on [no limit]")
+      ->check(at_least(0));
   command.add_option("--json", arguments.json, "Write the report to FILE, too");
   command.add_option("--plots", arguments.plots, "Write the data of plots.gp into this folder, too");
 }
