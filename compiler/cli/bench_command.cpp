@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
+#include "compiler/cli/model_arguments.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/target/target.h"
 
@@ -72,6 +73,9 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
     std::printf("%10.1f %6.1f%% %8.1f %6.1f%%  %-12s %s\n", row.median_ns / 1e3, row.share * 100,
                 row.flops / row.median_ns, row.of_peak * 100, row.key.substr(0, 12).c_str(),
                 row.name.c_str());
+  // Winograd computes the same with fewer operations.
+  if (std::ranges::any_of(profile.kernels, [](const KernelRow& row) { return row.of_peak > 1; }))
+    std::printf("above 100%%: FLOPs are those of the definition, of which Winograd needs less than half\n");
 }
 
 void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
@@ -149,11 +153,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--affinity", arguments->affinity,
-          "CPU numbers, as in 0,2: thread t stays on the t-th of them; without it the system decides")
-      ->delimiter(',');
+  add_affinity_option(*command, arguments->affinity);
   command->add_option("--runs", arguments->runs, "Timed runs, after three that are not")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

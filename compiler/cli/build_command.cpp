@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -56,6 +57,27 @@ absl::Status warn_of_mixed_devices(database::Records& records, const graph::Prog
   return absl::OkStatus();
 }
 
+// One line, if --allow would let faster records be used.
+absl::Status hint_at_numerics(database::Records& records, const graph::Program& program,
+                              const std::optional<std::string>& device, const BuildArguments& arguments,
+                              const target::Target& target) {
+  int count = 0;
+  std::set<std::string> names;
+  for (const graph::Task& task : program.tasks) {
+    TF_ASSIGN_OR_RETURN(const database::Problem problem,
+                        problem_of(driver::query_of(task, target, arguments.threads)));
+    TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record,
+                        best_but_for_numerics(records, problem, device, arguments.allowed));
+    if (!record) continue;
+    ++count;
+    names.insert(record->numerics.begin(), record->numerics.end());
+  }
+  if (count > 0)
+    std::fprintf(stderr, "compiler build: the fastest records of %d of %zu tasks need --allow %s\n", count,
+                 program.tasks.size(), absl::StrJoin(names, ",").c_str());
+  return absl::OkStatus();
+}
+
 // A network in the layouts that records speak for, and its schedules.
 struct Plan {
   graph::Program program;
@@ -84,6 +106,7 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
   }
   if (arguments.records == BuildArguments::Records::kLocked) {
     TF_ASSIGN_OR_RETURN(Lock lock, read_lock(lock_path(arguments)));
+    TF_RETURN_IF_ERROR(check_allowed(lock, arguments.allowed));
     LockedSource times(std::move(lock.layouts), records.get(), arguments.allowed,
                        LockedSource::Unknown::kNoSchedule);
     TF_ASSIGN_OR_RETURN(Plan plan, plan_by(times, std::move(graph), target, threads));
@@ -102,6 +125,7 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
   BestSource source(*records, device, arguments.allowed);
   TF_ASSIGN_OR_RETURN(Plan plan, plan_by(source, std::move(graph), target, threads));
   if (!device) TF_RETURN_IF_ERROR(warn_of_mixed_devices(*records, plan.program, target, threads));
+  TF_RETURN_IF_ERROR(hint_at_numerics(*records, plan.program, device, arguments, target));
   TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
   return plan;
 }
@@ -119,6 +143,18 @@ int name_missing(const graph::Program& program, const Choices& choices) {
   return missing;
 }
 
+// One line on stderr for each name that was allowed for nothing.
+void warn_of_unused_numerics(const schedule::Numerics& allowed, const driver::ModelReport& report) {
+  for (const std::string& name : allowed) {
+    const bool used = std::ranges::any_of(report.tasks, [&](const driver::TaskReport& task) {
+      return schedule::allows(task.numerics, name.c_str());
+    });
+    if (!used)
+      std::fprintf(stderr, "compiler build: --allow %s: no kernel uses it; tuning may find where it pays\n",
+                   name.c_str());
+  }
+}
+
 // One line on stderr for each task whose record could not be used.
 void warn_of_fallbacks(const driver::ModelReport& report) {
   for (const driver::TaskReport& task : report.tasks) {
@@ -130,11 +166,12 @@ void warn_of_fallbacks(const driver::ModelReport& report) {
 }
 
 // What a build used, for tuning.lock.
-Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::Target& target, int threads) {
-  Lock lock{{}, plan.layouts};
+Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::Target& target,
+             const BuildArguments& arguments) {
+  Lock lock{{}, plan.layouts, arguments.allowed};
   for (size_t i = 0; i < plan.program.tasks.size(); ++i) {
     const driver::TaskReport& task = report.tasks[i];
-    lock.tasks.push_back({driver::query_of(plan.program.tasks[i], target, threads), task.label,
+    lock.tasks.push_back({driver::query_of(plan.program.tasks[i], target, arguments.threads), task.label,
                           task.used ? task.used->record : ""});
   }
   return lock;
@@ -147,21 +184,24 @@ std::string size_text(int64_t bytes) {
 
 void print(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
   size_t hits = 0;
-  std::printf("%-12s %5s %10s %9s %8s  %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "task");
+  std::printf("%-12s %5s %10s %9s %8s %-9s %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "numerics",
+              "task");
   for (const driver::TaskReport& task : report.tasks) {
     hits += task.used.has_value();
+    const std::string numerics = absl::StrJoin(task.numerics, ",");
     std::printf("%-12s %5lld %10.3f", task.key.substr(0, 12).c_str(), static_cast<long long>(task.count),
                 task.flops / 1e6);
     if (task.used) {
-      std::printf(" %9.1f %8.1f  %s\n", task.used->median_ns / 1e3, task.flops / task.used->median_ns,
-                  task.label.c_str());
+      std::printf(" %9.1f %8.1f %-9s %s\n", task.used->median_ns / 1e3, task.flops / task.used->median_ns,
+                  numerics.c_str(), task.label.c_str());
     } else {
-      std::printf(" %9s %8s  %s%s%s\n", "untuned", "", task.label.c_str(), task.problem.empty() ? "" : ": ",
-                  task.problem.c_str());
+      std::printf(" %9s %8s %-9s %s%s%s\n", "untuned", "", numerics.c_str(), task.label.c_str(),
+                  task.problem.empty() ? "" : ": ", task.problem.c_str());
     }
   }
-  std::printf("%zu of %zu tasks from records; weights %s, activations %s\n", hits, report.tasks.size(),
-              size_text(report.weights_bytes).c_str(), size_text(report.arena_bytes).c_str());
+  std::printf("%zu of %zu tasks from records; weights %s (%s in the network), activations %s\n", hits,
+              report.tasks.size(), size_text(report.weights_bytes).c_str(),
+              size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
   if (!plan.layouts.empty())
     std::printf("layouts chosen by %zu measured times, where there were none by estimates scaled to them\n",
                 plan.layouts.size());
@@ -171,11 +211,9 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
 void print_json(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
   nlohmann::json tasks = nlohmann::json::array();
   for (const driver::TaskReport& task : report.tasks) {
-    nlohmann::json entry = {{"key", task.key},
-                            {"label", task.label},
-                            {"count", task.count},
-                            {"flops", task.flops},
-                            {"hit", task.used.has_value()}};
+    nlohmann::json entry = {
+        {"key", task.key},     {"label", task.label},          {"count", task.count},
+        {"flops", task.flops}, {"hit", task.used.has_value()}, {"numerics", task.numerics}};
     if (task.used) entry["record"] = task.used->record;
     if (task.used) entry["median_ns"] = task.used->median_ns;
     if (!task.problem.empty()) entry["problem"] = task.problem;
@@ -185,6 +223,7 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
                                                {"tasks", tasks},
                                                {"layout_records", plan.layouts.size()},
                                                {"weights_bytes", report.weights_bytes},
+                                               {"constant_bytes", report.constant_bytes},
                                                {"arena_bytes", report.arena_bytes}},
                                 1)
                           .c_str());
@@ -195,7 +234,11 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
   TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(graph), target));
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
-  if (strict && name_missing(plan.program, plan.choices) > 0) return kExitUntuned;
+  if (strict && name_missing(plan.program, plan.choices) > 0) {
+    if (arguments.database.empty())
+      std::fprintf(stderr, "compiler build: --strict without --db: there are no records to build from\n");
+    return kExitUntuned;
+  }
   std::error_code error;
   std::filesystem::create_directories(arguments.output, error);
   if (error)
@@ -205,18 +248,20 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
   const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });
   const bool locked = arguments.records == BuildArguments::Records::kLocked;
-  TF_ASSIGN_OR_RETURN(const driver::ModelReport report,
-                      driver::build_model(plan.program, plan.choices, *pool,
-                                          {.target = target,
-                                           .threads = arguments.threads,
-                                           .allowed_numerics = arguments.allowed,
-                                           .on_failed_choice = locked ? driver::OnFailedChoice::kFail
-                                                                      : driver::OnFailedChoice::kUseDefault,
-                                           .folder = arguments.output}));
+  const absl::StatusOr<driver::ModelReport> built = driver::build_model(
+      plan.program, plan.choices, *pool,
+      {.target = target,
+       .threads = arguments.threads,
+       .allowed_numerics = arguments.allowed,
+       .on_failed_choice = locked ? driver::OnFailedChoice::kFail : driver::OnFailedChoice::kUseDefault,
+       .folder = arguments.output});
+  if (absl::IsCancelled(built.status())) return absl::CancelledError("interrupted, nothing written");
+  TF_RETURN_IF_ERROR(built.status());
+  const driver::ModelReport& report = *built;
   warn_of_fallbacks(report);
+  warn_of_unused_numerics(arguments.allowed, report);
   // A locked build uses what the lock says or fails: there is nothing new to pin.
-  if (!locked)
-    TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(plan, report, target, arguments.threads)));
+  if (!locked) TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(plan, report, target, arguments)));
   arguments.json ? print_json(arguments, plan, report) : print(arguments, plan, report);
   const bool all_used =
       std::ranges::all_of(report.tasks, [](const driver::TaskReport& task) { return task.used.has_value(); });
@@ -244,6 +289,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
                       absl::StrCat("Numerics beyond reassociation, in records and default schedules: ",
                                    schedule::kAllowHelp));
   command->add_option("--jobs", arguments->jobs, "Build workers at a time; 0: one a core")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   auto* strict = command->add_flag_callback(
       "--strict", [arguments] { arguments->missing = BuildArguments::Missing::kRefuse; },

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -32,6 +33,8 @@ using graph::HostTensor;
 struct CheckArguments {
   std::vector<std::string> folders;
   double tolerance = 1e-4;
+  std::string allow;
+  schedule::Numerics allowed;
   int threads = 1;
   bool interpret = false, json = false;
 };
@@ -85,10 +88,12 @@ absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std:
                       graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::vector<std::optional<driver::ScheduleChoice>> untuned(program.tasks.size());
-  TF_RETURN_IF_ERROR(
-      driver::build_model(program, untuned, *pool,
-                          {.target = target, .threads = arguments.threads, .folder = folder.path()})
-          .status());
+  TF_RETURN_IF_ERROR(driver::build_model(program, untuned, *pool,
+                                         {.target = target,
+                                          .threads = arguments.threads,
+                                          .allowed_numerics = arguments.allowed,
+                                          .folder = folder.path()})
+                         .status());
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(folder.path(), arguments.threads));
   return model->run(inputs);
 }
@@ -141,13 +146,25 @@ void add_check_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("check", "Run ONNX backend tests; exit 0 if all pass");
   command->add_option("folders", arguments->folders, "Folders with model.onnx and test_data_set_*")
       ->required();
-  command->add_option("--tolerance", arguments->tolerance, "Of max|a - b| / max|b|")->capture_default_str();
+  command->add_option("--tolerance", arguments->tolerance, "Of max|a - b| / max|b|")
+      ->check(at_least(0))
+      ->capture_default_str();
+  command->add_option(
+      "--allow", arguments->allow,
+      absl::StrCat("Numerics beyond reassociation that schedules may use: ", schedule::kAllowHelp));
   command->add_option("--threads", arguments->threads, "Threads to run with")->check(CLI::Range(1, 1024));
   command->add_flag("--interpret", arguments->interpret, "Evaluate in double precision instead of compiling");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler check /usr/share/libonnx-testdata/data/node/test_conv_with_strides_padding");
-  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      absl::StatusOr<schedule::Numerics> allowed = schedule::parse_numerics(arguments->allow);
+      if (!allowed.ok()) return static_cast<int>(report_error("compiler check", allowed.status()));
+      arguments->allowed = *std::move(allowed);
+      return run(*arguments);
+    };
+  });
 }
 
 }  // namespace tf::compiler_cli

@@ -21,7 +21,7 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 
 struct KernelArguments {
-  std::string workload, schedule, target = "host", binding, output;
+  std::string workload, schedule, target = "host", binding, allow, output;
   std::vector<std::string> in_layouts, out_layouts;
   int threads = 1;
   bool ir = false, assembly = false, manifest = false, print_schedule = false;
@@ -32,7 +32,29 @@ absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& worklo
                                                   const KernelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const schedule::PortLayouts ports,
                       schedule::parse_ports(workload, arguments.in_layouts, arguments.out_layouts));
-  return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads));
+  TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
+  return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads, allowed));
+}
+
+// A given schedule, if it is one of this workload.
+absl::StatusOr<std::string> given_schedule_text(const tensor::Workload& workload, const std::string& path) {
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  TF_ASSIGN_OR_RETURN(const schedule::Schedule schedule, schedule::parse_schedule(text));
+  TF_RETURN_IF_ERROR(schedule::apply(workload, schedule).status());
+  return schedule::to_string(schedule);
+}
+
+// Legal, but hardly what was meant.
+void warn_of_empty_stages(const tensor::Workload& workload) {
+  for (size_t i = 0; i < workload.stages.size(); ++i) {
+    const tensor::Stage& stage = workload.stages[i];
+    for (const auto* axes : {&stage.axes, &stage.reduce_axes})
+      for (const tensor::Axis& axis : *axes)
+        if (tensor::as_int(axis.extent) == 0)
+          std::fprintf(stderr,
+                       "compiler kernel: warning: stage t%zu has an axis of extent 0: it computes nothing\n",
+                       i);
+  }
 }
 
 absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& arguments) {
@@ -47,12 +69,11 @@ absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& argu
   request.set_output(target.is_gpu() ? proto::BLOB_KIND_CUBIN : proto::BLOB_KIND_ELF_SHARED);
   request.mutable_in_layouts()->Assign(arguments.in_layouts.begin(), arguments.in_layouts.end());
   request.mutable_out_layouts()->Assign(arguments.out_layouts.begin(), arguments.out_layouts.end());
-  if (!arguments.schedule.empty()) {
-    TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), read_file(arguments.schedule));
-    return request;
-  }
   TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(workload, binding));
-  TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), default_schedule_text(bound, target, arguments));
+  warn_of_empty_stages(bound);
+  TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), arguments.schedule.empty()
+                                                       ? default_schedule_text(bound, target, arguments)
+                                                       : given_schedule_text(bound, arguments.schedule));
   return request;
 }
 
@@ -99,8 +120,16 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<KernelArguments>();
   CLI::App* command =
       app.add_subcommand("kernel", "Show or compile what a schedule makes of a workload; both are texts");
-  command->add_option("workload", arguments->workload, "File with the workload's canonical text")->required();
-  command->add_option("--with", arguments->schedule, "File with the schedule [the default one]");
+  command
+      ->add_option("workload", arguments->workload,
+                   "File with the workload's canonical text, as of compiler show --workload")
+      ->required();
+  auto* with = command->add_option("--with", arguments->schedule, "File with the schedule [the default one]");
+  command
+      ->add_option("--allow", arguments->allow,
+                   absl::StrCat("Numerics beyond reassociation that the default schedule may use: ",
+                                schedule::kAllowHelp))
+      ->excludes(with);
   command->add_option("--target", arguments->target, "As in compiler build, or cuda:arch=sm_NN")
       ->capture_default_str();
   command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");

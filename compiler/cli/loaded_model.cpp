@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "compiler/cli/library_file.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -106,6 +107,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
   if (!std::filesystem::exists(path, error))
     return absl::NotFoundError(
         absl::StrCat("there is no ", path.string(), ": build it with `compiler build -o ", folder, "`"));
+  TF_RETURN_IF_ERROR(check_library_file(path.string()));
   auto impl = std::make_unique<Impl>();
   impl->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::unique_ptr<LoadedModel> loaded(new LoadedModel(std::move(impl)));

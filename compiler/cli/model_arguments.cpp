@@ -4,9 +4,22 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/cpu_list.h"
+#include "base/status.h"
 #include "compiler/onnx/import.h"
 
 namespace tf::compiler_cli {
+
+void add_affinity_option(CLI::App& command, std::vector<int>& cpus) {
+  command.add_option_function<std::string>(
+      "--affinity",
+      [&cpus](const std::string& text) {
+        const absl::StatusOr<std::vector<uint32_t>> list = parse_cpu_list(text);
+        if (!list.ok()) throw CLI::ValidationError("--affinity", std::string(list.status().message()));
+        cpus.assign(list->begin(), list->end());
+      },
+      "CPUs, as in 0-3,6: thread t stays on the t-th of them; without it the system decides");
+}
 
 void add_model_options(CLI::App& command, ModelArguments& arguments) {
   command.add_option("model", arguments.model, "The network, an ONNX file")->required();
@@ -31,7 +44,12 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
 }
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {
-  return target::parse_target(arguments.target);
+  TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
+  if (target.is_gpu())
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target ", arguments.target,
+                     ": networks are not built for GPUs, only single kernels: see `compiler kernel --help`"));
+  return target;
 }
 
 }  // namespace tf::compiler_cli

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the arguments that every command on an ONNX model takes, and what they stand for.
+// Owns: the arguments that several commands take, above all those on an ONNX model, and what they stand for.
 
 #include <string>
 #include <vector>
@@ -14,6 +14,9 @@ class App;
 
 namespace tf::compiler_cli {
 
+// --affinity: the CPUs that threads stay on, in their order; empty: any.
+void add_affinity_option(CLI::App& command, std::vector<int>& cpus);
+
 struct ModelArguments {
   std::string model;
   std::string target = "host";
@@ -23,6 +26,7 @@ void add_model_options(CLI::App& command, ModelArguments& arguments);
 
 // The imported graph. INVALID_ARGUMENT for a --dim that is not NAME=N; else as onnx::import_model.
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments);
+// A CPU: INVALID_ARGUMENT for a GPU, for which single kernels are all that compiles.
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments);
 
 }  // namespace tf::compiler_cli

@@ -15,7 +15,7 @@ namespace {
 using driver::ScheduleChoice;
 using driver::ScheduleQuery;
 
-constexpr int kLockVersion = 2;
+constexpr int kLockVersion = 3;
 
 ScheduleChoice choice_of(const database::Measurement& record) {
   return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0)};
@@ -54,7 +54,7 @@ std::vector<LockEntry> read_entries(const nlohmann::json& json, const std::strin
     LockEntry entry;
     entry.label = task.at("task").get<std::string>();
     entry.record = task.at("record").is_null() ? "" : task.at("record").get<std::string>();
-    entry.query = {task.at("workload").get<std::string>(),
+    entry.query = {task.at("key").get<std::string>(),
                    task.at("binding").get<std::string>(),
                    task.at("in_layouts").get<std::vector<std::string>>(),
                    task.at("out_layouts").get<std::vector<std::string>>(),
@@ -69,7 +69,7 @@ nlohmann::json json_of(const std::vector<LockEntry>& entries) {
   nlohmann::json json = nlohmann::json::array();
   for (const LockEntry& entry : entries) {
     json.push_back({{"task", entry.label},
-                    {"workload", entry.query.workload_key},
+                    {"key", entry.query.workload_key},
                     {"binding", entry.query.binding},
                     {"in_layouts", entry.query.in_layouts},
                     {"out_layouts", entry.query.out_layouts},
@@ -118,6 +118,18 @@ absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQue
   return choice_of(*record);
 }
 
+absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
+    database::Records& records, const database::Problem& problem,
+    const std::optional<std::string>& device_class, const schedule::Numerics& allowed) {
+  database::BestQuery best{.problem = problem,
+                           .device_class = device_class,
+                           .allowed_numerics = schedule::all_numerics(),
+                           .semantics_version = schedule::kSemanticsVersion};
+  TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best(best));
+  if (record && database::numerics_allowed(record->numerics, allowed)) record.reset();
+  return record;
+}
+
 absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQuery& query) {
   for (const LockEntry& entry : entries_) {
     if (!same_problem(entry.query, query)) continue;
@@ -155,16 +167,27 @@ absl::StatusOr<Lock> read_lock(const std::string& path) {
     const std::string target = json.at("target").get<std::string>();
     const int threads = json.at("threads").get<int>();
     return Lock{read_entries(json.at("tasks"), target, threads),
-                read_entries(json.at("layouts"), target, threads)};
+                read_entries(json.at("layouts"), target, threads),
+                json.at("allow").get<schedule::Numerics>()};
   } catch (const nlohmann::json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is not a tuning.lock: ", error.what()));
   }
+}
+
+absl::Status check_allowed(const Lock& lock, const schedule::Numerics& allowed) {
+  if (lock.allowed == allowed) return absl::OkStatus();
+  const std::string made = absl::StrJoin(lock.allowed, ",");
+  return absl::FailedPreconditionError(absl::StrCat(
+      "tuning.lock is of a build ", made.empty() ? "without --allow: leave it out" : "that uses ",
+      made.empty() ? "" : absl::StrCat(made, ": give --allow ", made),
+      ", or build without --locked to make a new lock"));
 }
 
 absl::Status write_lock(const std::string& path, const Lock& lock) {
   const nlohmann::json json = {{"version", kLockVersion},
                                {"target", lock.tasks.empty() ? "" : lock.tasks[0].query.target},
                                {"threads", lock.tasks.empty() ? 1 : lock.tasks[0].query.threads},
+                               {"allow", lock.allowed},
                                {"tasks", json_of(lock.tasks)},
                                {"layouts", json_of(lock.layouts)}};
   return write_file(path, json_text(json, 1) + "\n");

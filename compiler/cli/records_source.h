@@ -36,6 +36,11 @@ absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
 // One line that asks for --device, if there are several of them; else empty.
 std::string mixed_devices_warning(const std::set<std::string>& device_classes);
 
+// The best record of all if it uses numerics that are not allowed: what --allow would give. Else nothing.
+absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
+    database::Records& records, const database::Problem& problem,
+    const std::optional<std::string>& device_class, const schedule::Numerics& allowed);
+
 // The problem that a query asks about; INVALID_ARGUMENT if its key is none.
 absl::StatusOr<database::Problem> problem_of(const driver::ScheduleQuery& query);
 
@@ -50,6 +55,7 @@ struct Lock {
   // The records that layouts were chosen by, those of layouts that were not chosen among them, so that the
   // choice can be made again.
   std::vector<LockEntry> layouts;
+  schedule::Numerics allowed;  // what default schedules were chosen with
 };
 
 // What entries of tuning.lock say, and nothing else. Of a kernel that they say nothing of:
@@ -72,6 +78,8 @@ class LockedSource final : public driver::ScheduleSource {
 };
 
 absl::StatusOr<Lock> read_lock(const std::string& path);
+// FAILED_PRECONDITION if default schedules chosen with `allowed` would not be those of the lock's build.
+absl::Status check_allowed(const Lock& lock, const schedule::Numerics& allowed);
 absl::Status write_lock(const std::string& path, const Lock& lock);
 
 }  // namespace tf::compiler_cli

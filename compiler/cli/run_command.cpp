@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/loaded_model.h"
+#include "compiler/cli/model_arguments.h"
 #include "compiler/onnx/tensor_proto.h"
 
 namespace tf::compiler_cli {
@@ -92,11 +93,7 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--affinity", arguments->affinity,
-          "CPU numbers, as in 0,2: thread t stays on the t-th of them; without it the system decides")
-      ->delimiter(',');
+  add_affinity_option(*command, arguments->affinity);
   command->add_flag("--npy", arguments->npy, "Write NumPy arrays");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler run build/squeezenet --input input=cat.npy -o out");

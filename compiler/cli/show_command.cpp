@@ -6,6 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -27,7 +28,7 @@ namespace proto = tunefarm::kernel::v1;
 
 struct ShowArguments {
   std::string key, database, device, allow;
-  bool ir = false, assembly = false, schedule = false, json = false;
+  bool ir = false, assembly = false, schedule = false, workload = false, json = false;
 };
 
 // The best record of each problem of the workload, in order of the problems' first measurement.
@@ -37,7 +38,7 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
                                                                 const schedule::Numerics& allowed) {
   TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
   std::vector<database::Measurement> best;
-  std::set<std::string> classes;
+  std::set<std::string> classes, needed;  // needed: numerics of records that are not allowed
   for (const database::Problem& problem : problems) {
     if (!(problem.workload == key)) continue;
     database::BestQuery query{.problem = problem, .allowed_numerics = allowed};
@@ -49,9 +50,18 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
     }
     TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best(query));
     if (record) best.push_back(*std::move(record));
+    TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> faster,
+                        best_but_for_numerics(records, problem, query.device_class, allowed));
+    if (faster) needed.insert(faster->numerics.begin(), faster->numerics.end());
   }
   const std::string warning = mixed_devices_warning(classes);
   if (!warning.empty()) std::fprintf(stderr, "compiler show: warning: %s\n", warning.c_str());
+  const std::string names = absl::StrJoin(needed, ",");
+  if (best.empty() && !needed.empty())
+    return absl::NotFoundError(
+        absl::StrCat("every ok record of this workload uses ", names, ": give --allow ", names));
+  if (!needed.empty())
+    std::fprintf(stderr, "compiler show: a faster record needs --allow %s\n", names.c_str());
   if (best.empty())
     return absl::NotFoundError(absl::StrCat("no measurement of this workload is ok",
                                             device.empty() ? "" : " and of device ", device,
@@ -90,16 +100,21 @@ absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto records,
                       database::open_records(arguments.database, remote::open_remote_records));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
+  const bool code = arguments.ir || arguments.assembly || arguments.schedule;
+  if (arguments.workload && !code && !arguments.json) {  // one text, whatever was measured of it
+    std::printf("# %s\n%s", printable(workload.op).c_str(), printable_lines(workload.text).c_str());
+    return absl::OkStatus();
+  }
   TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best,
                       best_records(*records, workload.key(), arguments.device, allowed));
-  const bool everything = !arguments.ir && !arguments.assembly && !arguments.schedule;
+  const bool everything = !code && !arguments.workload;
   std::unique_ptr<driver::BuildPool> pool;
   if (arguments.ir || arguments.assembly) {
     TF_ASSIGN_OR_RETURN(pool, driver::BuildPool::create({}));
   }
   nlohmann::json all = nlohmann::json::array();
   for (const database::Measurement& record : best) {
-    nlohmann::json entry = {{"workload", workload.key().hex()},
+    nlohmann::json entry = {{"key", workload.key().hex()},
                             {"op", workload.op},
                             {"target", record.problem.target},
                             {"threads", record.problem.threads},
@@ -108,7 +123,7 @@ absl::Status run(const ShowArguments& arguments) {
                             {"record", database::record_digest(record).hex()},
                             {"median_ns", record.median_ns().value_or(0)}};
     if (everything || arguments.schedule) entry["schedule"] = record.schedule;
-    if (everything) entry["text"] = workload.text;
+    if (everything || arguments.workload) entry["workload"] = workload.text;
     if (pool) {
       TF_ASSIGN_OR_RETURN(const proto::BuildReply text, kernel_text(*pool, workload, record, arguments));
       if (arguments.ir) entry["ir"] = text.ir();
@@ -126,7 +141,7 @@ absl::Status run(const ShowArguments& arguments) {
                 printable(entry["target"].get<std::string>()).c_str(), entry["threads"].get<int>(),
                 printable(entry["device_class"].get<std::string>()).c_str(),
                 entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
-    for (const char* part : {"text", "schedule", "ir", "asm"}) {
+    for (const char* part : {"workload", "schedule", "ir", "asm"}) {
       if (entry.contains(part)) std::printf("%s\n", printable_lines(entry[part].get<std::string>()).c_str());
     }
   }
@@ -146,7 +161,8 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
       absl::StrCat("Numerics beyond reassociation that the record may use: ", schedule::kAllowHelp));
   command->add_flag("--ir", arguments->ir, "The loop IR that the schedule makes");
   command->add_flag("--asm", arguments->assembly, "The machine code, as assembly");
-  command->add_flag("--schedule", arguments->schedule, "The schedule");
+  command->add_flag("--workload", arguments->workload, "The workload, as compiler kernel reads it");
+  command->add_flag("--schedule", arguments->schedule, "The schedule, as compiler kernel --with reads it");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler show fb0d19c09b24 --db tuning.db --asm");
   command->callback([arguments, &invocation] {

@@ -65,11 +65,13 @@ struct TaskReport {
   double flops = 0;
   std::optional<ScheduleChoice> used;  // nothing: the default schedule
   std::string problem;                 // why a tuned schedule could not be used, or empty
+  schedule::Numerics numerics;         // that the kernel uses
 };
 
 struct ModelReport {
   std::vector<TaskReport> tasks;  // as the program's
-  uint64_t weights_bytes = 0;
+  uint64_t weights_bytes = 0;     // as kernels want them
+  uint64_t constant_bytes = 0;    // as the network defines them
   uint64_t arena_bytes = 0;
 };
 

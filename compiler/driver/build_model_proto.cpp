@@ -2,6 +2,7 @@
 #include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "absl/strings/ascii.h"
@@ -68,7 +69,8 @@ class KernelBuilder {
     for (size_t i = 0; i < kernels_.size(); ++i) {
       const graph::Task& task = program_.tasks[i];
       report.tasks.push_back({task.label, tensor::workload_key(task.workload).hex(), task.count, task.flops,
-                              kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem});
+                              kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem,
+                              kernels_[i].numerics});
     }
     return std::move(kernels_);
   }
@@ -135,6 +137,7 @@ class KernelBuilder {
       result.problem = absl::StrCat("its schedule uses ", used, ": give --allow ", used);
       return false;
     }
+    result.numerics.assign(manifest.numerics().begin(), manifest.numerics().end());
     result.entry = kernel.entry();
     result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
     result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
@@ -213,6 +216,18 @@ absl::Status link(const std::vector<Kernel>& kernels, const TemporaryFolder& scr
   return absl::OkStatus();
 }
 
+// Of what kernels read, each constant once.
+uint64_t constant_bytes(const graph::Program& program) {
+  std::set<graph::NodeId> nodes;
+  for (const graph::Call& call : program.calls)
+    for (const graph::Operand& operand : call.operands)
+      if (operand.value < 0) nodes.insert(operand.constant);
+  uint64_t bytes = 0;
+  for (const graph::NodeId node : nodes)
+    bytes += graph::as<graph::Constant>(program.graph.node(node))->data->bytes().size();
+  return bytes;
+}
+
 // Of each kernel, the operands that its output may be written over.
 std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kernels) {
   std::vector<std::vector<int>> all;
@@ -270,6 +285,7 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
     return absl::PermissionDeniedError(
         absl::StrCat("cannot write ", options.folder, "/model.so: ", error.message()));
   report.weights_bytes = tables.weights_bytes;
+  report.constant_bytes = constant_bytes(program);
   report.arena_bytes = memory.arena_bytes;
   return report;
 }

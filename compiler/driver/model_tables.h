@@ -32,6 +32,7 @@ struct Kernel {
   uint64_t workspace_bytes = 0, workspace_per_thread_bytes = 0;
   bool tuned = false;
   std::string problem;
+  std::vector<std::string> numerics;
 };
 
 struct ModelTables {

@@ -35,6 +35,10 @@ absl::StatusOr<Numerics> parse_numerics(const std::string& list) {
   return names;
 }
 
+Numerics all_numerics() {
+  return {kNames.begin(), kNames.end()};
+}
+
 bool allows(const Numerics& allowed, const char* name) {
   return std::ranges::find(allowed, name) != allowed.end();
 }

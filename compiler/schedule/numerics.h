@@ -23,6 +23,9 @@ inline constexpr const char* kAllowHelp = "winograd, bf16, fp16, with commas bet
 absl::StatusOr<Numerics> parse_numerics(const std::string& list);
 absl::Status check_numerics(const std::string& name);
 
+// All of them.
+Numerics all_numerics();
+
 bool allows(const Numerics& allowed, const char* name);
 
 // What the schedule uses, sorted, each once.

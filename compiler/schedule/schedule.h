@@ -27,7 +27,7 @@ struct Schedule {
 };
 
 // Canonical text, one step a line, first line "schedule v1"; to_string(parse(x)) == x. Open sizes print as
-// $slot.part.
+// $slot.part. Lines that begin with # may stand before what is parsed, as in what is shown to people.
 std::string to_string(const Schedule& schedule);
 std::string to_string(const Step& step);
 absl::StatusOr<Schedule> parse_schedule(std::string_view text);

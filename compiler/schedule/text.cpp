@@ -236,12 +236,14 @@ absl::StatusOr<Schedule> parse_schedule(std::string_view given) {
   const std::vector<absl::string_view> lines =
       absl::StrSplit(absl::string_view(given.data(), given.size()), '\n');
   const std::string first = absl::StrCat("schedule v", kSemanticsVersion);
-  if (absl::StripAsciiWhitespace(lines[0]) != first)
+  size_t head = 0;
+  while (head + 1 < lines.size() && absl::StartsWith(lines[head], "#")) ++head;
+  if (absl::StripAsciiWhitespace(lines[head]) != first)
     return absl::InvalidArgumentError(absl::StrCat("a schedule starts with the line '", first, "', not '",
-                                                   lines[0].substr(0, 40),
+                                                   lines[head].substr(0, 40),
                                                    "': schedules of another version cannot be used"));
   Schedule schedule;
-  for (size_t i = 1; i < lines.size(); ++i) {
+  for (size_t i = head + 1; i < lines.size(); ++i) {
     if (absl::StripAsciiWhitespace(lines[i]).empty()) continue;
     LineReader reader(lines[i], static_cast<int>(i + 1));
     Step step = parse_step(reader);

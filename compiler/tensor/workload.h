@@ -79,7 +79,7 @@ struct Workload {
 // It parses back to an equal workload, and does not depend on names (inputs are p0, p1, …,
 // stages t0, …, axes i0 …, r0 …, dimensions d0 …, in order). The label is not part of it.
 std::string canonical_text(const Workload& workload);
-// INVALID_ARGUMENT with line and column, or verify's error.
+// INVALID_ARGUMENT with line and column, or verify's error. Lines of # that stand before it are skipped.
 absl::StatusOr<Workload> parse_workload(std::string_view text);
 // Like canonical_text with the workload's own names, for people.
 std::string to_string(const Workload& workload);

@@ -251,6 +251,7 @@ std::string to_string(const Workload& workload) {
 }
 
 absl::StatusOr<Workload> parse_workload(std::string_view text) {
+  while (text.starts_with('#')) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   return Parser(text).parse();
 }
 

@@ -1,6 +1,7 @@
 // What the `compiler` program answers: exit codes, one clear line a mistake, files.
 #include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/file.h"
 #include "compiler/cli/records_source.h"
@@ -71,6 +73,8 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
   std::ofstream(file("garbage.onnx")) << "this is not a model";
   std::ofstream(file("garbage.db")) << "this is not a database, however long it may be: "
                                     << std::string(4096, 'x');
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  std::thread([pipe = file("pipe")] { std::ofstream(pipe) << "no model"; }).detach();
   const std::string out = " -o " + file("out");
   const std::vector<std::tuple<std::string, int, std::string>> mistakes = {
       {"build " + file("truncated.onnx") + out, 2, "truncated"},
@@ -89,6 +93,15 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"bench " + file("nowhere"), 1, "compiler build"},
       {"bench " + file("nowhere") + " --prfile", 2, "did you mean --profile?"},
       {"bench " + file("nowhere") + " --affinity x", 2, "--affinity"},
+      {"bench " + file("nowhere") + " --affinity ''", 2, "is not a list of CPUs"},
+      {"build " + file("mlp.onnx") + " --target cuda:arch=sm_90" + out, 2, "compiler kernel"},
+      {"build " + file("mlp.onnx") + " --jobs -3" + out, 2, "--jobs"},
+      {"build " + file("pipe") + out, 2, "not a whole ONNX model"},
+      {"build /dev/zero" + out, 1, "it is a device"},
+      {"kernel /dev/full", 1, "it is a device"},
+      {"check " + file("nowhere") + " --tolerance nan", 2, "'nan' is not a finite number"},
+      {"check " + file("nowhere") + " --tolerance -1", 2, "--tolerance"},
+      {"check " + file("nowhere") + " --allow int9", 2, "--allow knows no"},
       {"frobnicate", 2, "there is no command 'frobnicate'. There are zoo"},
       {"zoo alexnet -o " + file("x.onnx"), 2, "no network 'alexnet'; it has "},
       {"show 123456 --db " + file("none.db"), 1, "there is no database"},
@@ -119,6 +132,24 @@ TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
   const Answer gpu = run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --ir --asm");
   EXPECT_EQ(gpu.code, 0) << gpu.err;
   EXPECT_THAT(gpu.out, AllOf(HasSubstr("barrier"), HasSubstr("__syncthreads();")));
+  // A schedule and a workload may be read as they are shown, and are checked also if nothing is made of them.
+  std::ofstream(file("shown")) << "# matmul\n# x86_64, 1 threads\n" << schedule.out << "\n";
+  std::ofstream(file("shown gemm")) << "# matmul\n" << *read_file(file("gemm"));
+  EXPECT_EQ(run("kernel '" + file("shown gemm") + "' --with " + file("shown")).out, schedule.out);
+  EXPECT_EQ(run("kernel " + file("gemm") + " --with " + file("gemm")).code, 2);
+  std::ofstream(file("other")) << "schedule v1\ninline t7\n";
+  const Answer other = run("kernel " + file("gemm") + " --with " + file("other"));
+  EXPECT_NE(other.code, 0);
+  EXPECT_EQ(lines(other.err), 1) << other.err;
+  std::ofstream(file("empty"))
+      << "workload v1\ninput p0: f32[0]\nstage t0: f32[i0 < 0] = p0[i0]\noutput t0\n";
+  EXPECT_THAT(run("kernel " + file("empty")).err, HasSubstr("an axis of extent 0"));
+  std::ofstream(file("gemv"))
+      << "workload v1\ninput p0: f32[1, 512]\nconstant p1: f32[512, 512]\n"
+         "stage t0: f32[i0 < 1, i1 < 512] = reduce sum[r0 < 512] p0[i0, r0] * p1[r0, i1]\n"
+         "output t0\n";
+  EXPECT_THAT(run("kernel " + file("gemv")).out, Not(HasSubstr("narrow")));
+  EXPECT_THAT(run("kernel " + file("gemv") + " --allow bf16").out, HasSubstr("narrow p1 bf16"));
   // That schedule has no threads.
   const Answer refused =
       run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("schedule"));
@@ -147,7 +178,7 @@ TEST_F(Commands, StrictBuildOfAnUntunedNetworkNamesWhatIsMissing) {
   ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
   const Answer answer = run("build " + file("mlp.onnx") + " --strict -o " + file("out"));
   EXPECT_EQ(answer.code, 4);
-  EXPECT_THAT(answer.err, HasSubstr("matmul+add+relu 1x1024"));
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("matmul+add+relu 1x1024"), HasSubstr("--db")));
   EXPECT_FALSE(fs::exists(file("out")));
 }
 
@@ -169,6 +200,48 @@ TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   for (const char* key : {"\"median_ms\"", "\"samples_ms\"", "\"share_of_peak\"", "\"fc1\""})
     EXPECT_THAT(answer.out, HasSubstr(key));
+}
+
+TEST_F(Commands, BuildSaysWhatNumericsEachKernelUsesAndLocksThem) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const std::string build = "build " + file("mlp.onnx") + " -o " + file("model");
+  const Answer narrow = run(build + " --allow bf16,winograd");
+  ASSERT_EQ(narrow.code, 0) << narrow.err;
+  EXPECT_THAT(narrow.out, HasSubstr("bf16      matmul"));
+  EXPECT_THAT(narrow.err,
+              AllOf(HasSubstr("--allow winograd: no kernel uses it"), Not(HasSubstr("--allow bf16"))));
+  const std::string library = *read_file(file("model/model.so"));
+  for (const char* allow : {"", " --allow bf16", " --allow bf16,fp16,winograd"}) {
+    const Answer locked = run(build + " --locked" + allow);
+    EXPECT_EQ(locked.code, 1) << allow;
+    EXPECT_THAT(locked.err, HasSubstr("give --allow bf16,winograd"));
+  }
+  EXPECT_EQ(run(build + " --locked --allow winograd,bf16").code, 0);
+  EXPECT_EQ(*read_file(file("model/model.so")), library);
+  ASSERT_EQ(run(build + " --json").code, 0);
+  const Answer plain = run(build + " --locked --allow bf16");
+  EXPECT_EQ(plain.code, 1);
+  EXPECT_THAT(plain.err, HasSubstr("leave it out"));
+}
+
+TEST_F(Commands, ALibraryThatIsCutOffOrForAnotherProcessorIsNotLoaded) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  ASSERT_EQ(run("build " + file("mlp.onnx") + " -o " + file("model")).code, 0);
+  const std::string path = file("model/model.so"), library = *read_file(path);
+  const auto answer_to = [&](const std::string& bytes) {
+    EXPECT_TRUE(write_file(path, bytes).ok());
+    const Answer answer = run("bench " + file("model") + " --runs 1");
+    EXPECT_EQ(lines(answer.err), 1) << answer.err;
+    EXPECT_EQ(answer.code, 1);
+    return answer.err;
+  };
+  for (const size_t bytes : {library.size() - 1, library.size() / 3, size_t{100}})
+    EXPECT_THAT(answer_to(library.substr(0, bytes)), HasSubstr("cut off after"));
+  EXPECT_THAT(answer_to("short"), HasSubstr("not a shared library"));
+  std::string foreign = library;
+  foreign[18] = static_cast<char>(0xf3);  // e_machine: RISC-V
+  foreign[19] = 0;
+  EXPECT_THAT(answer_to(foreign), HasSubstr("is built for riscv64, this is "));
 }
 
 TEST_F(Commands, BenchWarnsOfThreadsThatShareACpu) {
@@ -275,6 +348,35 @@ TEST_F(Commands, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen) {
   EXPECT_EQ(run(show + " --device phone").code, 1);
 }
 
+TEST_F(Commands, ARecordOfNumericsThatAreNotAllowedIsHintedAt) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const graph::Program program = *graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
+                                                      {.lanes = target::host_target().fp32_lanes()});
+  const graph::Task& task = program.tasks[0];
+  database::Measurement narrow = record_of(task, "schedule v1\nnarrow p1 bf16\n");
+  narrow.numerics = {"bf16"};
+  {
+    auto store = database::open_sqlite_store(file("tune.db"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)
+                    ->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
+                    .ok());
+    ASSERT_TRUE((*store)->insert(narrow).ok());
+  }
+  const std::string db = " --db " + file("tune.db");
+  const std::string show = "show " + tensor::workload_key(task.workload).hex() + db;
+  const Answer refused = run(show), shown = run(show + " --allow bf16 --schedule");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("give --allow bf16"));
+  EXPECT_THAT(shown.out, HasSubstr("narrow p1 bf16"));
+  EXPECT_THAT(run("build " + file("mlp.onnx") + db + " -o " + file("model")).err,
+              HasSubstr("the fastest records of 1 of 5 tasks need --allow bf16"));
+  std::ofstream(file("workload")) << run(show + " --workload").out;
+  std::ofstream(file("schedule")) << shown.out;
+  const Answer kernel = run("kernel " + file("workload") + " --asm --with " + file("schedule"));
+  EXPECT_EQ(kernel.code, 0) << kernel.err;
+}
+
 TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {
   ASSERT_EQ(run("zoo resnet18 -o " + file("net.onnx")).code, 0);
   const std::string folder = file("model");
@@ -282,7 +384,7 @@ TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     freopen("/dev/null", "w", stdout);
-    freopen("/dev/null", "w", stderr);
+    freopen(file("said").c_str(), "w", stderr);
     execl(TF_BINARY_DIR "/bin/compiler", "compiler", "build", file("net.onnx").c_str(), "-o", folder.c_str(),
           "--jobs", "1", nullptr);
     _exit(127);
@@ -294,6 +396,7 @@ TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {
   ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 130);
   EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_EQ(*read_file(file("said")), "compiler build: interrupted, nothing written\n");
 }
 
 // One or more of every operator that import knows and the package has.

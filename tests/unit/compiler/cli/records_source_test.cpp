@@ -213,13 +213,16 @@ TEST_F(RecordsSource, LockedRefusesARecordThatDoesNotVouchForItsSchedule) {
 TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   const std::string path = testing::TempDir() + "tuning.lock." + std::to_string(getpid());
   const std::vector<LockEntry> entries = {{query(0), "a", std::string(64, 'b')}, {query(1), "c", ""}};
-  ASSERT_TRUE(write_lock(path, {entries, {entries[1]}}).ok());
+  ASSERT_TRUE(write_lock(path, {entries, {entries[1]}, {"bf16"}}).ok());
   absl::StatusOr<Lock> lock = read_lock(path);
   ASSERT_TRUE(lock.ok()) << lock.status();
   std::vector<LockEntry> again = lock->tasks, want = entries;
   again.insert(again.end(), lock->layouts.begin(), lock->layouts.end());
   want.push_back(entries[1]);
   ASSERT_EQ(again.size(), 3u);
+  EXPECT_TRUE(check_allowed(*lock, {"bf16"}).ok());
+  EXPECT_THAT(std::string(check_allowed(*lock, {}).message()), HasSubstr("give --allow bf16"));
+  EXPECT_THAT(std::string(check_allowed({}, {"bf16"}).message()), HasSubstr("leave it out"));
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(again[i].label, want[i].label);
     EXPECT_EQ(again[i].record, want[i].record);
@@ -229,9 +232,9 @@ TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
     EXPECT_EQ(again[i].query.target, want[i].query.target);
   }
   for (const char* text :
-       {"", "{", "[]", "{\"version\": 2}", "{\"version\": 2, \"tasks\": []}",
-        "{\"version\": 1, \"target\": \"\", \"threads\": 1, \"tasks\": [], \"layouts\": []}",
-        "{\"version\": 2, \"target\": \"\", \"threads\": 1, \"tasks\": [3], \"layouts\": []}"}) {
+       {"", "{", "[]", "{\"version\": 3}", "{\"version\": 3, \"tasks\": []}",
+        "{\"version\": 2, \"target\": \"\", \"threads\": 1, \"tasks\": [], \"layouts\": []}",
+        "{\"version\": 3, \"target\": \"\", \"threads\": 1, \"tasks\": [3], \"layouts\": []}"}) {
     std::ofstream(path) << text;
     EXPECT_FALSE(read_lock(path).ok()) << text;
   }
