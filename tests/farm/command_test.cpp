@@ -64,8 +64,9 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
   EXPECT_EQ(run({"device_agent"}), 2);
   expect_one_line_with("--key");
   EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "x"}), 2);
-  EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "0,0"}), 2);
   expect_one_line_with("0-3,6");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "0,0"}), 2);
+  expect_one_line_with("name each CPU once");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", "nonsense"}), 2);
   expect_one_line_with("HOST:PORT");
 }
