@@ -206,29 +206,31 @@ void propose(benchmark::State& state) {
   state.counters["proposals"] = rate(static_cast<double>(proposed));
 }
 
-// What tells candidates of the same loops apart from new ones, before they are built.
-void loops_hash(benchmark::State& state) {
+// Does that with the schedule of one candidate after another.
+template <typename F>
+void each_schedule(benchmark::State& state, F compute) {
   size_t i = 0;
   for (auto _ : state) {
     const Kernel& kernel = kernel_at(i);
     const schedule::Schedule schedule = kernel.space.schedule_of(candidate_at(i).candidate);
-    benchmark::DoNotOptimize(
-        passes::loops_hash(kernel.bound, schedule, {kernel.task.in_layouts, kernel.task.out_layouts}));
+    benchmark::DoNotOptimize(compute(kernel.bound, schedule,
+                                     schedule::PortLayouts{kernel.task.in_layouts, kernel.task.out_layouts}));
     ++i;
   }
   state.counters["candidates"] = rate(static_cast<double>(i));
 }
 
+// What tells candidates of the same loops apart from new ones, before they are built.
+void loops_hash(benchmark::State& state) {
+  each_schedule(
+      state, [](const tensor::Workload& bound, const schedule::Schedule& schedule,
+                const schedule::PortLayouts& ports) { return passes::loops_hash(bound, schedule, ports); });
+}
+
 void lower(benchmark::State& state) {
-  size_t i = 0;
-  for (auto _ : state) {
-    const Kernel& kernel = kernel_at(i);
-    const schedule::Schedule schedule = kernel.space.schedule_of(candidate_at(i).candidate);
-    benchmark::DoNotOptimize(
-        passes::lower(kernel.bound, schedule, {kernel.task.in_layouts, kernel.task.out_layouts}));
-    ++i;
-  }
-  state.counters["candidates"] = rate(static_cast<double>(i));
+  each_schedule(state,
+                [](const tensor::Workload& bound, const schedule::Schedule& schedule,
+                   const schedule::PortLayouts& ports) { return passes::lower(bound, schedule, ports); });
 }
 
 kernel_proto::BuildRequest request_of(const Kernel& kernel, const space::Candidate& candidate) {

@@ -245,7 +245,8 @@ class Fixed final : public LayoutCost {
   bool wants_blocked_;
 };
 
-TEST(Layouts, FollowTheCost) {
+// One after another, 1x1 and of 8 channels.
+Graph four_convolutions() {
   Graph graph;
   const std::vector<int64_t> shape = {1, 8, 4, 4}, weights = {8, 8, 1, 1};
   NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
@@ -253,6 +254,11 @@ TEST(Layouts, FollowTheCost) {
                                       make_blob(std::vector<float>(64, 0.5f)), "w");
   for (int i = 0; i < 4; ++i) x = *graph.add(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
   graph.outputs = {{"y", x}};
+  return graph;
+}
+
+TEST(Layouts, FollowTheCost) {
+  const Graph graph = four_convolutions();
   for (bool wants_blocked : {true, false}) {
     Fixed cost(wants_blocked);
     absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4, .cost = &cost});
@@ -280,13 +286,7 @@ class Nearly final : public LayoutCost {
 };
 
 TEST(Layouts, ThatAreNearlyAsGoodNameTheirKernels) {
-  Graph graph;
-  const std::vector<int64_t> shape = {1, 8, 4, 4}, weights = {8, 8, 1, 1};
-  NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
-  const NodeId w = graph.add_constant(tensor_type(tensor::Element::kFloat32, weights),
-                                      make_blob(std::vector<float>(64, 0.5f)), "w");
-  for (int i = 0; i < 4; ++i) x = *graph.add(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
-  graph.outputs = {{"y", x}};
+  const Graph graph = four_convolutions();
   Nearly far(10), near(1.1);
   EXPECT_TRUE(plan_program(graph, {.lanes = 4, .cost = &far})->alternatives.empty());
   const Program program = *plan_program(graph, {.lanes = 4, .cost = &near});

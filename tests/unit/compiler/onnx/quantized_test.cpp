@@ -1,6 +1,7 @@
 // Quantized operators against the formulas of ONNX's documentation, with integers computed exactly.
 
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "compiler/graph/element_values.h"
@@ -153,6 +154,23 @@ class DequantizedProducts : public ::testing::Test {
     const bool tie = std::fabs(std::fabs(scaled - std::floor(scaled)) - 0.5) < 1e-3;
     EXPECT_LE(std::fabs(got - want), tie ? 1 : 0) << real;
   }
+  // y = alpha * x[3, 7] · w[7, kChannels] + bias, where the operands' integers are x(m, k) and w(k, n).
+  static void expect_matrix_product(const std::vector<double>& y,
+                                    const std::function<int64_t(int64_t, int64_t)>& x,
+                                    const std::function<int64_t(int64_t, int64_t)>& w, double alpha = 1,
+                                    const Floats& bias = Floats(kChannels, 0)) {
+    ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
+    for (int64_t m = 0; m < 3; ++m) {
+      for (int64_t n = 0; n < kChannels; ++n) {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < 7; ++k) sum += (x(m, k) - kXZero) * w(k, n);
+        const double scale = static_cast<double>(kXScale) * static_cast<double>(w_scale(n));
+        expect_rounded(
+            y[static_cast<size_t>(m * kChannels + n)],
+            alpha * static_cast<double>(sum) * scale + static_cast<double>(bias[static_cast<size_t>(n)]));
+      }
+    }
+  }
 
   ModelWriter model;
 };
@@ -195,18 +213,10 @@ TEST_F(DequantizedProducts, MultiplyMatricesOfIntegers) {
   model.node("MatMul", {"x_real", "w_real"}, "y_real");
   quantize("y_real");
   EXPECT_EQ(product_element(), Element::kInt32);
-  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {3, 7}, x)});
-  ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
-  for (int64_t m = 0; m < 3; ++m) {
-    for (int64_t n = 0; n < kChannels; ++n) {
-      int64_t sum = 0;
-      for (int64_t k = 0; k < 7; ++k)
-        sum += (x[static_cast<size_t>(m * 7 + k)] - kXZero) * w[static_cast<size_t>(k * kChannels + n)];
-      expect_rounded(
-          y[static_cast<size_t>(m * kChannels + n)],
-          static_cast<double>(sum) * static_cast<double>(kXScale) * static_cast<double>(w_scale(n)));
-    }
-  }
+  expect_matrix_product(
+      outputs(model, {value(Element::kUInt8, {3, 7}, x)}),
+      [&](int64_t m, int64_t k) { return x[static_cast<size_t>(m * 7 + k)]; },
+      [&](int64_t k, int64_t n) { return w[static_cast<size_t>(k * kChannels + n)]; });
 }
 
 // As a fully connected layer is exported: filters in rows, a bias of i32 in the product's scale.
@@ -223,18 +233,10 @@ TEST_F(DequantizedProducts, MultiplyAndAddIntegersOfATransposedMatrix) {
   alpha.set_f(0.5f);
   quantize("y_real");
   EXPECT_EQ(product_element(), Element::kInt32);
-  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {3, 7}, x)});
-  ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
-  for (int64_t m = 0; m < 3; ++m) {
-    for (int64_t n = 0; n < kChannels; ++n) {
-      int64_t sum = 0;
-      for (int64_t k = 0; k < 7; ++k)
-        sum += (x[static_cast<size_t>(m * 7 + k)] - kXZero) * w[static_cast<size_t>(n * 7 + k)];
-      const double scale = static_cast<double>(kXScale) * static_cast<double>(w_scale(n));
-      expect_rounded(y[static_cast<size_t>(m * kChannels + n)],
-                     0.5 * static_cast<double>(sum) * scale + static_cast<double>(c[static_cast<size_t>(n)]));
-    }
-  }
+  expect_matrix_product(
+      outputs(model, {value(Element::kUInt8, {3, 7}, x)}),
+      [&](int64_t m, int64_t k) { return x[static_cast<size_t>(m * 7 + k)]; },
+      [&](int64_t k, int64_t n) { return w[static_cast<size_t>(n * 7 + k)]; }, 0.5, c);
 }
 
 // The first matrix given by columns.
@@ -244,18 +246,10 @@ TEST_F(DequantizedProducts, MultiplyIntegersOfATransposedActivation) {
   ModelWriter::set(model.node("Gemm", {"x_real", "w_real"}, "y_real"), "transA", 1);
   quantize("y_real");
   EXPECT_EQ(product_element(), Element::kInt32);
-  const std::vector<double> y = outputs(model, {value(Element::kUInt8, {7, 3}, x)});
-  ASSERT_EQ(y.size(), static_cast<size_t>(3 * kChannels));
-  for (int64_t m = 0; m < 3; ++m) {
-    for (int64_t n = 0; n < kChannels; ++n) {
-      int64_t sum = 0;
-      for (int64_t k = 0; k < 7; ++k)
-        sum += (x[static_cast<size_t>(k * 3 + m)] - kXZero) * w[static_cast<size_t>(k * kChannels + n)];
-      expect_rounded(
-          y[static_cast<size_t>(m * kChannels + n)],
-          static_cast<double>(sum) * static_cast<double>(kXScale) * static_cast<double>(w_scale(n)));
-    }
-  }
+  expect_matrix_product(
+      outputs(model, {value(Element::kUInt8, {7, 3}, x)}),
+      [&](int64_t m, int64_t k) { return x[static_cast<size_t>(k * 3 + m)]; },
+      [&](int64_t k, int64_t n) { return w[static_cast<size_t>(k * kChannels + n)]; });
 }
 
 TEST_F(DequantizedProducts, StayRealWhereScalesStandAlongAnotherAxisThanChannels) {
