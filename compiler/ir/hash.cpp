@@ -5,19 +5,14 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mix.h"
+
 namespace tf::ir {
 namespace {
 
-// SplitMix64's finisher (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
 uint64_t text_hash(std::string_view text) {
   uint64_t hash = text.size();
-  for (const char c : text) hash = mix(hash + 0x9e3779b97f4a7c15ull + static_cast<uint8_t>(c));
+  for (const char c : text) hash = mix(hash + kMixStep + static_cast<uint8_t>(c));
   return hash;
 }
 
@@ -26,7 +21,7 @@ class Sequence {
  public:
   template <typename T>
   Sequence& add(T value) {
-    value_ = mix(value_ * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(value) + 1);
+    value_ = mix(value_ * kMixStep + static_cast<uint64_t>(value) + 1);
     return *this;
   }
   uint64_t value() const { return value_; }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/mix.h"
 #include "compiler/graph/host_tensor.h"
 #include "compiler/onnx/tensor_proto.h"
 
@@ -100,12 +101,8 @@ std::string NetworkWriter::integers(const std::string& name, const std::vector<i
   return name;
 }
 
-// SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 double NetworkWriter::uniform() {
-  uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  return static_cast<double>(mix(state_ += kMixStep) >> 11) * 0x1p-53;
 }
 
 // Box and Muller's transform, both values of each pair.

@@ -2,23 +2,16 @@
 
 #include <cstring>
 
+#include "base/mix.h"
 #include "compiler/runtime/model.h"
 
 namespace tf::worker::sandbox {
 namespace {
 
-uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
 class Stream {
  public:
-  Stream(uint64_t seed, uint64_t stream) : key_(mix(seed + 0x9e3779b97f4a7c15ull * (stream + 1))) {}
-  uint64_t bits(int64_t index) const {
-    return mix(key_ + 0x9e3779b97f4a7c15ull * static_cast<uint64_t>(index));
-  }
+  Stream(uint64_t seed, uint64_t stream) : key_(mix(seed + kMixStep * (stream + 1))) {}
+  uint64_t bits(int64_t index) const { return mix(key_ + kMixStep * static_cast<uint64_t>(index)); }
   // Uniform in [0, 1), 24 bits: exact as a float.
   double unit(int64_t index) const { return static_cast<double>(bits(index) >> 40) * 0x1p-24; }
 
