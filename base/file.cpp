@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/owned_fd.h"
 
 namespace tf {
 namespace {
@@ -16,20 +17,6 @@ namespace {
 absl::Status errno_status(const char* action, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", action, " ", path));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 absl::Status write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
@@ -64,7 +51,7 @@ absl::Status fill_in_place(const std::string& path, const struct stat& there,
     std::fflush(stdout);  // what was printed before comes first
     return fill(STDOUT_FILENO);
   }
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) return errno_status("write", path);
   return fill(file.get());
 }
@@ -73,7 +60,7 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
   const std::string temporary = absl::StrCat(path, ".", ::getpid(), ".tmp");
   absl::Status status;
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const OwnedFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (file.get() < 0) return errno_status("write", path);
     status = fill(file.get());
     if (status.ok() && ::fsync(file.get()) != 0) status = errno_status("write", path);
@@ -85,7 +72,7 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
   }
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const OwnedFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
   return absl::OkStatus();
 }
@@ -93,7 +80,7 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
 }  // namespace
 
 absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) return errno_status("read", path);
   struct stat there;
   if (::fstat(file.get(), &there) != 0) return errno_status("read", path);

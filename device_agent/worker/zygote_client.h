@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "device_agent/worker/owned_fd.h"
+#include "device_agent/worker/memory_file.h"
 #include "device_agent/worker/sandbox/job.h"
 
 namespace tf::worker {

@@ -1,30 +1,13 @@
 #pragma once
-// Owns: a file descriptor that closes itself, and the two kinds of memory file that the worker uses.
+// Owns: the two kinds of memory file that the worker uses.
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/owned_fd.h"
 
 namespace tf::worker {
-
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedFd();
-  int get() const { return fd_; }
-  void reset() { *this = OwnedFd(); }
-
- private:
-  int fd_ = -1;
-};
 
 // An anonymous file with this content that nobody can change any more. RESOURCE_EXHAUSTED if there is no
 // memory.

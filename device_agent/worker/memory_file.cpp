@@ -1,4 +1,4 @@
-#include "device_agent/worker/owned_fd.h"
+#include "device_agent/worker/memory_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -32,10 +32,6 @@ absl::Status no_memory(uint64_t bytes) {
 }
 
 }  // namespace
-
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 absl::StatusOr<OwnedFd> sealed_file(const char* name, std::string_view content) {
   TF_ASSIGN_OR_RETURN(OwnedFd file, memory_file(name));
