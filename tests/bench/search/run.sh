@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # What a candidate costs in the tuner; strategies against each other and models against measurements, on recorded
 # pools; README.md says what each figure means.
-# Usage: tests/bench/search/run.sh [--quick] [--json FILE] [--pools DIR] [--minutes M] [--tasks REGEX] [--seeds N] [--trials N] [--candidates N]
+# Usage: tests/bench/search/run.sh [--quick] [--json FILE] [--pools DIR] [--minutes M] [--tasks REGEX] [--seeds N] [--trials N] [--candidates N] [--visits N]
 #   --quick       three tasks, two seeds, 24 trials, in pools of their own: a few minutes
 #   --pools DIR   what was recorded, a database a task; recording adds to it [build/search]
 #   --minutes M   record for at most so long; the next call goes on [until everything is recorded]
-#   --tasks, --seeds, --trials, --candidates   as in `search_replay record --help`
+#   --tasks, --seeds, --trials, --candidates, --visits   as in `search_replay record --help`
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"
@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
     --pools) want_value "$@" && pools=$(realpath -m "$2") && shift ;;
     --minutes) want_number "$@" && record+=("$1" "$2") && shift ;;
     --tasks) want_value "$@" && options+=("$1" "$2") && shift ;;
-    --seeds | --trials | --candidates) want_number "$@" && options+=("$1" "$2") && shift ;;
+    --seeds | --trials | --candidates | --visits) want_number "$@" && options+=("$1" "$2") && shift ;;
     *) usage "$1" ;;
   esac
   shift
@@ -26,7 +26,7 @@ done
 cd "$(dirname "$0")/../../.."
 if [ -n "$quick" ]; then
   seconds=0.2 built=40 pools=${pools:-$PWD/build/search-quick}
-  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 24 --candidates 120 "${options[@]}")
+  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 24 --candidates 120 --visits 2 "${options[@]}")
 fi
 pools=${pools:-$PWD/build/search}
 plots=$pools/plots

@@ -31,6 +31,7 @@ struct Arguments {
   int seeds = 5;
   int trials = 256;
   int64_t candidates = 2000;
+  int visits = 4;
   double minutes = 0;
   int cpus = 0;
 };
@@ -148,8 +149,7 @@ absl::StatusOr<std::unique_ptr<database::Store>> open_pool(const Bench& bench, c
 }
 
 // More runs, with seeds of their own, until the pool has half of its candidates from each source.
-absl::Status fill_up(const Bench& bench, const BenchTask& task, Recorder& recorder, database::Store& store,
-                     Pool& pool, int64_t trials_left_elsewhere) {
+absl::Status fill_up(const Bench& bench, Recorder& recorder, const Recording& recording) {
   constexpr int kRuns = 4;
   const std::pair<Source, search::Kind> fillers[] = {{Source::kRandom, search::Kind::kRandom},
                                                      {Source::kLate, search::Kind::kEvolutionary}};
@@ -157,28 +157,30 @@ absl::Status fill_up(const Bench& bench, const BenchTask& task, Recorder& record
     const int64_t wanted = bench.arguments.candidates / 2;
     // Some of what runs propose is known already; a small space has no more than so many.
     const int64_t most_runs = 8 * wanted / bench.arguments.trials + kRuns;
-    for (int64_t run = 0; run < most_runs && pool.count(source) < wanted; run += kRuns) {
+    for (int64_t run = 0; run < most_runs && recording.pool.count(source) < wanted; run += kRuns) {
       RunSetOptions options = bench.runs;
       options.contenders = {{kind, SamplingPolicy::kRacing}};
       options.seeds = kRuns;
       options.first_seed = 1001 + static_cast<uint64_t>(run);
-      TF_ASSIGN_OR_RETURN(RunSet runs, RunSet::create(task.task, options));
-      TF_RETURN_IF_ERROR(
-          recorder.record(runs, task, bench.target.text(), store, pool, trials_left_elsewhere));
+      TF_ASSIGN_OR_RETURN(RunSet runs, RunSet::create(recording.task.task, options));
+      TF_RETURN_IF_ERROR(recorder.record(runs, recording));
       if (recorder.is_over()) return absl::OkStatus();
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status record_task(const Bench& bench, const BenchTask& task, Recorder& recorder,
-                         int64_t trials_left_elsewhere) {
+// Visit number `visit` of the task's candidates; the first also finds them.
+absl::Status record_task(const Bench& bench, const BenchTask& task, size_t visit, Recorder& recorder,
+                         int64_t left_elsewhere) {
   TF_ASSIGN_OR_RETURN(const auto store, open_pool(bench, task));
   TF_ASSIGN_OR_RETURN(Pool pool, read_pool(*store, bench.problem(task)));
+  const std::string target = bench.target.text();
+  const Recording recording{task, target, *store, pool, left_elsewhere};
+  if (visit > 1) return recorder.revisit(visit, recording);
   TF_ASSIGN_OR_RETURN(RunSet runs, make_runs(bench, task));
-  TF_RETURN_IF_ERROR(recorder.record(runs, task, bench.target.text(), *store, pool, trials_left_elsewhere));
-  if (!recorder.is_over())
-    TF_RETURN_IF_ERROR(fill_up(bench, task, recorder, *store, pool, trials_left_elsewhere));
+  TF_RETURN_IF_ERROR(recorder.record(runs, recording));
+  if (!recorder.is_over()) TF_RETURN_IF_ERROR(fill_up(bench, recorder, recording));
   std::fprintf(stderr, "%-28s %3.0f%% covered, %lld random and %lld late candidates, best %.1f us\n",
                task.task.label.c_str(), 100 * runs.coverage(),
                static_cast<long long>(pool.count(Source::kRandom)),
@@ -203,13 +205,20 @@ absl::Status record(const Bench& bench) {
   const double peak = std::max(machine.peak_gflops, peak_gflops(bench));
   TF_RETURN_IF_ERROR(write_file(bench.machine_path(),
                                 json_text({{"model", machine.model}, {"peak_gflops", peak}}, 1) + "\n"));
+  // All tasks once, then all of them again: visits of one candidate are minutes apart, and of what time
+  // allows every task has its share.
   const int64_t trials =
       static_cast<int64_t>(bench.runs.contenders.size()) * arguments.seeds * arguments.trials;
-  for (size_t i = 0; i < bench.tasks.size() && !recorder.is_over(); ++i) {
-    const auto others = static_cast<int64_t>(bench.tasks.size() - i - 1);
-    TF_RETURN_IF_ERROR(record_task(bench, bench.tasks[i], recorder, others * trials));
+  const auto tasks = static_cast<int64_t>(bench.tasks.size());
+  int64_t left = trials * tasks * arguments.visits;
+  for (int visit = 1; visit <= arguments.visits; ++visit) {
+    for (const BenchTask& task : bench.tasks) {
+      left -= trials;
+      if (!recorder.is_over())
+        TF_RETURN_IF_ERROR(record_task(bench, task, static_cast<size_t>(visit), recorder, left));
+    }
   }
-  std::fprintf(stderr, "%lld candidates measured%s\n", static_cast<long long>(recorder.measured()),
+  std::fprintf(stderr, "%lld visits%s\n", static_cast<long long>(recorder.measured()),
                recorder.is_over() ? "; record again to go on" : "; everything is recorded");
   return absl::OkStatus();
 }
@@ -276,27 +285,34 @@ absl::Status quality(const Bench& bench) {
 absl::Status races(const Bench& bench) {
   TF_RETURN_IF_ERROR(require_pools(bench));
   nlohmann::json rows = nlohmann::json::array();
-  std::vector<RaceOutcome> all;
-  const auto say = [&](const std::string& task, std::span<const RaceOutcome> outcomes) {
-    double raced = 0, played_off = 0;
-    for (const RaceOutcome& outcome : outcomes) {
-      raced += outcome.raced <= 1.01;
-      played_off += outcome.played_off <= 1.01;
-    }
-    const double count = std::max(1.0, static_cast<double>(outcomes.size()));
-    std::printf("%-28s %6zu %7.1f%% %7.1f%%\n", task.c_str(), outcomes.size(), 100 * raced / count,
-                100 * played_off / count);
-    rows.push_back({{"task", task},
-                    {"races", outcomes.size()},
-                    {"raced_within_1_percent", raced / count},
-                    {"played_off_within_1_percent", played_off / count}});
+  struct Outcomes {
+    std::vector<RaceOutcome> in_visit, across_visits;
+  } all;
+  const auto share = [](const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time) {
+    const auto near = std::ranges::count_if(outcomes, [&](const RaceOutcome& o) { return o.*time <= 1.01; });
+    return static_cast<double>(near) / std::max(1.0, static_cast<double>(outcomes.size()));
   };
-  std::printf("%-28s %6s %8s %8s\n", "task", "races", "raced", "play-off");
+  const auto say = [&](const std::string& task, const Outcomes& outcomes) {
+    const double raced = share(outcomes.in_visit, &RaceOutcome::raced);
+    const double played_off = share(outcomes.in_visit, &RaceOutcome::played_off);
+    const double across = share(outcomes.across_visits, &RaceOutcome::played_off);
+    std::printf("%-28s %6zu %7.1f%% %7.1f%% %12.1f%%\n", task.c_str(), outcomes.in_visit.size(), 100 * raced,
+                100 * played_off, 100 * across);
+    rows.push_back({{"task", task},
+                    {"races", outcomes.in_visit.size()},
+                    {"raced_within_1_percent", raced},
+                    {"played_off_within_1_percent", played_off},
+                    {"across_visits_within_1_percent", across}});
+  };
+  std::printf("%-28s %6s %8s %8s %13s\n", "task", "races", "raced", "play-off", "across visits");
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    const std::vector<RaceOutcome> outcomes = run_races(pool, {});
+    const Outcomes outcomes = {run_races(pool, {}), run_races(pool, {.across_visits = true})};
+    if (outcomes.in_visit.empty()) continue;
     say(task.task.label, outcomes);
-    all.insert(all.end(), outcomes.begin(), outcomes.end());
+    all.in_visit.insert(all.in_visit.end(), outcomes.in_visit.begin(), outcomes.in_visit.end());
+    all.across_visits.insert(all.across_visits.end(), outcomes.across_visits.begin(),
+                             outcomes.across_visits.end());
   }
   say("all", all);
   return write_json(bench.arguments, rows);
@@ -328,6 +344,11 @@ void add_options(CLI::App& command, Arguments& arguments) {
       .add_option("--candidates", arguments.candidates,
                   "Of a pool that judges models: half random, half from late search")
       ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  command
+      .add_option("--visits", arguments.visits,
+                  "That each candidate near the best is recorded in, by processes of their own")
+      ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command.add_option("--threads", arguments.threads, "Of every kernel")->check(CLI::Range(1, 1024));
   command.add_option("--cpus", arguments.cpus, "That replay at once; results are the same [all]");

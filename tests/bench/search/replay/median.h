@@ -17,4 +17,11 @@ inline double upper_median(std::vector<double> values) {
   return *middle;
 }
 
+// Of an even count the mean of the middle two. Not of nothing.
+inline double median(std::vector<double> values) {
+  TF_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 }  // namespace tf::replay

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/status.h"
-#include "tests/bench/search/replay/noise.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/space/generate.h"
@@ -70,12 +69,12 @@ ModelQuality judge_draft(const TaskExamples& task) {
 }
 
 // Nothing if the pool does not tell how noisy it is.
-std::optional<ModelQuality> judge_truth(const TaskExamples& task) {
-  std::vector<Timed> timed;
-  for (const Example& example : task.examples) timed.push_back({example.seconds, example.code});
-  std::vector<Ranked> ranked = ranked_by_truth(timed);
+std::optional<ModelQuality> judge_visits(const TaskExamples& task) {
+  std::vector<Visits> visits;
+  for (const Example& example : task.examples) visits.push_back(example.visits);
+  std::vector<Ranked> ranked = ranked_by_other_visits(visits);
   if (ranked.empty()) return std::nullopt;
-  return ModelQuality{.model = "truth",
+  return ModelQuality{.model = "other visits",
                       .task = task.task->task.label,
                       .examples = static_cast<int64_t>(ranked.size()),
                       .ranked = std::move(ranked)};
@@ -146,9 +145,9 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
       continue;
     }
     --left[entry->source];
-    const double seconds =
-        entry->seconds > 0 ? *std::min_element(entry->samples.begin(), entry->samples.end()) : 0;
-    result.examples.push_back({judgement->features, judgement->draft_seconds, seconds, entry->code_digest});
+    Example& example = result.examples.emplace_back(
+        Example{judgement->features, judgement->draft_seconds, entry->seconds, {}});
+    for (const Visit& visit : entry->visits) example.visits.push_back(std::ranges::min(visit.samples));
   }
   return result;
 }
@@ -157,7 +156,7 @@ absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamp
   std::vector<ModelQuality> all;
   for (const TaskExamples& task : tasks) {
     if (task.examples.size() < kLeastExamples) continue;
-    if (std::optional<ModelQuality> truth = judge_truth(task)) all.push_back(*std::move(truth));
+    if (std::optional<ModelQuality> visits = judge_visits(task)) all.push_back(*std::move(visits));
     all.push_back(judge_draft(task));
     TF_ASSIGN_OR_RETURN(ModelQuality own, judge_own_half(task));
     all.push_back(std::move(own));

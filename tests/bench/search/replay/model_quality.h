@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/target/target.h"
+#include "tests/bench/search/replay/noise.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/quality.h"
 #include "tests/bench/search/replay/task_table.h"
@@ -19,8 +20,8 @@ namespace tf::replay {
 struct Example {
   model::Features features;
   double draft_seconds = 0;
-  double seconds = 0;  // the shortest sample, the least disturbed; 0: it failed
-  std::string code;    // equal texts are equal programs
+  double seconds = 0;  // the shortest sample of all visits; 0: it failed
+  Visits visits;
 };
 struct TaskExamples {
   const BenchTask* task = nullptr;
@@ -34,16 +35,16 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
                                            const Pool& pool, int64_t count);
 
 struct ModelQuality {
-  std::string model;  // "truth", "draft", "own half", "other families", "other networks"
+  std::string model;  // "other visits", "draft", "own half", "other families", "other networks"
   std::string task;
   int64_t examples = 0;  // judged
   std::vector<Ranked> ranked;
 };
 
-// Every model on every task of at least 100 examples. "truth" is what noise leaves of a perfect one
-// (noise.h). "own half" learns from the task's examples at even places and is judged on the others; "other
-// families" from all tasks of other families, "other networks" from all tasks of no or other networks (tasks
-// of no network are not judged). Errors: the booster's.
+// Every model on every task of at least 100 examples. "other visits" is no model: what noise leaves of the
+// order (noise.h). "own half" learns from the task's examples at even places and is judged on the others;
+// "other families" from all tasks of other families, "other networks" from all tasks of no or other networks
+// (tasks of no network are not judged). Errors: the booster's.
 absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamples> tasks);
 
 }  // namespace tf::replay

@@ -1,4 +1,4 @@
-// What no model can do better than, on recordings that are noisy.
+// How one half of the visits ranks the other.
 
 #include "tests/bench/search/replay/noise.h"
 
@@ -7,39 +7,44 @@
 namespace tf::replay {
 namespace {
 
-// Pairs of equal programs, the second of each `noise` times as slow as the first.
-std::vector<Timed> pairs(int count, double noise) {
-  std::vector<Timed> candidates;
+// Four visits each, those at even places up to `noise` times as slow.
+std::vector<Visits> visited(int count, double noise) {
+  std::vector<Visits> candidates;
   for (int i = 0; i < count; ++i) {
-    const double seconds = 1 + 0.01 * i;
-    candidates.push_back({seconds, "code " + std::to_string(i)});
-    candidates.push_back({seconds * noise, "code " + std::to_string(i)});
+    const double seconds = 1 + 0.01 * i, late = seconds * (i % 2 == 0 ? noise : 1);
+    candidates.push_back({late, seconds, late, 2 * seconds});
   }
   return candidates;
 }
 
-TEST(RankedByTruth, RanksAllRightWhereEqualProgramsTakeEqualTimes) {
-  EXPECT_EQ(pairwise_accuracy(ranked_by_truth(pairs(40, 1))), 1);
+TEST(OtherVisits, RankAllRightWhereVisitsAgree) {
+  EXPECT_EQ(pairwise_accuracy(ranked_by_other_visits(visited(80, 1))), 1);
 }
 
-TEST(RankedByTruth, RanksTheWorseTheMoreEqualProgramsDiffer) {
-  const double little = *pairwise_accuracy(ranked_by_truth(pairs(40, 1.02)));
-  const double much = *pairwise_accuracy(ranked_by_truth(pairs(40, 1.2)));
+TEST(OtherVisits, RankTheWorseTheMoreVisitsDiffer) {
+  const double little = *pairwise_accuracy(ranked_by_other_visits(visited(80, 1.02)));
+  const double much = *pairwise_accuracy(ranked_by_other_visits(visited(80, 1.2)));
   EXPECT_LT(little, 1);
   EXPECT_LT(much, little);
 }
 
-TEST(RankedByTruth, SaysNothingWithoutEnoughEqualPrograms) {
-  EXPECT_TRUE(ranked_by_truth(pairs(19, 1.1)).empty());
-  std::vector<Timed> different = pairs(40, 1.1);
-  for (size_t i = 0; i < different.size(); ++i) different[i].code = std::to_string(i);
-  EXPECT_TRUE(ranked_by_truth(different).empty());
+TEST(OtherVisits, SayNothingWithoutSecondVisits) {
+  std::vector<Visits> once = visited(80, 1.1);
+  for (Visits& each : once) each.resize(1);
+  EXPECT_TRUE(ranked_by_other_visits(once).empty());
 }
 
-TEST(RankedByTruth, PutsFailuresLast) {
-  std::vector<Timed> candidates = pairs(40, 1.1);
-  candidates.push_back({0, ""});
-  const std::vector<Ranked> ranked = ranked_by_truth(candidates);
+TEST(OtherVisits, AreNotAskedOfHopelessCandidates) {
+  std::vector<Visits> candidates = visited(10, 1.1);
+  for (int i = 0; i < 40; ++i) candidates.push_back({10.0 + i});
+  EXPECT_EQ(ranked_by_other_visits(candidates).size(), 10u);
+}
+
+TEST(OtherVisits, PutFailuresLast) {
+  std::vector<Visits> candidates = visited(80, 1.1);
+  candidates.push_back({});
+  const std::vector<Ranked> ranked = ranked_by_other_visits(candidates);
+  EXPECT_EQ(ranked.back().seconds, 0);
   for (size_t i = 0; i + 1 < ranked.size(); ++i) EXPECT_GT(ranked[i].score, ranked.back().score);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
+#include "tests/bench/search/replay/median.h"
 
 namespace tf::replay {
 
@@ -19,28 +20,53 @@ const char* source_name(Source source) {
   return "";
 }
 
+namespace {
+
+// Nothing of one that failed. Recording stops early only far above the best: what it saw of such a candidate
+// is its time.
+std::optional<Visit> visit_of(const database::Measurement& record) {
+  if (record.outcome != database::Outcome::kOk && record.outcome != database::Outcome::kStoppedEarly)
+    return std::nullopt;
+  Visit visit;
+  for (const database::Sample& sample : record.samples) {
+    if (sample.iterations > 0)
+      visit.samples.push_back(static_cast<double>(sample.total_ns) / sample.iterations * 1e-9);
+  }
+  if (visit.samples.empty()) return std::nullopt;
+  visit.seconds = median(visit.samples);
+  return visit;
+}
+
+}  // namespace
+
 void Pool::add(const database::Measurement& record) {
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return;
-  if (by_schedule_.contains(record.schedule)) return;
-  auto entry = std::make_unique<Entry>();
-  entry->schedule = record.schedule;
-  entry->sketch_hash = record.sketch_hash;
-  entry->slot_values = record.slot_values;
-  entry->code_digest = record.code_digest;
-  entry->source = static_cast<Source>(std::clamp<int64_t>(record.job_id, 1, std::size(kSources)));
-  entry->ran = record.outcome != database::Outcome::kCompileError;
-  // Recording stops early only far above the best: what it saw of such a candidate is its time.
-  if (record.outcome == database::Outcome::kOk || record.outcome == database::Outcome::kStoppedEarly) {
-    for (const database::Sample& sample : record.samples) {
-      if (sample.iterations > 0)
-        entry->samples.push_back(static_cast<double>(sample.total_ns) / sample.iterations * 1e-9);
-    }
-    entry->seconds = record.median_ns().value_or(0) * 1e-9;
+  const auto [known, is_new] = by_schedule_.try_emplace(record.schedule);
+  std::optional<Visit> visit = visit_of(record);
+  if (is_new) {
+    Entry& entry = *entries_.emplace_back(std::make_unique<Entry>());
+    entry.schedule = record.schedule;
+    entry.sketch_hash = record.sketch_hash;
+    entry.slot_values = record.slot_values;
+    entry.code_digest = record.code_digest;
+    entry.source = static_cast<Source>(std::clamp<int64_t>(record.job_id, 1, std::size(kSources)));
+    entry.ran = record.outcome != database::Outcome::kCompileError;
+    known->second = &entry;
+  } else if (known->second->visits.empty()) {
+    return;
   }
-  if (entry->seconds > 0 && (best_seconds_ == 0 || entry->seconds < best_seconds_))
-    best_seconds_ = entry->seconds;
-  by_schedule_.emplace(entry->schedule, entry.get());
-  entries_.push_back(std::move(entry));
+  if (!visit) return;
+  Entry& entry = *known->second;
+  const double shortest = *std::min_element(visit->samples.begin(), visit->samples.end());
+  if (entry.visits.empty() || shortest < entry.seconds) entry.seconds = shortest;
+  entry.visits.push_back(*std::move(visit));
+}
+
+double Pool::best_seconds() const {
+  double best = 0;
+  for (const auto& entry : entries_)
+    if (entry->seconds > 0 && (best == 0 || entry->seconds < best)) best = entry->seconds;
+  return best;
 }
 
 const Entry* Pool::find(const std::string& schedule) const {

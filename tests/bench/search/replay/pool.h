@@ -1,6 +1,7 @@
 #pragma once
-// Owns: what is known of one task: each schedule that was ever measured, with all its samples. The first
-// measurement of a schedule counts, so that appending changes no replay. Does not know: strategies, the file.
+// Owns: what is known of one task: each schedule that was ever measured, with all its samples, by visit. What
+// a run sees of a schedule is its first visit, so that appending changes no run; later visits only say better
+// how fast it is. Does not know: strategies, the file.
 
 #include <map>
 #include <memory>
@@ -21,34 +22,41 @@ enum class Source : uint8_t {
 constexpr Source kSources[] = {Source::kRandom, Source::kEarly, Source::kLate};
 const char* source_name(Source source);
 
+// A process of its own that ran a candidate, at a time of its own.
+struct Visit {
+  // Seconds of one run, a value a sample, in the order in which they were taken. Of a hopeless candidate
+  // there are fewer than of others.
+  std::vector<double> samples;
+  double seconds = 0;  // their median: what who made the visit takes for its time
+};
+
 struct Entry {
   std::string schedule;
   std::string sketch_hash;
   std::vector<int64_t> slot_values;
   Source source = Source::kRandom;
-  bool ran = false;  // it compiled
-  // Seconds of one run, a value a sample, in the order in which they were taken; none if it failed. A
-  // hopeless candidate has fewer than the others.
-  std::vector<double> samples;
-  double seconds = 0;  // their median; 0: it failed
+  bool ran = false;           // it compiled
+  std::vector<Visit> visits;  // in the order in which they were made; none if it failed
+  // Their shortest sample: others on the machine only ever add to a time. 0: it failed.
+  double seconds = 0;
   std::string code_digest;
 };
 
 class Pool {
  public:
-  // Takes a record of this compiler's schedules; others, and schedules that are known, change nothing.
+  // Takes a record of this compiler's schedules; others change nothing. Of a schedule that is known it is one
+  // visit more, unless one of the two failed.
   void add(const database::Measurement& record);
 
   // Null if it was never measured. Entries stay where they are.
   const Entry* find(const std::string& schedule) const;
   const std::vector<std::unique_ptr<Entry>>& entries() const { return entries_; }
-  double best_seconds() const { return best_seconds_; }  // 0: nothing has run yet
+  double best_seconds() const;  // 0: nothing has run yet
   int64_t count(Source source) const;
 
  private:
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::map<std::string, const Entry*> by_schedule_;
-  double best_seconds_ = 0;
+  std::map<std::string, Entry*> by_schedule_;
 };
 
 // Errors: the database's.

@@ -9,12 +9,27 @@
 namespace tf::replay {
 namespace {
 
-// One trial's samples, drawn anew.
-Entry draw_trial(const Entry& entry, space::Random& random) {
-  Entry trial = entry;
-  for (double& sample : trial.samples) sample = entry.samples[space::below(random, entry.samples.size())];
-  return trial;
-}
+// The trials of a race, and what each candidate really takes.
+class Trials {
+ public:
+  Trials(bool across_visits, space::Random& random) : across_visits_(across_visits), random_(random) {}
+
+  // Racing's, against the best.
+  Spent run(const Entry& entry, const Best& best) {
+    const Visit& visit = entry.visits[across_visits_ ? space::below(random_, entry.visits.size()) : 0];
+    Visit trial;
+    for (size_t i = 0; i < visit.samples.size(); ++i)
+      trial.samples.push_back(visit.samples[space::below(random_, visit.samples.size())]);
+    return sample(trial, SamplingPolicy::kRacing, best);
+  }
+  double seconds(const Entry& entry) const {
+    return across_visits_ ? entry.seconds : entry.visits.front().seconds;
+  }
+
+ private:
+  const bool across_visits_;
+  space::Random& random_;
+};
 
 // The first `count` of a random order.
 std::vector<const Entry*> draw_field(std::vector<const Entry*> entries, size_t count, space::Random& random) {
@@ -27,28 +42,25 @@ std::vector<const Entry*> draw_field(std::vector<const Entry*> entries, size_t c
 
 // The session's play-off among those who were not stopped, from what racing saw of them.
 const Entry* play_off(const std::vector<const Entry*>& arrived, const std::vector<Estimate>& seen,
-                      space::Random& random) {
+                      Trials& trials) {
   const std::vector<size_t> finalists = session::Playoff::finalists(seen);
   session::Playoff playoff(finalists.size());
   for (auto round = playoff.next_round(); !round.empty(); round = playoff.next_round()) {
-    for (const size_t i : round) {
-      const Entry trial = draw_trial(*arrived[finalists[i]], random);
-      playoff.add(i, measure(trial, SamplingPolicy::kRacing, {}).seen.median_ns);
-    }
+    for (const size_t i : round) playoff.add(i, trials.run(*arrived[finalists[i]], {}).seen.median_ns);
     playoff.end_round();
   }
   return arrived[finalists[playoff.winner()]];
 }
 
-RaceOutcome run_race(const std::vector<const Entry*>& field, space::Random& random) {
-  const Entry* fastest = field.front();
+RaceOutcome run_race(const std::vector<const Entry*>& field, Trials trials) {
+  double fastest = trials.seconds(*field.front());
   const Entry* raced = nullptr;
   Best best;
   std::vector<const Entry*> arrived;
   std::vector<Estimate> seen;
   for (const Entry* entry : field) {
-    if (entry->seconds < fastest->seconds) fastest = entry;
-    const Spent spent = measure(draw_trial(*entry, random), SamplingPolicy::kRacing, best);
+    fastest = std::min(fastest, trials.seconds(*entry));
+    const Spent spent = trials.run(*entry, best);
     if (spent.stopped_early) continue;
     arrived.push_back(entry);
     seen.push_back(spent.seen);
@@ -57,8 +69,8 @@ RaceOutcome run_race(const std::vector<const Entry*>& field, space::Random& rand
     raced = entry;
   }
   // The first of a race has nobody to be stopped by.
-  return {.raced = raced->seconds / fastest->seconds,
-          .played_off = play_off(arrived, seen, random)->seconds / fastest->seconds};
+  return {.raced = trials.seconds(*raced) / fastest,
+          .played_off = trials.seconds(*play_off(arrived, seen, trials)) / fastest};
 }
 
 }  // namespace
@@ -72,7 +84,8 @@ std::vector<RaceOutcome> run_races(const Pool& pool, const RaceOptions& options)
   if (entries.size() < 2) return outcomes;
   space::Random random(options.seed);
   for (int i = 0; i < options.races; ++i)
-    outcomes.push_back(run_race(draw_field(entries, options.candidates, random), random));
+    outcomes.push_back(
+        run_race(draw_field(entries, options.candidates, random), Trials(options.across_visits, random)));
   return outcomes;
 }
 

@@ -37,6 +37,29 @@ TEST(Races, AreHardlyEverLostToLateSamples) {
   EXPECT_LE(lost, 10);
 }
 
+TEST(Races, AcrossVisitsAreOftenLostWhereProcessesDiffer) {
+  Pool pool;
+  for (const int64_t late : {1, 2}) {
+    for (int i = 0; i < 40; ++i) {
+      database::Measurement record;
+      record.schedule = std::to_string(i);
+      record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
+      for (int sample = 0; sample < 12; ++sample)
+        record.samples.push_back({.total_ns = (100 + i) * 10'000 * ((i + late) % 2 + 1)});
+      pool.add(record);
+    }
+  }
+  const auto lost = [&](bool across_visits) {
+    int count = 0;
+    for (const RaceOutcome& outcome :
+         run_races(pool, {.races = 200, .candidates = 8, .across_visits = across_visits}))
+      count += outcome.played_off > 1.01;
+    return count;
+  };
+  EXPECT_EQ(lost(false), 0);
+  EXPECT_GT(lost(true), 0);
+}
+
 TEST(Races, RepeatWithTheirSeed) {
   const Pool pool = staircase(40, 3);
   const RaceOptions options{.races = 10, .candidates = 8, .seed = 7};

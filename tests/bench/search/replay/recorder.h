@@ -1,9 +1,10 @@
 #pragma once
-// Owns: filling pools: building what runs propose, and measuring it with all samples, in turns, so that
+// Owns: filling pools: building what runs propose, and measuring it, visit by visit, in turns, so that
 // nothing disturbs a measurement. Does not know: strategies, what is made of the records.
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,12 +17,25 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
 
+namespace tunefarm::farm::v1 {
+class Trial;
+}
+
 namespace tf::replay {
 
 // What the machine is, for people who read figures.
 struct Machine {
   std::string model;
   double peak_gflops = 0;  // of one thread; 0: not known
+};
+
+// One task's pool, as a file and in memory.
+struct Recording {
+  const BenchTask& task;
+  const std::string& target;
+  database::Store& store;
+  Pool& pool;
+  int64_t left_elsewhere = 0;  // visits at most, of other tasks: for the estimate of the time left only
 };
 
 class Recorder {
@@ -34,11 +48,13 @@ class Recorder {
   // CPUs that search, while nothing is measured.
   int search_threads() const;
 
-  // Runs until every run of the set is finished, time is up, or it is stopped; whatever was measured by then
-  // is in the store and in the pool. `trials_left_elsewhere` is for the estimate of the time left only.
-  // Errors: the store's; a device or a build worker that gave nothing after three tries.
-  absl::Status record(RunSet& runs, const BenchTask& task, const std::string& target, database::Store& store,
-                      Pool& pool, int64_t trials_left_elsewhere);
+  // Makes the first visit of what the set's runs propose, until every run is finished, time is up, or it is
+  // stopped; whatever was measured by then is in the store and in the pool. Errors: the store's; a device or
+  // a build worker that gave nothing after three tries.
+  absl::Status record(RunSet& runs, const Recording& recording);
+  // Makes visit number `visit` (the second is 2) of all candidates that have one fewer and are not hopeless,
+  // in random order, likewise.
+  absl::Status revisit(size_t visit, const Recording& recording);
 
   bool is_over() const { return stop_ || std::chrono::steady_clock::now() >= deadline_; }
   int64_t measured() const { return measured_; }
@@ -46,17 +62,28 @@ class Recorder {
  private:
   Recorder(const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline)
       : stop_(stop), deadline_(deadline), started_(std::chrono::steady_clock::now()) {}
-  absl::Status measure_all(std::span<const Wanted> wanted, const BenchTask& task, const std::string& target,
-                           database::Store& store, Pool& pool);
-  void show(const RunSet& runs, const BenchTask& task, int64_t trials_left);
+  struct Built;  // a candidate, compiled
+  // Of one task, by schedule: later visits do not build again.
+  struct BuiltTask {
+    measure::ArtifactBytes reference;
+    std::map<std::string, std::shared_ptr<const Built>> candidates;
+  };
+  absl::StatusOr<BuiltTask*> built_task(const Recording& recording);
+  absl::Status build_missing(std::span<const Wanted> wanted, const Recording& recording, BuiltTask& built);
+  absl::StatusOr<database::Measurement> visit(const Wanted& wanted, const Built& candidate,
+                                              const measure::ArtifactBytes& reference,
+                                              const tunefarm::farm::v1::Trial& trial);
+  absl::Status visit_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first);
+  void show(const std::string& what, const Recording& recording, int64_t left);
 
   const std::atomic<bool>& stop_;
   std::chrono::steady_clock::time_point deadline_, started_, shown_{};
   int threads_ = 1;
   std::unique_ptr<measure::LocalRunner> runner_;
   std::unique_ptr<measure::PoolBuilder> builder_;
-  std::string reference_of_;  // the task whose reference is built
-  measure::ArtifactBytes reference_;
+  std::map<std::string, BuiltTask> built_;  // by the task's label
+  size_t built_bytes_ = 0;
+  std::chrono::steady_clock::duration building_{}, measuring_{};  // in all
   int64_t measured_ = 0;
 };
 

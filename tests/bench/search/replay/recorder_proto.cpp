@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
+#include <random>
 #include <span>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -23,17 +26,22 @@ constexpr int kMaxTries = 3;  // of what gave no answer
 // Candidates that are built before they are measured: nothing else runs while a candidate is timed.
 constexpr size_t kTurn = 32;
 
-// Twice the samples of a session: racing and fixed repeats are both computed from them. A candidate beyond
-// what any figure looks at (pairs within 3 times the best) is left early.
-farm::Trial make_trial(int threads, double best_seconds) {
-  constexpr double kHopeless = 3.2;
+// A candidate beyond what any figure looks at (pairs within 3 times the best) is left early, and not visited
+// again.
+constexpr double kHopeless = 3.2;
+// What is kept for later visits; beyond it they build again.
+constexpr size_t kBuiltBytes = size_t{3} << 30;
+
+// Of the first visit the samples of a session, for racing and fixed repeats are computed from them; of later
+// ones fewer, for a process more tells more of a candidate than samples more of one process.
+farm::Trial make_trial(int threads, double best_seconds, bool is_first) {
   farm::Trial trial;
   trial.set_input_seed(1);
   trial.set_threads(static_cast<uint32_t>(threads));
   farm::MeasureOptions& measure = *trial.mutable_options();
-  measure.set_samples(40);
+  measure.set_samples(is_first ? 12 : 6);
   measure.set_min_sample_ns(1'000'000);
-  measure.set_enough_ns(40'000'000);
+  measure.set_enough_ns(is_first ? 12'000'000 : 6'000'000);
   measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
   measure.set_stop_if_slower_than_ns(static_cast<int64_t>(best_seconds * kHopeless * 1e9));
@@ -59,14 +67,14 @@ absl::StatusOr<farm::TrialResult> run(measure::LocalRunner& runner, const measur
   return result;
 }
 
-// In the order of what is wanted, on all CPUs.
+// In the order of the schedules, on all CPUs.
 std::vector<Reply> build_all(measure::PoolBuilder& builder, const session::Task& task,
-                             const std::string& target, std::span<const Wanted> wanted) {
-  std::vector<Reply> replies(wanted.size(), absl::UnavailableError("not built yet"));
+                             const std::string& target, std::span<const std::string> schedules) {
+  std::vector<Reply> replies(schedules.size(), absl::UnavailableError("not built yet"));
   std::atomic<size_t> next = 0;
   const auto work = [&] {
-    for (size_t i = next++; i < wanted.size(); i = next++)
-      replies[i] = build(builder, *session::candidate_request(task, target, wanted[i].subject.schedule));
+    for (size_t i = next++; i < schedules.size(); i = next++)
+      replies[i] = build(builder, *session::candidate_request(task, target, schedules[i]));
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < builder.slots(); ++i) threads.emplace_back(work);
@@ -90,8 +98,9 @@ absl::StatusOr<Recorder> Recorder::start(int threads, const std::atomic<bool>& s
   Recorder recorder(stop, deadline);
   recorder.threads_ = threads;
   const std::vector<int> cpus = tuner_cli::allowed_cpus();
+  const tuner_cli::CpuSplit split = tuner_cli::split_cpus(cpus, threads);
   TF_ASSIGN_OR_RETURN(recorder.runner_,
-                      measure::LocalRunner::start({.cpus = tuner_cli::split_cpus(cpus, threads).measure}));
+                      measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
   TF_ASSIGN_OR_RETURN(recorder.builder_,
                       measure::PoolBuilder::create({.workers = std::max(1, static_cast<int>(cpus.size()))}));
   return recorder;
@@ -106,59 +115,137 @@ int Recorder::search_threads() const {
   return builder_->slots();
 }
 
-absl::Status Recorder::record(RunSet& runs, const BenchTask& task, const std::string& target,
-                              database::Store& store, Pool& pool, int64_t trials_left_elsewhere) {
+struct Recorder::Built {
+  kernel::BuildReply reply;  // without the artifact's bytes
+  measure::ArtifactBytes artifact;
+};
+
+absl::Status Recorder::record(RunSet& runs, const Recording& recording) {
   while (!is_over()) {
-    const std::vector<Wanted> wanted = runs.advance(pool, search_threads());
+    const std::vector<Wanted> wanted = runs.advance(recording.pool, search_threads());
     if (wanted.empty()) break;
     for (size_t first = 0; first < wanted.size() && !is_over(); first += kTurn) {
-      const auto turn = std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first));
-      TF_RETURN_IF_ERROR(measure_all(turn, task, target, store, pool));
-      show(runs, task, runs.trials_left() + trials_left_elsewhere);
+      TF_RETURN_IF_ERROR(visit_all(std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first)),
+                                   recording, /*is_first=*/true));
+      show(absl::StrFormat("%.0f%% covered", 100 * runs.coverage()), recording, runs.trials_left());
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Recorder::measure_all(std::span<const Wanted> wanted, const BenchTask& task,
-                                   const std::string& target, database::Store& store, Pool& pool) {
-  if (reference_of_ != task.task.label) {
-    TF_ASSIGN_OR_RETURN(reference_, build_reference(*builder_, task.task, target));
-    reference_of_ = task.task.label;
+absl::Status Recorder::revisit(size_t visit, const Recording& recording) {
+  const double limit = kHopeless * recording.pool.best_seconds();
+  std::vector<Wanted> wanted;
+  for (const auto& entry : recording.pool.entries()) {
+    if (entry->visits.size() + 1 != visit || entry->seconds > limit) continue;
+    session::Subject subject;
+    subject.problem = session::problem_of(recording.task.task, recording.target, threads_);
+    subject.schedule = entry->schedule;
+    subject.sketch_hash = entry->sketch_hash;
+    subject.slot_values = entry->slot_values;
+    wanted.push_back({std::move(subject), entry->source});
   }
-  const std::vector<Reply> replies = build_all(*builder_, task.task, target, wanted);
-  for (size_t i = 0; i < wanted.size() && !is_over(); ++i) {
+  std::shuffle(wanted.begin(), wanted.end(), std::mt19937_64(visit));
+  for (size_t first = 0; first < wanted.size() && !is_over(); first += kTurn) {
+    TF_RETURN_IF_ERROR(visit_all(std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first)),
+                                 recording, /*is_first=*/false));
+    show(absl::StrFormat("visit %d: %.0f%%", visit, 100.0 * first / wanted.size()), recording,
+         static_cast<int64_t>(wanted.size() - first));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Recorder::BuiltTask*> Recorder::built_task(const Recording& recording) {
+  const auto [task, is_new] = built_.try_emplace(recording.task.task.label);
+  if (is_new) {
+    TF_ASSIGN_OR_RETURN(task->second.reference,
+                        build_reference(*builder_, recording.task.task, recording.target));
+  }
+  return &task->second;
+}
+
+absl::Status Recorder::build_missing(std::span<const Wanted> wanted, const Recording& recording,
+                                     BuiltTask& built) {
+  const Clock::time_point start = Clock::now();
+  std::vector<std::string> missing;
+  for (const Wanted& each : wanted)
+    if (!built.candidates.contains(each.subject.schedule)) missing.push_back(each.subject.schedule);
+  std::vector<Reply> replies = build_all(*builder_, recording.task.task, recording.target, missing);
+  for (size_t i = 0; i < missing.size(); ++i) {
     TF_RETURN_IF_ERROR(replies[i].status());
-    session::Subject subject = wanted[i].subject;
-    subject.job_id = static_cast<int64_t>(wanted[i].source);
-    database::Measurement record;
-    if (replies[i]->code() != 0) {
-      record = session::record_of(subject, *replies[i]);
-    } else {
-      const farm::Trial trial = make_trial(threads_, pool.best_seconds());
-      const measure::ArtifactBytes artifact =
-          measure::make_artifact_bytes(replies[i]->artifact().SerializeAsString());
-      TF_ASSIGN_OR_RETURN(const farm::TrialResult result,
-                          run(*runner_, {.candidate = artifact, .reference = reference_, .trial = &trial}));
-      record = session::record_of(subject, *replies[i], result);
-    }
-    TF_RETURN_IF_ERROR(store.insert(record).status());
-    pool.add(record);
-    ++measured_;
+    auto candidate = std::make_shared<Built>();
+    if (replies[i]->code() == 0)
+      candidate->artifact = measure::make_artifact_bytes(replies[i]->artifact().SerializeAsString());
+    kernel::Artifact rest;  // cleared, a message would keep its memory
+    rest.mutable_manifest()->Swap(replies[i]->mutable_artifact()->mutable_manifest());
+    replies[i]->mutable_artifact()->Swap(&rest);
+    candidate->reply = *std::move(replies[i]);
+    if (candidate->artifact.bytes != nullptr) built_bytes_ += candidate->artifact.bytes->size();
+    built.candidates.emplace(missing[i], std::move(candidate));
   }
+  building_ += Clock::now() - start;
   return absl::OkStatus();
 }
 
-// A line every few seconds. The time left is at most that: some of what is to come is in the pool already.
-void Recorder::show(const RunSet& runs, const BenchTask& task, int64_t trials_left) {
+absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first) {
+  TF_ASSIGN_OR_RETURN(BuiltTask* const built, built_task(recording));
+  if (built_bytes_ > kBuiltBytes) {
+    for (auto& [task, each] : built_) each.candidates.clear();
+    built_bytes_ = 0;
+  }
+  TF_RETURN_IF_ERROR(build_missing(wanted, recording, *built));
+  const Clock::time_point start = Clock::now();
+  const farm::Trial trial = make_trial(threads_, recording.pool.best_seconds(), is_first);
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  absl::Status status;
+  const auto work = [&] {
+    for (size_t i = next++; i < wanted.size() && !is_over(); i = next++) {
+      const Built& candidate = *built->candidates.at(wanted[i].subject.schedule);
+      const absl::StatusOr<database::Measurement> record =
+          visit(wanted[i], candidate, built->reference, trial);
+      const std::lock_guard lock(mutex);
+      status.Update(record.ok() ? recording.store.insert(*record).status() : record.status());
+      if (!status.ok()) return;
+      recording.pool.add(*record);
+      ++measured_;
+    }
+  };
+  // The second sets up its candidate, on other CPUs, while the first's is timed.
+  std::thread second(work);
+  work();
+  second.join();
+  measuring_ += Clock::now() - start;
+  return status;
+}
+
+absl::StatusOr<database::Measurement> Recorder::visit(const Wanted& wanted, const Built& candidate,
+                                                      const measure::ArtifactBytes& reference,
+                                                      const farm::Trial& trial) {
+  session::Subject subject = wanted.subject;
+  subject.job_id = static_cast<int64_t>(wanted.source);
+  if (candidate.reply.code() != 0) return session::record_of(subject, candidate.reply);
+  TF_ASSIGN_OR_RETURN(
+      const farm::TrialResult result,
+      run(*runner_, {.candidate = candidate.artifact, .reference = reference, .trial = &trial}));
+  return session::record_of(subject, candidate.reply, result);
+}
+
+// A line every few seconds. The time left is at most that: some of what is to come is in the pool already,
+// and hopeless candidates are not visited again.
+void Recorder::show(const std::string& what, const Recording& recording, int64_t left) {
+  using Seconds = std::chrono::duration<double>;
   const Clock::time_point now = Clock::now();
   if (measured_ == 0 || now - shown_ < std::chrono::seconds(10)) return;
   shown_ = now;
-  const double elapsed_s = std::chrono::duration<double>(now - started_).count();
+  const double elapsed_s = Seconds(now - started_).count();
   const double per_second = static_cast<double>(measured_) / elapsed_s;
-  std::fprintf(stderr, "%-28s %3.0f%% covered, %lld measured, %.1f/s, at most %.0f minutes left\n",
-               task.task.label.c_str(), 100 * runs.coverage(), static_cast<long long>(measured_), per_second,
-               static_cast<double>(trials_left) / per_second / 60);
+  std::fprintf(
+      stderr,
+      "%-28s %-14s %lld visits, %.1f/s (building %.0f%%, measuring %.0f%%), at most %.0f minutes left\n",
+      recording.task.task.label.c_str(), what.c_str(), static_cast<long long>(measured_), per_second,
+      100 * Seconds(building_).count() / elapsed_s, 100 * Seconds(measuring_).count() / elapsed_s,
+      static_cast<double>(left + recording.left_elsewhere) / per_second / 60);
 }
 
 }  // namespace tf::replay

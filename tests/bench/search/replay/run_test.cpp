@@ -160,18 +160,50 @@ TEST(Replay, OfTheBaselineStartsFromNothingOfOurs) {
   for (const Wanted& wanted : round) EXPECT_NE(wanted.subject.schedule, untuned);
 }
 
-TEST(Pool, KeepsTheFirstMeasurementOfASchedule) {
+TEST(Pool, TakesTheShortestSampleOfAllVisitsOfASchedule) {
   session::Subject subject;
   subject.schedule = "some schedule";
   database::Measurement record = measured(subject);
   Pool pool;
   pool.add(record);
   const double first = pool.find("some schedule")->seconds;
-  record.samples = {{.total_ns = 1, .iterations = 1}};
-  pool.add(record);
-  EXPECT_EQ(pool.find("some schedule")->seconds, first);
-  EXPECT_EQ(pool.best_seconds(), first);
+  for (const int64_t ns : {1, 2'000'000'000}) {
+    record.samples = {{.total_ns = ns, .iterations = 1}};
+    pool.add(record);
+  }
+  const Entry& entry = *pool.find("some schedule");
+  ASSERT_EQ(entry.visits.size(), 3u);
+  EXPECT_EQ(entry.visits[0].seconds, first);
+  EXPECT_EQ(entry.seconds, 1e-9);
+  EXPECT_EQ(pool.best_seconds(), 1e-9);
   EXPECT_EQ(pool.entries().size(), 1u);
+}
+
+TEST(Pool, CountsNoVisitThatFailed) {
+  session::Subject subject;
+  subject.schedule = "some schedule";
+  database::Measurement record = measured(subject);
+  Pool pool;
+  pool.add(record);
+  record.outcome = database::Outcome::kTimedOut;
+  pool.add(record);
+  EXPECT_EQ(pool.find("some schedule")->visits.size(), 1u);
+}
+
+TEST(Replay, ProposesTheSameWhateverLaterVisitsSay) {
+  const session::Task task = small_task();
+  Pool pool;
+  RunSet first = RunSet::create(task, options_of({"evolutionary"})).value();
+  fill(first, pool);
+  session::Subject subject;
+  subject.schedule = pool.entries()[0]->schedule;
+  database::Measurement visit = measured(subject);
+  visit.samples = {{.total_ns = 1, .iterations = 1}};
+  for (int i = 0; i < 2; ++i) pool.add(visit);
+  RunSet again = RunSet::create(task, options_of({"evolutionary"})).value();
+  EXPECT_TRUE(again.advance(pool, 1).empty());
+  EXPECT_EQ(again.curves().at("evolutionary")[0].back().device_seconds,
+            first.curves().at("evolutionary")[0].back().device_seconds);
 }
 
 TEST(Pool, LeavesOutSchedulesOfAnotherVersionAndKnowsFailures) {

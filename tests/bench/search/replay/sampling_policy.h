@@ -37,7 +37,10 @@ struct Best {
 // that did not compile costs the device nothing.
 inline constexpr double kOverheadSeconds = 0.008;
 
-// `best` is what was known to be the best when the trial started.
+// Of one that ran, by this visit's samples, without the overhead. `best` is what was known to be the best
+// when the trial started.
+Spent sample(const Visit& visit, SamplingPolicy policy, const Best& best);
+// The whole trial of a candidate, by its first visit.
 Spent measure(const Entry& entry, SamplingPolicy policy, const Best& best);
 
 }  // namespace tf::replay

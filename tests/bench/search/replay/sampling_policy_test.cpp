@@ -8,7 +8,7 @@ namespace {
 Entry entry(std::vector<double> samples, double seconds) {
   Entry made;
   made.ran = true;
-  made.samples = std::move(samples);
+  made.visits = {{std::move(samples), seconds}};
   made.seconds = seconds;
   return made;
 }
