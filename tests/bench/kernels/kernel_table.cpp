@@ -9,6 +9,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/tensor/evaluate.h"
 
 namespace tf::bench {
 namespace {
@@ -112,17 +113,45 @@ std::vector<float> random_floats(int64_t count, std::mt19937& random) {
 }
 
 Operands make_operands(const Gemm& g, std::mt19937& random) {
-  return {.x = random_floats(g.m * g.k, random),
-          .w = random_floats(g.k * g.n, random),
-          .bias = {},
+  return {.inputs = {random_floats(g.m * g.k, random), random_floats(g.k * g.n, random)},
           .output_elements = g.m * g.n};
 }
 
 Operands make_operands(const Convolution& c, std::mt19937& random) {
-  return {.x = random_floats(c.channels * c.extent * c.extent, random),
-          .w = random_floats(c.filters * (c.channels / c.groups) * c.kernel * c.kernel, random),
-          .bias = random_floats(c.filters, random),
+  return {.inputs = {random_floats(c.channels * c.extent * c.extent, random),
+                     random_floats(c.filters * (c.channels / c.groups) * c.kernel * c.kernel, random),
+                     random_floats(c.filters, random)},
           .output_elements = c.filters * c.output_extent() * c.output_extent()};
+}
+
+tensor::Workload workload_of(const NetworkKernel& kernel, const Elements&) {
+  absl::StatusOr<tensor::Workload> bound = tensor::bind(kernel.task.workload, kernel.task.binding);
+  TF_CHECK(bound.ok()) << bound.status();
+  return *std::move(bound);
+}
+
+double flops_of(const NetworkKernel& kernel) {
+  return kernel.task.flops;
+}
+
+// One number of [low, high], as the element stores it.
+float random_number(const tensor::Input& input, std::mt19937& random) {
+  const Element element = input.buffer->element;
+  const double unit = std::uniform_real_distribution<double>(0, 1)(random);
+  if (!tensor::is_float(element))
+    return static_cast<float>(std::floor(input.low + unit * (input.high - input.low + 1)));
+  return static_cast<float>(tensor::round_to_element(element, input.low + unit * (input.high - input.low)));
+}
+
+Operands make_operands(const NetworkKernel& kernel, std::mt19937& random) {
+  const tensor::Workload workload = workload_of(kernel, Elements{});
+  Operands operands;
+  for (const tensor::Input& input : workload.inputs) {
+    std::vector<float>& values = operands.inputs.emplace_back(tensor::element_count(input.buffer));
+    for (float& value : values) value = random_number(input, random);
+  }
+  operands.output_elements = tensor::element_count(workload.outputs[0]);
+  return operands;
 }
 
 // Numbers of [-1, 1) as numbers of the element.
@@ -136,7 +165,8 @@ void fit(Element element, std::vector<float>& values) {
 }
 
 void add_product(const Operands& o, int64_t x, int64_t w, Expected& sum) {
-  const double product = static_cast<double>(o.x[static_cast<size_t>(x)]) * o.w[static_cast<size_t>(w)];
+  const double product =
+      static_cast<double>(o.inputs[0][static_cast<size_t>(x)]) * o.inputs[1][static_cast<size_t>(w)];
   sum.value += product;
   sum.magnitude += std::abs(product);
 }
@@ -154,7 +184,7 @@ Expected expected_element(const Convolution& c, const Operands& o, int64_t index
   const int64_t left = index % extent * c.stride - c.padding();
   const int64_t taken = c.channels / c.groups;
   const int64_t first = filter / (c.filters / c.groups) * taken;
-  const double bias = o.bias[static_cast<size_t>(filter)];
+  const double bias = o.inputs[2][static_cast<size_t>(filter)];
   Expected sum{bias, std::abs(bias)};
   for (int64_t channel = 0; channel < taken; ++channel) {
     for (int64_t i = std::max<int64_t>(0, -top); i < std::min(c.kernel, c.extent - top); ++i) {
@@ -169,6 +199,14 @@ Expected expected_element(const Convolution& c, const Operands& o, int64_t index
   return sum;
 }
 
+Expected expected_element(const NetworkKernel&, const Operands&, int64_t) {
+  TF_UNREACHABLE() << "a network's kernel has no formula";
+}
+
+int64_t bytes_of(const tensor::Buffer& buffer) {
+  return tensor::element_count(buffer) * tensor::element_bytes(buffer->element);
+}
+
 }  // namespace
 
 std::span<const Kernel> kernel_table() {
@@ -176,6 +214,7 @@ std::span<const Kernel> kernel_table() {
 }
 
 Kernel with_element(Kernel kernel, Element element) {
+  TF_CHECK(!std::holds_alternative<NetworkKernel>(kernel.shape)) << kernel.name;
   if (element != kernel.element) absl::StrAppend(&kernel.name, "_", std::string(element_name(element)));
   kernel.element = element;
   return kernel;
@@ -190,14 +229,35 @@ double flops_of(const Kernel& kernel) {
   return std::visit([](const auto& shape) { return flops_of(shape); }, kernel.shape);
 }
 
+Family family_of(const Kernel& kernel) {
+  if (const auto* part = std::get_if<NetworkKernel>(&kernel.shape)) return family_of(*part);
+  const auto* c = std::get_if<Convolution>(&kernel.shape);
+  if (c == nullptr) return Family::kMatrixProduct;
+  return c->is_depthwise() ? Family::kDepthwise : Family::kConvolution;
+}
+
+Traffic traffic_of(const Kernel& kernel) {
+  const tensor::Workload workload = workload_of(kernel);
+  const int64_t written = bytes_of(workload.outputs[0]);
+  Traffic traffic{.read_bytes = 0, .written_bytes = written};
+  const auto* part = std::get_if<NetworkKernel>(&kernel.shape);
+  const graph::Node* gather = part != nullptr ? part->find<graph::Gather>() : nullptr;
+  for (size_t i = 0; i < workload.inputs.size(); ++i) {
+    const int64_t whole = bytes_of(workload.inputs[i].buffer);
+    const bool is_table = gather != nullptr && part->inputs[i] == gather->inputs[0];
+    traffic.read_bytes += is_table ? std::min(whole, written) : whole;
+  }
+  return traffic;
+}
+
 Operands make_operands(const Kernel& kernel) {
   std::mt19937 random(1);
   Operands operands =
       std::visit([&](const auto& shape) { return make_operands(shape, random); }, kernel.shape);
+  if (std::holds_alternative<NetworkKernel>(kernel.shape)) return operands;
   const Elements elements = elements_of(kernel.element);
-  fit(elements.x, operands.x);
-  fit(elements.w, operands.w);
-  fit(elements.bias, operands.bias);
+  const Element each[] = {elements.x, elements.w, elements.bias};
+  for (size_t i = 0; i < operands.inputs.size(); ++i) fit(each[i], operands.inputs[i]);
   return operands;
 }
 

@@ -12,6 +12,13 @@ tensor::Layout feature_map(int64_t channels, int64_t extent, int64_t lanes, bool
 }  // namespace
 
 session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major) {
+  if (const auto* part = std::get_if<NetworkKernel>(&kernel.shape)) {
+    session::Task task{.label = kernel.name, .workload = part->task.workload, .binding = part->task.binding};
+    if (row_major) return task;
+    task.in_layouts = part->task.in_layouts;
+    task.out_layouts = part->task.out_layouts;
+    return task;
+  }
   session::Task task{.label = kernel.name, .workload = workload_of(kernel)};
   if (const auto* c = std::get_if<Convolution>(&kernel.shape)) {
     const int64_t lanes = target.fp32_lanes();

@@ -7,8 +7,9 @@
 
 namespace tf::bench {
 
-// Feature maps are stored as the graph would have them inside a network: by vectors of channels where there
-// are at least as many channels as lanes, else row-major. With `row_major` all are.
+// Feature maps are stored as the graph would have them inside a network, and a network's kernel as its own
+// has them: by vectors of channels where there are at least as many channels as lanes, else row-major. With
+// `row_major` all are.
 session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major);
 
 }  // namespace tf::bench

@@ -85,7 +85,7 @@ std::shared_ptr<support::AlignedBytes> aligned(std::span<const float> values) {
 
 std::vector<Contender> blas_contenders(const bench::Gemm& gemm, const bench::Operands& operands, int threads,
                                        double tolerance) {
-  const auto a = aligned(operands.x), b = aligned(operands.w);
+  const auto a = aligned(operands.inputs[0]), b = aligned(operands.inputs[1]);
   std::vector<Contender> contenders;
   for (const Library& library : libraries()) {
     library.set_threads(threads);

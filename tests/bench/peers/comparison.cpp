@@ -59,12 +59,17 @@ Turns take_turns(std::span<const Contender> contenders, const TurnOptions& optio
     contender.run();
     estimate_ns.push_back(time_run(contender, 1, 1));
   }
+  const Contender traffic{"memory", "", 0, options.move_bytes, nullptr};
+  traffic.run();
+  double traffic_ns = time_run(traffic, 1, 1);
   for (int round = 0; round < options.rounds; ++round) {
     for (size_t i = 0; i < contenders.size(); ++i) {
       const size_t at = (i + static_cast<size_t>(round)) % contenders.size();  // nobody is always first
       estimate_ns[at] = time_run(contenders[at], warm_up_ns, estimate_ns[at]);
       turns.ns[at].push_back(time_run(contenders[at], budget_ns, estimate_ns[at]));
     }
+    traffic_ns = time_run(traffic, warm_up_ns, traffic_ns);
+    turns.memory_ns.push_back(time_run(traffic, budget_ns, traffic_ns));
     turns.peak_gflops.push_back(tf_peak_gflops_threads(options.runtime, 5'000'000));
   }
   return turns;
@@ -76,25 +81,24 @@ Median times_as_fast(const std::vector<double>& ours_ns, const std::vector<doubl
   return median_of(std::move(ratios));
 }
 
-absl::Status check_answers(const bench::Kernel& kernel, const bench::Operands& operands,
+absl::Status check_answers(const std::string& kernel, const Answer& right,
                            std::span<const Contender> contenders) {
   std::mt19937_64 random(2);
-  std::uniform_int_distribution<int64_t> place(0, operands.output_elements - 1);
-  std::vector<int64_t> places = {0, operands.output_elements - 1};
+  std::uniform_int_distribution<int64_t> place(0, right.elements - 1);
+  std::vector<int64_t> places = {0, right.elements - 1};
   while (places.size() < 1000) places.push_back(place(random));
   std::vector<bench::Expected> expected;
-  for (const int64_t at : places) expected.push_back(bench::expected_element(kernel, operands, at));
+  for (const int64_t at : places) expected.push_back(right.at(at));
   for (const Contender& contender : contenders) {
     contender.run();
-    std::vector<float> answer(static_cast<size_t>(operands.output_elements),
-                              std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> answer(static_cast<size_t>(right.elements), std::numeric_limits<float>::quiet_NaN());
     contender.read_out(answer);
     for (size_t i = 0; i < places.size(); ++i) {
       const double value = answer[static_cast<size_t>(places[i])];
       if (std::abs(value - expected[i].value) <= contender.tolerance * expected[i].magnitude) continue;
-      return absl::FailedPreconditionError(absl::StrCat(kernel.name, ": ", contender.name, " (",
-                                                        contender.note, ") gives ", value, " at element ",
-                                                        places[i], ", not ", expected[i].value));
+      return absl::FailedPreconditionError(absl::StrCat(kernel, ": ", contender.name, " (", contender.note,
+                                                        ") gives ", value, " at element ", places[i],
+                                                        ", not ", expected[i].value));
     }
   }
   return absl::OkStatus();

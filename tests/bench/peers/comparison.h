@@ -3,7 +3,9 @@
 // only times of one short window compare: in each round every contender runs for some milliseconds, and the
 // ratios are of one round's times. Does not know: who the contenders are.
 
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,13 +26,14 @@ Median median_of(std::vector<double> values);
 struct Turns {
   // Nanoseconds of one run: [contender][round].
   std::vector<std::vector<double>> ns;
-  // The FMA rate of the same threads in each round, GFLOP/s.
-  std::vector<double> peak_gflops;
+  // In each round, by the same threads: their FMA rate, GFLOP/s, and the time to move the kernel's bytes.
+  std::vector<double> peak_gflops, memory_ns;
 };
 struct TurnOptions {
   int rounds = 15;
   double turn_ms = 10;  // timed, of each contender in a round; at least one run
   const tf_runtime* runtime = nullptr;
+  std::function<void()> move_bytes;  // memory_traffic of the kernel
 };
 // Buffers are hot: each contender runs again and again on its own, first some runs without the clock.
 Turns take_turns(std::span<const Contender> contenders, const TurnOptions& options);
@@ -38,9 +41,15 @@ Turns take_turns(std::span<const Contender> contenders, const TurnOptions& optio
 // The ratios' median: how many times as fast `ours` is as `theirs`.
 Median times_as_fast(const std::vector<double>& ours_ns, const std::vector<double>& theirs_ns);
 
-// Runs everybody once and compares a thousand elements of each answer with double precision, each within its
-// own tolerance. FAILED_PRECONDITION names the first that is wrong.
-absl::Status check_answers(const bench::Kernel& kernel, const bench::Operands& operands,
+// The right answer: its row-major elements, and how to get one of them.
+struct Answer {
+  int64_t elements = 0;
+  std::function<bench::Expected(int64_t index)> at;
+};
+
+// Runs everybody once and compares a thousand elements of each answer with the right one, each within the
+// contender's own tolerance. FAILED_PRECONDITION names the first that is wrong.
+absl::Status check_answers(const std::string& kernel, const Answer& right,
                            std::span<const Contender> contenders);
 
 double geometric_mean(std::span<const double> values);  // 0 if there are none

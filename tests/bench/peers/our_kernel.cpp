@@ -46,12 +46,16 @@ tensor::Element element_of(proto::ElementType type) {
       return tensor::Element::kUInt8;
     case proto::ELEMENT_TYPE_INT32:
       return tensor::Element::kInt32;
+    case proto::ELEMENT_TYPE_INT64:
+      return tensor::Element::kInt64;
+    case proto::ELEMENT_TYPE_BOOL:
+      return tensor::Element::kBool;
     case proto::ELEMENT_TYPE_BFLOAT16:
       return tensor::Element::kBFloat16;
     case proto::ELEMENT_TYPE_FLOAT16:
       return tensor::Element::kFloat16;
     default:
-      TF_CHECK(type == proto::ELEMENT_TYPE_FLOAT32) << "no kernel of the table has elements of " << type;
+      TF_CHECK(type == proto::ELEMENT_TYPE_FLOAT32) << "no kernel here has elements of " << type;
       return tensor::Element::kFloat32;
   }
 }
@@ -101,16 +105,15 @@ std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const bench::Opera
                              const Runtime& runtime, std::unique_ptr<support::LoadedKernel> kernel) {
   auto loaded = std::make_shared<Loaded>();
   loaded->kernel = std::move(kernel);
-  const std::vector<float>* values[] = {&operands.x, &operands.w, &operands.bias};
   size_t given = 0;
   for (const proto::Port& port : artifact.manifest().ports()) {
     loaded->storage.push_back(std::make_unique<AlignedBytes>(port.size_bytes()));
     AlignedBytes& bytes = *loaded->storage.back();
     if (port.has_sums())
       fill_sums(port, artifact.manifest().ports(static_cast<int>(port.sums().port())),
-                *values[port.sums().port()], bytes);
+                operands.inputs[port.sums().port()], bytes);
     else if (port.role() != proto::PORT_ROLE_OUTPUT)
-      fill(port, *values[given++], bytes);
+      fill(port, operands.inputs[given++], bytes);
     loaded->buffers.push_back(bytes.data());
     loaded->sizes.push_back(bytes.size());
   }
@@ -128,13 +131,24 @@ std::shared_ptr<Loaded> load(const proto::Artifact& artifact, const bench::Opera
   return loaded;
 }
 
+absl::StatusOr<proto::Artifact> build(driver::BuildPool& pool, const proto::BuildRequest& request,
+                                      const std::string& what) {
+  TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(request));
+  if (reply.code() == 0) return std::move(*reply.mutable_artifact());
+  return absl::FailedPreconditionError(absl::StrCat(what, " cannot be built: ", reply.message()));
+}
+
 absl::StatusOr<proto::Artifact> build(driver::BuildPool& pool, const session::Task& task,
                                       const target::Target& target, const NamedSchedule& schedule) {
-  const auto request = session::candidate_request(task, target.text(), schedule.text);
-  TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(*request));
-  if (reply.code() == 0) return std::move(*reply.mutable_artifact());
-  return absl::FailedPreconditionError(
-      absl::StrCat(task.label, " by schedule ", schedule.name, " cannot be built: ", reply.message()));
+  return build(pool, *session::candidate_request(task, target.text(), schedule.text),
+               absl::StrCat(task.label, " by schedule ", schedule.name));
+}
+
+absl::StatusOr<std::shared_ptr<Loaded>> load(const proto::Artifact& artifact, const bench::Operands& operands,
+                                             const Runtime& runtime) {
+  TF_ASSIGN_OR_RETURN(auto kernel, support::LoadedKernel::load(artifact.blobs(0).content(),
+                                                               artifact.manifest().launches(0).entry()));
+  return load(artifact, operands, runtime, std::move(kernel));
 }
 
 std::string list(const google::protobuf::RepeatedPtrField<std::string>& names) {
@@ -178,9 +192,7 @@ absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Tas
                                      const target::Target& target, const NamedSchedule& schedule,
                                      const bench::Operands& operands, const Runtime& runtime) {
   TF_ASSIGN_OR_RETURN(const proto::Artifact artifact, build(pool, task, target, schedule));
-  TF_ASSIGN_OR_RETURN(auto kernel, support::LoadedKernel::load(artifact.blobs(0).content(),
-                                                               artifact.manifest().launches(0).entry()));
-  const auto loaded = load(artifact, operands, runtime, std::move(kernel));
+  TF_ASSIGN_OR_RETURN(const std::shared_ptr<Loaded> loaded, load(artifact, operands, runtime));
   const proto::Port output = *artifact.manifest().ports().rbegin();
   return Contender{
       .name = "tunefarm",
@@ -188,6 +200,27 @@ absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Tas
       .tolerance = artifact.manifest().tolerance(),
       .run = [loaded] { TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK); },
       .read_out = [loaded, output](std::span<float> out) { read(output, *loaded->storage.back(), out); }};
+}
+
+absl::StatusOr<Answer> reference_answer(driver::BuildPool& pool, const session::Task& task,
+                                        const target::Target& target, const bench::Operands& operands,
+                                        const Runtime& runtime) {
+  TF_ASSIGN_OR_RETURN(const proto::Artifact artifact,
+                      build(pool, *session::reference_request(task, target.text()),
+                            absl::StrCat(task.label, " as plain loops")));
+  TF_ASSIGN_OR_RETURN(const std::shared_ptr<Loaded> loaded, load(artifact, operands, runtime));
+  TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK);
+  // The result is the last port but one, its magnitudes are the last.
+  const auto elements = static_cast<size_t>(operands.output_elements);
+  auto value = std::make_shared<std::vector<float>>(elements),
+       magnitude = std::make_shared<std::vector<float>>(elements);
+  const int last = artifact.manifest().ports_size() - 1;
+  read(artifact.manifest().ports(last - 1), *loaded->storage[static_cast<size_t>(last - 1)], *value);
+  read(artifact.manifest().ports(last), *loaded->storage[static_cast<size_t>(last)], *magnitude);
+  return Answer{.elements = operands.output_elements, .at = [value, magnitude](int64_t index) {
+                  const auto at = static_cast<size_t>(index);
+                  return bench::Expected{(*value)[at], (*magnitude)[at]};
+                }};
 }
 
 absl::StatusOr<double> plain_tolerance(driver::BuildPool& pool, const session::Task& task,

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: our side: a kernel of the table as code made from a schedule. Does not know:
-// peers, timing.
+// Owns: our side: a kernel as code made from a schedule, and the reference that answers are held to. Does not
+// know: peers, timing.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 #include "compiler/target/target.h"
 #include "database/store.h"
 #include "tests/bench/kernels/kernel_table.h"
-#include "tests/bench/peers/contender.h"
+#include "tests/bench/peers/comparison.h"
 #include "tuner/session/task.h"
 
 namespace tf::peers {
@@ -44,6 +44,12 @@ class Runtime {
 absl::StatusOr<Contender> our_kernel(driver::BuildPool& pool, const session::Task& task,
                                      const target::Target& target, const NamedSchedule& schedule,
                                      const bench::Operands& operands, const Runtime& runtime);
+
+// What the task's definition gives in plain loops, the tuner's reference, for kernels that no formula is
+// known of.
+absl::StatusOr<Answer> reference_answer(driver::BuildPool& pool, const session::Task& task,
+                                        const target::Target& target, const bench::Operands& operands,
+                                        const Runtime& runtime);
 
 // The tolerance of whoever adds the task's products in any order, without reduced numerics.
 absl::StatusOr<double> plain_tolerance(driver::BuildPool& pool, const session::Task& task,

@@ -15,13 +15,15 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "compiler/runtime/clock.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/schedule/numerics.h"
 #include "database/open_records.h"
 #include "tests/bench/kernels/kernel_task.h"
 #include "tests/bench/peers/blas_peers.h"
+#include "tests/bench/peers/memory_floor.h"
 #include "tests/bench/peers/network_kernels.h"
-#include "tests/bench/peers/onednn_peer.h"
+#include "tests/bench/peers/onednn/onednn_peer.h"
 #include "tests/bench/peers/our_kernel.h"
 #include "tests/bench/peers/report.h"
 #include "tests/bench/peers/tuning.h"
@@ -74,6 +76,15 @@ absl::Status print_kernel(const Bench& bench, const session::Task& task) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Answer> right_answer(const Bench& bench, const bench::Kernel& kernel,
+                                    const session::Task& task, const bench::Operands& operands) {
+  if (std::holds_alternative<bench::NetworkKernel>(kernel.shape))
+    return reference_answer(*bench.pool, task, bench.target, operands, bench.runtime);
+  return Answer{.elements = operands.output_elements, .at = [&kernel, &operands](int64_t index) {
+                  return bench::expected_element(kernel, operands, index);
+                }};
+}
+
 absl::StatusOr<Row> compare(const Bench& bench, const bench::Kernel& kernel) {
   const Arguments& arguments = bench.arguments;
   const session::Task task = bench::task_of(kernel, bench.target, arguments.row_major);
@@ -96,18 +107,82 @@ absl::StatusOr<Row> compare(const Bench& bench, const bench::Kernel& kernel) {
                                 .bf16 = schedule::allows(bench.allowed_numerics, schedule::kBf16)};
     absl::c_move(onednn_contenders(kernel, operands, options), std::back_inserter(contenders));
   }
-  TF_RETURN_IF_ERROR(check_answers(kernel, operands, contenders));
-  const Turns turns = take_turns(
-      contenders, {.rounds = arguments.rounds, .turn_ms = arguments.turn_ms, .runtime = bench.runtime.get()});
+  TF_ASSIGN_OR_RETURN(const Answer right, right_answer(bench, kernel, task, operands));
+  TF_RETURN_IF_ERROR(check_answers(kernel.name, right, contenders));
+  const Turns turns =
+      take_turns(contenders, {.rounds = arguments.rounds,
+                              .turn_ms = arguments.turn_ms,
+                              .runtime = bench.runtime.get(),
+                              .move_bytes = memory_traffic(bench::traffic_of(kernel), bench.runtime)});
   return make_row(kernel, contenders, turns);
 }
 
-absl::StatusOr<std::vector<bench::Kernel>> chosen_kernels(const Arguments& arguments) {
-  std::vector<bench::Kernel> all(bench::kernel_table().begin(), bench::kernel_table().end());
+// Says on stderr from time to time how far a long comparison is.
+class Progress {
+ public:
+  explicit Progress(size_t kernels) : kernels_(kernels) {}
+
+  void done_one() {
+    const int64_t now_ns = tf_monotonic_ns();
+    ++done_;
+    if (done_ == kernels_ || now_ns - said_ns_ < kPauseNs) return;
+    said_ns_ = now_ns;
+    const double minutes = static_cast<double>(now_ns - start_ns_) / 60e9;
+    const double left = minutes / static_cast<double>(done_) * static_cast<double>(kernels_ - done_);
+    std::fprintf(stderr, "peers_bench: %zu of %zu kernels after %.1f min, about %.1f min left\n", done_,
+                 kernels_, minutes, left);
+  }
+
+ private:
+  static constexpr int64_t kPauseNs = 20'000'000'000;
+  size_t kernels_, done_ = 0;
+  int64_t start_ns_ = tf_monotonic_ns(), said_ns_ = start_ns_;
+};
+
+struct Comparison {
+  std::vector<Row> rows;
+  int failures = 0;  // kernels that were not compared, each with a line on stderr
+};
+Comparison compare_all(const Bench& bench, std::span<const bench::Kernel> kernels) {
+  const bool details = kernels.size() == 1 || bench.arguments.schedules.size() > 1;
+  Comparison all;
+  Progress progress(kernels.size());
+  std::optional<bench::Family> family;
+  print_header();
+  for (const bench::Kernel& kernel : kernels) {
+    absl::StatusOr<Row> row = compare(bench, kernel);
+    if (!row.ok()) {
+      report_error("peers_bench", row.status());
+      ++all.failures;
+      continue;
+    }
+    if (!bench.arguments.networks.empty() && family != row->family) print_family(row->family);
+    family = row->family;
+    print_row(*row);
+    if (details) print_entries(*row);
+    all.rows.push_back(*std::move(row));
+    progress.done_one();
+  }
+  if (all.rows.size() > 1) print_summary(all.rows);
+  return all;
+}
+
+absl::StatusOr<std::vector<bench::Kernel>> chosen_kernels(const Arguments& arguments,
+                                                          const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(const tensor::Element element, tensor::element_from_name(arguments.elements));
+  if (element != tensor::Element::kFloat32 && !arguments.networks.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--elements ", arguments.elements,
+                                                   " is of the table's kernels; ",
+                                                   "networks have their own: leave --network out"));
+  std::vector<bench::Kernel> all;
+  for (const bench::Kernel& kernel : bench::kernel_table())
+    all.push_back(bench::with_element(kernel, element));
   for (const std::string& network : arguments.networks) {
-    TF_ASSIGN_OR_RETURN(std::vector<bench::Kernel> more, network_kernels(network));
+    TF_ASSIGN_OR_RETURN(std::vector<bench::Kernel> more, model_kernels(network, target.fp32_lanes()));
     absl::c_move(more, std::back_inserter(all));
   }
+  keep_distinct(all);
+  if (!arguments.networks.empty()) sort_by_family(all);
   try {
     const std::regex pattern(arguments.kernels);
     std::erase_if(all, [&](const bench::Kernel& kernel) { return !std::regex_search(kernel.name, pattern); });
@@ -115,8 +190,6 @@ absl::StatusOr<std::vector<bench::Kernel>> chosen_kernels(const Arguments& argum
     return absl::InvalidArgumentError(
         absl::StrCat("--kernels ", arguments.kernels, " is not a regular expression: ", error.what()));
   }
-  TF_ASSIGN_OR_RETURN(const tensor::Element element, tensor::element_from_name(arguments.elements));
-  for (bench::Kernel& kernel : all) kernel = bench::with_element(std::move(kernel), element);
   return all;
 }
 
@@ -146,7 +219,8 @@ absl::Status tune(const Bench& bench, std::span<const bench::Kernel> kernels) {
 }
 
 absl::Status run(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const std::vector<bench::Kernel> kernels, chosen_kernels(arguments));
+  Bench bench{.arguments = arguments};
+  TF_ASSIGN_OR_RETURN(const std::vector<bench::Kernel> kernels, chosen_kernels(arguments, bench.target));
   if (kernels.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no kernel's name has '", arguments.kernels, "' in it; --list prints all"));
@@ -155,7 +229,6 @@ absl::Status run(const Arguments& arguments) {
     for (const bench::Kernel& kernel : kernels) std::printf("%s\n", kernel.name.c_str());
     return absl::OkStatus();
   }
-  Bench bench{.arguments = arguments};
   TF_ASSIGN_OR_RETURN(bench.pool, driver::BuildPool::create({}));
   TF_ASSIGN_OR_RETURN(bench.allowed_numerics, schedule::parse_numerics(arguments.allow));
   if (arguments.tune_minutes > 0) return tune(bench, kernels);
@@ -164,17 +237,11 @@ absl::Status run(const Arguments& arguments) {
   }
   if (!arguments.print.empty())
     return print_kernel(bench, bench::task_of(kernels.front(), bench.target, arguments.row_major));
-  const bool details = kernels.size() == 1 || arguments.schedules.size() > 1;
-  print_header();
-  std::vector<Row> rows;
-  for (const bench::Kernel& kernel : kernels) {
-    TF_ASSIGN_OR_RETURN(Row row, compare(bench, kernel));
-    print_row(row);
-    if (details) print_entries(row);
-    rows.push_back(std::move(row));
-  }
-  if (rows.size() > 1) print_summary(rows);
-  return arguments.json.empty() ? absl::OkStatus() : write_report(bench, rows);
+  const Comparison comparison = compare_all(bench, kernels);
+  if (!arguments.json.empty()) TF_RETURN_IF_ERROR(write_report(bench, comparison.rows));
+  if (comparison.failures == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(comparison.failures, " of ", kernels.size(),
+                                                    " kernels were not compared; see the lines above"));
 }
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -203,7 +270,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--print", arguments.print, "Of the first kernel that is found; nothing runs")
       ->check(CLI::IsMember({"workload", "schedule", "ir", "asm"}));
   app.add_option("--network", arguments.networks,
-                 "ONNX files whose convolutions and matrix products are kernels, too");
+                 "ONNX files, each distinct kernel of which is compared, too");
   app.add_flag("--row-major", arguments.row_major, "Our feature maps as [channels, height, width]");
   app.add_flag("--only-ours", arguments.only_ours, "Without peers");
   app.add_flag("--list", arguments.list, "Names of kernels; nothing runs");

@@ -2,7 +2,7 @@
 # Kernels against OpenBLAS, BLIS and oneDNN, networks against ONNX Runtime, in turns; README.md says how to read it.
 # Usage: tests/bench/peers/run.sh [--quick] [--full] [--json FILE] [--db FILE] [--tune-minutes M] [--allow LIST] [--threads N,N] [--kernels REGEX] [NETWORK…]
 #   --quick           a few kernels and two small networks on one thread, in a minute or two
-#   --full            every network of the zoo, and every convolution and matrix product in them
+#   --full            every network of the zoo, and every distinct kernel in them, with less time for each kernel
 #   --db FILE         tuned schedules [build/peers/tuning.db if it is there]; what it lacks runs untuned
 #   --tune-minutes M  first tune for M minutes more, a third of them kernels; with time, all get 2 minutes a kernel, 20 a
 #                     network, shared by its numbers of threads
@@ -40,8 +40,9 @@ if [ -n "$quick" ]; then
   rounds=7 runs=5 turn_ms=5 threads=${threads%%,*}
   [ "$kernels" != ".*" ] || kernels='gemm_(128|512|1024_constant|127.*)$|first_3x3|3x3_64_64_56|1x1_128_512|depthwise_144'
   [ ${#networks[@]} -gt 0 ] || networks=(squeezenet mobilenet_v2)
-elif [ -n "$full" ] && [ ${#networks[@]} -eq 0 ]; then
-  mapfile -t networks < <("$bin/compiler" zoo list | awk '{print $1}')
+elif [ -n "$full" ]; then
+  turn_ms=4
+  [ ${#networks[@]} -gt 0 ] || mapfile -t networks < <("$bin/compiler" zoo list | awk '{print $1}')
 elif [ ${#networks[@]} -eq 0 ]; then
   networks=(resnet50 resnet18 mobilenet_v2 squeezenet inception_v1 bert_mini)
 fi

@@ -1,7 +1,7 @@
 // In place of onednn_peer.cpp where oneDNN is not installed.
 #include <cstdio>
 
-#include "tests/bench/peers/onednn_peer.h"
+#include "tests/bench/peers/onednn/onednn_peer.h"
 
 namespace tf::peers {
 
