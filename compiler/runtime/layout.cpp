@@ -119,6 +119,7 @@ void copy(const tf_layout* layout, const int64_t* extents, int32_t rank, void* r
 template <bool kPack>
 void copy_elements(const tf_layout* layout, const int64_t* extents, int32_t rank, int32_t element_bytes,
                    void* row_major, void* physical) {
+  if (tf_layout_elements(layout, extents, rank) == 0) return;  // such arrays may be null
   switch (element_bytes) {
     case 1:
       return copy<uint8_t, kPack>(layout, extents, rank, row_major, physical);
