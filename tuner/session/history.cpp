@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "base/status.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/session/record_times.h"
-#include "tuner/space/carry_over.h"
 
 namespace tf::session {
 namespace {
 
 constexpr size_t kDonors = 2;  // the best of a task and device class
 constexpr size_t kSeeds = 6;   // of a task that looks back
-constexpr double kTooFar = 8;  // in the unit of space::distance: such sizes have nothing in common
 // Examples of one task: the fastest, and of the others evenly. In all at most kExamples, so that a model
 // learns from them in a second or two.
 constexpr size_t kMostOfATask = 300, kLeastOfATask = 50, kExamples = 6000;
@@ -145,38 +142,7 @@ void History::append_examples(std::vector<model::Example>& examples) const {
 }
 
 std::vector<space::Candidate> History::seeds_for(const TaskSpace& task) const {
-  struct Carried {
-    double apart = 0;
-    space::Candidate candidate;
-  };
-  std::vector<Carried> all;
-  const std::vector<space::Sketch>& sketches = task.space().sketches;
-  for (const Donor& donor : donors_) {
-    // Sketches of one family may differ in steps, too: of what is stored, say.
-    const std::string steps = schedule::to_string(donor.sketch.steps);
-    int chosen = -1;
-    bool same_steps = false;
-    for (size_t i = 0; i < sketches.size() && !same_steps; ++i) {
-      if (!space::are_alike(donor.sketch, sketches[i])) continue;
-      same_steps = schedule::to_string(sketches[i].steps) == steps;
-      if (chosen < 0 || same_steps) chosen = static_cast<int>(i);
-    }
-    if (chosen < 0) continue;
-    const space::Sketch& to = sketches[static_cast<size_t>(chosen)];
-    const double apart = space::distance(donor.sketch, to) + donor.remoteness;
-    if (apart > kTooFar) continue;
-    all.push_back({apart, {chosen, space::carry_over(donor.sketch, donor.point, to)}});
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Carried& a, const Carried& b) { return a.apart < b.apart; });
-  std::vector<space::Candidate> seeds;
-  std::set<space::Candidate> known;
-  for (const Carried& each : all) {
-    if (seeds.size() == kSeeds) break;
-    if (known.insert(each.candidate).second && task.evaluator().legal({&each.candidate, 1})[0])
-      seeds.push_back(each.candidate);
-  }
-  return seeds;
+  return carried_over(donors_, task, kSeeds);
 }
 
 std::shared_ptr<const model::CostModel> prior_of(const History& history,

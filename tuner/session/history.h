@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "database/store.h"
 #include "tuner/model/xgboost_model.h"
+#include "tuner/session/donor.h"
 #include "tuner/session/task_space.h"
 
 namespace tf::session {
@@ -48,11 +49,6 @@ class History {
   std::vector<space::Candidate> seeds_for(const TaskSpace& task) const;
 
  private:
-  struct Donor {
-    space::Sketch sketch;
-    space::Point point;
-    double remoteness = 0;
-  };
   absl::Status read_problem(database::Records& records, const database::Problem& problem,
                             const target::Target& target, const Viewpoint& viewpoint);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -154,6 +155,19 @@ void TaskState::rank_again() {
   search_->take_back(dropped);
 }
 
+std::optional<Donor> TaskState::take_new_best() {
+  if (!std::exchange(is_best_new_, false)) return std::nullopt;
+  return Donor{space_.space().sketches[static_cast<size_t>(best_->sketch)], best_->point};
+}
+
+// Before the first proposals there are seeds, and afterwards the space is used up.
+void TaskState::suggest(std::vector<space::Candidate> candidates) {
+  if (!follows_model_ || proposals_.empty()) return;
+  proposals_.insert(proposals_.begin(), std::move_iterator(candidates.begin()),
+                    std::move_iterator(candidates.end()));
+  stale_ = true;
+}
+
 const TaskState::Tried* TaskState::result_of_code(const std::string& code_digest) const {
   const auto found = codes_.find(code_digest);
   return found == codes_.end() ? nullptr : &found->second;
@@ -224,7 +238,10 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
   const search::Observation observation{candidate,
                                         measured ? std::optional<double>(time->seconds) : std::nullopt};
   search_->update({&observation, 1});
-  if (measured && time->seconds <= best_seconds_) best_ = candidate;
+  if (measured && time->seconds <= best_seconds_) {
+    best_ = candidate;
+    is_best_new_ = true;
+  }
   if (std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate)) {
     known_.push_back({judgement->features, time ? time->seconds : 0, time && time->lower_bound});
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "tuner/search/search.h"
+#include "tuner/session/donor.h"
 #include "tuner/session/history.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
@@ -73,6 +74,11 @@ class TaskState {
   // The schedule of a build without tuning, if the task begins with it.
   const std::optional<space::Candidate>& untuned() const { return untuned_; }
 
+  // The best candidate, if it has become that since the last call.
+  std::optional<Donor> take_new_best();
+  // Others' ideas (legal candidates), to be ranked among the proposals. Only where the order is the model's.
+  void suggest(std::vector<space::Candidate> candidates);
+
   // What candidates race against: the best one's time and noise.
   const Incumbent& incumbent() const { return incumbent_; }
   bool exhausted() const { return exhausted_; }
@@ -113,6 +119,7 @@ class TaskState {
   int known_in_a_row_ = 0;              // points whose program was there already
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
+  bool is_best_new_ = false;
   int64_t results_ = 0;
   double sampled_seconds_ = 0;
   struct Improvement {

@@ -14,6 +14,7 @@
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/session/exchange.h"
 #include "tuner/session/outlook.h"
 #include "tuner/session/playoff_records.h"
 #include "tuner/session/record_proto.h"
@@ -343,6 +344,7 @@ void TuningLoop::learn() {
   if (model_.is_learning()) {
     // Without it costs speed of search, not correctness: the model before goes on ranking.
     if (!model_.adopt()) return;
+    exchange_best(tasks_);
     for (const auto& task : tasks_) task->rerank();
     return;
   }
