@@ -4,23 +4,16 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/ceil_div.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tile_cost.h"
+#include "compiler/schedule/tiling.h"
 
 namespace tf::schedule {
 namespace {
 
 using tensor::Stage;
 using tensor::Workload;
-
-std::string loop(int axis) {
-  return absl::StrCat("i", axis);
-}
-std::string part(int axis, int piece) {
-  return absl::StrCat("i", axis, ".", piece);
-}
 
 // The axis along which rows of weights lie, if the stage is Σ weights[…, row, r] * values[…, r, …, column]
 // over its own axes, of which the last one is `column`.
@@ -63,55 +56,20 @@ std::optional<int> weighted_rows(const Stage& stage, const tensor::BufferNode* w
   return fits ? std::optional(row) : std::nullopt;
 }
 
-// The axes of a product in a batch; columns run along the last axis.
-struct ProductAxes {
-  std::vector<int> batch;
-  int row = 0, column = 0;
-};
-ProductAxes product_axes(const Stage& stage, int row) {
-  ProductAxes axes{{}, row, static_cast<int>(stage.axes.size()) - 1};
-  for (int axis = 0; axis < axes.column; ++axis)
-    if (axis != row) axes.batch.push_back(axis);
-  return axes;
+// A product in a batch, columns along the last axis: one of the batch at a time, rows and columns in tiles.
+RegisterTile product_tile(int stage, size_t rank, int row, const AxisTile& rows, Size column_vectors,
+                          int64_t lanes) {
+  RegisterTile tile;
+  tile.output = stage_name(stage);
+  tile.reduction = absl::StrCat(tile.output, ".acc");
+  tile.axes.assign(rank, {.cut = Cut::kNone});
+  tile.axes[static_cast<size_t>(row)] = rows;
+  tile.axes.back() = {.tile = column_vectors, .cut = Cut::kTiles};
+  tile.vector_axis = static_cast<int>(rank) - 1;
+  tile.lanes = lanes;
+  tile.reduce_inner = {std::nullopt};
+  return tile;
 }
-
-// The loops of a register tile: what holds it, in the order of the axes, then `inner`, unrolled, and its
-// lanes.
-class ProductSteps {
- public:
-  ProductSteps(std::string name, ProductAxes axes, const AttentionSizes& sizes, std::vector<Step>& steps)
-      : name_(std::move(name)), axes_(std::move(axes)), sizes_(sizes), steps_(steps) {}
-
-  // The product itself, an element-wise reader of NAME.acc by now: rows and columns in tiles.
-  void tile(const std::vector<std::string>& outer, const std::string& row, const std::string& column) {
-    Reorder order{name_, outer};
-    order.loops.insert(order.loops.end(), {row, column + ".1", column + ".2"});
-    steps_.push_back(order);
-    steps_.push_back(Annotate{name_, row, Annotation::kUnroll});
-    steps_.push_back(Annotate{name_, column + ".1", Annotation::kUnroll});
-    steps_.push_back(Annotate{name_, column + ".2", Annotation::kVectorize});
-  }
-
-  // The accumulators of one tile, in registers.
-  void accumulate(const std::string& place) {
-    const std::string sum = name_ + ".acc", row = loop(axes_.row), column = loop(axes_.column);
-    steps_.push_back(ComputeAt{sum, name_, place, tensor::Scope::kRegister});
-    steps_.push_back(Split{sum, column, {sizes_.lanes}, Tail::kGuard});
-    Reorder order{sum, {}};
-    for (int axis : axes_.batch) order.loops.push_back(loop(axis));
-    order.loops.insert(order.loops.end(), {"r0", row, column + ".0", column + ".1"});
-    steps_.push_back(order);
-    steps_.push_back(Annotate{sum, row, Annotation::kUnroll});
-    steps_.push_back(Annotate{sum, column + ".0", Annotation::kUnroll});
-    steps_.push_back(Annotate{sum, column + ".1", Annotation::kVectorize});
-  }
-
- private:
-  const std::string name_;
-  const ProductAxes axes_;
-  const AttentionSizes& sizes_;
-  std::vector<Step>& steps_;
-};
 
 int64_t vectors_of(const Stage& stage, int64_t lanes) {
   return ceil_div(extent_of(stage.axes.back()), lanes);
@@ -184,7 +142,8 @@ AttentionSizes default_attention_sizes(const Workload& workload, const Attention
 void append_attention(const Workload& workload, const Attention& attention, const AttentionSizes& sizes,
                       bool parallel, std::vector<Step>& steps) {
   const int last = static_cast<int>(workload.stages.size()) - 1, weights = last - 1;
-  const ProductAxes of_rows = product_axes(workload.stages.back(), attention.row);
+  const size_t rank = workload.stages.back().axes.size();
+  const int column = static_cast<int>(rank) - 1;
   const std::string result = stage_name(last), scores = stage_name(attention.scores);
   RowSteps rows(attention.inner, attention.rows, sizes.row, steps);
   rows.prepare();
@@ -192,41 +151,25 @@ void append_attention(const Workload& workload, const Attention& attention, cons
   steps.push_back(CacheWrite{result});
 
   // The result: blocks of rows, tiles of a block.
-  const int row = of_rows.row, column = of_rows.column;
-  steps.push_back(Split{result, loop(row), {sizes.block_tiles, sizes.rows}, Tail::kGuard});
-  steps.push_back(Split{result, loop(column), {sizes.value_vectors, Size(sizes.lanes)}, Tail::kGuard});
-  std::vector<std::string> blocks;
-  for (int axis : of_rows.batch) blocks.push_back(loop(axis));
-  blocks.push_back(part(row, 0));
-  std::vector<std::string> outer = blocks;
-  outer.insert(outer.end(), {part(row, 1), part(column, 0)});
-  ProductSteps of_result(result, of_rows, sizes, steps);
-  of_result.tile(outer, part(row, 2), loop(column));
-  std::string block = blocks.back();
-  if (parallel) {
-    if (blocks.size() > 1) steps.push_back(Fuse{result, blocks});
-    block = absl::StrJoin(blocks, "*");
-    steps.push_back(Annotate{result, block, Annotation::kParallel});
-  }
-  of_result.accumulate(part(column, 0));
+  RegisterTile of_result =
+      product_tile(last, rank, attention.row, {.middle = sizes.block_tiles, .tile = sizes.rows},
+                   sizes.value_vectors, sizes.lanes);
+  of_result.parallel = parallel;
+  of_result.fused = column;  // the batch and the blocks of rows
+  const std::string block = append_register_tile(of_result, steps);
 
-  // The weights of a block, row by row.
-  const ProductAxes of_keys =
-      product_axes(workload.stages[static_cast<size_t>(attention.scores)], column - 1);
+  // The weights of a block, row by row: the rows are the last but one axis of weights and scores.
+  const int row = column - 1;
   steps.push_back(ComputeAt{stage_name(weights), result, block, tensor::Scope::kGlobal});
   rows.shape_block();
-  rows.place(loop(of_keys.row));
+  rows.place(absl::StrCat("i", row));
 
   // The scores of a block, before any row of it.
   steps.push_back(ComputeAt{scores, result, block, tensor::Scope::kGlobal});
-  steps.push_back(Split{scores, loop(of_keys.row), {sizes.rows}, Tail::kGuard});
-  steps.push_back(Split{scores, loop(column), {sizes.score_vectors, Size(sizes.lanes)}, Tail::kGuard});
-  std::vector<std::string> around;
-  for (int axis : of_keys.batch) around.push_back(loop(axis));
-  around.insert(around.end(), {part(of_keys.row, 0), part(column, 0)});
-  ProductSteps of_scores(scores, of_keys, sizes, steps);
-  of_scores.tile(around, part(of_keys.row, 1), loop(column));
-  of_scores.accumulate(part(column, 0));
+  RegisterTile of_scores = product_tile(attention.scores, rank, row, {.tile = sizes.rows, .cut = Cut::kTiles},
+                                        sizes.score_vectors, sizes.lanes);
+  of_scores.parallel = false;
+  append_register_tile(of_scores, steps);
   for (int s = 0; s < weights; ++s)
     if (attention.rows.stages[static_cast<size_t>(s)].place == RowStage::Place::kStored &&
         s != attention.scores)

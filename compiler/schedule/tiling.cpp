@@ -1,7 +1,5 @@
 #include "compiler/schedule/tiling.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -16,83 +14,102 @@ std::string whole(char axis, size_t index) {
   return absl::StrCat(std::string(1, axis), index);
 }
 
-// The vector axis first or in its place.
-std::vector<std::string> in_order(std::vector<std::string> loops, size_t vector, bool vector_first) {
-  if (vector_first)
-    std::rotate(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(vector),
-                loops.begin() + static_cast<std::ptrdiff_t>(vector) + 1);
-  return loops;
-}
+struct OutputLoops {
+  std::string block;  // the innermost loop around the tiles of a block; "" if there is none
+  std::string tile;   // the innermost loop around the elements of a tile
+};
 
-// The output's loops: blocks, partial sums, tiles of a block, elements of a tile; returns the innermost loop
-// outside of the tile.
-std::string tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
+// The output's loops: blocks, partial sums, tiles of a block, elements of a tile.
+OutputLoops tile_output(const RegisterTile& tile, std::vector<Step>& steps) {
   const auto vector = static_cast<size_t>(tile.vector_axis);
-  std::vector<std::string> blocks, tiles, elements;
+  std::vector<std::string> around, blocks, tiles, elements;
+  std::string lanes;
   for (size_t axis = 0; axis < tile.axes.size(); ++axis) {
-    Split split{tile.output, whole('i', axis), {tile.axes[axis].middle, tile.axes[axis].tile}, Tail::kGuard};
+    const AxisTile& sizes = tile.axes[axis];
+    if (sizes.cut == Cut::kNone) {
+      around.push_back(whole('i', axis));
+      continue;
+    }
+    const bool in_blocks = sizes.cut == Cut::kBlocks;
+    Split split{tile.output, whole('i', axis), {}, Tail::kGuard};
+    if (in_blocks) split.factors.push_back(sizes.middle);
+    split.factors.push_back(sizes.tile);
     if (axis == vector) split.factors.push_back(tile.lanes);
     steps.push_back(std::move(split));
-    blocks.push_back(part('i', axis, 0));
-    tiles.push_back(part('i', axis, 1));
-    elements.push_back(part('i', axis, 2));
+    int piece = 0;
+    if (in_blocks) blocks.push_back(part('i', axis, piece++));
+    const bool first = axis == vector && tile.vector_axis_outside;
+    tiles.insert(first ? tiles.begin() : tiles.end(), part('i', axis, piece++));
+    elements.push_back(part('i', axis, piece++));
+    if (axis == vector) lanes = part('i', axis, piece);
   }
-  const std::string lanes = part('i', vector, 3);
-  tiles = in_order(std::move(tiles), vector, tile.vector_axis_outside);
-  Reorder order{tile.output, blocks};
-  if (tile.accumulates) order.loops.push_back(whole('r', 0));
-  order.loops.insert(order.loops.end(), tiles.begin(), tiles.end());
-  order.loops.insert(order.loops.end(), elements.begin(), elements.end());
-  order.loops.push_back(lanes);
-  steps.push_back(std::move(order));
-  for (const std::string& loop : elements) steps.push_back(Annotate{tile.output, loop, Annotation::kUnroll});
-  steps.push_back(Annotate{tile.output, lanes, Annotation::kVectorize});
+  blocks.insert(blocks.begin(), around.begin(), around.end());
+  std::vector<std::string> outer = blocks;
+  if (tile.accumulates) outer.push_back(whole('r', 0));
+  outer.insert(outer.end(), tiles.begin(), tiles.end());
+  append_tile_loops(tile.output, {std::move(outer), elements, {lanes}}, steps);
 
   const std::vector<std::string> fused(blocks.begin(), blocks.begin() + tile.fused);
   // Only threads gain from one long loop: in separate ones the edge tiles peel off more easily.
   if (tile.parallel && !fused.empty()) {
     if (fused.size() > 1) steps.push_back(Fuse{tile.output, fused});
-    steps.push_back(Annotate{tile.output, absl::StrJoin(fused, "*"), Annotation::kParallel});
+    const std::string parallel = absl::StrJoin(fused, "*");
+    steps.push_back(Annotate{tile.output, parallel, Annotation::kParallel});
+    blocks.erase(blocks.begin(), blocks.begin() + tile.fused);
+    blocks.insert(blocks.begin(), parallel);
   }
-  return tiles.back();
+  return {blocks.empty() ? "" : blocks.back(), tiles.back()};
 }
 
 // The reduction's loops: outer reduce loops, inner ones, then the tile, unrolled, with its vectors innermost.
 void tile_reduction(const RegisterTile& tile, std::vector<Step>& steps) {
   const size_t first = tile.accumulates ? 1 : 0;
   const size_t vector = static_cast<size_t>(tile.vector_axis) + first;
-  Reorder order{tile.reduction, {}};
+  TileLoops loops;
   std::vector<std::string> inner;
+  for (size_t axis = 0; axis < tile.axes.size(); ++axis)
+    if (tile.axes[axis].cut == Cut::kNone) loops.outer.push_back(whole('i', axis + first));
   for (size_t axis = 0; axis < tile.reduce_inner.size(); ++axis) {
-    Split split{tile.reduction, whole('r', axis), {tile.reduce_inner[axis]}, Tail::kGuard};
+    if (!tile.reduce_inner[axis]) {
+      loops.outer.push_back(whole('r', axis));
+      continue;
+    }
+    Split split{tile.reduction, whole('r', axis), {*tile.reduce_inner[axis]}, Tail::kGuard};
     if (axis == 0 && tile.group > 1) split.factors.push_back(tile.group);
     steps.push_back(std::move(split));
-    order.loops.push_back(part('r', axis, 0));
+    loops.outer.push_back(part('r', axis, 0));
     inner.push_back(part('r', axis, 1));
   }
-  order.loops.insert(order.loops.end(), inner.begin(), inner.end());
+  loops.outer.insert(loops.outer.end(), inner.begin(), inner.end());
   steps.push_back(Split{tile.reduction, whole('i', vector), {tile.lanes}, Tail::kGuard});
   // The vectors of one row stand together, innermost: what they share (one broadcast) then lives in a
   // register for a row only, and what the rows share takes as many registers as a row has vectors.
-  std::vector<std::string> unrolled;
-  for (size_t axis = 0; axis < tile.axes.size() + first; ++axis)
-    if (axis != vector) unrolled.push_back(whole('i', axis));
-  unrolled.push_back(part('i', vector, 0));
-  order.loops.insert(order.loops.end(), unrolled.begin(), unrolled.end());
-  if (tile.group > 1) order.loops.push_back(part('r', 0, 2));
-  order.loops.push_back(part('i', vector, 1));
-  steps.push_back(std::move(order));
-  for (const std::string& loop : unrolled)
-    steps.push_back(Annotate{tile.reduction, loop, Annotation::kUnroll});
-  steps.push_back(Annotate{tile.reduction, part('i', vector, 1), Annotation::kVectorize});
+  if (tile.accumulates) loops.unrolled.push_back(whole('i', 0));
+  for (size_t axis = 0; axis < tile.axes.size(); ++axis)
+    if (axis + first != vector && tile.axes[axis].cut != Cut::kNone)
+      loops.unrolled.push_back(whole('i', axis + first));
+  loops.unrolled.push_back(part('i', vector, 0));
+  if (tile.group > 1) loops.innermost.push_back(part('r', 0, 2));
+  loops.innermost.push_back(part('i', vector, 1));
+  append_tile_loops(tile.reduction, loops, steps);
 }
 
 }  // namespace
 
-void append_register_tile(const RegisterTile& tile, std::vector<Step>& steps) {
-  const std::string place = tile_output(tile, steps);
-  steps.push_back(ComputeAt{tile.reduction, tile.output, place, tensor::Scope::kRegister});
+void append_tile_loops(const std::string& stage, const TileLoops& loops, std::vector<Step>& steps) {
+  Reorder order{stage, loops.outer};
+  order.loops.insert(order.loops.end(), loops.unrolled.begin(), loops.unrolled.end());
+  order.loops.insert(order.loops.end(), loops.innermost.begin(), loops.innermost.end());
+  steps.push_back(std::move(order));
+  for (const std::string& loop : loops.unrolled) steps.push_back(Annotate{stage, loop, Annotation::kUnroll});
+  steps.push_back(Annotate{stage, loops.innermost.back(), Annotation::kVectorize});
+}
+
+std::string append_register_tile(const RegisterTile& tile, std::vector<Step>& steps) {
+  const OutputLoops loops = tile_output(tile, steps);
+  steps.push_back(ComputeAt{tile.reduction, tile.output, loops.tile, tensor::Scope::kRegister});
   tile_reduction(tile, steps);
+  return loops.block;
 }
 
 void append_packing(const Packing& packing, std::vector<Step>& steps) {

@@ -16,6 +16,7 @@
 //         vector for i1.3 in 16
 //           t1[…] = t0[…] + p2[…]
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,17 @@
 
 namespace tf::schedule {
 
+// Into which loops an axis of the output is cut.
+enum class Cut : uint8_t {
+  kBlocks,  // blocks, tiles, elements
+  kTiles,   // tiles, elements: all tiles are one block
+  kNone,    // the axis as it is, around the blocks, and around the sum of a tile
+};
+
 struct AxisTile {
   Size middle = 1;  // tiles in one block
   Size tile = 1;    // of the vector axis: vectors, of `lanes` elements each
+  Cut cut = Cut::kBlocks;
 };
 
 struct RegisterTile {
@@ -34,7 +43,8 @@ struct RegisterTile {
   std::vector<AxisTile> axes;  // one an axis of the output
   int vector_axis = 0;
   int64_t lanes = 16;
-  std::vector<Size> reduce_inner;  // one a reduce axis: the inner factor of its split
+  // One a reduce axis: the inner factor of its split, if it is split.
+  std::vector<std::optional<Size>> reduce_inner;
   int64_t group = 1;  // if above 1: so many terms of the first reduce axis, innermost, for one dot
   int fused = 1;      // if `parallel`, this many outer loops become one parallel loop
   bool parallel = true;
@@ -46,7 +56,16 @@ struct RegisterTile {
   bool accumulates = false;
 };
 
-void append_register_tile(const RegisterTile& tile, std::vector<Step>& steps);
+// Returns the innermost loop around the tiles of a block; "" if there is none.
+std::string append_register_tile(const RegisterTile& tile, std::vector<Step>& steps);
+
+// All loops of a stage, from outside in.
+struct TileLoops {
+  std::vector<std::string> outer;
+  std::vector<std::string> unrolled;
+  std::vector<std::string> innermost;  // the last one a vector
+};
+void append_tile_loops(const std::string& stage, const TileLoops& loops, std::vector<Step>& steps);
 
 // A copy of an operand, made before `reader` runs, in which the tiles of a register tile's vector axis stand
 // one after another: axes other than these two, tiles, reduction, vectors of a tile, lanes.

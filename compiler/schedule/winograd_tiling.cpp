@@ -38,21 +38,14 @@ class Builder {
  private:
   std::string stage(const char* suffix) const { return absl::StrCat(frame_.convolution, ".", suffix); }
 
-  void annotate(const std::string& stage, const std::vector<std::string>& unrolled,
-                const std::string& vectorized) {
-    for (const std::string& loop : unrolled) steps_.push_back(Annotate{stage, loop, Annotation::kUnroll});
-    steps_.push_back(Annotate{stage, vectorized, Annotation::kVectorize});
-  }
-
   // Returns the loop of blocks of tiles that the input transform stands in.
   std::string tile_output() {
     const std::string& out = frame_.output;
     steps_.push_back(Split{out, "i1", {tiling_.block_k, frame_.lanes}});
     steps_.push_back(Split{out, "i2", {tiling_.block_h, frame_.tile}});
     steps_.push_back(Split{out, "i3", {tiling_.block_w, frame_.tile}});
-    steps_.push_back(
-        Reorder{out, {"i0", "i2.0", "i3.0", "i1.0", "i2.1", "i3.1", "i1.1", "i2.2", "i3.2", "i1.2"}});
-    annotate(out, {"i2.2", "i3.2"}, "i1.2");
+    append_tile_loops(
+        out, {{"i0", "i2.0", "i3.0", "i1.0", "i2.1", "i3.1", "i1.1"}, {"i2.2", "i3.2"}, {"i1.2"}}, steps_);
     if (!tiling_.parallel) return "i3.0";
     std::vector<std::string> fused = {"i0", "i2.0", "i3.0"};
     if (tiling_.whole_input) fused.push_back("i1.0");
@@ -67,8 +60,7 @@ class Builder {
     const std::string rows = stage("am");
     steps_.push_back(ComputeAt{rows, frame_.output, "i1.1", tensor::Scope::kRegister});
     steps_.push_back(Split{rows, "i1", {frame_.lanes}});
-    steps_.push_back(Reorder{rows, {"i0", "i1.0", "i3", "i4", "i2", "i1.1"}});
-    annotate(rows, {"i3", "i4", "i2"}, "i1.1");
+    append_tile_loops(rows, {{"i0", "i1.0"}, {"i3", "i4", "i2"}, {"i1.1"}}, steps_);
   }
 
   void place_product() {
@@ -89,16 +81,14 @@ class Builder {
   void place_input_transform() {
     const std::string columns = stage("v"), rows = stage("bd");
     steps_.push_back(Split{columns, "i3", {frame_.lanes}});
-    steps_.push_back(Reorder{columns, {"i2", "i3.0", "i4", "i5", "i0", "i1", "i3.1"}});
-    annotate(columns, {"i0", "i1"}, "i3.1");
+    append_tile_loops(columns, {{"i2", "i3.0", "i4", "i5"}, {"i0", "i1"}, {"i3.1"}}, steps_);
     if (tiling_.parallel && tiling_.whole_input) {
       steps_.push_back(Fuse{columns, {"i2", "i3.0", "i4"}});
       steps_.push_back(Annotate{columns, "i2*i3.0*i4", Annotation::kParallel});
     }
     steps_.push_back(ComputeAt{rows, columns, "i5", tensor::Scope::kRegister});
     steps_.push_back(Split{rows, "i1", {frame_.lanes}});
-    steps_.push_back(Reorder{rows, {"i0", "i1.0", "i2", "i4", "i3", "i1.1"}});
-    annotate(rows, {"i2", "i4", "i3"}, "i1.1");
+    append_tile_loops(rows, {{"i0", "i1.0"}, {"i2", "i4", "i3"}, {"i1.1"}}, steps_);
   }
 
   const WinogradFrame& frame_;
