@@ -9,23 +9,6 @@ namespace {
 using ir::as;
 using ir::Stmt;
 
-// Stores below, unrolled loops written out.
-int64_t count_copies(const Stmt& stmt) {
-  struct Counter final : ir::Visitor {
-    bool enter(const Stmt& s) override {
-      if (s->kind() == ir::StmtKind::kStore) ++count;
-      const auto* loop = as<ir::For>(s);
-      if (loop == nullptr || loop->for_kind != ir::ForKind::kUnrolled) return true;
-      count += tensor::as_int(loop->extent).value_or(kMaxUnrolledStatements + 1) * count_copies(loop->body);
-      return false;
-    }
-    bool enter(const ir::Expr&) override { return false; }
-    int64_t count = 0;
-  } counter;
-  counter(stmt);
-  return counter.count;
-}
-
 // Whether the variable is taken apart again somewhere.
 bool takes_apart(const Stmt& stmt, const tensor::VarNode* var) {
   struct Finder final : ir::Visitor {
@@ -60,7 +43,7 @@ class Merger final : public ir::Rewriter {
     if (extent == 0) return out;
     const auto* inner = as<ir::For>(outer->body);
     const int64_t length = unrolled_extent(inner);
-    if (length == 0 || count_copies(out) > kMaxUnrolledStatements) return out;
+    if (length == 0 || !is_written_out(extent * length, inner->body)) return out;
     const tensor::Var both = tensor::var(outer->var->name);
     const Stmt body = ir::substitute(inner->body, {{outer->var.get(), tensor::floor_div(both, length)},
                                                    {inner->var.get(), tensor::floor_mod(both, length)}});

@@ -8,11 +8,16 @@ namespace {
 using ir::as;
 using ir::Stmt;
 
-int64_t count_statements(const Stmt& stmt) {
+// Stores, those in loops that are written out as often as there will be copies of them.
+int64_t count_stores(const Stmt& stmt) {
   struct Counter final : ir::Visitor {
     bool enter(const Stmt& s) override {
       if (s->kind() == ir::StmtKind::kStore) ++count;
-      return true;
+      const auto* loop = as<ir::For>(s);
+      if (loop == nullptr || loop->for_kind != ir::ForKind::kUnrolled) return true;
+      const int64_t once = count_stores(loop->body), all = once * tensor::as_int(loop->extent).value_or(1);
+      count += all <= kMaxUnrolledStatements ? all : once;
+      return false;
     }
     bool enter(const ir::Expr&) override { return false; }
     int64_t count = 0;
@@ -43,7 +48,7 @@ class Unroller final : public ir::Rewriter {
     const auto* loop = as<ir::For>(out);
     if (!loop || loop->for_kind != ir::ForKind::kUnrolled) return out;
     const auto extent = tensor::as_int(loop->extent);
-    if (!extent || *extent * count_statements(loop->body) > kMaxUnrolledStatements)
+    if (!is_written_out(extent, loop->body))
       return ir::make_for(loop->var, loop->min, loop->extent, ir::ForKind::kSerial, loop->body);
     std::vector<Stmt> copies;
     for (int64_t i = 0; i < *extent; ++i)
@@ -55,6 +60,10 @@ class Unroller final : public ir::Rewriter {
 };
 
 }  // namespace
+
+bool is_written_out(std::optional<int64_t> extent, const Stmt& body) {
+  return extent && *extent * count_stores(body) <= kMaxUnrolledStatements;
+}
 
 ir::Function unroll(const ir::Function& function) {
   ir::Function out = function;
