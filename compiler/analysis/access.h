@@ -14,7 +14,8 @@ std::optional<int64_t> stride(const Expr& index, const VarNode* var, const Range
 // Whether the variable occurs in the expression.
 bool uses(const Expr& expr, const VarNode* var);
 
-// Whether the expression loads from memory. Shared parts are looked at once.
+// Whether the expression loads from memory: its value may differ between two places of the program. Shared
+// parts are looked at once.
 bool contains_load(const Expr& expr);
 
 }  // namespace tf::analysis

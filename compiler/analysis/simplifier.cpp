@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/analysis/access.h"
+
 namespace tf::analysis {
 namespace {
 
@@ -72,15 +74,6 @@ Linear not_negative(const Linear& form) {
 
 }  // namespace
 
-bool reads_memory(const Expr& expr) {
-  bool found = false;
-  tensor::for_each(expr, [&](const Expr& node) {
-    found = found || node->kind() == ExprKind::kLoad;
-    return !found;
-  });
-  return found;
-}
-
 Interval Simplifier::range_of(const VarNode* var) const {
   if (auto found = local_ranges_.find(var); found != local_ranges_.end()) return found->second;
   if (auto found = ranges_.find(var); found != ranges_.end()) return found->second;
@@ -119,7 +112,7 @@ void Simplifier::set_value(const VarNode* var, const Expr& value) {
 void Simplifier::add_fact(Linear form, Mark* mark) {
   // What a load gave may change before the fact is used.
   for (const Term& term : form.terms)
-    if (reads_memory(term.atom)) return;
+    if (contains_load(term.atom)) return;
   // One variable against a constant tightens the variable's range; anything else is kept as it is.
   if (form.terms.size() == 1) {
     const Term& term = form.terms[0];

@@ -86,7 +86,4 @@ class Simplifier {
   std::vector<Expr> keep_;  // holds what the memos point to
 };
 
-// Whether the expression loads: its value may differ between two places of the program.
-bool reads_memory(const Expr& expr);
-
 }  // namespace tf::analysis

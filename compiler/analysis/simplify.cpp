@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 
 namespace tf::analysis {
@@ -62,7 +63,7 @@ class StmtSimplifier final : public ir::Rewriter {
     if (count.has_max() && count.max <= 0) return nothing();
     if (extent_form.is_constant() && extent_form.constant == 1) {
       // The body may write what the minimum was read from.
-      if (reads_memory(low)) return rewrite(ir::make_stmt<ir::Let>(s.var, low, s.body));
+      if (contains_load(low)) return rewrite(ir::make_stmt<ir::Let>(s.var, low, s.body));
       exprs_.set_value(s.var.get(), low);
       return rewrite(s.body);
     }
