@@ -1,8 +1,8 @@
 #include "compiler/passes/expand_math.h"
 
-#include <utility>
 #include <vector>
 
+#include "compiler/passes/naming_rewriter.h"
 #include "compiler/passes/polynomials.h"
 
 namespace tf::passes {
@@ -12,7 +12,6 @@ using ir::as;
 using ir::Element;
 using ir::Expr;
 using ir::Intrinsic;
-using ir::Stmt;
 
 bool is_expanded(Intrinsic function) {
   switch (function) {
@@ -42,28 +41,21 @@ bool is_expanded(Intrinsic function) {
   __builtin_unreachable();
 }
 
-// The calls of one expression, innermost first; the values they need are named in `lets`.
-class CallExpander {
- public:
-  Expr expand(const Expr& expr) {
+// The values that replacements use more than once are named.
+class MathExpander final : public NamingRewriter {
+ protected:
+  Expr expression(const Expr& expr) override {
     return tensor::rewrite(expr, [&](const Expr& e) -> Expr {
       const auto* call = as<ir::Call>(e);
       return call && is_expanded(call->function) ? replacement(*call, e) : e;
     });
   }
 
-  Stmt wrap(Stmt body) const {
-    for (auto it = lets_.rbegin(); it != lets_.rend(); ++it)
-      body = ir::make_stmt<ir::Let>(it->first, it->second, body);
-    return body;
-  }
-
  private:
   Expr bind(const Expr& value) {
     if (as<ir::VarNode>(value) || as<ir::FloatImm>(value)) return value;
     if (const auto* wide = as<ir::Broadcast>(value); wide && as<ir::FloatImm>(wide->value)) return value;
-    lets_.emplace_back(tensor::var("v", value->type()), value);
-    return lets_.back().first;
+    return named(value);
   }
 
   Expr replacement(const ir::Call& call, const Expr& expr) {
@@ -111,22 +103,6 @@ class CallExpander {
       return half * root(half);
     }
     return pow_f32(x, y, binder);
-  }
-
-  std::vector<std::pair<ir::Var, Expr>> lets_;
-};
-
-class MathExpander final : public ir::Rewriter {
- protected:
-  Expr rewrite(const Expr& expr) override { return expr; }
-
-  Stmt rewrite(const Stmt& stmt) override {
-    const auto* store = as<ir::Store>(stmt);
-    if (!store) return recurse(stmt);
-    CallExpander calls;
-    const Expr value = calls.expand(store->value);
-    if (value.same_as(store->value)) return stmt;
-    return calls.wrap(ir::store(store->buffer, store->indices, value, store->predicate));
   }
 };
 

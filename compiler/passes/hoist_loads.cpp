@@ -1,9 +1,9 @@
 #include "compiler/passes/hoist_loads.h"
 
-#include <utility>
 #include <vector>
 
 #include "compiler/analysis/simplifier.h"
+#include "compiler/passes/naming_rewriter.h"
 
 namespace tf::passes {
 namespace {
@@ -12,10 +12,19 @@ using ir::as;
 using ir::Expr;
 using ir::Stmt;
 
-class LoadHoister {
+class LoadHoister final : public NamingRewriter {
  public:
-  explicit LoadHoister(analysis::Simplifier& simplifier) : simplifier_(simplifier) {}
+  LoadHoister() : simplifier_(ranges_) {}
 
+ protected:
+  Expr expression(const Expr& expr) override { return reuse(hoist(expr)); }
+
+  Stmt rewrite(const Stmt& stmt) override {
+    if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
+    return NamingRewriter::rewrite(stmt);
+  }
+
+ private:
   Expr hoist(const Expr& expr) {
     if (const auto* select = as<ir::Select>(expr)) {
       const Expr condition = hoist(select->condition);
@@ -32,27 +41,15 @@ class LoadHoister {
     if (as<ir::Broadcast>(expr) && operands[0]->type().is_vector()) return operands[0];
     Expr out = tensor::with_operands(expr, operands);
     const auto* load = as<ir::Load>(out);
-    return load && !path_.empty() ? named(safe(*load, out)) : out;
+    return load && !path_.empty() ? named_once(safe(*load, out)) : out;
   }
 
   // Names loads outside of sides that were named for a side.
   Expr reuse(const Expr& expr) {
-    if (loads_.empty()) return expr;
-    return tensor::rewrite(expr, [&](const Expr& e) -> Expr {
-      if (!as<ir::Load>(e)) return e;
-      for (const auto& [var, load] : loads_)
-        if (tensor::structurally_equal(load, e)) return var;
-      return e;
-    });
+    if (names().empty()) return expr;
+    return tensor::rewrite(expr, [&](const Expr& e) { return as<ir::Load>(e) ? known(e, e) : e; });
   }
 
-  Stmt wrap(Stmt body) const {
-    for (auto it = loads_.rbegin(); it != loads_.rend(); ++it)
-      body = ir::make_stmt<ir::Let>(it->first, it->second, body);
-    return body;
-  }
-
- private:
   // A load that is not known to be inside keeps the conditions that it stood under.
   Expr safe(const ir::Load& load, const Expr& expr) {
     const analysis::Interval range = analysis::interval_of(simplifier_.linear(load.indices[0]));
@@ -66,37 +63,17 @@ class LoadHoister {
     return tensor::load(load.buffer, load.indices, predicate);
   }
 
-  Expr named(const Expr& load) {
-    for (const auto& [var, known] : loads_)
-      if (tensor::structurally_equal(known, load)) return var;
-    loads_.emplace_back(tensor::var("v", load->type()), load);
-    return loads_.back().first;
+  Expr known(const Expr& load, const Expr& otherwise) const {
+    for (const auto& [var, value] : names())
+      if (tensor::structurally_equal(value, load)) return var;
+    return otherwise;
+  }
+  Expr named_once(const Expr& load) {
+    const Expr var = known(load, nullptr);
+    return var ? var : named(load);
   }
 
-  analysis::Simplifier& simplifier_;
   std::vector<Expr> path_;  // conditions of the sides around
-  std::vector<std::pair<ir::Var, Expr>> loads_;
-};
-
-class Hoister final : public ir::Rewriter {
- public:
-  Hoister() : simplifier_(ranges_) {}
-
- protected:
-  Expr rewrite(const Expr& expr) override { return expr; }
-
-  Stmt rewrite(const Stmt& stmt) override {
-    if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
-    const auto* store = as<ir::Store>(stmt);
-    if (!store) return recurse(stmt);
-    LoadHoister loads(simplifier_);
-    Expr value = loads.hoist(store->value);
-    if (value.same_as(store->value)) return stmt;
-    value = loads.reuse(value);
-    return loads.wrap(ir::store(store->buffer, store->indices, value, store->predicate));
-  }
-
- private:
   analysis::RangeMap ranges_;
   analysis::Simplifier simplifier_;
 };
@@ -105,7 +82,7 @@ class Hoister final : public ir::Rewriter {
 
 ir::Function hoist_loads(const ir::Function& function) {
   ir::Function out = function;
-  out.body = Hoister()(function.body);
+  out.body = LoadHoister()(function.body);
   return out;
 }
 

@@ -38,8 +38,8 @@ struct KernelCode {
 // A load or store has one physical offset, or as many indices as its row-major buffer has extents.
 // Allocations: registers and the stack for scope register, the call's workspace for scope global. Objects
 // refer to no symbol but memcpy, memmove and memset. INVALID_ARGUMENT for GPU constructs and GPU targets,
-// UNIMPLEMENTED for functions that the math pass should have expanded, INTERNAL if LLVM rejects what we
-// emitted.
+// UNIMPLEMENTED for functions and selects between loads, which passes take out, INTERNAL if LLVM rejects what
+// we emitted.
 absl::StatusOr<KernelCode> compile(const ir::Function& function, const target::Target& target,
                                    const CodegenOptions& options = {});
 

@@ -224,50 +224,17 @@ llvm::Value* Emitter::lane_limit_mask(const ir::Binary& e) {
   return b_.CreateICmpULT(llvm::ConstantDataVector::get(context_, numbers), limit);
 }
 
-// Loads in a side run only where that side is chosen: a branch for one condition, a mask for a vector of
-// them.
 llvm::Value* Emitter::select(const ir::Select& e) {
-  bool loads = analysis::contains_load(e.if_true) || analysis::contains_load(e.if_false);
-  const ir::Expr* condition_expr = &e.condition;
-  if (auto* broadcast = tensor::as<ir::Broadcast>(e.condition)) condition_expr = &broadcast->value;
-  llvm::Value* condition = value(*condition_expr);
-  int lanes = e.type().lanes;
-  if (!loads)
-    return b_.CreateSelect(condition, to_lanes(value(e.if_true), lanes), to_lanes(value(e.if_false), lanes));
-  auto side = [&](const ir::Expr& expr) {
-    memo_.emplace_back();
-    llvm::Value* v = to_lanes(value(expr), lanes);
-    memo_.pop_back();
-    return v;
-  };
-  if (condition->getType()->isVectorTy()) {
-    llvm::Value* outer = mask_;
-    mask_ = outer ? b_.CreateAnd(outer, condition) : condition;
-    llvm::Value* if_true = side(e.if_true);
-    llvm::Value* opposite = b_.CreateNot(condition);
-    mask_ = outer ? b_.CreateAnd(outer, opposite) : opposite;
-    llvm::Value* if_false = side(e.if_false);
-    mask_ = outer;
-    return b_.CreateSelect(condition, if_true, if_false);
-  }
-  llvm::Function* f = frame_.llvm_function;
-  auto* yes = llvm::BasicBlock::Create(context_, "chosen", f);
-  auto* no = llvm::BasicBlock::Create(context_, "other", f);
-  auto* after = llvm::BasicBlock::Create(context_, "", f);
-  b_.CreateCondBr(condition, yes, no);
-  b_.SetInsertPoint(yes);
-  llvm::Value* if_true = side(e.if_true);
-  yes = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(no);
-  llvm::Value* if_false = side(e.if_false);
-  no = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-  llvm::PHINode* phi = b_.CreatePHI(if_true->getType(), 2);
-  phi->addIncoming(if_true, yes);
-  phi->addIncoming(if_false, no);
-  return phi;
+  const int lanes = e.type().lanes;
+  if (analysis::contains_load(e.if_true) || analysis::contains_load(e.if_false))
+    return fail(absl::UnimplementedError(absl::StrCat(
+                    "the LLVM back end has no select between loads: ", tensor::to_string(ir::Expr(&e)),
+                    "; run the pass that hoists loads before it")),
+                value_type(e.type().element, lanes));
+  const auto* same = tensor::as<ir::Broadcast>(e.condition);
+  llvm::Value* condition = value(same ? same->value : e.condition);
+  llvm::Value* if_false = to_lanes(value(e.if_false), lanes);
+  return b_.CreateSelect(condition, to_lanes(value(e.if_true), lanes), if_false);
 }
 
 llvm::Value* Emitter::call(const ir::Call& e) {

@@ -14,10 +14,6 @@ namespace {
 
 constexpr int64_t kMaxShuffledStride = 4;
 
-unsigned lanes_of(llvm::Value* vector) {
-  return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
-}
-
 }  // namespace
 
 llvm::Instruction* Emitter::tag(llvm::Instruction* access, const ir::BufferNode* buffer) {
@@ -95,13 +91,6 @@ llvm::Value* Emitter::guarded(llvm::Value* condition, llvm::Type* type,
 llvm::Value* Emitter::load(const ir::Load& e) {
   const ir::BufferNode* buffer = e.buffer.get();
   int lanes = e.type().lanes;
-  if (mask_ && lanes != static_cast<int>(lanes_of(mask_))) {
-    // One value for all chosen lanes (an operand of a broadcast, say): needed if any of them is chosen.
-    llvm::Value* mask = std::exchange(mask_, nullptr);
-    llvm::Value* v = guarded(any_lane(mask), value_type(buffer->element, lanes), [&] { return load(e); });
-    mask_ = mask;
-    return v;
-  }
   ir::Expr flat = ir::physical_offset(*buffer, e.indices);
   std::optional<AffineIndex> index = affine_index(flat, depths_);
   llvm::Type* memory = memory_type(buffer->element);
@@ -115,11 +104,7 @@ llvm::Value* Emitter::load(const ir::Load& e) {
     ir::Expr open = tensor::make<ir::Load>(e.buffer, e.indices);
     return guarded(value(*predicate), value_type(buffer->element, lanes), [&] { return value(open); });
   }
-  llvm::Value* mask = mask_;
-  if (predicate) {
-    llvm::Value* lane_mask = value(*predicate);
-    mask = mask ? b_.CreateAnd(mask, lane_mask) : lane_mask;
-  }
+  llvm::Value* mask = predicate ? value(*predicate) : nullptr;
   if (!mask && index && index->stride == 0) {
     llvm::LoadInst* l = b_.CreateAlignedLoad(memory, address(buffer, *index), alignment(buffer, *index));
     return to_lanes(from_memory(buffer->element, tag(l, buffer)), lanes);

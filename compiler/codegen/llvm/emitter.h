@@ -138,11 +138,9 @@ class Emitter {
   int depth_ = 0;
   int parallel_count_ = 0;
   absl::Status status_;
-  // Values of expressions within the statement that is being emitted; one map for each select branch that is
+  // Values of expressions within the statement that is being emitted; one map for each guarded load that is
   // open. Holding the expression keeps its address its own.
   std::vector<std::unordered_map<const tensor::ExprNode*, std::pair<ir::Expr, llvm::Value*>>> memo_;
-  // Lanes that the enclosing vector selects have chosen; null: all.
-  llvm::Value* mask_ = nullptr;
   // The f32 values that stand for f16 or bf16 in memory, and the bits that they were made of.
   std::unordered_map<llvm::Value*, std::pair<tensor::Element, llvm::Value*>> half_bits_;
   // Each buffer's alias scope; filled in for all buffers before emission.

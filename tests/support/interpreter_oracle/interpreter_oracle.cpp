@@ -15,6 +15,7 @@
 #include "compiler/ir/parse.h"
 #include "compiler/ir/physical.h"
 #include "compiler/ir/print.h"
+#include "compiler/passes/hoist_loads.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
@@ -230,11 +231,12 @@ void expect_agrees_in_place(const ir::Function& function, const target::Target& 
 
 }  // namespace
 
-void expect_agrees(const ir::Function& function, const OracleOptions& options) {
+void expect_agrees(const ir::Function& whole, const OracleOptions& options) {
+  const ir::Function function = passes::hoist_loads(whole);
   Buffers want = make_buffers(function, options);
   std::vector<ir::Memory> memory;
   for (const auto& buffer : want) memory.push_back({buffer->data(), buffer->size()});
-  absl::Status status = ir::interpret(function, memory, options.dims);
+  absl::Status status = ir::interpret(whole, memory, options.dims);
   ASSERT_TRUE(status.ok()) << status << "\n" << ir::to_string(function);
 
   for (const std::string& name : options.targets.empty() ? runnable_targets() : options.targets) {

@@ -1,5 +1,6 @@
 #pragma once
-// Owns: running one loop-IR function by the interpreter and by LLVM, on the same random inputs, for tests.
+// Owns: running one loop-IR function by the interpreter and, its loads hoisted, by LLVM, on the same random
+// inputs, for tests.
 
 #include <string>
 #include <string_view>
