@@ -3,13 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <condition_variable>
 #include <ext/stdio_filebuf.h>
-#include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <ostream>
 #include <set>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
@@ -83,6 +84,32 @@ absl::Status check_header(const JsonLine& line) {
                                                     "; use the program that wrote them"));
 }
 
+// Goes through the lines of a file with that text. INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line
+// that is no record.
+absl::Status for_each_record(const std::string& path, std::string_view text,
+                             const std::function<absl::Status(const Workload&)>& on_workload,
+                             const std::function<absl::Status(const Measurement&)>& on_measurement) {
+  if (text.empty())
+    return absl::InvalidArgumentError(absl::StrCat(path, " is empty; make one with `tuner export`"));
+  for (int64_t line = 1; !text.empty(); ++line) {
+    const std::string_view record_text = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(record_text.size() + 1, text.size()));
+    if (record_text.empty()) continue;
+    absl::StatusOr<JsonLine> record = parse_json_line(record_text);
+    if (!record.ok()) return at_line(path, line, record.status());
+    absl::Status status;
+    if (line == 1) {
+      status = check_header(*record);
+    } else if (const auto* workload = std::get_if<Workload>(&*record)) {
+      status = on_workload(*workload);
+    } else if (const auto* measurement = std::get_if<Measurement>(&*record)) {
+      status = on_measurement(*measurement);
+    }
+    if (!status.ok()) return at_line(path, line, status);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out) {
@@ -126,42 +153,14 @@ absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter&
   return counts;
 }
 
-absl::Status read_jsonl(const std::string& path,
-                        const std::function<absl::Status(const Workload&)>& on_workload,
-                        const std::function<absl::Status(const Measurement&)>& on_measurement) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
-  std::string text;
-  int64_t line = 0;
-  while (std::getline(in, text)) {
-    ++line;
-    if (text.empty()) continue;
-    absl::StatusOr<JsonLine> record = parse_json_line(text);
-    if (!record.ok()) return at_line(path, line, record.status());
-    absl::Status status;
-    if (line == 1) {
-      status = check_header(*record);
-    } else if (const auto* workload = std::get_if<Workload>(&*record)) {
-      status = on_workload(*workload);
-    } else if (const auto* measurement = std::get_if<Measurement>(&*record)) {
-      status = on_measurement(*measurement);
-    }
-    if (!status.ok()) return at_line(path, line, status);
-  }
-  if (in.bad())
-    return absl::DataLossError(absl::StrCat("cannot read ", path, ": the disk failed after line ", line));
-  if (line == 0)
-    return absl::InvalidArgumentError(absl::StrCat(path, " is empty; make one with `tuner export`"));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store) {
   TransferCounts counts;
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
   std::set<WorkloadKey> known;
   TF_ASSIGN_OR_RETURN(std::vector<Workload> present, store.workloads());
   for (const Workload& workload : present) known.insert(workload.key());
-  TF_RETURN_IF_ERROR(read_jsonl(
-      path,
+  TF_RETURN_IF_ERROR(for_each_record(
+      path, text,
       [&](const Workload& workload) {
         if (known.insert(workload.key()).second) ++counts.workloads;
         return absl::OkStatus();
@@ -172,8 +171,8 @@ absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& stor
                                                        " does not stand above its measurement"));
       }));
   BulkInserter inserter(store);
-  TF_RETURN_IF_ERROR(read_jsonl(
-      path, [&](const Workload& workload) { return store.add_workload(workload); },
+  TF_RETURN_IF_ERROR(for_each_record(
+      path, text, [&](const Workload& workload) { return store.add_workload(workload); },
       [&](const Measurement& measurement) { return inserter.insert(measurement); }));
   TF_RETURN_IF_ERROR(inserter.finish());
   counts.measurements = inserter.inserted();

@@ -4,7 +4,6 @@
 // they were. Does not know: SQLite.
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -27,13 +26,9 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
 absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
                                                  const std::string& path);
 
-// Reads a whole file. INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line that is no record.
-absl::Status read_jsonl(const std::string& path,
-                        const std::function<absl::Status(const Workload&)>& on_workload,
-                        const std::function<absl::Status(const Measurement&)>& on_measurement);
-
 // Inserts the file's records, in their order; what is there already stays as it is, so that an import can be
-// repeated. Every line is checked before the first is inserted: a bad file changes nothing.
+// repeated. Every line is checked before the first is inserted: a bad file changes nothing. Errors of
+// read_file (base/file.h); INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line that is no record.
 absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store);
 
 // The file's records, in memory.

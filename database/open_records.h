@@ -14,7 +14,8 @@ namespace tf::database {
 // Opens the records of the tuner at "HOST:PORT".
 using RemoteOpener = std::function<absl::StatusOr<std::unique_ptr<Records>>(const std::string& host_port)>;
 
-// Without `remote`, a tuner:// spec is INVALID_ARGUMENT. Other errors: open_sqlite_records, read_jsonl.
+// Without `remote`, a tuner:// spec is INVALID_ARGUMENT. Other errors: open_sqlite_records,
+// open_jsonl_records.
 absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec,
                                                       const RemoteOpener& remote = nullptr);
 
