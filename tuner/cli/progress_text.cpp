@@ -77,28 +77,32 @@ std::string progress_json(const session::Progress& progress, int64_t job_id) {
 }
 
 std::string task_table(const session::Progress& progress) {
-  size_t width = 4;
-  for (const session::TaskProgress& task : progress.tasks) width = std::max(width, task.label.size());
-  const int w = static_cast<int>(width);
-  std::string out =
-      absl::StrFormat("%-*s %12s %9s %7s %5s\n", w, "task", "best", "GFLOP/s", "trials", "times");
+  int width = 4;
+  for (const session::TaskProgress& task : progress.tasks)
+    width = std::max(width, static_cast<int>(task.label.size()));
+  std::string used =
+      absl::StrFormat("%-*s %12s %9s %7s %5s\n", width, "task", "best", "GFLOP/s", "trials", "times");
+  std::string unused, given_up;
   double total_ns = 0;
   bool complete = true;
   for (const session::TaskProgress& task : progress.tasks) {
-    complete = complete && task.best_ns > 0;
+    const bool measured = task.best_ns > 0, is_used = task.weight > 0;
+    absl::StrAppendFormat(is_used ? &used : &unused, "%-*s %12s %9s %7d", width, task.label,
+                          measured ? duration_text(task.best_ns) : "-",
+                          measured ? absl::StrFormat("%.1f", gflops(task.flops, task.best_ns)) : "-",
+                          task.trials);
+    absl::StrAppend(is_used ? &used : &unused, is_used ? absl::StrFormat(" %5g\n", task.weight) : "\n");
+    complete = complete && (measured || !is_used);
     total_ns += task.best_ns * task.weight;
-    const std::string best = task.best_ns > 0 ? duration_text(task.best_ns) : "-";
-    const std::string rate =
-        task.best_ns > 0 ? absl::StrFormat("%.1f", gflops(task.flops, task.best_ns)) : "-";
-    absl::StrAppendFormat(&out, "%-*s %12s %9s %7d %5g\n", w, task.label, best, rate, task.trials,
-                          task.weight);
+    if (!task.given_up.empty()) absl::StrAppend(&given_up, "gave up ", task.label, ": ", task.given_up, "\n");
   }
-  absl::StrAppendFormat(&out, "%-*s %12s%s\n", w, "all", duration_text(total_ns),
+  absl::StrAppendFormat(&used, "%-*s %12s%s\n", width, "all", duration_text(total_ns),
                         complete ? "" : "  (without the tasks that have no best yet)");
-  for (const session::TaskProgress& task : progress.tasks) {
-    if (!task.given_up.empty()) absl::StrAppend(&out, "gave up ", task.label, ": ", task.given_up, "\n");
-  }
-  return out;
+  if (!unused.empty())
+    absl::StrAppend(
+        &used, "\nkernels between other layouts, measured to choose layouts by when the model is built:\n",
+        unused);
+  return absl::StrCat(used, given_up);
 }
 
 }  // namespace tf::tuner_cli

@@ -17,7 +17,8 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
 // One line of JSON with every field of Progress; job_id 0 is left out.
 std::string progress_json(const session::Progress& progress, int64_t job_id);
 
-// A row a task: best time, GFLOP/s, trials, occurrences; then the total of one pass over the network.
+// A row a task: best time, GFLOP/s, trials, occurrences; the total of one pass over the network; then, on
+// their own, tasks of weight 0, which the network does not use, and what was given up.
 std::string task_table(const session::Progress& progress);
 
 // "1.234 ms", "56.7 us", "890 ns", with three or more digits.

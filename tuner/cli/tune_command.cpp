@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -135,9 +136,12 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
       open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
   options.job_id = job.id;
   if (!arguments.json) {
-    std::fprintf(stderr, "tuning %zu tasks of %s for %s, %d thread%s, into %s\n", tasks.size(),
-                 spec.model_name.c_str(), options.target.text().c_str(), spec.threads,
-                 spec.threads == 1 ? "" : "s", arguments.db.c_str());
+    const auto used = std::ranges::count_if(tasks, [](const session::Task& task) { return task.weight > 0; });
+    const auto unused = std::ssize(tasks) - used;
+    std::fprintf(
+        stderr, "tuning %td tasks of %s%s for %s, %d thread%s, into %s\n", used, spec.model_name.c_str(),
+        unused > 0 ? absl::StrCat(", and ", unused, " kernels between other layouts,").c_str() : "",
+        options.target.text().c_str(), spec.threads, spec.threads == 1 ? "" : "s", arguments.db.c_str());
   }
   ProgressPrinter printer(progress_style(arguments.json), spec.trials, job.id);
   absl::StatusOr<session::Progress> result =

@@ -1,5 +1,6 @@
 #include "tuner/cli/progress_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tuner/cli/cpu_split.h"
@@ -60,6 +61,18 @@ TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {
   session::Progress complete = some_progress();
   complete.tasks[0].best_ns = 176e3;
   EXPECT_THAT(task_table(complete), HasSubstr("1.000 ms\n"));
+}
+
+TEST(TaskTable, SaysOfKernelsThatTheNetworkDoesNotUseWhatTheyAre) {
+  session::Progress progress = some_progress();
+  const size_t rows = std::ranges::count(task_table(progress), '\n');
+  EXPECT_THAT(task_table(progress), Not(HasSubstr("other layouts")));
+  for (session::TaskProgress& task : progress.tasks) task.best_ns = 1000;
+  progress.tasks.push_back({.label = "conv2d between other layouts", .weight = 0, .flops = 1e6});
+  const std::string table = task_table(progress);
+  EXPECT_EQ(std::ranges::count(table, '\n'), rows + 3) << table;
+  EXPECT_THAT(table, HasSubstr("choose layouts by when the model is built:\nconv2d between other layouts"));
+  EXPECT_THAT(table, Not(HasSubstr("without the tasks that have no best yet"))) << "they are not in the sum";
 }
 
 TEST(DurationText, KeepsThreeDigitsAtEveryScale) {
