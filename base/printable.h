@@ -1,13 +1,14 @@
 #pragma once
-// Owns: text from files and databases as a terminal may show it. Does not know: where it comes from.
+// Owns: text that others wrote (files, databases, candidates) as a terminal may show it and a protobuf string
+// may hold it. Does not know: where it comes from.
 
 #include <string>
 #include <string_view>
 
 namespace tf {
 
-// One line that no terminal obeys: a '?' for each control character (UTF-8's C1 included), and cut where it
-// gets too long for a line.
+// One line of UTF-8 that no terminal obeys: a '?' for each control character (U+0080 to U+009F are some, too)
+// and each byte that is no UTF-8, and cut at a character where it gets too long for a line.
 std::string printable(std::string_view text);
 
 // The whole text, whose line ends and tabs stay.

@@ -10,8 +10,8 @@ constexpr char kRuntimeHeader[] =
 #include "model_header_text.inc"
     ;
 
-// What could end a comment or a line is replaced.
-std::string printable(const std::string& name) {
+// The name with what could end a comment or a line replaced.
+std::string in_comment(const std::string& name) {
   std::string text;
   for (char c : name) text += static_cast<unsigned char>(c) < ' ' || c == '*' || c == '\\' ? '_' : c;
   return text;
@@ -24,7 +24,7 @@ void describe(const graph::Program& program, const std::vector<int>& values,
     const graph::Value& value = program.values[values[i]];
     const graph::TensorType& type = program.graph.type(value.node);
     absl::StrAppend(&text, "#define TF_MODEL_", what, "_", i, "_BYTES ", value.size_bytes, " /* ",
-                    printable(names[i]), ": ",
+                    in_comment(names[i]), ": ",
                     graph::to_string(graph::tensor_type(type.element, program.graph.shape(type))), " */\n");
   }
 }
@@ -36,7 +36,7 @@ std::string model_header(const graph::Program& program) {
   for (graph::NodeId input : program.graph.inputs()) inputs.push_back(program.graph.node(input).name);
   for (const graph::Output& output : program.graph.outputs) outputs.push_back(output.name);
   std::string text =
-      absl::StrCat("/* The model '", printable(program.graph.name), "'. */\n", kRuntimeHeader, "\n");
+      absl::StrCat("/* The model '", in_comment(program.graph.name), "'. */\n", kRuntimeHeader, "\n");
   describe(program, program.inputs, inputs, "INPUT", text);
   describe(program, program.outputs, outputs, "OUTPUT", text);
   return text;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "device_agent/worker/printable.h"
+#include "base/printable.h"
 #include "device_agent/worker/sandbox/patience.h"
 #include "proto/farm/v1/trial.pb.h"
 
@@ -39,7 +39,7 @@ void set(farm::TrialResult* result, farm::Outcome outcome, std::string detail) {
 
 // The child shares the memory that this lies in: it may have written anything there.
 std::string detail_of(const sandbox::Result& result) {
-  return printable_line(std::string(result.detail, strnlen(result.detail, sizeof result.detail)));
+  return printable({result.detail, strnlen(result.detail, sizeof result.detail)});
 }
 
 // The candidate took most of what it may have before it died: a failed allocation is what killed it.

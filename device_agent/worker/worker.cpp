@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/race.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"
 #include "device_agent/worker/answers.h"
 #include "device_agent/worker/device_state.h"
 #include "device_agent/worker/job_proto.h"
-#include "device_agent/worker/printable.h"
 #include "device_agent/worker/steadiness.h"
 #include "device_agent/worker/verdict_proto.h"
 #include "device_agent/worker/zygote_client.h"
@@ -110,7 +110,7 @@ class Worker::Impl {
       result.set_outcome(stopped ? farm::OUTCOME_STOPPED_EARLY : farm::OUTCOME_OK);
       if (stopped) result.set_lower_bound_ns(lower_bound_ns(runs_ns(result), loaded.job.noise));
     }
-    result.set_printed(printable(std::move(run.printed)));
+    result.set_printed(printable_lines(run.printed));
     result.set_cache_mode(trial.options().cache_mode());
     result.set_artifact_digest(trial.artifact_digest());
     *result.mutable_device() = probe_.read();

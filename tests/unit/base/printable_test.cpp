@@ -9,10 +9,30 @@ TEST(Printable, LeavesNothingThatATerminalObeys) {
   EXPECT_EQ(printable("a\x1b[2Jb\r\n\tc\x7f"), "a?[2Jb???c?");
   EXPECT_EQ(printable("a\xc2\x9b"
                       "2J"),
-            "a??2J")
-      << "the one-byte form of ESC [";
+            "a?2J")
+      << "the one-character form of ESC [";
   EXPECT_EQ(printable("Größe é"), "Größe é");
   EXPECT_EQ(printable(std::string(300, 'x')).size(), 200u);
+}
+
+TEST(Printable, LeavesNothingThatIsNotUtf8) {
+  EXPECT_EQ(printable("a\x9b\xff"
+                      "b"),
+            "a??b")
+      << "bytes that begin nothing";
+  EXPECT_EQ(printable("\xc3"), "?") << "a character that ends early";
+  EXPECT_EQ(printable("\xc3"
+                      "a"),
+            "?a");
+  EXPECT_EQ(printable("\xc0\xaf"), "??") << "longer than it need be";
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???") << "half of a pair";
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????") << "beyond Unicode";
+  EXPECT_EQ(printable("\xf0\x9f\x98\x80 \xe2\x82\xac"), "\xf0\x9f\x98\x80 \xe2\x82\xac");
+}
+
+TEST(Printable, CutsBetweenCharacters) {
+  EXPECT_EQ(printable(std::string(199, 'x') + "\xc3\xa9"), std::string(199, 'x'));
+  EXPECT_EQ(printable(std::string(198, 'x') + "\xc3\xa9"), std::string(198, 'x') + "\xc3\xa9");
 }
 
 TEST(Printable, KeepsTheLinesOfAText) {
