@@ -68,6 +68,26 @@ StageState sums_stage(const tensor::Buffer& sums, const tensor::Buffer& source,
   return state;
 }
 
+// The stage that makes the moved factor element by element for that sum alone; null if there is none.
+StageState* maker_for(StateData& data, const std::string& factor, const tensor::Buffer& moved) {
+  StageState* maker = data.find_stage(factor);
+  const bool keeps = maker && maker->place == StageState::Place::kRoot && !maker->is_reduction() &&
+                     !data.is_output(*maker) && data.readers(moved.get()).size() == 1;
+  return keeps ? maker : nullptr;
+}
+
+// The maker stores bytes of the other sign, moved, and the sum reads those.
+void keep_moved(StageState& maker, StageState& sum, int64_t value) {
+  const tensor::Buffer before = maker.stage.output;
+  const tensor::Type other{value > 0 ? Element::kUInt8 : Element::kInt8, 1};
+  const tensor::Buffer stored = tensor::buffer(before->name, other.element, before->extents);
+  maker.stage.output = stored;
+  maker.stage.body = tensor::cast(other, maker.stage.body) + tensor::imm(other, static_cast<double>(value));
+  sum.stage.body = replace_loads(sum.stage.body, before.get(), [&](const Load& load) {
+    return tensor::load(stored, load.indices, load.predicate);
+  });
+}
+
 }  // namespace
 
 std::optional<Illegal> apply_step(StateData& data, const Offset& step) {
@@ -104,7 +124,10 @@ std::optional<Illegal> apply_step(StateData& data, const Offset& step) {
   const tensor::Buffer sums = tensor::buffer(name, Element::kInt32, std::move(extents));
   const Stage before = stage->stage;
   const Expr shift = tensor::imm(kWide, static_cast<double>(step.value));
-  stage->stage.body = first ? (product->a + shift) * product->b : product->a * (product->b + shift);
+  if (StageState* maker = maker_for(data, step.factor, moved))
+    keep_moved(*maker, *stage, step.value);
+  else
+    stage->stage.body = first ? (product->a + shift) * product->b : product->a * (product->b + shift);
   for (StageState& reader : data.stages) {
     if (reader.place == StageState::Place::kInlined) continue;
     reader.stage.body = replace_loads(reader.stage.body, before.output.get(), [&](const Load& load) -> Expr {

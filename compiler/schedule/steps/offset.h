@@ -13,6 +13,13 @@
 //                                                                              * i32(p1[r, j])
 //   t1[i, j] = t0[i, j]                                     t1[i, j] = t0[i, j] - 128 * p2[0, j]
 //
+// A factor that a stage makes for this sum alone, element by element (a padded image), is stored moved: then
+// the sum itself adds nothing to what it reads.
+//
+//   offset t1 t0 128
+//   t0[i, r] = p0[i, r]                                →    t0[i, r] = u8(p0[i, r]) + 128, of u8
+//   t1[i, j] = sum(r) i32(t0[i, r]) * i32(p1[r, j])         t1[i, j] = sum(r) i32(t0[i, r]) * i32(p1[r, j])
+//
 // Exact: i32 wraps. Legal for a stage that is no output and sums such products in i32, over whole axes of the
 // other factor: for i8 by 128, for u8 by -128.
 

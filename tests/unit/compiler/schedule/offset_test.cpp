@@ -62,6 +62,37 @@ TEST(Offset, OfWhatIsGivenAtRunTimeAddsAStage) {
   EXPECT_EQ(state.data().find_stage("t0.sums")->stage.reduce_axes.size(), 1u);
 }
 
+// A padded image of i8 by weights of i8; t0 pads it, t1 sums.
+tensor::Workload padded_convolution() {
+  ops::Builder b;
+  auto x = b.input("x", Element::kInt8, {imm(1), imm(16), imm(7), imm(7)});
+  auto w = b.constant("w", Element::kInt8, {imm(32), imm(16), imm(3), imm(3)});
+  return *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}}))});
+}
+
+TEST(Offset, OfWhatAStageMakesIsStoredMoved) {
+  State state(padded_convolution());
+  const tensor::Stage sum = state.data().find_stage("t1")->stage;
+  ASSERT_FALSE(state.apply(Offset{"t1", "t0", 128}));
+  EXPECT_EQ(state.data().find_stage("t0")->stage.output->element, Element::kUInt8);
+  const auto* before = tensor::as<tensor::Binary>(sum.body);
+  const auto* product = tensor::as<tensor::Binary>(state.data().find_stage("t1")->stage.body);
+  ASSERT_NE(product, nullptr);
+  EXPECT_EQ(product->a->kind(), before->a->kind()) << "widened, and nothing added";
+  EXPECT_EQ(product->b->kind(), before->b->kind());
+  EXPECT_EQ(state.data().readers(state.data().find_stage("t0")->stage.output.get()).size(), 1u);
+}
+
+TEST(Offset, OfWhatAStageMakesForOthersTooIsMovedInTheSum) {
+  ops::Builder b;
+  auto x = b.input("x", Element::kInt8, {imm(6), imm(64)});
+  auto w = b.constant("w", Element::kInt8, {imm(64), imm(48)});
+  auto made = ops::relu(b, x);
+  State state(*b.finish({ops::relu(b, ops::matmul(b, made, w)), made}));
+  ASSERT_FALSE(state.apply(Offset{"t1", "t0", 128}));
+  EXPECT_EQ(state.data().find_stage("t0")->stage.output->element, Element::kInt8);
+}
+
 TEST(Offset, TakesOnlyWhatItKeepsExact) {
   EXPECT_EQ(reason_of(product({}), {"t0", "p0", 64}), Illegal::kNotOffset);
   EXPECT_EQ(reason_of(product({}), {"t0", "p0", -128}), Illegal::kNotOffset) << "beyond a byte";
