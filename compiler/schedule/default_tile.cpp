@@ -116,16 +116,21 @@ const tensor::Load* rows_factor(const Stage& stage, size_t vector, size_t row) {
   return found;
 }
 
-// Of how many rows neighbours along the reduction fit into the first cache at once: rows whose pitch is a
-// multiple of what one way of it holds all share one set.
+// Of how many rows, so far apart, a cache holds neighbours at once: rows whose pitch is a multiple of what
+// one way of it holds all share one set.
+int64_t rows_held(int64_t pitch_bytes, int64_t cache_bytes) {
+  constexpr int64_t kWays = 8, kOfRows = 7;  // one is for what else is read
+  const int64_t way_bytes = std::max<int64_t>(cache_bytes / kWays, 1);
+  return kOfRows * (way_bytes / std::gcd(way_bytes, pitch_bytes));
+}
+
+// Of how many rows neighbours along the reduction fit into the first cache at once.
 int64_t rows_apart(const Stage& stage, size_t vector, size_t row, const target::Target& target) {
-  constexpr int64_t kWays = 8, kOfRows = 7;  // one is for what vectors read
   const tensor::Load* rows = rows_factor(stage, vector, row);
   if (rows == nullptr) return std::numeric_limits<int64_t>::max();
   size_t dim = 0;
   while (dim < rows->indices.size() && !analysis::uses(rows->indices[dim], stage.axes[row].var.get())) ++dim;
-  const int64_t way_bytes = std::max<int64_t>(target.caches.l1_bytes / kWays, 1);
-  return kOfRows * (way_bytes / std::gcd(way_bytes, bytes_from(*rows->buffer, dim + 1)));
+  return rows_held(bytes_from(*rows->buffer, dim + 1), target.caches.l1_bytes);
 }
 
 // Rows go to the innermost two axes of rows; the sizes that take the threads least time win.
@@ -204,6 +209,21 @@ ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const s
     if (bytes <= parts * (target.caches.l2_bytes / 4)) break;
   }
   return choice;
+}
+
+// Rows of the columns that a tile of rows leaves in L1 and L2 for the next: few enough for the first TLB,
+// too, and enough to hide adding up the parts.
+constexpr int64_t kRowsOfPart = 64;
+
+// Whether L2 has lost most of a panel of the columns, which stand row-major as they were given, when the next
+// tile of rows passes by: each would fetch it from beyond. Less than that hides behind arithmetic.
+bool loses_panels(const Workload& workload, const Stage& anchor, const MatrixProduct& product,
+                  const target::Target& target) {
+  const auto rows = static_cast<size_t>(product.reduce_dim);
+  const int64_t reduce = extent_of(anchor.reduce_axes.front());
+  return packable_columns(workload, product) && product.vector_dim + 1 == product.columns->rank() &&
+         reduce > kRowsOfPart &&
+         reduce > 2 * rows_held(bytes_from(*product.columns, rows + 1), target.caches.l2_bytes);
 }
 
 // The axis of rows, where others, which move what a vector reads, are inside of it: all rows then pass by one
@@ -309,6 +329,11 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
       choice.pack ||
       (packable_columns(workload, *product) && extent_of(anchor.axes[row]) > tiles[row] &&
        dot_group(workload, *structure.anchor, prepared.vector_axis, ports, target, Columns::kPacked) > 1);
+  if (!choice.pack && choice.sums == Sums::kWhole && extent_of(anchor.axes[row]) > tiles[row] &&
+      loses_panels(workload, anchor, *product, target)) {
+    choice.sums = Sums::kAccumulated;
+    choice.partial_sum = kRowsOfPart;
+  }
   return choice;
 }
 

@@ -103,6 +103,22 @@ TEST(DefaultSchedule, SumsAConvolutionInPartsWhereWeightsOfATileDoNotFitL2) {
               Not(HasSubstr("rfactor")));
 }
 
+TEST(DefaultSchedule, SumsAProductInPartsWhereRowsOfColumnsShareSetsOfL2) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  auto text = [&](int64_t m, int64_t n, int64_t k, tensor::Element element = tensor::Element::kFloat32) {
+    ops::Builder b;
+    auto x = b.input("x", element, {imm(m), imm(k)});
+    auto w = b.input("w", element, {imm(k), imm(n)});
+    return to_string(default_schedule(*b.finish({ops::matmul(b, x, w)}), {}, target, 1));
+  };
+  EXPECT_THAT(text(16, 1024, 1024), AllOf(HasSubstr("split t0 r0 64 "), HasSubstr("rfactor t0 ")));
+  EXPECT_THAT(text(24, 768, 768), Not(HasSubstr("rfactor"))) << "L2 holds 896 of these rows";
+  EXPECT_THAT(text(64, 512, 512), Not(HasSubstr("rfactor"))) << "it holds most of 512";
+  EXPECT_THAT(text(4, 1024, 1024), Not(HasSubstr("rfactor"))) << "one tile has all rows";
+  EXPECT_THAT(text(256, 1024, 1024), AllOf(HasSubstr("cache_read p1 "), Not(HasSubstr("rfactor"))));
+  EXPECT_THAT(text(16, 4096, 1024, tensor::Element::kInt8), Not(HasSubstr("rfactor"))) << "packed for dots";
+}
+
 TEST(DefaultSchedule, UsesThreadsOnlyWhereThereAreAny) {
   const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
   const tensor::Workload workload = conv_relu(16, 32, 28);
