@@ -1,19 +1,30 @@
 #include "tuner/space/templates/dense.h"
 
-#include <algorithm>
-
+#include "base/ceil_div.h"
+#include "compiler/schedule/tile_cost.h"
 #include "tuner/space/sketch/tiled_reduction.h"
 #include "tuner/space/slots.h"
 
 namespace tf::space {
 namespace {
 
+// How much dearer so many rows are than if tiles of that size, as wide as registers allow, had no edge.
+double cost_of_edge(int64_t extent, int64_t tile, const target::Target& target) {
+  int64_t vectors = 1;
+  while (schedule::fits_registers(tile, vectors + 1, target)) ++vectors;
+  const schedule::TiledResults rows{.inner = extent, .vectors = vectors, .edges_are_partial = true};
+  const double without = static_cast<double>(extent) / static_cast<double>(tile);
+  return schedule::cycles_of(rows, {.inner = tile, .vectors = vectors}, target) /
+         (without * schedule::tile_cycles(tile, vectors, 0, target));
+}
+
 // Blocks of rows for the caches, tiles of rows for the registers.
-Slot rows_slot(int64_t extent, int64_t registers) {
+Slot rows_slot(int64_t extent, const target::Target& target) {
+  constexpr double kDear = 1.25;
   Slot slot{"tile_m", {}};
-  for (int64_t tile = 1; tile <= std::min(extent, registers); ++tile) {
-    const int64_t covered = (extent + tile - 1) / tile * tile;
-    if (tile > 1 && (covered - extent) * 10 > extent) continue;
+  for (int64_t tile = 1; tile <= extent && schedule::fits_registers(tile, 1, target); ++tile) {
+    if (cost_of_edge(extent, tile, target) > kDear) continue;
+    const int64_t covered = ceil_div(extent, tile) * tile;
     for (int64_t block : {1, 2, 4, 8, 16}) {
       if (block * tile <= covered) slot.choices.push_back({block, tile});
     }
@@ -33,7 +44,7 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
   TiledReductionSlots slots;
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     if (axis == row) {
-      slots.axes.push_back(rows_slot(extent_of(anchor.axes[row]), target.vector.registers));
+      slots.axes.push_back(rows_slot(extent_of(anchor.axes[row]), target));
     } else if (axis == column) {
       slots.axes.push_back(tile_slot("tile_n", vectors, {.parts = 2, .max_innermost = 8}));
     } else {

@@ -81,6 +81,19 @@ TEST(GenerateSpace, SeedsTheFormOfAProductThatTheDefaultScheduleTakes) {
   }
 }
 
+TEST(GenerateSpace, OffersTilesOfRowsWhoseEdgesAreCheap) {
+  const DesignSpace space = generate_space(product_problem(16, 1024, 1024), avx512(), 1);
+  const auto slot = std::ranges::find(space.sketches[0].slots, "tile_m", &Slot::name);
+  ASSERT_NE(slot, space.sketches[0].slots.end());
+  auto offers = [&](int64_t tile) {
+    return std::ranges::any_of(slot->choices, [&](const auto& choice) { return choice[1] == tile; });
+  };
+  EXPECT_TRUE(offers(6)) << "6, 6 and 4 rows";
+  EXPECT_TRUE(offers(9)) << "9 and 7";
+  EXPECT_FALSE(offers(15)) << "15 and a single one";
+  EXPECT_TRUE(offers(16));
+}
+
 TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
   const DesignSpace space = generate_space(product_problem(256, 256, 1024), avx512(), 1);
   std::set<std::string> families;
