@@ -1,18 +1,20 @@
 #include "compiler/runtime/model.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "compiler/runtime/clock.h"
+#include "compiler/runtime/large_pages.h"
 #include "compiler/runtime/model_abi.h"
 #include "compiler/runtime/thread_pool.h"
 
 struct tf_model {
   const tf_model_header* header;
   tf_runtime* runtime;
-  uint8_t* arena;  // activations, then the workspace that all kernels share
-  uint64_t mapped_bytes;
+  const uint8_t* weights;  // null until they are counted as used
+  tf_mapping arena;        // activations, then the workspace that all kernels share
   uint8_t* workspace;
   tf_tensor_info* tensors;  // inputs, then outputs
   void** staging;           // for each tensor: an aligned copy, made on first need
@@ -118,16 +120,40 @@ bool make_table(T** table, uint64_t count) {
 
 bool make_arena(tf_model* model, int32_t threads) {
   const uint64_t arena_bytes = round_up(model->header->arena_bytes);
-  model->mapped_bytes = arena_bytes + round_up(workspace_bytes(model->header, threads)) + TF_ALIGNMENT;
-  void* memory =
-      mmap(nullptr, model->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-#ifdef MADV_HUGEPAGE
-  madvise(memory, model->mapped_bytes, MADV_HUGEPAGE);  // fewer TLB misses; refusal does no harm
-#endif
-  model->arena = static_cast<uint8_t*>(memory);
-  model->workspace = model->arena + arena_bytes;
+  model->arena = tf_map_large(arena_bytes + round_up(workspace_bytes(model->header, threads)));
+  if (model->arena.data == nullptr) return false;
+  model->workspace = model->arena.data + arena_bytes;
   return true;
+}
+
+// The weights as all open models read them: a copy in large pages where it pays and the system gives them, as
+// it does not for a file.
+pthread_mutex_t weights_mutex = PTHREAD_MUTEX_INITIALIZER;
+tf_mapping weights_copy;
+uint64_t weights_users;
+
+void copy_weights(uint64_t bytes) {
+  if (bytes < TF_LARGE_PAGE_BYTES || !tf_large_pages_given()) return;
+  weights_copy = tf_map_large(bytes);
+  if (weights_copy.data == nullptr) return;
+  memcpy(weights_copy.data, tf_model_weights, bytes);
+  mprotect(weights_copy.data, bytes, PROT_READ);
+  // The library's own are not read again: they take no memory meanwhile.
+  madvise(const_cast<uint8_t*>(tf_model_weights), bytes, MADV_DONTNEED);
+}
+
+const uint8_t* open_weights(const tf_model_header* header) {
+  pthread_mutex_lock(&weights_mutex);
+  if (weights_users++ == 0) copy_weights(header->weights_bytes);
+  const uint8_t* weights = weights_copy.data != nullptr ? weights_copy.data : tf_model_weights;
+  pthread_mutex_unlock(&weights_mutex);
+  return weights;
+}
+
+void close_weights(void) {
+  pthread_mutex_lock(&weights_mutex);
+  if (--weights_users == 0) tf_unmap_large(&weights_copy);
+  pthread_mutex_unlock(&weights_mutex);
 }
 
 void describe_tensors(const tf_model_header* header, const tf_model_table& table, tf_tensor_info* infos) {
@@ -157,9 +183,9 @@ void fill_tables(tf_model* model) {
     model->sizes_bytes[i] = buffers[i].size_bytes;
     if (buffers[i].space == TF_SPACE_WEIGHTS) {
       // Kernels only read constants: the ABI has one pointer type for all buffers.
-      model->buffers[i] = const_cast<uint8_t*>(tf_model_weights) + buffers[i].offset_bytes;
+      model->buffers[i] = const_cast<uint8_t*>(model->weights) + buffers[i].offset_bytes;
     } else if (buffers[i].space == TF_SPACE_ARENA) {
-      model->buffers[i] = model->arena + buffers[i].offset_bytes;
+      model->buffers[i] = model->arena.data + buffers[i].offset_bytes;
     }
   }
 }
@@ -236,6 +262,7 @@ int32_t tf_model_open(int32_t threads, tf_model** out) {
     tf_model_close(model);
     return TF_MODEL_OUT_OF_MEMORY;
   }
+  model->weights = open_weights(header);
   fill_tables(model);
   *out = model;
   return TF_MODEL_OK;
@@ -244,7 +271,8 @@ int32_t tf_model_open(int32_t threads, tf_model** out) {
 void tf_model_close(tf_model* model) {
   if (model == nullptr) return;
   tf_runtime_destroy(model->runtime);
-  if (model->arena != nullptr) munmap(model->arena, model->mapped_bytes);
+  if (model->weights != nullptr) close_weights();
+  tf_unmap_large(&model->arena);
   for (uint64_t i = 0; model->staging != nullptr && i < tensor_count(model); ++i) free(model->staging[i]);
   free(model->tensors);
   free(model->staging);

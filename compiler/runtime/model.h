@@ -10,7 +10,8 @@
  *   tf_model_close(model);
  *
  * A tf_model holds one activation arena: one tf_model_run at a time. For parallel runs open it several times;
- * the weights are shared. */
+ * the weights are shared. The first open copies them into large pages where the system has these, which takes
+ * some milliseconds for every 10 MB; the last close frees the copy. */
 
 #include <stdint.h>
 
