@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include "base/status.h"
@@ -24,7 +25,8 @@ bool matches(const Filter& filter, const Measurement& m) {
 }
 
 bool answers(const BestQuery& query, const Measurement& m) {
-  return m.outcome == Outcome::kOk && m.median_ns().value_or(0) > 0 && m.problem == query.problem &&
+  return m.outcome == Outcome::kOk && m.median_ns().value_or(0) > 0 &&
+         same_kernel(m.problem, query.problem) &&
          (!query.device_class || m.device.device_class == *query.device_class) &&
          (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
          numerics_allowed(m.numerics, query.allowed_numerics);
@@ -34,10 +36,17 @@ class MemoryStore final : public Store {
  public:
   absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
     std::lock_guard lock(mutex_);
+    std::optional<uint64_t> nearest;
+    const auto nearer = nearer_to(query.problem.reuse_distance_bytes);
+    for (const Measurement& m : measurements_) {
+      const uint64_t distance = m.problem.reuse_distance_bytes;
+      if (answers(query, m) && (!nearest || nearer(distance, *nearest))) nearest = distance;
+    }
     // What was measured again counts by its last measurement.
     std::map<std::tuple<std::string, std::string, uint32_t>, const Measurement*> last;
     for (const Measurement& m : measurements_) {
-      if (answers(query, m)) last[{m.schedule, m.device.device_class, m.semantics_version}] = &m;
+      if (answers(query, m) && m.problem.reuse_distance_bytes == nearest)
+        last[{m.schedule, m.device.device_class, m.semantics_version}] = &m;
     }
     std::vector<const Measurement*> found;
     for (const auto& [program, m] : last) found.push_back(m);

@@ -4,6 +4,7 @@
 // they are only compared for equality. Does not know: SQL, gRPC, protobuf, what a schedule means.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +30,8 @@ struct Workload {
 };
 
 // What a schedule is the answer to: a computation under a binding, between layouts, on a target with so many
-// threads.
+// threads, in a network of that size: what is fastest alone need not be where its constants have to be
+// fetched first.
 struct Problem {
   WorkloadKey workload;
   std::string binding;                   // canonical text, as in "N=1,H=224"; empty if nothing is unbound
@@ -37,8 +39,14 @@ struct Problem {
   std::vector<std::string> out_layouts;  // likewise
   std::string target;                    // canonical text
   uint32_t threads = 1;
+  // What the network reads and writes between two runs of the kernel; 0: it runs alone.
+  uint64_t reuse_distance_bytes = 0;
   bool operator==(const Problem&) const;
 };
+// Equal but for the reuse distance: a schedule of the one computes the other.
+bool same_kernel(const Problem& a, const Problem& b);
+// Orders reuse distances by how near they are to that one, as ratios; of two as near, the longer one first.
+std::function<bool(uint64_t, uint64_t)> nearer_to(uint64_t reuse_distance_bytes);
 
 // One text for a list of layouts, equal for equal meaning: a list of only row-major layouts is the empty
 // text.
@@ -151,7 +159,7 @@ struct Job {
   std::string device;   // device key it asks for; empty: embedded
   std::string options;  // whatever the submitter needs to start it again, as JSON
   JobState state = JobState::kQueued;
-  std::string detail;  // why it failed, or how far it came; one line
+  std::string detail;       // why it failed, or how far it came; one line
   int32_t status_code = 0;  // of a failed job: its absl::StatusCode
   int64_t created_unix_ns = 0;
   int64_t started_unix_ns = 0;

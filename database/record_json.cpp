@@ -34,13 +34,17 @@ json samples_json(const std::vector<Sample>& samples) {
   return out;
 }
 
+// Without the reuse distance where it is 0: so did all records before there was one, and a digest is for
+// ever.
 json problem_json(const Problem& problem) {
-  return {{"workload", problem.workload.hex()},
-          {"binding", problem.binding},
-          {"in_layouts", join_layouts(problem.in_layouts)},
-          {"out_layouts", join_layouts(problem.out_layouts)},
-          {"target", problem.target},
-          {"threads", problem.threads}};
+  json out = {{"workload", problem.workload.hex()},
+              {"binding", problem.binding},
+              {"in_layouts", join_layouts(problem.in_layouts)},
+              {"out_layouts", join_layouts(problem.out_layouts)},
+              {"target", problem.target},
+              {"threads", problem.threads}};
+  if (problem.reuse_distance_bytes > 0) out["reuse_distance_bytes"] = problem.reuse_distance_bytes;
+  return out;
 }
 
 json device_json(const DeviceState& device) {
@@ -62,6 +66,7 @@ Problem parse_problem(const json& in, const Digest& workload) {
   problem.out_layouts = split_layouts(in.at("out_layouts").get<std::string>());
   problem.target = in.at("target").get<std::string>();
   problem.threads = in.at("threads").get<uint32_t>();
+  problem.reuse_distance_bytes = in.value("reuse_distance_bytes", uint64_t{0});
   return problem;
 }
 

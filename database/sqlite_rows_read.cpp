@@ -15,7 +15,8 @@ namespace {
 
 // One order of columns for every query that yields measurements; read_measurement reads it.
 constexpr char kSelectMeasurement[] =
-    "SELECT m.id, w.key, p.binding, p.in_layouts, p.out_layouts, p.target, p.threads, m.schedule, "
+    "SELECT m.id, w.key, p.binding, p.in_layouts, p.out_layouts, p.target, p.threads, "
+    "p.reuse_distance_bytes, m.schedule, "
     "m.semantics_version, m.sketch_hash, m.slot_values, m.numerics, m.outcome, m.detail, m.samples, "
     "m.cache_mode, "
     "m.max_error, m.device_class, m.fingerprint, m.model, m.clock_mhz, m.temperature_c, m.throttled, "
@@ -25,8 +26,8 @@ constexpr char kSelectMeasurement[] =
     "JOIN workloads w ON w.id = p.workload_id ";
 
 constexpr char kSelectProblem[] =
-    "SELECT w.key, p.binding, p.in_layouts, p.out_layouts, p.target, p.threads FROM problems p "
-    "JOIN workloads w ON w.id = p.workload_id ";
+    "SELECT w.key, p.binding, p.in_layouts, p.out_layouts, p.target, p.threads, p.reuse_distance_bytes "
+    "FROM problems p JOIN workloads w ON w.id = p.workload_id ";
 
 WorkloadKey read_key(const std::string& blob) {
   WorkloadKey key;
@@ -34,14 +35,15 @@ WorkloadKey read_key(const std::string& blob) {
   return key;
 }
 
-// Six columns from `first` on.
+// Seven columns from `first` on.
 Problem read_problem(const Statement& row, int first) {
   return {.workload = read_key(row.blob(first)),
           .binding = row.text(first + 1),
           .in_layouts = split_layouts(row.text(first + 2)),
           .out_layouts = split_layouts(row.text(first + 3)),
           .target = row.text(first + 4),
-          .threads = static_cast<uint32_t>(row.integer(first + 5))};
+          .threads = static_cast<uint32_t>(row.integer(first + 5)),
+          .reuse_distance_bytes = static_cast<uint64_t>(row.integer(first + 6))};
 }
 
 std::vector<std::string> split_list(const std::string& text) {
@@ -51,7 +53,7 @@ std::vector<std::string> split_list(const std::string& text) {
 
 absl::StatusOr<Measurement> read_measurement(const Statement& row) {
   Measurement m;
-  int column = 7;
+  int column = 8;
   m.id = row.integer(0);
   m.problem = read_problem(row, 1);
   m.schedule = row.text(column++);
@@ -123,24 +125,35 @@ absl::StatusOr<std::vector<Sample>> decode_samples(std::string_view blob) {
 
 namespace rows {
 
-absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem) {
-  TF_ASSIGN_OR_RETURN(Statement find,
-                      db.prepare("SELECT p.id FROM problems p JOIN workloads w ON w.id = p.workload_id WHERE "
-                                 "w.key = ? AND p.binding = ? AND p.in_layouts = ? AND p.out_layouts = ? AND "
-                                 "p.target = ? AND p.threads = ?"));
+namespace {
+
+struct ProblemRow {
+  int64_t id = 0;
+  uint64_t reuse_distance_bytes = 0;
+};
+
+// Problems of the same kernel, at all reuse distances.
+absl::StatusOr<std::vector<ProblemRow>> problems_of_kernel(Connection& db, const Problem& problem) {
+  TF_ASSIGN_OR_RETURN(
+      Statement find,
+      db.prepare("SELECT p.id, p.reuse_distance_bytes FROM problems p JOIN workloads w ON w.id = "
+                 "p.workload_id WHERE w.key = ? AND p.binding = ? AND p.in_layouts = ? AND "
+                 "p.out_layouts = ? AND p.target = ? AND p.threads = ?"));
   const std::string in_layouts = join_layouts(problem.in_layouts),
                     out_layouts = join_layouts(problem.out_layouts);
   find.bind_blob(digest_bytes(problem.workload.digest)).bind_text(problem.binding).bind_text(in_layouts);
   find.bind_text(out_layouts).bind_text(problem.target).bind(int64_t{problem.threads});
-  TF_ASSIGN_OR_RETURN(bool found, find.step());
-  if (!found) return std::nullopt;
-  return find.integer(0);
+  std::vector<ProblemRow> found;
+  for (;;) {
+    TF_ASSIGN_OR_RETURN(const bool row, find.step());
+    if (!row) return found;
+    found.push_back({find.integer(0), static_cast<uint64_t>(find.integer(1))});
+  }
 }
 
-absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit) {
+absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem, const BestQuery& query,
+                                                size_t limit) {
   std::vector<Measurement> out;
-  TF_ASSIGN_OR_RETURN(std::optional<int64_t> problem, problem_id(db, query.problem));
-  if (!problem) return out;
   std::string sql =
       absl::StrCat(kSelectMeasurement, "WHERE m.problem_id = ? AND m.outcome = 1 AND m.median_ns > 0");
   if (query.device_class) sql += " AND m.device_class = ?";
@@ -153,7 +166,7 @@ absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& qu
       "m.device_class AND n.semantics_version = m.semantics_version)";
   sql += " ORDER BY m.median_ns, m.id";
   TF_ASSIGN_OR_RETURN(Statement find, db.prepare(sql));
-  find.bind(*problem);
+  find.bind(problem);
   if (query.device_class) find.bind_text(*query.device_class);
   if (query.semantics_version) find.bind(int64_t{*query.semantics_version});
   while (out.size() < limit) {
@@ -163,6 +176,26 @@ absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& qu
     if (numerics_allowed(m.numerics, query.allowed_numerics)) out.push_back(std::move(m));
   }
   return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem) {
+  TF_ASSIGN_OR_RETURN(const std::vector<ProblemRow> found, problems_of_kernel(db, problem));
+  for (const ProblemRow& row : found)
+    if (row.reuse_distance_bytes == problem.reuse_distance_bytes) return row.id;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit) {
+  TF_ASSIGN_OR_RETURN(std::vector<ProblemRow> problems, problems_of_kernel(db, query.problem));
+  std::ranges::sort(problems, nearer_to(query.problem.reuse_distance_bytes),
+                    &ProblemRow::reuse_distance_bytes);
+  for (const ProblemRow& problem : problems) {
+    TF_ASSIGN_OR_RETURN(std::vector<Measurement> found, top_of(db, problem.id, query, limit));
+    if (!found.empty()) return found;
+  }
+  return std::vector<Measurement>();
 }
 
 absl::StatusOr<Workload> find_workload(Connection& db, const std::string& key_or_prefix) {
@@ -297,8 +330,8 @@ absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id) {
       Statement find,
       db.prepare(
           "SELECT t.job_id, t.task_index, t.label, t.weight, t.trials, t.best_ns, t.state, w.key, p.binding, "
-          "p.in_layouts, p.out_layouts, p.target, p.threads FROM job_tasks t JOIN problems p ON "
-          "p.id = t.problem_id JOIN workloads w ON w.id = p.workload_id WHERE t.job_id = ? "
+          "p.in_layouts, p.out_layouts, p.target, p.threads, p.reuse_distance_bytes FROM job_tasks t JOIN "
+          "problems p ON p.id = t.problem_id JOIN workloads w ON w.id = p.workload_id WHERE t.job_id = ? "
           "ORDER BY t.task_index"));
   find.bind(job_id);
   std::vector<JobTask> out;

@@ -24,11 +24,12 @@ absl::StatusOr<int64_t> need_problem(Connection& db, const Problem& problem) {
   }
   TF_ASSIGN_OR_RETURN(Statement add,
                       db.prepare("INSERT INTO problems (workload_id, binding, in_layouts, out_layouts, "
-                                 "target, threads) VALUES (?, ?, ?, ?, ?, ?)"));
+                                 "target, threads, reuse_distance_bytes) VALUES (?, ?, ?, ?, ?, ?, ?)"));
   const std::string in_layouts = join_layouts(problem.in_layouts),
                     out_layouts = join_layouts(problem.out_layouts);
   add.bind(workload_id).bind_text(problem.binding).bind_text(in_layouts).bind_text(out_layouts);
   add.bind_text(problem.target).bind(int64_t{problem.threads});
+  add.bind(static_cast<int64_t>(problem.reuse_distance_bytes));
   TF_RETURN_IF_ERROR(add.run());
   return db.last_insert_id();
 }

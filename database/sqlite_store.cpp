@@ -173,8 +173,9 @@ absl::Status prepare_for_writing(Connection& db, SchemaState state) {
                                                       " as a tuning database: its file system "
                                                       "has no shared memory for the log; use a local disk"));
   }
-  TF_RETURN_IF_ERROR(db.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
-  return state == SchemaState::kCurrent ? absl::OkStatus() : migrate(db);
+  TF_RETURN_IF_ERROR(db.execute("PRAGMA synchronous = FULL"));
+  if (state != SchemaState::kCurrent) TF_RETURN_IF_ERROR(migrate(db));
+  return db.execute("PRAGMA foreign_keys = ON");  // from here on: a step may replace a table that others name
 }
 
 absl::Status missing(const std::string& path) {

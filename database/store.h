@@ -39,7 +39,8 @@ class Records {
   virtual ~Records() = default;
 
   // Ok measurements that answer the query, least median first (ties: the older first), at most `limit`. Of a
-  // schedule that was measured again on the same class of device, the last one counts.
+  // schedule that was measured again on the same class of device, the last one counts. Where the problem has
+  // none, those of the same kernel at the nearest other reuse distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
   // The first of them, if there is one. Only outcome ok counts: stopped_early is a lower bound, the rest is
   // no answer.

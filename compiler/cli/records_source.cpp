@@ -29,7 +29,7 @@ bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
 // Whether a record that a lock names may be built from; the lock is a file that people edit and merge.
 absl::Status check_locked(const database::Measurement& record, const database::Problem& problem,
                           const schedule::Numerics& allowed) {
-  if (!(record.problem == problem)) return absl::FailedPreconditionError("it is of another problem");
+  if (!same_kernel(record.problem, problem)) return absl::FailedPreconditionError("it is of another problem");
   if (record.outcome != database::Outcome::kOk) {
     return absl::FailedPreconditionError(absl::StrCat("its outcome is ",
                                                       std::string(database::outcome_name(record.outcome)),
@@ -88,14 +88,16 @@ absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
   problem.out_layouts = query.out_layouts;
   problem.target = query.target;
   problem.threads = static_cast<uint32_t>(query.threads);
+  problem.reuse_distance_bytes = query.reuse_distance_bytes;
   return problem;
 }
 
 absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
                                                      const database::Problem& problem) {
   std::set<std::string> classes;
-  TF_RETURN_IF_ERROR(records.scan({.problem = problem, .only_ok = true}, [&](const database::Measurement& m) {
-    classes.insert(m.device.device_class);
+  const database::Filter filter{.workload = problem.workload, .only_ok = true};
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& m) {
+    if (same_kernel(m.problem, problem)) classes.insert(m.device.device_class);
     return absl::OkStatus();
   }));
   return classes;

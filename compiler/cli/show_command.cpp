@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
       query.device_class = device;
     }
     TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best(query));
-    if (record) best.push_back(*std::move(record));
+    if (record && record->problem == problem) best.push_back(*std::move(record));
     TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> faster,
                         best_but_for_numerics(records, problem, query.device_class, allowed));
     if (faster) needed.insert(faster->numerics.begin(), faster->numerics.end());

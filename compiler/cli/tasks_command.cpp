@@ -50,6 +50,7 @@ void print_json(const graph::Program& program) {
                    {"flops", task.flops},
                    {"bytes", task.bytes},
                    {"count", task.count},
+                   {"reuse_distance_bytes", task.reuse_distance_bytes},
                    {"nodes", task.nodes},
                    {"workload", tensor::canonical_text(task.workload)}});
   }

@@ -30,6 +30,7 @@ struct ScheduleQuery {
   std::vector<std::string> out_layouts;  // one per output
   std::string target;                    // canonical text
   int threads = 1;
+  uint64_t reuse_distance_bytes = 0;  // graph::Task
 };
 ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads);
 

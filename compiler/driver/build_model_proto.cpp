@@ -247,7 +247,8 @@ ScheduleQuery query_of(const graph::Task& task, const target::Target& target, in
           texts(task.in_layouts),
           texts(task.out_layouts),
           target.text(),
-          threads};
+          threads,
+          task.reuse_distance_bytes};
 }
 
 absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(const graph::Program& program,

@@ -127,6 +127,7 @@ class Search {
   absl::StatusOr<Task> copy_task(const Copy& copy) const {
     TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph_, copy.first));
     TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
+    if (!groups_.empty()) task.reuse_distance_bytes = groups_[0].task.reuse_distance_bytes;
     task.in_layouts[0] = layout(!copy.second);
     task.out_layouts[0] = layout(copy.second);
     return task;

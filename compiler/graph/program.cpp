@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/graph/optimize.h"
+#include "compiler/graph/reuse_distance.h"
 
 namespace tf::graph {
 namespace {
@@ -14,7 +15,8 @@ using tensor::Layout;
 
 class Planner {
  public:
-  explicit Planner(Graph graph) { program_.graph = std::move(graph); }
+  explicit Planner(Graph graph)
+      : program_{.graph = std::move(graph)}, reuse_distance_bytes_(reuse_distance_bytes(program_.graph)) {}
 
   absl::StatusOr<Program> run(const LayoutOptions& options) {
     TF_RETURN_IF_ERROR(lower(options));
@@ -36,6 +38,7 @@ class Planner {
       TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_group(graph(), group));
       std::vector<NodeId> inputs = lowered.inputs;
       TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
+      task.reuse_distance_bytes = reuse_distance_bytes_;
       groups_.push_back({std::move(group), std::move(task), std::move(inputs)});
     }
     TF_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layouts(graph(), groups_, options));
@@ -79,6 +82,7 @@ class Planner {
   absl::StatusOr<int> copy(NodeId source, NodeId target, int from, const Layout& in, const Layout& out) {
     TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph(), from < 0 ? source : target));
     TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
+    task.reuse_distance_bytes = reuse_distance_bytes_;
     task.in_layouts[0] = in;
     task.out_layouts[0] = out;
     const std::string name = absl::StrCat(graph().node(target).name, " (copy)");
@@ -172,6 +176,7 @@ class Planner {
   }
 
   Program program_;
+  const uint64_t reuse_distance_bytes_;
   std::vector<PlannedGroup> groups_;
   std::map<std::pair<NodeId, std::string>, int> known_;
   std::map<std::string, int> tasks_;

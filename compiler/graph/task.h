@@ -19,10 +19,11 @@ struct Task {
   double flops = 0;                         // of one run
   double bytes = 0;                         // compulsory: every operand and result once
   int64_t count = 0;                        // runs in the network
+  uint64_t reuse_distance_bytes = 0;        // of its constants (reuse_distance.h)
   std::vector<std::string> nodes;           // the model's names of what it computes, one a run
 };
 
-// Without layouts, count and nodes.
+// Without layouts, count, reuse distance and nodes.
 absl::StatusOr<Task> make_task(LoweredGroup lowered);
 
 // Equal for tasks that one kernel can serve: computation, binding and layouts.

@@ -27,10 +27,13 @@ class DeviceProbe {
 
   // Size of one core's L2 cache; 1 MiB where the OS does not tell.
   uint64_t l2_bytes() const { return l2_bytes_; }
+  // Size of the last cache before memory, which cores may share; that of L2 where the OS tells of no other.
+  uint64_t last_cache_bytes() const { return last_cache_bytes_; }
 
  private:
   std::vector<int> cpus_;
   uint64_t l2_bytes_ = 0;
+  uint64_t last_cache_bytes_ = 0;
   std::unique_ptr<const tunefarm::farm::v1::DeviceState> fixed_;
 };
 

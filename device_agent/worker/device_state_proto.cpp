@@ -79,15 +79,16 @@ std::string cache_sizes(int cpu) {
   return sizes;
 }
 
-uint64_t read_l2_bytes(int cpu) {
+// 0 where the OS tells of no cache of that level.
+uint64_t cache_bytes(int cpu, std::string_view level) {
   for (int i = 0; i < 6; ++i) {
     const std::string folder = absl::StrCat(cpu_folder(cpu), "/cache/index", i);
-    if (first_line(folder + "/level") != "2") continue;
+    if (first_line(folder + "/level") != level) continue;
     const std::string size = first_line(folder + "/size");  // "1024K"
     const uint64_t kib = std::strtoull(size.c_str(), nullptr, 10);
     if (kib > 0) return kib << (size.find('M') != std::string::npos ? 20 : 10);
   }
-  return 1 << 20;
+  return 0;
 }
 
 // The memory that a CPU is next to; 0 where the OS knows only one.
@@ -145,7 +146,9 @@ std::vector<int> near_cpus(const std::vector<int>& cpus, const std::vector<int>&
 
 DeviceProbe::DeviceProbe(std::vector<int> cpus) : cpus_(std::move(cpus)) {
   const int cpu = cpus_.empty() ? 0 : cpus_.front();
-  l2_bytes_ = read_l2_bytes(cpu);
+  l2_bytes_ = cache_bytes(cpu, "2");
+  if (l2_bytes_ == 0) l2_bytes_ = 1 << 20;
+  last_cache_bytes_ = std::max({l2_bytes_, cache_bytes(cpu, "3"), cache_bytes(cpu, "4")});
   const auto processor = first_processor();
   auto field = [&](const char* key) {
     const auto found = processor.find(key);

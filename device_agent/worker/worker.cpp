@@ -35,6 +35,8 @@ constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 // A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
 // perfect.
 constexpr double kPeakMargin = 1.15;
+// Stand-ins for a network's other constants, a zygote.
+constexpr uint64_t kMostStandInBytes = 256 << 20;
 // A trial whose buffers take more is made ready only once the one before has ended.
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
 // Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
@@ -112,6 +114,7 @@ class Worker::Impl {
     }
     result.set_printed(printable_lines(run.printed));
     result.set_cache_mode(trial.options().cache_mode());
+    result.set_reuse_distance_bytes(trial.options().reuse_distance_bytes());
     result.set_artifact_digest(trial.artifact_digest());
     *result.mutable_device() = probe_.read();
     result.set_finished_unix_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -165,6 +168,10 @@ class Worker::Impl {
     job.timeout_ns = trial.limits().run_timeout_ns();
     job.memory_bytes = trial.limits().memory_bytes();
     job.rotate_bytes = 2 * probe_.l2_bytes() * std::min<uint64_t>(trial.threads(), 16);
+    // From a last-level cache's size on, what was read before is gone; half as much more is for chance.
+    job.reuse_distance_bytes = std::min({options.reuse_distance_bytes(), 2 * probe_.last_cache_bytes(),
+                                         kMostStandInBytes, trial.limits().memory_bytes() / 2});
+    if (job.reuse_distance_bytes > 0) job.rotate_bytes = std::min(job.rotate_bytes, job.reuse_distance_bytes);
     job.workspace_bytes += trial.threads() * loaded->workspace_per_thread_bytes;
     job.ready_cpus = ready_cpus_;
   }

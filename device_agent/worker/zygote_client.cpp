@@ -172,7 +172,7 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   TF_ASSIGN_OR_RETURN(Pipe status, make_pipe());
   std::vector<int> fds = {job_file.get(), prepared_.run.memory.fd(), print.write.get(), status.write.get()};
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
-  prepared_.request = {next_id_++, job.timeout_ns};
+  prepared_.request = {next_id_++, job.timeout_ns, job.reuse_distance_bytes};
   prepared_.print = std::move(print.read);
   prepared_.status = std::move(status.read);
   return send(prepared_.request, fds);

@@ -62,6 +62,7 @@ json to_json(const Answer& answer) {
           {"out_layouts", m.problem.out_layouts},
           {"target", m.problem.target},
           {"threads", m.problem.threads},
+          {"reuse_distance_bytes", m.problem.reuse_distance_bytes},
           {"device_class", m.device.device_class},
           {"device_model", m.device.model},
           {"median_ns", *m.median_ns()},
@@ -74,17 +75,23 @@ json to_json(const Answer& answer) {
           {"measured_unix_ns", m.finished_unix_ns}};
 }
 
+// What its network was taken to touch between two runs of the kernel.
+std::string reuse_text(const database::Problem& problem) {
+  if (problem.reuse_distance_bytes == 0) return "alone";
+  return absl::StrFormat("%.4gM", static_cast<double>(problem.reuse_distance_bytes) / (1 << 20));
+}
+
 // A record may be another's: its texts are shown, not obeyed.
 void print_row(const Answer& answer, int op_width, bool schedule) {
   const database::Measurement& m = answer.measurement;
   const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
                                            database::join_layouts(m.problem.out_layouts));
-  std::printf("%-12s %-*s %12s %9.1f %3u %-10s %-20s %s%s%s\n",
+  std::printf("%-12s %-*s %12s %9.1f %3u %7s %-10s %-20s %s%s%s\n",
               m.problem.workload.hex().substr(0, 12).c_str(), op_width, printable(answer.workload.op).c_str(),
               duration_text(*m.median_ns()).c_str(), answer.gflops(), m.problem.threads,
-              printable(m.device.device_class).c_str(), printable(m.problem.target).c_str(),
-              printable(m.problem.binding).c_str(), layouts == "->" ? "" : " ",
-              layouts == "->" ? "" : layouts.c_str());
+              reuse_text(m.problem).c_str(), printable(m.device.device_class).c_str(),
+              printable(m.problem.target).c_str(), printable(m.problem.binding).c_str(),
+              layouts == "->" ? "" : " ", layouts == "->" ? "" : layouts.c_str());
   if (schedule) std::printf("%s\n", printable_lines(m.schedule).c_str());
 }
 
@@ -111,7 +118,7 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (!arguments.device.empty()) query.device_class = arguments.device;
     TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top, records->top(query, arguments.top));
-    if (top.empty()) continue;
+    if (top.empty() || !(top[0].problem == problem)) continue;
     TF_ASSIGN_OR_RETURN(database::Workload workload, records->find_workload(problem.workload.hex()));
     for (database::Measurement& measurement : top) answers.push_back({workload, std::move(measurement)});
   }
@@ -136,8 +143,8 @@ int run_best(const BestArguments& arguments) {
   size_t op_width = 2;
   for (const Answer& answer : *answers) op_width = std::max(op_width, answer.workload.op.size());
   const int width = static_cast<int>(op_width);
-  std::printf("%-12s %-*s %12s %9s %3s %-10s %-20s %s\n", "key", width, "op", "time", "GFLOP/s", "thr",
-              "device", "target", "binding layouts");
+  std::printf("%-12s %-*s %12s %9s %3s %7s %-10s %-20s %s\n", "key", width, "op", "time", "GFLOP/s", "thr",
+              "reuse", "device", "target", "binding layouts");
   for (const Answer& answer : *answers) print_row(answer, width, arguments.schedule);
   return kExitOk;
 }

@@ -16,6 +16,7 @@ pb::Problem to_proto(const database::Problem& problem) {
   for (const std::string& layout : problem.out_layouts) out.add_out_layouts(layout);
   out.set_target(problem.target);
   out.set_threads(problem.threads);
+  out.set_reuse_distance_bytes(problem.reuse_distance_bytes);
   return out;
 }
 
@@ -45,7 +46,8 @@ absl::StatusOr<database::Problem> from_proto(const pb::Problem& problem) {
                            .in_layouts = {problem.in_layouts().begin(), problem.in_layouts().end()},
                            .out_layouts = {problem.out_layouts().begin(), problem.out_layouts().end()},
                            .target = problem.target(),
-                           .threads = problem.threads()};
+                           .threads = problem.threads(),
+                           .reuse_distance_bytes = problem.reuse_distance_bytes()};
 }
 
 absl::StatusOr<database::BestQuery> from_proto(const pb::BestRequest& request) {

@@ -29,7 +29,8 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
                      .binding = std::move(task.binding),
                      .in_layouts = std::move(task.in_layouts),
                      .out_layouts = std::move(task.out_layouts),
-                     .weight = static_cast<double>(task.count)});
+                     .weight = static_cast<double>(task.count),
+                     .reuse_distance_bytes = task.reuse_distance_bytes});
   }
   if (!tasks.empty()) return tasks;
   return absl::InvalidArgumentError(

@@ -35,9 +35,8 @@ Pipeline::Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineO
       runner_(runner),
       options_(std::move(options)),
       to_run_(turns(builder, options_.takes_turns)),
-      incumbents_(options_.references.size()) {
-  for (size_t i = 0; i < options_.references.size(); ++i)
-    references_.push_back(std::make_unique<Reference>());
+      incumbents_(options_.tasks.size()) {
+  for (size_t i = 0; i < options_.tasks.size(); ++i) references_.push_back(std::make_unique<Reference>());
   for (int i = 0; i < builder_.slots(); ++i) threads_.emplace_back([this] { build_loop(); });
   // One more than the slots hides the way to a remote device.
   for (int i = 0; i < runner_.slots() + 1; ++i) threads_.emplace_back([this] { run_loop(); });
@@ -80,6 +79,7 @@ farm::Trial Pipeline::trial_of(const Work& work) {
   measure.set_enough_ns(25'000'000);
   measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
+  measure.set_reuse_distance_bytes(options_.tasks[static_cast<size_t>(work.task)].reuse_distance_bytes);
   if (work.priority == Priority::kRace) {
     std::lock_guard lock(incumbents_mutex_);
     const Incumbent& incumbent = incumbents_[static_cast<size_t>(work.task)];
@@ -98,7 +98,8 @@ absl::StatusOr<measure::ArtifactBytes> Pipeline::reference(int task) {
   Reference& reference = *references_.at(static_cast<size_t>(task));
   std::lock_guard lock(reference.mutex);
   if (reference.artifact.ok() || !measure::may_retry(reference.artifact.status())) return reference.artifact;
-  absl::StatusOr<kernel::BuildReply> reply = builder_.build(*options_.references[static_cast<size_t>(task)]);
+  absl::StatusOr<kernel::BuildReply> reply =
+      builder_.build(*options_.tasks[static_cast<size_t>(task)].reference);
   if (!reply.ok()) {
     reference.artifact = reply.status();
   } else if (reply->code() != 0) {

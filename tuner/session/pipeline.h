@@ -56,8 +56,12 @@ struct Finished {
 struct PipelineOptions {
   int threads = 1;  // of each measured kernel
   uint64_t input_seed = 1;
-  // One a task: builds the reference artifact that answers are checked against.
-  std::vector<std::shared_ptr<const tunefarm::kernel::v1::BuildRequest>> references;
+  struct Task {
+    // Builds the reference artifact that answers are checked against.
+    std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> reference;
+    uint64_t reuse_distance_bytes = 0;  // tuner/session/task.h
+  };
+  std::vector<Task> tasks;
   // Builders and devices use the same CPUs: they take turns (measure_queue.h).
   bool takes_turns = false;
 };

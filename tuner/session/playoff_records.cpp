@@ -21,7 +21,7 @@ namespace {
 absl::Status record_played(const Played& played, const database::Measurement& before,
                            const SessionOptions& options, TaskState& task, measure::Runner& runner,
                            database::Store& store) {
-  const Subject subject{before.problem,     before.schedule,      before.sketch_hash,
+  const Subject subject{task.problem(),     before.schedule,      before.sketch_hash,
                         before.slot_values, options.device_class, options.job_id};
   database::Measurement row = record_of(subject, *played.built, *played.results.back());
   row.samples.clear();

@@ -24,6 +24,7 @@ database::Problem problem_of(const Task& task, const std::string& target, int th
   problem.out_layouts = output_layout_texts(task);
   problem.target = target;
   problem.threads = static_cast<uint32_t>(threads);
+  problem.reuse_distance_bytes = task.reuse_distance_bytes;
   return problem;
 }
 

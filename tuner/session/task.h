@@ -1,6 +1,7 @@
 #pragma once
 // Owns: what a tuning session works on: one kernel of a network, its problem and its weight.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct Task {
   std::vector<tensor::Layout> in_layouts;   // one per input that is not constant; empty: row-major
   std::vector<tensor::Layout> out_layouts;  // one per output; empty: row-major
   double weight = 1;                        // occurrences in the network; 0: measured a few times only
+  // What the network reads and writes between two runs of the kernel (graph::Task); 0: it is tuned alone.
+  uint64_t reuse_distance_bytes = 0;
 };
 
 // Layout texts as records and build requests want them: one per input that is not constant (the schedule

@@ -46,7 +46,8 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   pipeline_options.threads = options_.threads;
   pipeline_options.takes_turns = options_.takes_turns;
   for (const auto& task : tasks_) {
-    pipeline_options.references.push_back(reference_request(task->task(), target_));
+    pipeline_options.tasks.push_back(
+        {reference_request(task->task(), target_), task->task().reuse_distance_bytes});
   }
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
   // This thread searches, and the model learns in children of it: the pipeline's threads, which only hand on

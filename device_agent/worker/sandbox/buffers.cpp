@@ -7,13 +7,14 @@
 #include <cstring>
 
 #include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/large_pages.h"
+#include "compiler/runtime/model.h"
 
 namespace tf::worker::sandbox {
 namespace {
 
 constexpr uint8_t kCanary = 0xc5;
 constexpr uint32_t kMaxSets = 1024;
-constexpr uint64_t kHugePageBytes = 2 << 20;
 
 uint64_t round_up(uint64_t value, uint64_t to) {
   return (value + to - 1) / to * to;
@@ -56,28 +57,65 @@ bool GuardedBuffer::intact() const {
   return all_canary(begin_, data_) && all_canary(data_ + size_bytes_, end_);
 }
 
-bool RotatingSets::allocate(const Job& job) {
+namespace {
+
+// What any bytes will do for: no indices, and nothing that is worth no second place.
+bool may_be_stood_in(const PortJob& port) {
+  if (port.role != Role::kConstant || port.sum_axes != 0) return false;
+  switch (port.stored_element) {
+    case TF_ELEMENT_FLOAT16:
+    case TF_ELEMENT_BFLOAT16:
+    case TF_ELEMENT_FLOAT32:
+    case TF_ELEMENT_FLOAT64:
+    case TF_ELEMENT_INT8:
+    case TF_ELEMENT_UINT8:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// One more line between two buffers: equal power-of-two sizes would otherwise all map to the same cache sets.
+void RotatingSets::lay_out(const Job& job) {
   for (uint32_t p = 0; p < job.port_count; ++p) {
-    offsets_[p] = stride_bytes_;
-    // One more line between two buffers: equal power-of-two sizes would otherwise all map to the same cache
-    // sets.
-    stride_bytes_ += round_up(job.ports[p].size_bytes, TF_ALIGNMENT) + TF_ALIGNMENT;
+    stands_in_[p] = job.rotate && job.reuse_distance_bytes > 0 && may_be_stood_in(job.ports[p]);
+    uint64_t& end_bytes = stands_in_[p] ? constant_bytes_ : copy_bytes_;
+    offsets_[p] = end_bytes;
+    end_bytes += round_up(job.ports[p].size_bytes, TF_ALIGNMENT) + TF_ALIGNMENT;
   }
-  if (stride_bytes_ == 0) stride_bytes_ = TF_ALIGNMENT;
-  count_ = 1;
+  if (copy_bytes_ == 0) copy_bytes_ = TF_ALIGNMENT;
+}
+
+bool RotatingSets::allocate(const Job& job, const StandIns& stand_ins) {
+  others_ = &stand_ins;
+  lay_out(job);
   if (job.rotate) {
-    const uint64_t wanted = std::clamp<uint64_t>(job.rotate_bytes / stride_bytes_ + 1, 2, kMaxSets);
-    const uint64_t fitting = std::max<uint64_t>(job.memory_bytes / 2 / stride_bytes_, 1);
-    count_ = static_cast<uint32_t>(std::min(wanted, fitting));
+    const uint64_t wanted = std::clamp<uint64_t>(job.rotate_bytes / copy_bytes_ + 1, 2, kMaxSets);
+    const uint64_t half_bytes = job.memory_bytes / 2;
+    const uint64_t room_bytes = half_bytes > constant_bytes_ ? half_bytes - constant_bytes_ : 0;
+    copies_ = static_cast<uint32_t>(std::clamp<uint64_t>(room_bytes / copy_bytes_, 1, wanted));
   }
-  const uint64_t bytes = round_up(count_ * stride_bytes_, kHugePageBytes);
-  uint8_t* memory = map_memory(bytes + kHugePageBytes);
-  if (memory == nullptr) return false;
-  base_ = reinterpret_cast<uint8_t*>(round_up(reinterpret_cast<uintptr_t>(memory), kHugePageBytes));
-#ifdef MADV_HUGEPAGE
-  madvise(base_, bytes, MADV_HUGEPAGE);  // refusal does no harm
-#endif
-  return true;
+  // What a stand-in is read for writes to other copies than the job's own constants.
+  if (constant_bytes_ > 0 && copies_ > 1) {
+    const uint64_t wanted = (job.reuse_distance_bytes + constant_bytes_ / 2) / constant_bytes_;
+    const uint64_t there = stand_ins.size_bytes() / constant_bytes_ + 1;
+    constants_ = static_cast<uint32_t>(std::clamp<uint64_t>(std::min(wanted, there), 1, kMaxSets));
+  }
+  count_ = std::max(copies_, constants_);
+  base_ = tf_map_large(constant_bytes_ + copies_ * copy_bytes_).data;
+  return base_ != nullptr;
+}
+
+uint8_t* RotatingSets::data(uint32_t set, uint32_t port) const {
+  if (stands_in_[port]) {
+    const uint32_t constants = set % constants_;
+    if (constants == 0) return base_ + offsets_[port];
+    return others_->data() + (constants - 1) * constant_bytes_ + offsets_[port];
+  }
+  const uint32_t copy = set < copies_ ? set : 1 + (set - 1) % (copies_ - 1);
+  return base_ + constant_bytes_ + copy * copy_bytes_ + offsets_[port];
 }
 
 }  // namespace tf::worker::sandbox

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "device_agent/worker/sandbox/job.h"
+#include "device_agent/worker/sandbox/stand_ins.h"
 
 namespace tf::worker::sandbox {
 
@@ -25,19 +26,32 @@ class GuardedBuffer {
   uint64_t size_bytes_ = 0;
 };
 
-// Copies of all buffers, back to back in one mapping of large pages where the system has them.
+// The buffers of the timed runs, which take set after set. Own buffers lie in one mapping of large pages
+// where the system has them: copies of all ports, as many as reach job.rotate_bytes together. With a reuse
+// distance, large constants are there once, and the other sets read stand-ins instead, so many that those
+// which a set reads come around after that distance.
 class RotatingSets {
  public:
-  // As many sets as reach job.rotate_bytes together, at least 2 for rotation, fewer if they take more than
-  // half of the memory limit; 1 without rotation. False if not even one fits.
-  bool allocate(const Job& job);
+  // At least 2 copies for rotation, fewer if they take more than half of the memory limit; 1 without
+  // rotation. False if not even one fits.
+  bool allocate(const Job& job, const StandIns& stand_ins);
   uint32_t count() const { return count_; }
-  uint8_t* data(uint32_t set, uint32_t port) const { return base_ + set * stride_bytes_ + offsets_[port]; }
+  uint8_t* data(uint32_t set, uint32_t port) const;
+  // Whether data(set, port) is this set's to be filled; else it is another's, or a stand-in.
+  bool owns(uint32_t set, uint32_t port) const { return set < (stands_in_[port] ? 1 : copies_); }
+  // Whether all that the set reads is the job's, so that its outputs are answers. True of set 0, whose
+  // outputs no other such set writes.
+  bool gives_answers(uint32_t set) const { return constants_ == 1 || set == 0; }
 
  private:
+  void lay_out(const Job& job);
+
   uint8_t* base_ = nullptr;
-  uint64_t stride_bytes_ = 0;
-  uint64_t offsets_[kMaxPorts] = {};
+  const StandIns* others_ = nullptr;
+  uint64_t offsets_[kMaxPorts] = {};  // within a copy, or within a set's constants
+  bool stands_in_[kMaxPorts] = {};    // constants that there are stand-ins for
+  uint64_t copy_bytes_ = 0, constant_bytes_ = 0;
+  uint32_t copies_ = 1, constants_ = 1;  // how many there are, to take in turns
   uint32_t count_ = 0;
 };
 

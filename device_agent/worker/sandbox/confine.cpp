@@ -140,7 +140,7 @@ uint64_t address_space_bytes() {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-void confine_resources(const Job& job, Result* result) {
+void confine_resources(const Job& job, uint64_t shared_bytes, Result* result) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -155,7 +155,7 @@ void confine_resources(const Job& job, Result* result) {
   limit(RLIMIT_NOFILE, 32);
   limit(RLIMIT_MEMLOCK, 0);
   limit(RLIMIT_STACK, 8 << 20);
-  result->limit_address_bytes = job.memory_bytes + kBaseBytes + kThreadBytes * job.threads;
+  result->limit_address_bytes = job.memory_bytes + shared_bytes + kBaseBytes + kThreadBytes * job.threads;
   limit(RLIMIT_AS, result->limit_address_bytes);
 }
 

@@ -9,9 +9,9 @@
 namespace tf::worker::sandbox {
 
 // Own process group, death with the zygote, no new privileges, limits on address space, CPU time, files and
-// core; pinned to the CPUs on which it is made ready. The address-space limit is noted in `result`. Called
-// once, right after the fork, single-threaded.
-void confine_resources(const Job& job, Result* result);
+// core; pinned to the CPUs on which it is made ready. The address-space limit, to which `shared_bytes` that
+// the zygote has mapped are added, is noted in `result`. Called once, right after the fork, single-threaded.
+void confine_resources(const Job& job, uint64_t shared_bytes, Result* result);
 
 // Pins the process (0: the calling one) and the threads that it makes later to these CPUs, if there are any.
 void pin(pid_t process, const CpuSet& cpus);

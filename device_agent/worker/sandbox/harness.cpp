@@ -64,7 +64,8 @@ void wait_at(int gate, Result* result) {
 
 class Harness {
  public:
-  Harness(const Job& job, Result* result, const int* fds) : job_(job), result_(result), fds_(fds) {}
+  Harness(const Job& job, const StandIns& stand_ins, Result* result, const int* fds)
+      : job_(job), stand_ins_(stand_ins), result_(result), fds_(fds) {}
 
   // All that takes none of the job's CPUs and nothing of the candidate.
   void prepare() {
@@ -85,7 +86,7 @@ class Harness {
     const int64_t first_run_ns = checked_run();
     if (job_.kind == JobKind::kReference) finish(result_, ChildEnd::kDone);
     const bool stopped_early = timed_runs(first_run_ns);
-    keep_answers_of_last_run();
+    keep_timed_answers();
     finish(result_, stopped_early ? ChildEnd::kStoppedEarly : ChildEnd::kDone);
   }
 
@@ -173,13 +174,14 @@ class Harness {
   }
 
   void make_timed_sets() {
-    if (!sets_.allocate(job_)) out_of_memory();
+    if (!sets_.allocate(job_, stand_ins_)) out_of_memory();
     pointers_ = reinterpret_cast<void**>(map_memory(sizeof(void*) * sets_.count() * job_.port_count));
     if (pointers_ == nullptr) out_of_memory();
     for (uint32_t s = 0; s < sets_.count(); ++s) {
       for (uint32_t p = 0; p < job_.port_count; ++p) {
         uint8_t* data = sets_.data(s, p);
         pointers_[s * job_.port_count + p] = data;
+        if (!sets_.owns(s, p)) continue;
         if (job_.ports[p].role == Role::kOutput) {
           poison_output(job_.ports[p], data);
         } else {
@@ -251,7 +253,7 @@ class Harness {
     const int64_t start_ns = tf_monotonic_ns();
     for (uint32_t i = 0; i < iterations; ++i) {
       call_once(make_call(pointers_ + static_cast<size_t>(next_set_) * job_.port_count));
-      last_set_ = next_set_;
+      if (sets_.gives_answers(next_set_)) answer_set_ = next_set_;
       if (++next_set_ == sets_.count()) next_set_ = 0;
     }
     return tf_monotonic_ns() - start_ns;
@@ -328,15 +330,17 @@ class Harness {
     return race.is_slower();
   }
 
-  // The sets' outputs were poisoned before the warm-up: an answer there is the timed runs' own. The input
-  // check finds a kernel that computes from what it left behind.
-  void keep_answers_of_last_run() {
+  // Of the last timed run whose constants were the job's. The sets' outputs were poisoned before the warm-up:
+  // an answer there is the timed runs' own. The input check finds a kernel that computes from what it left
+  // behind.
+  void keep_timed_answers() {
     for (uint32_t p = 0; p < job_.port_count; ++p) {
-      if (job_.ports[p].role == Role::kOutput) keep_answer(p, sets_.data(last_set_, p), true);
+      if (job_.ports[p].role == Role::kOutput) keep_answer(p, sets_.data(answer_set_, p), true);
     }
   }
 
   const Job& job_;
+  const StandIns& stand_ins_;
   Result* const result_;
   const int* const fds_;
   int64_t started_ns_ = 0;
@@ -349,7 +353,7 @@ class Harness {
   RotatingSets sets_;
   void** pointers_ = nullptr;
   uint32_t next_set_ = 0;
-  uint32_t last_set_ = 0;
+  uint32_t answer_set_ = 0;
   int64_t batch_ended_ns_ = 0;
   // A thread that waits for its fellows is not working either: the clocks tell nothing of kernels with
   // several.
@@ -358,12 +362,12 @@ class Harness {
 
 }  // namespace
 
-void run_job(const Job& job, Result* result, const int* fds, int gate) {
-  confine_resources(job, result);
+void run_job(const Job& job, const StandIns& stand_ins, Result* result, const int* fds, int gate) {
+  confine_resources(job, stand_ins.size_bytes(), result);
   setvbuf(stdout, nullptr, _IOLBF, 0);
   static Harness* harness = nullptr;
   alignas(Harness) static uint8_t storage[sizeof(Harness)];
-  harness = new (storage) Harness(job, result, fds);
+  harness = new (storage) Harness(job, stand_ins, result, fds);
   if (job.kind != JobKind::kPeak) harness->prepare();
   wait_at(gate, result);
   if (job.kind == JobKind::kPeak) {

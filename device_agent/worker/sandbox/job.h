@@ -78,7 +78,8 @@ struct Job {
   int64_t enough_ns;  // 0: all samples
   int64_t timeout_ns;
   uint64_t memory_bytes;
-  uint64_t rotate_bytes;  // total footprint that rotation aims at
+  uint64_t rotate_bytes;          // total footprint that rotation aims at
+  uint64_t reuse_distance_bytes;  // if not 0: what is read before the same constants are read again
   uint64_t workspace_bytes;
   uint32_t abi_version;
   CpuSet ready_cpus;  // where it is made ready, before its turn; none: anywhere
@@ -134,7 +135,8 @@ struct Loading {
 // Has a child make ready what a job needs: limits, buffers, inputs; nothing of the candidate.
 struct Request {
   uint64_t id;
-  int64_t timeout_ns;  // from Go on
+  int64_t timeout_ns;       // from Go on
+  uint64_t stand_in_bytes;  // that the child may read (stand_ins.h)
 };
 
 // It is the turn of the child of that request: only now it gets its CPUs and loads the candidate.

@@ -76,7 +76,8 @@ struct Gate {
   }
 };
 
-[[noreturn]] void be_child(int socket, int signals, const Gate& gate, const Received& received) {
+[[noreturn]] void be_child(int socket, int signals, const Gate& gate, const Received& received,
+                           const StandIns& stand_ins) {
   close(socket);
   close(signals);
   close(gate.write);
@@ -91,7 +92,7 @@ struct Gate {
   close(received.fds[kJobFd]);
   close(received.fds[kResultFd]);
   close(received.fds[kPrintFd]);
-  run_job(*job, result, received.fds, gate.read);
+  run_job(*job, stand_ins, result, received.fds, gate.read);
 }
 
 // Kills every process whose parent is now the zygote. Returns false if the system does not list them.
@@ -166,12 +167,13 @@ int64_t ns_of(const timeval& time) {
 }
 
 // Runs one request to its end. False if the parent has gone meanwhile.
-bool run_request(int socket, int signals, const Received& received, Reply* reply) {
+bool run_request(int socket, int signals, const Received& received, StandIns& stand_ins, Reply* reply) {
   *reply = {};
   reply->id = received.request.id;
+  stand_ins.grow(received.request.stand_in_bytes);
   Gate gate;
   const pid_t pid = gate.make() ? fork() : -1;
-  if (pid == 0) be_child(socket, signals, gate, received);
+  if (pid == 0) be_child(socket, signals, gate, received, stand_ins);
   if (pid < 0) reply->fork_error = errno;
   close_all(received);
   close(gate.read);
@@ -208,9 +210,10 @@ int serve_zygote(int socket) {
   const int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) return 1;
   Received received;
+  StandIns stand_ins;
   while (receive(socket, &received)) {
     Reply reply;
-    if (!run_request(socket, signals, received, &reply)) return 0;
+    if (!run_request(socket, signals, received, stand_ins, &reply)) return 0;
     if (send(socket, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 0;
   }
   return 0;

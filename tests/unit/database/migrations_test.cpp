@@ -29,12 +29,28 @@ TEST(Migrations, EveryEarlierVersionBecomesCurrent) {
       ASSERT_TRUE((*connection)
                       ->execute("INSERT INTO workloads (key, text, op, flops) VALUES (x'00', 't', 'o', 1)")
                       .ok());
+      if (known < 3) {
+        EXPECT_TRUE((*connection)
+                        ->execute("INSERT INTO problems VALUES (7, 1, 'N=1', '', '', 'x86_64', 2);"
+                                  "INSERT INTO attempts VALUES (1, 7, 's', 'a', 'c', 'd', 'l', 1, 5, 1)")
+                        .ok());
+      }
     }
     EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("its schema is older"));
     auto store = open_sqlite_store(path);
     ASSERT_TRUE(store.ok()) << store.status();
     EXPECT_EQ((*store)->workloads()->at(0).text, "t");
     EXPECT_TRUE((*store)->add_job({.model_name = "n"}).ok());
+    if (known >= 3) continue;
+    EXPECT_EQ(*(*store)->count_attempts(5), 1);
+    auto connection = Connection::open(path, Access::kReadOnly);
+    EXPECT_EQ(*(*connection)->query_int("SELECT reuse_distance_bytes FROM problems WHERE id = 7"), 0);
+    EXPECT_EQ(*(*connection)->query_int("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    EXPECT_EQ(
+        *(*connection)
+             ->query_int(
+                 "SELECT count(*) FROM pragma_foreign_key_list('attempts') WHERE \"table\" = 'problems'"),
+        1);
   }
 }
 

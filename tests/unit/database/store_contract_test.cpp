@@ -56,6 +56,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   m.detail = "signal 11";
   m.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 7, .sequence = 9};
   m.job_id = 4;
+  m.problem.reuse_distance_bytes = 12 << 20;
   insert(m);
   std::vector<Measurement> kept;
   ASSERT_TRUE(
@@ -105,6 +106,29 @@ TEST_P(StoreContract, BestCountsWhatWasMeasuredAgainByItsLastMeasurement) {
   insert(elsewhere);
   EXPECT_EQ(best({conv_problem()})->median_ns(), 120) << "another device says nothing of this one's";
   EXPECT_EQ(count({.problem = conv_problem()}), 4) << "all of them are kept";
+}
+
+TEST_P(StoreContract, BestIsOfTheNetworksReuseDistanceOrElseOfTheNearest) {
+  const auto at = [](uint64_t reuse_distance_bytes, int64_t ns) {
+    Measurement m = measured(ns);
+    m.problem.reuse_distance_bytes = reuse_distance_bytes;
+    return m;
+  };
+  const auto best_at = [&](uint64_t reuse_distance_bytes) {
+    return *best({at(reuse_distance_bytes, 0).problem})->median_ns();
+  };
+  insert(at(0, 100));
+  EXPECT_EQ(best_at(8 << 20), 100) << "better than nothing";
+  insert(at(4 << 20, 300));
+  insert(at(16 << 20, 200));
+  insert(at(16 << 20, 250));
+  EXPECT_EQ(best_at(0), 100);
+  EXPECT_EQ(best_at(4 << 20), 300);
+  EXPECT_EQ(best_at(1 << 20), 300);
+  EXPECT_EQ(best_at(8 << 20), 200) << "of two as near, the longer";
+  EXPECT_EQ(count({.problem = at(16 << 20, 0).problem}), 2);
+  EXPECT_EQ(store_->problems()->size(), 3u);
+  EXPECT_EQ(store_->problems()->at(2).reuse_distance_bytes, 16u << 20);
 }
 
 TEST_P(StoreContract, OnlyOkIsEverBest) {

@@ -34,7 +34,7 @@ constexpr size_t kBuiltBytes = size_t{3} << 30;
 
 // Of the first visit the samples of a session, for racing and fixed repeats are computed from them; of later
 // ones fewer, for a process more tells more of a candidate than samples more of one process.
-farm::Trial make_trial(int threads, double best_seconds, bool is_first) {
+farm::Trial make_trial(const session::Task& task, int threads, double best_seconds, bool is_first) {
   farm::Trial trial;
   trial.set_input_seed(1);
   trial.set_threads(static_cast<uint32_t>(threads));
@@ -44,6 +44,7 @@ farm::Trial make_trial(int threads, double best_seconds, bool is_first) {
   measure.set_enough_ns(is_first ? 12'000'000 : 6'000'000);
   measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
+  measure.set_reuse_distance_bytes(task.reuse_distance_bytes);
   measure.set_stop_if_slower_than_ns(static_cast<int64_t>(best_seconds * kHopeless * 1e9));
   trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);
   trial.mutable_limits()->set_memory_bytes(2ull << 30);
@@ -195,7 +196,8 @@ absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording
   }
   TF_RETURN_IF_ERROR(build_missing(wanted, recording, *built));
   const Clock::time_point start = Clock::now();
-  const farm::Trial trial = make_trial(threads_, recording.pool.best_seconds(), is_first);
+  const farm::Trial trial =
+      make_trial(recording.task.task, threads_, recording.pool.best_seconds(), is_first);
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   absl::Status status;

@@ -89,6 +89,17 @@ TEST_F(WorkerTest, GoodCandidateIsOkWithThreadsWarmCachesAndWithoutReference) {
   EXPECT_OUTCOME(run("wrong", [](farm::Trial* trial) { trial->clear_reference_digest(); }), OUTCOME_OK);
 }
 
+TEST_F(WorkerTest, AnswersAreCheckedAsWellWhereConstantsComeFromANetwork) {
+  auto in_a_network = [](farm::Trial* trial) { trial->mutable_options()->set_reuse_distance_bytes(8 << 20); };
+  const farm::TrialResult good = run("good", in_a_network);
+  EXPECT_OUTCOME(good, OUTCOME_OK);
+  EXPECT_EQ(good.reuse_distance_bytes(), 8u << 20);
+  const farm::TrialResult once = run("works_once", in_a_network);
+  EXPECT_OUTCOME(once, OUTCOME_WRONG_OUTPUT);
+  EXPECT_THAT(once.detail(), testing::HasSubstr("after the timed runs"));
+  EXPECT_OUTCOME(run("allocates_without_end", in_a_network), OUTCOME_OUT_OF_MEMORY);
+}
+
 TEST_F(WorkerTest, InputsAreTheSameInEveryLayout) {
   auto pack = [](kernel::Artifact* artifact) {
     kernel::Port* w = artifact->mutable_manifest()->mutable_ports(1);

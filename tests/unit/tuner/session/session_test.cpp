@@ -72,6 +72,7 @@ class FakeRunner final : public measure::Runner {
     if (!fatal.ok()) return fatal;
     EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
     measured.insert(request.candidate.digest);
+    reuse_distances.insert(request.trial->options().reuse_distance_bytes());
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
     if (stale_every > 0) {
@@ -101,6 +102,7 @@ class FakeRunner final : public measure::Runner {
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
   std::set<std::string> measured;
+  std::set<uint64_t> reuse_distances;
 
  private:
   std::mutex mutex_;
@@ -154,6 +156,13 @@ TEST_F(TuneTest, SpendsItsBudgetOfTrialsAndRecordsEachOnce) {
   for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
   EXPECT_EQ(schedules.size(), 24u) << "a candidate was measured twice";
   EXPECT_GT(progress->tasks[0].best_ns, 0);
+}
+
+TEST_F(TuneTest, MeasuresAndRecordsAtTheNetworksReuseDistance) {
+  for (Task& task : tasks_) task.reuse_distance_bytes = 12 << 20;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(runner_.reuse_distances, std::set<uint64_t>{12 << 20}) << "play-offs too";
+  for (const auto& record : records()) EXPECT_EQ(record.problem.reuse_distance_bytes, 12u << 20);
 }
 
 TEST_F(TuneTest, GoesOnWhereAnEarlierRunOfTheJobStopped) {
@@ -371,7 +380,7 @@ TEST_F(TuneTest, BeginsNoRoundOfAPlayOffAfterTheDeadline) {
   const Contender contender{candidate_request(tasks_[0], target, schedule),
                             {.median_ns = 1000, .low_ns = 900, .high_ns = 1100}};
   const std::vector<Match> matches = {{.task = 0, .contenders = {contender, contender}}};
-  Pipeline pipeline(builder_, runner_, {.references = {reference_request(tasks_[0], target)}});
+  Pipeline pipeline(builder_, runner_, {.tasks = {{reference_request(tasks_[0], target)}}});
   using Time = std::chrono::steady_clock::time_point;
   EXPECT_TRUE(play_off(pipeline, matches, stop_, Time::min()).empty());
   EXPECT_EQ(runner_.runs, 0);
