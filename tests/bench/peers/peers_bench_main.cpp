@@ -117,25 +117,33 @@ absl::StatusOr<Row> compare(const Bench& bench, const bench::Kernel& kernel) {
   return make_row(kernel, contenders, turns);
 }
 
-// Says on stderr from time to time how far a long comparison is.
+// Says on stderr from time to time how far a long comparison is, and about how long the rest takes.
 class Progress {
  public:
-  explicit Progress(size_t kernels) : kernels_(kernels) {}
+  explicit Progress(std::span<const bench::Kernel> kernels) : kernels_(kernels.size()) {
+    for (const bench::Kernel& kernel : kernels) left_ += effort(kernel);
+  }
 
-  void done_one() {
+  void done_one(const bench::Kernel& kernel) {
     const int64_t now_ns = tf_monotonic_ns();
     ++done_;
+    spent_ += effort(kernel);
+    left_ -= effort(kernel);
     if (done_ == kernels_ || now_ns - said_ns_ < kPauseNs) return;
     said_ns_ = now_ns;
     const double minutes = static_cast<double>(now_ns - start_ns_) / 60e9;
-    const double left = minutes / static_cast<double>(done_) * static_cast<double>(kernels_ - done_);
     std::fprintf(stderr, "peers_bench: %zu of %zu kernels after %.1f min, about %.1f min left\n", done_,
-                 kernels_, minutes, left);
+                 kernels_, minutes, minutes / spent_ * left_);
   }
 
  private:
   static constexpr int64_t kPauseNs = 20'000'000'000;
+  // Building and turns take about as long for all small kernels; of large ones, where a turn is one run,
+  // operations count: a GFLOP as four small kernels.
+  static double effort(const bench::Kernel& kernel) { return 1 + 4e-9 * bench::flops_of(kernel); }
+
   size_t kernels_, done_ = 0;
+  double spent_ = 0, left_ = 0;
   int64_t start_ns_ = tf_monotonic_ns(), said_ns_ = start_ns_;
 };
 
@@ -146,11 +154,12 @@ struct Comparison {
 Comparison compare_all(const Bench& bench, std::span<const bench::Kernel> kernels) {
   const bool details = kernels.size() == 1 || bench.arguments.schedules.size() > 1;
   Comparison all;
-  Progress progress(kernels.size());
+  Progress progress(kernels);
   std::optional<bench::Family> family;
   print_header();
   for (const bench::Kernel& kernel : kernels) {
     absl::StatusOr<Row> row = compare(bench, kernel);
+    progress.done_one(kernel);
     if (!row.ok()) {
       report_error("peers_bench", row.status());
       ++all.failures;
@@ -161,7 +170,6 @@ Comparison compare_all(const Bench& bench, std::span<const bench::Kernel> kernel
     print_row(*row);
     if (details) print_entries(*row);
     all.rows.push_back(*std::move(row));
-    progress.done_one();
   }
   if (all.rows.size() > 1) print_summary(all.rows);
   return all;

@@ -16,13 +16,15 @@ Primitive concat(const Part& part, const graph::Concat& op) {
   const bool plain = std::any_of(dims.begin(), dims.end(),
                                  [](const memory::dims& d) { return feature_map(d) == row_major(d); });
   for (size_t i = 0; plain && i < dims.size(); ++i) orders[i] = row_major(dims[i]);
-  const dnnl::concat::primitive_desc chosen(static_cast<int>(op.axis), orders, engine());
+  const memory::dims y = part.result_dims();
+  const dnnl::concat::primitive_desc chosen(plain ? row_major(y) : feature_map(y), static_cast<int>(op.axis),
+                                            orders, engine());
   Primitive p{.name = "onednn",
               .note = chosen.impl_info_str(),
               .tolerance = 0,
               .primitive = dnnl::concat(chosen),
               .arguments = {{DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}},
-              .result = part.result_dims()};
+              .result = y};
   for (size_t i = 0; i < dims.size(); ++i) {
     p.arguments[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i)] =
         packed(part.operands.inputs[i], dims[i], orders[i]);
