@@ -15,24 +15,47 @@ using tensor::Workload;
 // Work below this many iterations is not worth waking threads for.
 constexpr double kWorthThreads = 4096;
 
+// The loads of a body that only moves elements: one, or one a piece of a concatenation. None if it computes.
+std::vector<const tensor::Load*> moved_loads(const tensor::Expr& body) {
+  if (const auto* load = tensor::as<tensor::Load>(body)) return {load};
+  const auto* pieces = tensor::as<tensor::Select>(body);
+  if (pieces == nullptr) return {};
+  std::vector<const tensor::Load*> loads = moved_loads(pieces->if_true);
+  const std::vector<const tensor::Load*> rest = moved_loads(pieces->if_false);
+  if (loads.empty() || rest.empty()) return {};
+  loads.insert(loads.end(), rest.begin(), rest.end());
+  return loads;
+}
+
+// As gathered_along, of one of the stage's loads.
+std::optional<int> load_gathered_along(const Workload& workload, const Stage& stage, const tensor::Load& load,
+                                       int axis, const PortLayouts& ports) {
+  const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
+  tensor::Layout layout;
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.same_as(load.buffer)) layout = ports.input(workload, i);
+  const std::optional<int> source = memory_axis(*load.buffer, layout);
+  if (!source) return std::nullopt;
+  const tensor::Expr& innermost = load.indices[static_cast<size_t>(*source)];
+  const auto moves = [&](const tensor::Expr& index) { return analysis::uses(index, var); };
+  if (moves(innermost) || std::ranges::none_of(load.indices, moves)) return std::nullopt;
+  for (size_t d = 0; d < stage.axes.size(); ++d)
+    if (innermost.get() == stage.axes[d].var.get()) return static_cast<int>(d);
+  return -1;
+}
+
 }  // namespace
 
 std::optional<int> gathered_along(const Workload& workload, const Stage& stage, int axis,
                                   const PortLayouts& ports) {
-  const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
-  const auto* load = tensor::as<tensor::Load>(stage.body);
-  if (load == nullptr || !stage.reduce_axes.empty()) return std::nullopt;
-  tensor::Layout layout;
-  for (size_t i = 0; i < workload.inputs.size(); ++i)
-    if (workload.inputs[i].buffer.same_as(load->buffer)) layout = ports.input(workload, i);
-  const std::optional<int> source = memory_axis(*load->buffer, layout);
-  if (!source) return std::nullopt;
-  const tensor::Expr& innermost = load->indices[static_cast<size_t>(*source)];
-  const auto moves = [&](const tensor::Expr& index) { return analysis::uses(index, var); };
-  if (moves(innermost) || std::ranges::none_of(load->indices, moves)) return std::nullopt;
-  for (size_t d = 0; d < stage.axes.size(); ++d)
-    if (innermost.get() == stage.axes[d].var.get()) return static_cast<int>(d);
-  return -1;
+  if (!stage.reduce_axes.empty()) return std::nullopt;
+  std::optional<int> along;
+  for (const tensor::Load* load : moved_loads(stage.body)) {
+    const std::optional<int> one = load_gathered_along(workload, stage, *load, axis, ports);
+    if (!one) return std::nullopt;
+    along = std::max(along.value_or(-1), *one);
+  }
+  return along;
 }
 
 bool worth_threads(const Stage& stage, int threads) {

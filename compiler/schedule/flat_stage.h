@@ -13,8 +13,8 @@
 
 namespace tf::schedule {
 
-// The axis along which elements lie next to each other where they come from, if the stage only moves them and
-// they do not lie so along `axis`; -1 if that is none of its own.
+// The axis along which elements lie next to each other where they come from, if the stage only moves them (a
+// copy, a transpose, a concatenation) and none of them lie so along `axis`; -1 if that is none of its own.
 std::optional<int> gathered_along(const tensor::Workload& workload, const tensor::Stage& stage, int axis,
                                   const PortLayouts& ports);
 

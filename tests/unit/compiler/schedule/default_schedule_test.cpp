@@ -213,6 +213,25 @@ TEST(DefaultSchedule, FallsBackToPlainLoopsForAScalar) {
 }
 
 // y[i] = x[…, i, 0]: along an axis of one element no memory runs.
+TEST(DefaultSchedule, MovesAConcatenationToAnotherOrderInSquares) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  ops::Builder b;
+  const auto map = [&](const char* name, int64_t channels) {
+    return b.input(name, tensor::Element::kFloat32, {imm(1), imm(channels), imm(14), imm(14)});
+  };
+  const tensor::Workload workload = *b.finish({ops::concat(b, {map("x", 392), map("y", 32)}, 1)});
+  const tensor::Layout by_channels = blocked(16).inputs[0];
+  const auto text = [&](const PortLayouts& ports) {
+    return to_string(default_schedule(workload, ports, target, 1));
+  };
+  EXPECT_THAT(text({{by_channels, by_channels}, {}}), HasSubstr("split t0 i1 16 guard\n"
+                                                                "split t0 i3 16 guard\n"
+                                                                "reorder t0 i0,i1.0,i2,i3.0,i1.1,i3.1\n"));
+  // Vectors stay where one of the pieces need not be gathered.
+  EXPECT_THAT(text({{by_channels, {}}, {}}), HasSubstr("vectorize"));
+  EXPECT_THAT(text({}), HasSubstr("vectorize"));
+}
+
 TEST(DefaultSchedule, CopiesAlongTheLastAxisOfMoreThanOneElementInVectors) {
   ops::Builder b;
   auto x = b.input("x", tensor::Element::kFloat32, {imm(64), imm(1)});
