@@ -111,7 +111,8 @@ TEST(DefaultSchedule, SumsAProductInPartsWhereRowsOfColumnsShareSetsOfL2) {
     auto w = b.input("w", element, {imm(k), imm(n)});
     return to_string(default_schedule(*b.finish({ops::matmul(b, x, w)}), {}, target, 1));
   };
-  EXPECT_THAT(text(16, 1024, 1024), AllOf(HasSubstr("split t0 r0 64 "), HasSubstr("rfactor t0 ")));
+  EXPECT_THAT(text(16, 1024, 1024), AllOf(HasSubstr("split t0 r0 32 "), HasSubstr("rfactor t0 ")));
+  EXPECT_THAT(text(48, 768, 3072), AllOf(HasSubstr("split t0 r0 64 "), HasSubstr("rfactor t0 ")));
   EXPECT_THAT(text(24, 768, 768), Not(HasSubstr("rfactor"))) << "L2 holds 896 of these rows";
   EXPECT_THAT(text(64, 512, 512), Not(HasSubstr("rfactor"))) << "it holds most of 512";
   EXPECT_THAT(text(4, 1024, 1024), Not(HasSubstr("rfactor"))) << "one tile has all rows";
