@@ -16,6 +16,8 @@ struct Example {
   double speed = 0;
   int task = 0;              // only candidates of one task are compared
   bool upper_bound = false;  // it was stopped early: no faster than that
+  // Tasks that are alike: a model that is asked of others is put to the test by holding out whole groups.
+  int group = 0;
 };
 
 // Ranks candidates of one task by predicted speed. Not thread-safe: one owner trains and scores.

@@ -17,26 +17,34 @@ Value share(const Value& part, const Value& whole) {
 // Writes features one after another, so that adding one is adding a line.
 class Row {
  public:
-  void add(const Value& value) {
-    TF_CHECK(next_ < kFeatureCount) << "more features than kFeatureCount";
-    row_[next_++] = value;
-  }
+  // One that means the same in all tasks.
+  void add(const Value& value) { add(value, /*relative=*/true); }
+  // One that tells a task's size or kind.
+  void add_own(const Value& value) { add(value, /*relative=*/false); }
   std::array<Value, kFeatureCount> finish() const {
     TF_CHECK(next_ == kFeatureCount) << "kFeatureCount is not " << next_;
     return row_;
   }
+  const std::array<bool, kFeatureCount>& relative() const { return relative_; }
 
  private:
+  void add(const Value& value, bool relative) {
+    TF_CHECK(next_ < kFeatureCount) << "more features than kFeatureCount";
+    relative_[next_] = relative;
+    row_[next_++] = value;
+  }
+
   std::array<Value, kFeatureCount> row_;
+  std::array<bool, kFeatureCount> relative_ = {};
   size_t next_ = 0;
 };
 
 void add_shape(const Nest& nest, const target::Target& target, int threads, Row& row) {
   const double lanes = target.fp32_lanes();
-  row.add(magnitude(nest.iterations));
+  row.add_own(magnitude(nest.iterations));
   row.add(share(nest.useful_iterations, nest.iterations));
-  row.add(magnitude(nest.flops_per_iteration));
-  row.add(magnitude(nest.parallel));
+  row.add_own(magnitude(nest.flops_per_iteration));
+  row.add_own(magnitude(nest.parallel));
   row.add(share(nest.parallel, ceil(nest.parallel / threads) * threads));
   row.add(magnitude(nest.lanes));
   row.add(share(nest.lanes, ceil(nest.lanes / lanes) * lanes));
@@ -44,7 +52,7 @@ void add_shape(const Nest& nest, const target::Target& target, int threads, Row&
   row.add(nest.tile_vectors / target.vector.registers);
   row.add(magnitude(nest.unrolled_body));
   row.add(magnitude(nest.unrolled_turns));
-  row.add(magnitude(nest.reduce_extent));
+  row.add_own(magnitude(nest.reduce_extent));
   row.add(nest.guards);
   row.add(nest.started);
   row.add(nest.wanted);
@@ -59,7 +67,7 @@ void add_memory(const Nest& nest, const target::Target& target, Row& row) {
                         4 * target.caches.l2_bytes}) {
     const Value traffic = traffic_bytes(nest, static_cast<double>(cache),
                                         cache <= target.caches.l1_bytes ? Sets::kFew : Sets::kAny);
-    row.add(magnitude(traffic));
+    row.add_own(magnitude(traffic));
     row.add(magnitude(operations / max(1, traffic)));
   }
   // Loads of one innermost tile: how many move with the vector, how many of those are contiguous, how many
@@ -79,14 +87,14 @@ void add_memory(const Nest& nest, const target::Target& target, Row& row) {
 void add_inner_loops(const Nest& nest, Row& row) {
   for (size_t i = 0; i < kInnerLoops; ++i) {
     if (i >= nest.loops.size()) {
-      for (int empty = 0; empty < 3; ++empty) row.add(0);
+      for (int empty = 0; empty < 3; ++empty) row.add_own(0);
       continue;
     }
     const size_t depth = nest.loops.size() - 1 - i;
     const NestLoop& loop = nest.loops[depth];
-    row.add(magnitude(loop.extent));
-    row.add(static_cast<double>(loop.annotation) + (loop.reduce ? 0.5 : 0.0));
-    row.add(magnitude(footprint_bytes(nest, depth)));
+    row.add_own(magnitude(loop.extent));
+    row.add_own(static_cast<double>(loop.annotation) + (loop.reduce ? 0.5 : 0.0));
+    row.add_own(magnitude(footprint_bytes(nest, depth)));
   }
 }
 
@@ -96,8 +104,10 @@ Value arithmetic_of(const Nest& nest) {
   return nest.iterations * std::max(0.5, nest.flops_per_iteration);
 }
 
-std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
-                                             const target::Target& target, int threads) {
+namespace {
+
+Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const target::Target& target,
+           int threads) {
   Row row;
   add_shape(nests[main], target, threads, row);
   add_memory(nests[main], target, row);
@@ -116,21 +126,35 @@ std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t
       if (!access.in_register)
         strided += both(access.varies_with_vector, negation(access.contiguous)) * nest.iterations;
   }
-  row.add(static_cast<double>(nests.size()));
-  row.add(magnitude(iterations));
-  row.add(magnitude(traffic));
-  row.add(magnitude(scalar));
-  row.add(magnitude(parallel));
-  row.add(magnitude(strided));
-  row.add(share(iterations, iterations + nests[main].iterations));
-  row.add(magnitude(draft.seconds * 1e9));
+  row.add_own(static_cast<double>(nests.size()));
+  row.add_own(magnitude(iterations));
+  row.add_own(magnitude(traffic));
+  row.add_own(magnitude(scalar));
+  row.add_own(magnitude(parallel));
+  row.add_own(magnitude(strided));
+  row.add_own(share(iterations, iterations + nests[main].iterations));
+  row.add_own(magnitude(draft.seconds * 1e9));
   // What bounds the draft's time, and how far the code is from the pipes' own.
   for (const Value& part : {draft.fma, draft.other, draft.loads, draft.stores, draft.extra, draft.moved})
     row.add(part);
-  row.add(magnitude(threads));
-  row.add(target.vector.registers);
-  row.add(target.fp32_lanes());
-  return row.finish();
+  row.add_own(magnitude(threads));
+  row.add_own(target.vector.registers);
+  row.add_own(target.fp32_lanes());
+  return row;
+}
+
+}  // namespace
+
+std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
+                                             const target::Target& target, int threads) {
+  return row_of(nests, main, draft, target, threads).finish();
+}
+
+const std::array<bool, kFeatureCount>& relative_features() {
+  // The same of every nest.
+  static const std::array<bool, kFeatureCount> relative =
+      row_of(std::array{Nest()}, 0, {}, target::Target(), 1).relative();
+  return relative;
 }
 
 }  // namespace tf::model

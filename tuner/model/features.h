@@ -24,6 +24,10 @@ inline constexpr size_t kDraftFeature = 36 + 3 * kInnerLoops;
 std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
                                              const target::Target& target, int threads);
 
+// Of each feature, whether it means the same in all tasks: shares, tile shapes in registers and vectors,
+// operations a byte. Others tell a task's size, or its loops.
+const std::array<bool, kFeatureCount>& relative_features();
+
 // Arithmetic of all runs of the nest.
 Value arithmetic_of(const Nest& nest);
 

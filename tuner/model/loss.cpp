@@ -17,12 +17,17 @@ double log_speed(const Example& example) {
   return std::log2(std::max(example.speed, kSlowest));
 }
 
+std::map<int, std::vector<size_t>> by_task(std::span<const Example> examples) {
+  std::map<int, std::vector<size_t>> of_task;
+  for (size_t i = 0; i < examples.size(); ++i) of_task[examples[i].task].push_back(i);
+  return of_task;
+}
+
 }  // namespace
 
 Gradient pair_gradient(std::span<const Example> examples, std::span<const float> scores, uint64_t seed) {
   Gradient gradient{std::vector<float>(examples.size()), std::vector<float>(examples.size(), 1e-6f)};
-  std::map<int, std::vector<size_t>> of_task;
-  for (size_t i = 0; i < examples.size(); ++i) of_task[examples[i].task].push_back(i);
+  const std::map<int, std::vector<size_t>> of_task = by_task(examples);
   std::mt19937_64 random(seed);
   for (size_t i = 0; i < examples.size(); ++i) {
     const std::vector<size_t>& others = of_task.at(examples[i].task);
@@ -43,6 +48,27 @@ Gradient pair_gradient(std::span<const Example> examples, std::span<const float>
     }
   }
   return gradient;
+}
+
+std::vector<double> order_accuracies(std::span<const Example> examples, std::span<const float> scores) {
+  constexpr double kNear = 3;  // times the best
+  const double apart = std::exp2(kNoise);
+  std::vector<double> accuracies;
+  for (const auto& [task, members] : by_task(examples)) {
+    std::vector<size_t> near;
+    for (const size_t i : members)
+      if (examples[i].speed * kNear >= 1) near.push_back(i);
+    double right = 0, pairs = 0;
+    for (const size_t a : near) {
+      for (const size_t b : near) {
+        if (examples[a].upper_bound || examples[a].speed < examples[b].speed * apart) continue;
+        ++pairs;
+        right += scores[a] > scores[b] ? 1 : scores[a] == scores[b] ? 0.5 : 0;
+      }
+    }
+    accuracies.push_back(pairs > 0 ? right / pairs : 0.5);
+  }
+  return accuracies;
 }
 
 Gradient speed_gradient(std::span<const Example> examples, std::span<const float> scores) {

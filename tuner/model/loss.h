@@ -20,6 +20,10 @@ struct Gradient {
 // are slower than everything else.
 Gradient pair_gradient(std::span<const Example> examples, std::span<const float> scores, uint64_t seed);
 
+// Of each task of the examples, in the order of their numbers: the share of pairs within three times its best
+// that the scores order right, ties half. A task without such pairs has a half.
+std::vector<double> order_accuracies(std::span<const Example> examples, std::span<const float> scores);
+
 // Squared errors of the speed, weighted by it: fast candidates decide.
 Gradient speed_gradient(std::span<const Example> examples, std::span<const float> scores);
 

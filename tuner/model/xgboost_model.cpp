@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,11 +28,13 @@ struct FreeMatrix {
 };
 using Matrix = std::unique_ptr<void, FreeMatrix>;
 
-absl::StatusOr<Matrix> make_matrix(std::span<const Example> examples) {
+// A feature that is left out is the same everywhere, so that no tree looks at it.
+absl::StatusOr<Matrix> make_matrix(std::span<const Example> examples, bool only_relative) {
   std::vector<float> values;
   values.reserve(examples.size() * kFeatureCount);
   for (const Example& example : examples)
-    values.insert(values.end(), example.features.begin(), example.features.end());
+    for (size_t i = 0; i < kFeatureCount; ++i)
+      values.push_back(only_relative && !relative_features()[i] ? 0 : example.features[i]);
   DMatrixHandle handle = nullptr;
   TF_RETURN_IF_ERROR(check(XGDMatrixCreateFromMat(values.data(), examples.size(), kFeatureCount,
                                                   std::numeric_limits<float>::quiet_NaN(), &handle),
@@ -63,6 +67,56 @@ absl::StatusOr<std::shared_ptr<void>> make_booster(const Matrix& matrix, const X
   return booster;
 }
 
+std::vector<Features> rows_of(std::span<const Example> examples) {
+  std::vector<Features> rows;
+  for (const Example& example : examples) rows.push_back(example.features);
+  return rows;
+}
+
+// So many rounds of trees that correct the scores that the examples start from.
+absl::StatusOr<std::shared_ptr<void>> grow(std::span<const Example> examples, const std::vector<float>& start,
+                                           int rounds, bool only_relative, const XGBoostOptions& options) {
+  TF_ASSIGN_OR_RETURN(Matrix matrix, make_matrix(examples, only_relative));
+  TF_ASSIGN_OR_RETURN(std::shared_ptr<void> booster, make_booster(matrix, options));
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<float> scores = start;
+    if (round > 0) {
+      bst_ulong count = 0;
+      const float* added = nullptr;
+      TF_RETURN_IF_ERROR(
+          check(XGBoosterPredict(booster.get(), matrix.get(), 1, 0, 1, &count, &added), "predict"));
+      for (size_t i = 0; i < scores.size(); ++i) scores[i] += added[i];
+    }
+    Gradient gradient = options.lesson == Lesson::kOrder
+                            ? pair_gradient(examples, scores, options.seed + static_cast<uint64_t>(round))
+                            : speed_gradient(examples, scores);
+    TF_RETURN_IF_ERROR(check(XGBoosterBoostOneIter(booster.get(), matrix.get(), gradient.first.data(),
+                                                   gradient.second.data(), examples.size()),
+                             "train"));
+  }
+  return booster;
+}
+
+// What the trees of so many rounds add.
+std::vector<float> added_by(const std::shared_ptr<void>& booster, int rounds,
+                            std::span<const Features> rows) {
+  // The rows where they are, without a matrix of XGBoost's own.
+  const std::string values =
+      absl::StrCat(R"({"data":[)", reinterpret_cast<uintptr_t>(rows.data()), R"(,true],"shape":[)",
+                   rows.size(), ",", kFeatureCount, R"(],"typestr":"<f4","version":3})");
+  const std::string config =
+      absl::StrCat(R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":)", rounds,
+                   R"(,"strict_shape":false,"missing":NaN,"cache_id":0})");
+  const bst_ulong* shape = nullptr;
+  bst_ulong dimensions = 0;
+  const float* added = nullptr;
+  const absl::Status status = check(XGBoosterPredictFromDense(booster.get(), values.c_str(), config.c_str(),
+                                                              nullptr, &shape, &dimensions, &added),
+                                    "predict");
+  TF_CHECK(status.ok() && dimensions > 0 && shape[0] == rows.size()) << status.message();
+  return {added, added + rows.size()};
+}
+
 }  // namespace
 
 XGBoostModel::XGBoostModel(const XGBoostOptions& options) : options_(options) {}
@@ -79,29 +133,57 @@ std::vector<float> XGBoostModel::without_trees(std::span<const Features> rows) c
 
 absl::Status XGBoostModel::train(std::span<const Example> examples) {
   if (examples.size() < static_cast<size_t>(options_.min_examples)) return absl::OkStatus();
-  TF_ASSIGN_OR_RETURN(Matrix matrix, make_matrix(examples));
-  TF_ASSIGN_OR_RETURN(std::shared_ptr<void> booster, make_booster(matrix, options_));
-  std::vector<Features> rows;
-  for (const Example& example : examples) rows.push_back(example.features);
-  const std::vector<float> start = without_trees(rows);
-  for (int round = 0; round < options_.rounds; ++round) {
-    std::vector<float> scores = start;
-    if (round > 0) {
-      bst_ulong count = 0;
-      const float* added = nullptr;
-      TF_RETURN_IF_ERROR(
-          check(XGBoosterPredict(booster.get(), matrix.get(), 1, 0, 1, &count, &added), "predict"));
-      for (size_t i = 0; i < scores.size(); ++i) scores[i] += added[i];
-    }
-    Gradient gradient = options_.lesson == Lesson::kOrder
-                            ? pair_gradient(examples, scores, options_.seed + static_cast<uint64_t>(round))
-                            : speed_gradient(examples, scores);
-    TF_RETURN_IF_ERROR(check(XGBoosterBoostOneIter(booster.get(), matrix.get(), gradient.first.data(),
-                                                   gradient.second.data(), examples.size()),
-                             "train"));
+  const bool can_hold_out = std::ranges::any_of(
+      examples, [&](const Example& example) { return example.group != examples.front().group; });
+  const bool carries_over = options_.for_others && can_hold_out;
+  int rounds = options_.rounds;
+  if (carries_over) {
+    TF_ASSIGN_OR_RETURN(rounds, rounds_for_others(examples));
+  }
+  std::shared_ptr<void> booster;
+  if (rounds > 0) {
+    TF_ASSIGN_OR_RETURN(booster,
+                        grow(examples, without_trees(rows_of(examples)), rounds, carries_over, options_));
   }
   booster_ = std::move(booster);
+  rounds_ = rounds;
+  trained_ = true;
   return absl::OkStatus();
+}
+
+absl::StatusOr<int> XGBoostModel::rounds_for_others(std::span<const Example> examples) const {
+  constexpr int kFolds = 4, kStep = 5;
+  constexpr double kLeastGain = 0.003;  // of the pairs; less is luck
+  std::map<int, int> fold_of;           // by group
+  for (const Example& example : examples)
+    fold_of.try_emplace(example.group, static_cast<int>(fold_of.size()) % kFolds);
+  // Sums over tasks, after so many steps.
+  std::vector<double> accuracy(static_cast<size_t>(options_.rounds / kStep) + 1, 0.0);
+  double tasks = 0;
+  for (int fold = 0; fold < kFolds; ++fold) {
+    std::vector<Example> learned, held_out;
+    for (const Example& example : examples)
+      (fold_of.at(example.group) == fold ? held_out : learned).push_back(example);
+    if (held_out.empty()) break;
+    TF_ASSIGN_OR_RETURN(const std::shared_ptr<void> booster,
+                        grow(learned, without_trees(rows_of(learned)), options_.rounds,
+                             /*only_relative=*/true, options_));
+    const std::vector<Features> rows = rows_of(held_out);
+    const std::vector<float> start = without_trees(rows);
+    for (size_t step = 0; step < accuracy.size(); ++step) {
+      std::vector<float> scores = start;
+      if (step > 0) {
+        const std::vector<float> added = added_by(booster, static_cast<int>(step) * kStep, rows);
+        std::transform(scores.begin(), scores.end(), added.begin(), scores.begin(), std::plus<>());
+      }
+      const std::vector<double> right = order_accuracies(held_out, scores);
+      accuracy[step] += std::accumulate(right.begin(), right.end(), 0.0);
+      if (step == 0) tasks += static_cast<double>(right.size());
+    }
+  }
+  const auto best = std::max_element(accuracy.begin(), accuracy.end());
+  if (*best - accuracy[0] < kLeastGain * tasks) return 0;
+  return static_cast<int>(best - accuracy.begin()) * kStep;
 }
 
 std::vector<float> XGBoostModel::score(std::span<const Features> rows) const {
@@ -109,7 +191,7 @@ std::vector<float> XGBoostModel::score(std::span<const Features> rows) const {
   if (rows.empty()) return {};
   std::vector<float> scores = without_trees(rows);
   if (booster_ == nullptr) return scores;
-  const std::vector<float> added = added_by(options_.rounds, rows);
+  const std::vector<float> added = added_by(booster_, rounds_, rows);
   std::transform(scores.begin(), scores.end(), added.begin(), scores.begin(), std::plus<>());
   return scores;
 }
@@ -121,7 +203,7 @@ std::vector<float> XGBoostModel::spread(std::span<const Features> rows) const {
     return options_.prior != nullptr ? options_.prior->spread(rows) : std::vector<float>(rows.size(), 0.0f);
   std::vector<float> sums(rows.size(), 0), squares(rows.size(), 0);
   for (int member = 1; member <= kMembers; ++member) {
-    const std::vector<float> added = added_by(options_.rounds * (kMembers + member) / (2 * kMembers), rows);
+    const std::vector<float> added = added_by(booster_, rounds_ * (kMembers + member) / (2 * kMembers), rows);
     for (size_t i = 0; i < rows.size(); ++i) {
       sums[i] += added[i];
       squares[i] += added[i] * added[i];
@@ -132,24 +214,6 @@ std::vector<float> XGBoostModel::spread(std::span<const Features> rows) const {
     sums[i] = std::sqrt(std::max(0.0f, squares[i] / kMembers - mean * mean));
   }
   return sums;
-}
-
-std::vector<float> XGBoostModel::added_by(int rounds, std::span<const Features> rows) const {
-  // The rows where they are, without a matrix of XGBoost's own.
-  const std::string values =
-      absl::StrCat(R"({"data":[)", reinterpret_cast<uintptr_t>(rows.data()), R"(,true],"shape":[)",
-                   rows.size(), ",", kFeatureCount, R"(],"typestr":"<f4","version":3})");
-  const std::string config =
-      absl::StrCat(R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":)", rounds,
-                   R"(,"strict_shape":false,"missing":NaN,"cache_id":0})");
-  const bst_ulong* shape = nullptr;
-  bst_ulong dimensions = 0;
-  const float* added = nullptr;
-  const absl::Status status = check(XGBoosterPredictFromDense(booster_.get(), values.c_str(), config.c_str(),
-                                                              nullptr, &shape, &dimensions, &added),
-                                    "predict");
-  TF_CHECK(status.ok() && dimensions > 0 && shape[0] == rows.size()) << status.message();
-  return {added, added + rows.size()};
 }
 
 }  // namespace tf::model

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "tuner/model/cost_model.h"
 
 namespace tf::model {
@@ -26,6 +27,10 @@ struct XGBoostOptions {
   uint64_t seed = 1;
   // What the trees correct instead of the draft model: trained, of the same features. May be null.
   std::shared_ptr<const CostModel> prior;
+  // It is asked of other tasks than those of its examples. Where these are of two groups and more, trees look
+  // at relative features only, and there are as many rounds as order groups best that were held out: none, if
+  // trees do not help there (cross-validation; Stone, J. Royal Statistical Society B 36, 1974).
+  bool for_others = false;
 };
 
 class XGBoostModel final : public CostModel {
@@ -34,20 +39,21 @@ class XGBoostModel final : public CostModel {
   ~XGBoostModel() override;
 
   absl::Status train(std::span<const Example> examples) override;
-  bool is_trained() const override { return booster_ != nullptr || options_.prior != nullptr; }
+  bool is_trained() const override { return trained_ || options_.prior != nullptr; }
   std::vector<float> score(std::span<const Features> rows) const override;
   // Of a virtual ensemble: the trees up to four stages of the later half of the rounds (Malinin et al.,
   // "Uncertainty in gradient boosting via ensembles", ICLR 2021, section 4).
   std::vector<float> spread(std::span<const Features> rows) const override;
 
  private:
-  // What the trees of so many rounds add.
-  std::vector<float> added_by(int rounds, std::span<const Features> rows) const;
+  absl::StatusOr<int> rounds_for_others(std::span<const Example> examples) const;
   // What scores are before any tree.
   std::vector<float> without_trees(std::span<const Features> rows) const;
 
   XGBoostOptions options_;
-  std::shared_ptr<void> booster_;  // frees itself
+  bool trained_ = false;
+  int rounds_ = 0;                 // of the booster
+  std::shared_ptr<void> booster_;  // frees itself; null: no trees
 };
 
 }  // namespace tf::model

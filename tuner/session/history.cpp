@@ -149,7 +149,10 @@ std::shared_ptr<const model::CostModel> prior_of(const History& history,
                                                  const model::XGBoostOptions& options) {
   std::vector<model::Example> examples;
   history.append_examples(examples);
-  auto model = std::make_shared<model::XGBoostModel>(options);
+  for (model::Example& example : examples) example.group = example.task;
+  model::XGBoostOptions of_others = options;
+  of_others.for_others = true;
+  auto model = std::make_shared<model::XGBoostModel>(of_others);
   // Without it costs speed of search, not correctness.
   if (!model->train(examples).ok() || !model->is_trained()) return nullptr;
   return model;

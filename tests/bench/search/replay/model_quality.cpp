@@ -40,11 +40,14 @@ double least_seconds(std::span<const Example> examples) {
   return least;
 }
 
-void append_training(std::span<const Example> examples, std::vector<model::Example>& training) {
+void append_training(std::span<const Example> examples, int group, std::vector<model::Example>& training) {
   const double best = least_seconds(examples);
   const int task = training.empty() ? 0 : training.back().task + 1;
   for (const Example& example : examples)
-    training.push_back({example.features, example.seconds > 0 ? best / example.seconds : 0, task});
+    training.push_back({.features = example.features,
+                        .speed = example.seconds > 0 ? best / example.seconds : 0,
+                        .task = task,
+                        .group = group});
 }
 
 ModelQuality judge(std::string model, const TaskExamples& task, std::span<const Example> examples,
@@ -93,7 +96,7 @@ absl::StatusOr<ModelQuality> judge_own_half(const TaskExamples& task) {
   std::vector<Example> halves[2];
   for (size_t i = 0; i < task.examples.size(); ++i) halves[i % 2].push_back(task.examples[i]);
   std::vector<model::Example> training;
-  append_training(halves[0], training);
+  append_training(halves[0], 0, training);
   return judge_learned("own half", task, training, halves[1]);
 }
 
@@ -107,9 +110,11 @@ absl::Status judge_held_out(const std::string& name, std::span<const TaskExample
     if (group.empty()) continue;
     std::vector<model::Example> training;
     for (const TaskExamples& task : tasks) {
-      if (group_of(*task.task) != group) append_training(task.examples, training);
+      const auto of_task = groups.find(group_of(*task.task));
+      if (of_task->first == group) continue;
+      append_training(task.examples, static_cast<int>(std::distance(groups.begin(), of_task)), training);
     }
-    model::XGBoostModel model;
+    model::XGBoostModel model({.for_others = true});
     TF_RETURN_IF_ERROR(model.train(training));
     if (!model.is_trained()) continue;
     for (const TaskExamples* task : members) {

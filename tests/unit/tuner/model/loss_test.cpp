@@ -39,6 +39,15 @@ TEST(PairGradient, LearnsFromABoundOnlyThatOthersAreFaster) {
   EXPECT_EQ(pair_gradient(two, std::vector<float>{0, 0}, 1).first[0], 0);
 }
 
+TEST(OrderAccuracies, CountNearPairsOfEachTask) {
+  std::vector<Example> all = examples({1, 0.5, 0.45, 0.1, 1, 0.5, 0});
+  for (size_t i = 4; i < all.size(); ++i) all[i].task = 1;
+  const std::vector<double> right = order_accuracies(all, std::vector<float>{3, 1, 2, 9, 0, 0, 9});
+  ASSERT_EQ(right.size(), 2u);
+  EXPECT_DOUBLE_EQ(right[0], 2.0 / 3) << "one of three pairs is wrong; the slow one does not count";
+  EXPECT_DOUBLE_EQ(right[1], 0.5) << "ties";
+}
+
 TEST(SpeedGradient, VanishesWhereTheSpeedIsMet) {
   const Gradient gradient = speed_gradient(examples({1, 0.5}), std::vector<float>{1, 0.75});
   EXPECT_EQ(gradient.first[0], 0);

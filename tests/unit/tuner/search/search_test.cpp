@@ -28,7 +28,7 @@ struct Setting {
   double seconds(const space::Candidate& candidate) const {
     double distortion = 1;
     for (size_t i = 0; i < candidate.point.size(); ++i) {
-      distortion += 0.1 * std::fabs(std::sin(static_cast<double>(candidate.point[i] * (i + 3) + 1)));
+      distortion += 0.3 * std::fabs(std::sin(static_cast<double>(candidate.point[i] * (i + 3) + 1)));
     }
     return evaluator.judge(candidate)->draft_seconds * distortion;
   }
