@@ -1,16 +1,13 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <thread>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/check.h"
+#include "base/machine_files.h"
 #include "compiler/target/cpu_table.h"
 #include "compiler/target/target.h"
 
@@ -21,26 +18,14 @@
 namespace tf::target {
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// Lines "key : value" of /proc/cpuinfo, of the first processor only.
-std::string cpuinfo(std::string_view key) {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    absl::string_view name = absl::StripAsciiWhitespace(absl::string_view(line).substr(0, colon));
-    if (name == absl::string_view(key.data(), key.size())) {
-      return std::string(absl::StripAsciiWhitespace(absl::string_view(line).substr(colon + 1)));
-    }
-  }
-  return "";
+// Of the first processor.
+std::string cpu_field(std::string_view wanted) {
+  std::string found;
+  for_each_cpu_field([&](std::string_view name, std::string_view value) {
+    if (name == wanted) found = value;
+    return found.empty();
+  });
+  return found;
 }
 
 #if defined(__x86_64__)
@@ -138,7 +123,7 @@ std::string_view named_cpu(const CpuId& id) {
 }
 
 std::string host_cpu() {
-  std::vector<std::string> flags = absl::StrSplit(cpuinfo("flags"), ' ', absl::SkipEmpty());
+  std::vector<std::string> flags = absl::StrSplit(cpu_field("flags"), ' ', absl::SkipEmpty());
   std::sort(flags.begin(), flags.end());
   const ArchEntry& arch = arch_entry(Arch::kX86_64);
   auto runs = [&](std::string_view name) {
@@ -171,8 +156,8 @@ std::string host_cpu() {
       {"0xd03", "cortex-a53"},  {"0xd05", "cortex-a55"},  {"0xd07", "cortex-a57"}, {"0xd08", "cortex-a72"},
       {"0xd09", "cortex-a73"},  {"0xd0b", "cortex-a76"},  {"0xd41", "cortex-a78"}, {"0xd0c", "neoverse-n1"},
       {"0xd49", "neoverse-n2"}, {"0xd40", "neoverse-v1"}, {"0xd4f", "neoverse-v2"}};
-  std::string part = cpuinfo("CPU part");
-  if (cpuinfo("CPU implementer") == "0x41") {
+  std::string part = cpu_field("CPU part");
+  if (cpu_field("CPU implementer") == "0x41") {
     for (const auto& [number, name] : kParts) {
       if (part == number) return std::string(name);
     }
@@ -200,10 +185,7 @@ std::optional<int64_t> sysfs_cache_bytes(int level) {
     std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
     if (first_line(folder + "level") != absl::StrCat(level)) continue;
     if (first_line(folder + "type") == "Instruction") continue;
-    std::string size = first_line(folder + "size");  // "32K"
-    int64_t kib = 0;
-    if (absl::EndsWith(size, "K") && absl::SimpleAtoi(size.substr(0, size.size() - 1), &kib))
-      return kib << 10;
+    if (const uint64_t bytes = size_bytes(first_line(folder + "size"))) return static_cast<int64_t>(bytes);
   }
   return std::nullopt;
 }

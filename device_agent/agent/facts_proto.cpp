@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/machine_files.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
 
@@ -24,18 +24,13 @@ struct CpuInfo {
 CpuInfo read_cpu_info() {
   CpuInfo info;
   std::set<std::string> cores;
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
   std::string package;
-  while (std::getline(file, line)) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string name(absl::StripAsciiWhitespace(line.substr(0, colon)));
-    const std::string value(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  for_each_cpu_field([&](std::string_view name, std::string_view value) {
     info.fields.emplace(name, value);
     if (name == "physical id") package = value;
-    if (name == "core id") cores.insert(absl::StrCat(package, "/", value));
-  }
+    if (name == "core id") cores.insert(absl::StrCat(package, "/", std::string(value)));
+    return true;
+  });
   info.cores = static_cast<uint32_t>(cores.size());
   return info;
 }
@@ -51,31 +46,14 @@ std::string text(const CpuInfo& info, const std::string& field) {
   return found == info.fields.end() ? "" : found->second;
 }
 
-std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// "512K" as 524288.
-uint64_t size_bytes(std::string value) {
-  uint64_t unit = 1;
-  if (!value.empty() && value.back() == 'K') unit = 1024;
-  if (!value.empty() && value.back() == 'M') unit = 1024 * 1024;
-  if (unit != 1) value.pop_back();
-  uint64_t count = 0;
-  return absl::SimpleAtoi(value, &count) ? count * unit : 0;
-}
-
 void read_caches(tunefarm::farm::v1::DeviceFacts& facts) {
   const std::filesystem::path caches = "/sys/devices/system/cpu/cpu0/cache";
   std::error_code error;
   for (const auto& cache : std::filesystem::directory_iterator(caches, error)) {
     if (!cache.path().filename().string().starts_with("index")) continue;
-    const std::string level = first_line(cache.path() / "level");
-    const std::string type = first_line(cache.path() / "type");
-    const uint64_t bytes = size_bytes(first_line(cache.path() / "size"));
+    const std::string level = first_line(cache.path().string() + "/level");
+    const std::string type = first_line(cache.path().string() + "/type");
+    const uint64_t bytes = size_bytes(first_line(cache.path().string() + "/size"));
     if (level == "1" && type == "Data") facts.set_l1d_bytes(bytes);
     if (level == "2") facts.set_l2_bytes(bytes);
     if (level == "3") facts.set_l3_bytes(bytes);

@@ -1,18 +1,15 @@
-#include <dirent.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/machine_files.h"
 #include "device_agent/worker/device_state.h"
 #include "proto/farm/v1/trial.pb.h"
 
@@ -20,16 +17,6 @@ namespace tf::worker {
 namespace {
 
 using tunefarm::farm::v1::DeviceState;
-
-// First line of a file of /proc or /sys; empty if it is not there.
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  line.erase(std::remove(line.begin(), line.end(), '\0'),
-             line.end());  // the device tree ends its texts with one
-  return std::string(absl::StripAsciiWhitespace(line));
-}
 
 double number(const std::string& text) {
   double value = 0;
@@ -43,13 +30,10 @@ std::string cpu_folder(int cpu) {
 // The first processor's entry of /proc/cpuinfo, which is all of it on the machines that have identical cores.
 std::map<std::string, std::string> first_processor() {
   std::map<std::string, std::string> fields;
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line) && !(line.empty() && !fields.empty());) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    fields.emplace(absl::StripAsciiWhitespace(line.substr(0, colon)),
-                   absl::StripAsciiWhitespace(line.substr(colon + 1)));
-  }
+  for_each_cpu_field([&](std::string_view name, std::string_view value) {
+    if (!name.empty()) fields.emplace(name, value);
+    return !name.empty() || fields.empty();
+  });
   return fields;
 }
 
@@ -84,9 +68,7 @@ uint64_t cache_bytes(int cpu, std::string_view level) {
   for (int i = 0; i < 6; ++i) {
     const std::string folder = absl::StrCat(cpu_folder(cpu), "/cache/index", i);
     if (first_line(folder + "/level") != level) continue;
-    const std::string size = first_line(folder + "/size");  // "1024K"
-    const uint64_t kib = std::strtoull(size.c_str(), nullptr, 10);
-    if (kib > 0) return kib << (size.find('M') != std::string::npos ? 20 : 10);
+    if (const uint64_t bytes = size_bytes(first_line(folder + "/size"))) return bytes;
   }
   return 0;
 }
