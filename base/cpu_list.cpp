@@ -26,4 +26,11 @@ absl::StatusOr<std::vector<uint32_t>> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
+void stay_on(const std::vector<int>& cpus, pid_t process) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+  if (!cpus.empty()) ::sched_setaffinity(process, sizeof set, &set);
+}
+
 }  // namespace tf

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/cpu_list.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/frame.h"
@@ -27,14 +27,6 @@ namespace proto = tunefarm::kernel::v1;
 
 int64_t whole_seconds(absl::Duration duration) {
   return std::max<int64_t>(1, absl::ToInt64Seconds(duration));
-}
-
-// What cannot be set is left.
-void stay_on(pid_t pid, const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
-  if (!cpus.empty()) sched_setaffinity(pid, sizeof set, &set);
 }
 
 // One child. Not thread-safe but for signal().
@@ -111,7 +103,7 @@ class Worker {
           absl::StrCat("cannot start ", options_.worker_path, ": ", strerror(error)));
     }
     socket_ = ends[0];
-    stay_on(pid, options_.cpus);
+    stay_on(options_.cpus, pid);
     std::lock_guard lock(pid_mutex_);
     pid_ = pid;
     return absl::OkStatus();

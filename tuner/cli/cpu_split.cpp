@@ -27,11 +27,4 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-void stay_on(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int cpu : cpus) CPU_SET(cpu, &set);
-  if (!cpus.empty()) ::sched_setaffinity(0, sizeof set, &set);
-}
-
 }  // namespace tf::tuner_cli

@@ -21,8 +21,4 @@ CpuSplit split_cpus(const std::vector<int>& cpus, int threads);
 // CPUs that this process may use, in order.
 std::vector<int> allowed_cpus();
 
-// Keeps this thread, and the threads and processes that it will start, on these CPUs. What cannot be set is
-// left.
-void stay_on(const std::vector<int>& cpus);
-
 }  // namespace tf::tuner_cli

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/cpu_list.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status.h"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/cpu_list.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/kernels/kernel_task.h"
@@ -62,7 +63,7 @@ absl::StatusOr<Bench> open_bench(const std::string& database, int threads) {
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), threads);
   TF_ASSIGN_OR_RETURN(bench.runner,
                       measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
-  tuner_cli::stay_on(split.rest);  // before any thread or build worker is started
+  stay_on(split.rest);  // before any thread or build worker is started
   const int workers = std::max(1, static_cast<int>(split.rest.size()));
   TF_ASSIGN_OR_RETURN(bench.builder, measure::PoolBuilder::create({.workers = workers}));
   return bench;

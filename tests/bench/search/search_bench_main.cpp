@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/cpu_list.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
@@ -288,7 +289,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
     auto store = database::open_sqlite_store(folder.path() + "/tune.db");
     auto runner = measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest});
     if (!store.ok() || !runner.ok()) return state.SkipWithError("no store, or no runner");
-    tuner_cli::stay_on(split.rest);
+    stay_on(split.rest);
     auto builder =
         measure::PoolBuilder::create({.workers = static_cast<int>(split.build.size()), .cpus = split.build});
     if (!builder.ok()) return state.SkipWithError(builder.status().ToString().c_str());
