@@ -19,6 +19,7 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
+#include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
 #include "rpc/protocol.h"
 
@@ -69,30 +70,9 @@ bool is_final(const absl::Status& status) {
          absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
 }
 
-// One Synchronize stream. Read by one thread, written by several.
-struct Session {
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReaderWriter<pb::AgentMessage, pb::TrackerMessage>> stream;
-  std::mutex writing;
-  bool closed = false;   // guarded by `writing`: gRPC allows no write any more
+// One Synchronize stream.
+struct Session : rpc::ClientStream<pb::AgentMessage, pb::TrackerMessage> {
   bool greeted = false;  // guarded by the agent's lock: the tracker has accepted us
-
-  void write(const pb::AgentMessage& message) {
-    const std::scoped_lock lock(writing);
-    if (!closed) stream->Write(message);  // a failure shows in the reading thread
-  }
-
-  void half_close() {
-    const std::scoped_lock lock(writing);
-    if (!std::exchange(closed, true)) stream->WritesDone();
-  }
-
-  // After the last Read, or after TryCancel.
-  grpc::Status finish() {
-    const std::scoped_lock lock(writing);
-    closed = true;
-    return stream->Finish();
-  }
 };
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
 
 #include <condition_variable>
@@ -13,6 +12,7 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
+#include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
 #include "rpc/protocol.h"
 #include "tuner/measure/farm_link.h"
@@ -41,25 +41,7 @@ bool is_transient(const absl::Status& status) {
          absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
 }
 
-// One Measure stream. Read by one thread, written by several.
-struct Stream {
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReaderWriter<pb::MeasureRequest, pb::MeasureReply>> stream;
-  std::mutex writing;
-  bool closed = false;  // guarded by `writing`: gRPC allows no write any more
-
-  void write(const pb::MeasureRequest& message) {
-    const std::scoped_lock lock(writing);
-    if (!closed) stream->Write(message);  // a failure shows in the reading thread
-  }
-
-  // After the last Read.
-  grpc::Status finish() {
-    const std::scoped_lock lock(writing);
-    closed = true;
-    return stream->Finish();
-  }
-};
+using Stream = rpc::ClientStream<pb::MeasureRequest, pb::MeasureReply>;
 
 pb::MeasureRequest acknowledgement(const std::set<uint64_t>& sequences) {
   pb::MeasureRequest message;
