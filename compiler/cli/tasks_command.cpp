@@ -19,12 +19,6 @@ struct TasksArguments {
   bool json = false;
 };
 
-std::vector<std::string> texts(const std::vector<tensor::Layout>& layouts) {
-  std::vector<std::string> all;
-  for (const tensor::Layout& layout : layouts) all.push_back(layout.text());
-  return all;
-}
-
 void print(const graph::Program& program) {
   double flops = 0;
   std::printf("%-12s %5s %10s %10s  %s\n", "key", "count", "MFLOP", "KiB", "task");
@@ -45,8 +39,8 @@ void print_json(const graph::Program& program) {
                    {"op", task.workload.label},
                    {"label", task.label},
                    {"binding", tensor::binding_text(task.binding)},
-                   {"in_layouts", texts(task.in_layouts)},
-                   {"out_layouts", texts(task.out_layouts)},
+                   {"in_layouts", graph::layout_texts(task.in_layouts)},
+                   {"out_layouts", graph::layout_texts(task.out_layouts)},
                    {"flops", task.flops},
                    {"bytes", task.bytes},
                    {"count", task.count},

@@ -25,12 +25,6 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 namespace fs = std::filesystem;
 
-std::vector<std::string> texts(const std::vector<tensor::Layout>& layouts) {
-  std::vector<std::string> all;
-  for (const tensor::Layout& layout : layouts) all.push_back(layout.text());
-  return all;
-}
-
 std::optional<tensor::Element> narrowed(const proto::Port& port) {
   if (port.stored_element() == proto::ELEMENT_TYPE_FLOAT16) return tensor::Element::kFloat16;
   if (port.stored_element() == proto::ELEMENT_TYPE_BFLOAT16) return tensor::Element::kBFloat16;
@@ -117,8 +111,8 @@ class KernelBuilder {
     kernel.mutable_binding()->insert(t.binding.begin(), t.binding.end());
     kernel.set_schedule(schedule);
     kernel.set_target(options_.target.text());
-    for (const std::string& text : texts(t.in_layouts)) kernel.add_in_layouts(text);
-    for (const std::string& text : texts(t.out_layouts)) kernel.add_out_layouts(text);
+    for (const std::string& text : graph::layout_texts(t.in_layouts)) kernel.add_in_layouts(text);
+    for (const std::string& text : graph::layout_texts(t.out_layouts)) kernel.add_out_layouts(text);
     kernel.set_entry(entry_name(task, t.workload.label));
     kernel.set_output(proto::BLOB_KIND_ELF_OBJECT);
     TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool_.build(request));
@@ -244,8 +238,8 @@ std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kerne
 ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads) {
   return {tensor::workload_key(task.workload).hex(),
           tensor::binding_text(task.binding),
-          texts(task.in_layouts),
-          texts(task.out_layouts),
+          graph::layout_texts(task.in_layouts),
+          graph::layout_texts(task.out_layouts),
           target.text(),
           threads,
           task.reuse_distance_bytes};

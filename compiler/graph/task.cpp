@@ -30,6 +30,12 @@ absl::StatusOr<Task> make_task(LoweredGroup lowered) {
   return task;
 }
 
+std::vector<std::string> layout_texts(const std::vector<tensor::Layout>& layouts) {
+  std::vector<std::string> texts;
+  for (const tensor::Layout& layout : layouts) texts.push_back(layout.text());
+  return texts;
+}
+
 std::string task_key(const Task& task) {
   std::string key =
       absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));

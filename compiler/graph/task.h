@@ -26,6 +26,9 @@ struct Task {
 // Without layouts, count, reuse distance and nodes.
 absl::StatusOr<Task> make_task(LoweredGroup lowered);
 
+// As commands, records and build requests name layouts.
+std::vector<std::string> layout_texts(const std::vector<tensor::Layout>& layouts);
+
 // Equal for tasks that one kernel can serve: computation, binding and layouts.
 std::string task_key(const Task& task);
 
