@@ -52,7 +52,17 @@ class Emitter {
   llvm::Type* call_type();
 
   // emit_parallel.cpp
+  // What the body of a parallel loop, a function of its own, is given.
+  struct Closure {
+    std::vector<llvm::Value*> values;
+    std::vector<const ir::VarNode*> vars;        // whose values stand last but for the buffers'
+    std::vector<const ir::BufferNode*> buffers;  // whose bases stand last
+    llvm::StructType* type = nullptr;
+  };
   void emit_parallel(const ir::For& loop);
+  Closure captured(const ir::For& loop);
+  llvm::Value* stored(const Closure& closure);
+  llvm::Function* parallel_body(const ir::For& loop, const Closure& closure);
   llvm::Value* thread_workspace();
 
   // emit_stmt.cpp
