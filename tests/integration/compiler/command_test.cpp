@@ -5,19 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include "base/file.h"
-#include "compiler/cli/records_source.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/graph.h"
 #include "compiler/onnx/import.h"
 #include "compiler/onnx/tensor_proto.h"
-#include "compiler/schedule/schedule.h"
-#include "database/sqlite_store.h"
+#include "tests/integration/compiler/commands.h"
 
 namespace tf {
 namespace {
@@ -26,37 +21,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
-
-struct Answer {
-  int code = -1;
-  std::string out, err;
-};
-
-class Commands : public testing::Test {
- protected:
-  void SetUp() override { fs::create_directories(root_); }
-  void TearDown() override { fs::remove_all(root_); }
-
-  // Runs `compiler ARGUMENTS` by the shell.
-  Answer run(const std::string& arguments) const {
-    const std::string err = root_ + "/stderr";
-    FILE* pipe = popen((TF_BINARY_DIR "/bin/compiler " + arguments + " 2> " + err).c_str(), "r");
-    Answer answer;
-    char buffer[4096];
-    for (size_t n = 0; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) answer.out.append(buffer, n);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    answer.err = *read_file(err);
-    return answer;
-  }
-  std::string file(const std::string& name) const { return root_ + "/" + name; }
-
-  const std::string root_ = testing::TempDir() + "compiler_command_test." + std::to_string(getpid());
-};
-
-int lines(const std::string& text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-}
 
 TEST_F(Commands, EveryOneHasHelpWithAnExample) {
   for (const char* command : {"zoo", "tasks", "build", "run", "bench", "check", "show", "kernel"}) {
@@ -254,127 +218,6 @@ TEST_F(Commands, BenchWarnsOfThreadsThatShareACpu) {
   EXPECT_THAT(shared.err, HasSubstr("2 threads share 1 CPU:"));
   EXPECT_EQ(alone.code, 0) << alone.err;
   EXPECT_THAT(alone.err, Not(HasSubstr("share")));
-}
-
-// A record of the host's answer to the task, with that schedule.
-database::Measurement record_of(const graph::Task& task, const std::string& schedule) {
-  const driver::ScheduleQuery query = driver::query_of(task, target::host_target(), 1);
-  database::Measurement m;
-  m.problem = {.workload = {tensor::workload_key(task.workload)},
-               .binding = query.binding,
-               .in_layouts = query.in_layouts,
-               .out_layouts = query.out_layouts,
-               .target = query.target,
-               .threads = 1};
-  m.schedule = schedule;
-  m.semantics_version = schedule::kSemanticsVersion;
-  m.samples = {{1000, 1}};
-  m.device.device_class = "local";
-  return m;
-}
-
-TEST_F(Commands, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnError) {
-  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
-  const graph::Program program = *graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
-                                                      {.lanes = target::host_target().fp32_lanes()});
-  const graph::Task& task = program.tasks[0];
-  const database::Measurement illegal = record_of(task, "schedule v1\nsplit t9 i0 factors 4\n");
-  {
-    auto store = database::open_sqlite_store(file("tune.db"));
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)
-                    ->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
-                    .ok());
-    ASSERT_TRUE((*store)->insert(illegal).ok());
-  }
-  const std::string show = "show " + tensor::workload_key(task.workload).hex() + " --db " + file("tune.db");
-  EXPECT_THAT(run(show).out, HasSubstr("split t9"));
-  for (const char* part : {" --ir", " --asm"}) {
-    const Answer answer = run(show + part);
-    EXPECT_EQ(answer.code, 1) << answer.err;
-    EXPECT_THAT(answer.err, HasSubstr("record " + database::record_digest(illegal).hex().substr(0, 12)));
-    EXPECT_EQ(lines(answer.err), 1) << answer.err;
-  }
-  const std::string folder = file("model");
-  const std::string build = "build " + file("mlp.onnx") + " --db " + file("tune.db") + " -o " + folder;
-  Answer answer = run(build);
-  ASSERT_EQ(answer.code, 0) << answer.err;
-  EXPECT_THAT(answer.err, testing::AllOf(HasSubstr("warning"), HasSubstr(task.label)));
-  EXPECT_EQ(lines(answer.err), 1) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("0 of 5 tasks from records"));
-
-  const std::string lock = folder + "/tuning.lock";
-  compiler_cli::Lock entries = *compiler_cli::read_lock(lock);
-  EXPECT_EQ(entries.tasks[0].record, "");
-  entries.tasks[0].record = database::record_digest(illegal).hex();
-  ASSERT_TRUE(compiler_cli::write_lock(lock, entries).ok());
-  const std::string before = *read_file(lock);
-  answer = run(build + " --locked");
-  EXPECT_EQ(answer.code, 1);
-  EXPECT_THAT(answer.err, testing::AllOf(HasSubstr(task.label), HasSubstr("cannot be built")));
-  EXPECT_EQ(*read_file(lock), before);
-}
-
-TEST_F(Commands, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen) {
-  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
-  const graph::Program program = *graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
-                                                      {.lanes = target::host_target().fp32_lanes()});
-  const graph::Task& task = program.tasks[0];
-  database::Measurement here = record_of(task, "schedule v1\n"), there = here;
-  there.device.device_class = "desk";
-  there.samples = {{500, 1}};
-  {
-    auto store = database::open_sqlite_store(file("tune.db"));
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)
-                    ->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
-                    .ok());
-    ASSERT_TRUE((*store)->insert(here).ok());
-    ASSERT_TRUE((*store)->insert(there).ok());
-  }
-  const std::string db = " --db " + file("tune.db");
-  const std::string show = "show " + tensor::workload_key(task.workload).hex() + db;
-  const std::string build = "build " + file("mlp.onnx") + db + " --json -o " + file("model");
-  for (const std::string& command : {show, build}) {
-    const Answer any = run(command), one = run(command + " --device local");
-    EXPECT_EQ(any.code, 0) << any.err;
-    EXPECT_THAT(any.err, HasSubstr("(desk, local)"));
-    EXPECT_EQ(lines(any.err), 1) << any.err;
-    EXPECT_THAT(any.out, HasSubstr(database::record_digest(there).hex().substr(0, 12)));
-    EXPECT_EQ(one.code, 0) << one.err;
-    EXPECT_EQ(one.err, "");
-    EXPECT_THAT(one.out, HasSubstr(database::record_digest(here).hex().substr(0, 12)));
-  }
-  EXPECT_EQ(run(show + " --device phone").code, 1);
-}
-
-TEST_F(Commands, ARecordOfNumericsThatAreNotAllowedIsHintedAt) {
-  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
-  const graph::Program program = *graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
-                                                      {.lanes = target::host_target().fp32_lanes()});
-  const graph::Task& task = program.tasks[0];
-  database::Measurement narrow = record_of(task, "schedule v1\nnarrow p1 bf16\n");
-  narrow.numerics = {"bf16"};
-  {
-    auto store = database::open_sqlite_store(file("tune.db"));
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)
-                    ->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
-                    .ok());
-    ASSERT_TRUE((*store)->insert(narrow).ok());
-  }
-  const std::string db = " --db " + file("tune.db");
-  const std::string show = "show " + tensor::workload_key(task.workload).hex() + db;
-  const Answer refused = run(show), shown = run(show + " --allow bf16 --schedule");
-  EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("give --allow bf16"));
-  EXPECT_THAT(shown.out, HasSubstr("narrow p1 bf16"));
-  EXPECT_THAT(run("build " + file("mlp.onnx") + db + " -o " + file("model")).err,
-              HasSubstr("the fastest records of 1 of 5 tasks need --allow bf16"));
-  std::ofstream(file("workload")) << run(show + " --workload").out;
-  std::ofstream(file("schedule")) << shown.out;
-  const Answer kernel = run("kernel " + file("workload") + " --asm --with " + file("schedule"));
-  EXPECT_EQ(kernel.code, 0) << kernel.err;
 }
 
 TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {

@@ -1,53 +1,14 @@
 // What every Store does, whatever keeps it.
 
-#include <functional>
-#include <latch>
+#include "tests/unit/database/store_contract.h"
 
-#include "base/temporary_folder.h"
-#include "database/memory_store.h"
-#include "database/sqlite_store.h"
-#include "database/store.h"
-#include "tests/unit/database/sample_records.h"
+#include <latch>
 
 namespace tf::database {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct Kind {
-  const char* name;
-  std::function<std::unique_ptr<Store>(const TemporaryFolder&)> make;
-};
-
-class StoreContract : public testing::TestWithParam<Kind> {
- protected:
-  void SetUp() override {
-    store_ = GetParam().make(folder_);
-    ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
-  }
-
-  InsertResult insert(const Measurement& m) {
-    absl::StatusOr<InsertResult> result = store_->insert(m);
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result.value_or(InsertResult{});
-  }
-
-  std::optional<Measurement> best(const BestQuery& query) {
-    absl::StatusOr<std::optional<Measurement>> found = store_->best(query);
-    EXPECT_TRUE(found.ok()) << found.status();
-    return found.value_or(std::nullopt);
-  }
-
-  int64_t count(const Filter& filter) {
-    int64_t n = 0;
-    EXPECT_TRUE(store_->scan(filter, [&](const Measurement&) { return ++n, absl::OkStatus(); }).ok());
-    return n;
-  }
-
-  const TemporaryFolder folder_ = *TemporaryFolder::make();
-  std::unique_ptr<Store> store_;
-};
 
 TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   Measurement m = measured(100);
@@ -358,82 +319,7 @@ TEST_P(StoreContract, AWorkloadIsAddedOnce) {
   EXPECT_EQ(store_->workloads()->size(), 1u);
 }
 
-TEST_P(StoreContract, AttemptsAreCountedByJobAndAreNoMeasurements) {
-  Attempt attempt{.problem = conv_problem(), .schedule = "s", .status_code = "UNAVAILABLE", .job_id = 3};
-  ASSERT_TRUE(store_->add_attempt(attempt).ok());
-  ASSERT_TRUE(store_->add_attempt(attempt).ok());
-  EXPECT_EQ(*store_->count_attempts(3), 2);
-  EXPECT_EQ(*store_->count_attempts(4), 0);
-  EXPECT_EQ(*store_->count_trials(3), 0);
-  EXPECT_EQ(count({}), 0);
-  EXPECT_FALSE(*store_->is_measured(attempt.problem, attempt.schedule));
-}
-
-TEST_P(StoreContract, AJobGoesFromQueuedToFailedAndThenStays) {
-  Job job{.model_name = "net.onnx",
-          .model_digest = "d",
-          .model_path = "p",
-          .target = "host",
-          .device = "desk",
-          .options = R"({"trials": 10})",
-          .created_unix_ns = 5};
-  absl::StatusOr<int64_t> id = store_->add_job(job);
-  ASSERT_TRUE(id.ok());
-  job.id = *id;
-  job.state = JobState::kFailed;
-  job.status_code = 5;
-  job.finished_unix_ns = 9;
-  ASSERT_TRUE(store_->update_job(job).ok());
-  absl::StatusOr<Job> found = store_->find_job(*id);
-  ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found->state, JobState::kFailed);
-  EXPECT_EQ(found->status_code, 5);
-  EXPECT_EQ(found->options, job.options);
-  EXPECT_EQ(found->created_unix_ns, 5);
-  job.state = JobState::kRunning;
-  EXPECT_EQ(store_->update_job(job).code(), absl::StatusCode::kFailedPrecondition);
-  job.id = 99;
-  EXPECT_EQ(store_->update_job(job).code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_->find_job(99).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_->jobs()->size(), 1u);
-}
-
-TEST_P(StoreContract, JobTasksAreReplacedByTheirIndex) {
-  const int64_t job = *store_->add_job({.model_name = "net.onnx"});
-  JobTask task{.job_id = job, .index = 1, .problem = conv_problem(), .label = "conv", .weight = 4};
-  ASSERT_TRUE(store_->save_job_tasks({task}).ok());
-  task.trials = 64;
-  task.best_ns = 12.5;
-  task.state = std::string("a\0b", 3);
-  JobTask other = task;
-  other.index = 0;
-  ASSERT_TRUE(store_->save_job_tasks({task, other}).ok());
-  absl::StatusOr<std::vector<JobTask>> tasks = store_->job_tasks(job);
-  ASSERT_TRUE(tasks.ok());
-  ASSERT_EQ(tasks->size(), 2u);
-  EXPECT_EQ((*tasks)[0].index, 0);
-  EXPECT_EQ((*tasks)[1].trials, 64);
-  EXPECT_EQ((*tasks)[1].state, task.state);
-  EXPECT_EQ((*tasks)[1].problem, conv_problem());
-}
-
-TEST_P(StoreContract, TasksOfAnUnknownJobAreRefusedAsAWhole) {
-  const int64_t job = *store_->add_job({.model_name = "net.onnx"});
-  JobTask good{.job_id = job, .problem = conv_problem()}, bad{.job_id = job + 1, .problem = conv_problem()};
-  EXPECT_FALSE(store_->save_job_tasks({good, bad}).ok());
-  EXPECT_TRUE(store_->job_tasks(job)->empty());
-}
-
-INSTANTIATE_TEST_SUITE_P(Kinds, StoreContract,
-                         testing::Values(Kind{"Sqlite",
-                                              [](const TemporaryFolder& folder) {
-                                                auto store = open_sqlite_store(folder.file("t.db"));
-                                                EXPECT_TRUE(store.ok()) << store.status();
-                                                return *std::move(store);
-                                              }},
-                                         Kind{"Memory",
-                                              [](const TemporaryFolder&) { return make_memory_store(); }}),
-                         [](const testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kinds, StoreContract, every_kind_of_store(), name_of_kind);
 
 }  // namespace
 }  // namespace tf::database
