@@ -132,11 +132,6 @@ std::vector<Step> element_steps(const Workload& workload) {
   return steps;
 }
 
-bool is_legal(const Workload& workload, const std::vector<Step>& steps) {
-  State state(workload);
-  return std::ranges::all_of(steps, [&](const Step& step) { return !state.apply(step); });
-}
-
 // No more threads than rows and columns need.
 GpuTile fitted(GpuTile tile, const tensor::Stage& anchor) {
   const int64_t m = extent_of(anchor.axes[anchor.axes.size() - 2]), n = extent_of(anchor.axes.back());
@@ -154,13 +149,12 @@ Schedule gpu_schedule(const Workload& workload, const GpuTile& tile) {
     if (anchor.reduce_axes.size() == 1 && anchor.axes.size() >= 2) {
       const GpuTile fit = fitted(tile, anchor);
       const bool has_threads = fit.threads_m * fit.threads_n > 1;  // else no loop is left to bind to them
-      std::vector<Step> steps = product_steps(workload, structure, fit);
-      if (has_threads && is_legal(workload, steps)) return {std::move(steps)};
+      const Schedule tiled{product_steps(workload, structure, fit)};
+      if (has_threads && apply(workload, tiled).ok()) return tiled;
     }
   }
-  std::vector<Step> steps = element_steps(workload);
-  if (is_legal(workload, steps)) return {std::move(steps)};
-  return {};
+  const Schedule by_elements{element_steps(workload)};
+  return apply(workload, by_elements).ok() ? by_elements : Schedule{};
 }
 
 }  // namespace tf::schedule
