@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/whole_division.h"
+
 namespace tf::analysis {
 namespace {
 
@@ -72,15 +74,6 @@ Sides split_signs(const Linear& form) {
 constexpr int64_t kLargestCoefficient = int64_t{1} << 61;  // keeps gcd and negation far from overflow
 
 }  // namespace
-
-int64_t floor_quotient(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
-int64_t floor_remainder(int64_t a, int64_t b) {
-  return a - floor_quotient(a, b) * b;
-}
 
 int Linear::find(const Expr& atom) const {
   for (size_t i = 0; i < terms.size(); ++i)

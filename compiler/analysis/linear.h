@@ -55,7 +55,4 @@ struct Blocks {
 };
 bool split_blocks(const Linear& form, int64_t divisor, Blocks* out);
 
-int64_t floor_quotient(int64_t a, int64_t b);
-int64_t floor_remainder(int64_t a, int64_t b);
-
 }  // namespace tf::analysis

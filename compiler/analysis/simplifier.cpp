@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/whole_division.h"
 #include "compiler/analysis/access.h"
+#include "compiler/tensor/rebuild.h"
 
 namespace tf::analysis {
 namespace {
@@ -19,46 +21,8 @@ bool is_index(const Expr& expr) {
   return expr->type().element == ir::Element::kInt64;
 }
 
-Expr widen(const Expr& expr, int lanes) {
-  return expr->type().lanes == lanes ? expr : tensor::broadcast(expr, lanes);
-}
-
 bool is_comparison(BinaryOp op) {
   return op == BinaryOp::kEq || op == BinaryOp::kNe || op == BinaryOp::kLt || op == BinaryOp::kLe;
-}
-
-Expr combine(BinaryOp op, const Expr& a, const Expr& b) {
-  switch (op) {
-    case BinaryOp::kAdd:
-      return a + b;
-    case BinaryOp::kSub:
-      return a - b;
-    case BinaryOp::kMul:
-      return a * b;
-    case BinaryOp::kDiv:
-      return a / b;
-    case BinaryOp::kFloorDiv:
-      return tensor::floor_div(a, b);
-    case BinaryOp::kFloorMod:
-      return tensor::floor_mod(a, b);
-    case BinaryOp::kMin:
-      return tensor::min(a, b);
-    case BinaryOp::kMax:
-      return tensor::max(a, b);
-    case BinaryOp::kEq:
-      return tensor::equal(a, b);
-    case BinaryOp::kNe:
-      return tensor::not_equal(a, b);
-    case BinaryOp::kLt:
-      return a < b;
-    case BinaryOp::kLe:
-      return a <= b;
-    case BinaryOp::kAnd:
-      return tensor::logical_and(a, b);
-    case BinaryOp::kOr:
-      return tensor::logical_or(a, b);
-  }
-  __builtin_unreachable();
 }
 
 Expr truth(bool value) {
@@ -209,7 +173,7 @@ int Simplifier::decide_negative(const Linear& given) const {
 }
 
 Expr Simplifier::simplify(const Expr& expr) {
-  const Expr out = widen(narrow(expr), expr->type().lanes);
+  const Expr out = tensor::widened(narrow(expr), expr->type().lanes);
   return tensor::structurally_equal(out, expr) ? expr : out;
 }
 
@@ -279,7 +243,7 @@ Expr Simplifier::narrow_binary(const Binary& node) {
     return less_than_zero(std::move(form));
   }
   if (node.op == BinaryOp::kAnd || node.op == BinaryOp::kOr) return both(node);
-  return combine(node.op, narrow(node.a), narrow(node.b));
+  return tensor::binary(node.op, narrow(node.a), narrow(node.b));
 }
 
 Expr Simplifier::less_than_zero(Linear form) {
@@ -317,7 +281,7 @@ Expr Simplifier::both(const Binary& node) {
   const Expr b = narrow(node.b);
   pop_facts(mark);
   if (tensor::structurally_equal(a, b)) return a;
-  return combine(node.op, a, b);
+  return tensor::binary(node.op, a, b);
 }
 
 Expr Simplifier::narrow_select(const ir::Select& node) {
@@ -331,7 +295,7 @@ Expr Simplifier::narrow_select(const ir::Select& node) {
 Expr Simplifier::narrow_call(const ir::Call& node, const Expr& expr) {
   if (node.function == ir::Intrinsic::kDot) {  // lanes of its operands belong together
     std::vector<Expr> args;
-    for (const Expr& arg : node.args) args.push_back(widen(narrow(arg), arg->type().lanes));
+    for (const Expr& arg : node.args) args.push_back(tensor::widened(narrow(arg), arg->type().lanes));
     return tensor::with_operands(expr, args);
   }
   const bool reduces = node.function >= ir::Intrinsic::kReduceAdd;
@@ -340,7 +304,7 @@ Expr Simplifier::narrow_call(const ir::Call& node, const Expr& expr) {
   if (!reduces) return tensor::call(node.function, std::move(args));
   // A sum over lanes rounds lane by lane, so it keeps all of them; a maximum of equal lanes is the lane.
   if (node.function != ir::Intrinsic::kReduceAdd && !args[0]->type().is_vector()) return args[0];
-  args[0] = widen(args[0], node.args[0]->type().lanes);
+  args[0] = tensor::widened(args[0], node.args[0]->type().lanes);
   return args[0].same_as(node.args[0]) ? expr : tensor::call(node.function, std::move(args));
 }
 
@@ -360,7 +324,7 @@ Expr Simplifier::narrow_load(const ir::Load& node, const Expr& expr) {
       predicate = nullptr;
     } else {
       lanes = std::max(lanes, predicate->type().lanes);
-      predicate = widen(predicate, lanes);
+      predicate = tensor::widened(predicate, lanes);
     }
   }
   changed = changed || !tensor::structurally_equal(predicate, node.predicate);

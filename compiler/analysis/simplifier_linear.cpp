@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/whole_division.h"
 #include "compiler/analysis/simplifier.h"
+#include "compiler/tensor/rebuild.h"
 
 namespace tf::analysis {
 namespace {
@@ -17,19 +19,6 @@ constexpr int64_t kLargestDivisor = int64_t{1} << 31;
 
 bool is_index(const Expr& expr) {
   return expr->type().element == ir::Element::kInt64;
-}
-
-Expr binary_expr(BinaryOp op, const Expr& a, const Expr& b) {
-  switch (op) {
-    case BinaryOp::kFloorDiv:
-      return tensor::floor_div(a, b);
-    case BinaryOp::kFloorMod:
-      return tensor::floor_mod(a, b);
-    case BinaryOp::kMin:
-      return tensor::min(a, b);
-    default:
-      return tensor::max(a, b);
-  }
 }
 
 // The node if it divides (op) by a positive constant.
@@ -228,7 +217,7 @@ Linear Simplifier::divide_opaque(BinaryOp op, const Linear& a, const Linear& b) 
   if (a.is_constant() && b.is_constant() && b.constant == 0)  // our bug, left for whoever runs it to report
     return atom_form(tensor::make<Binary>(op, tensor::imm(a.constant), tensor::imm(0)), {});
   const Interval range = divides ? floor_div(dividend, divisor) : floor_mod(dividend, divisor);
-  return atom(binary_expr(op, expr_of(a), expr_of(b)), range);
+  return atom(tensor::binary(op, expr_of(a), expr_of(b)), range);
 }
 
 Linear Simplifier::minmax(BinaryOp op, const Linear& a, const Linear& b) {
@@ -254,7 +243,7 @@ Linear Simplifier::minmax(BinaryOp op, const Linear& a, const Linear& b) {
   // Constants stand second.
   const Expr x = expr_of(a.is_constant() ? b : a), y = expr_of(a.is_constant() ? a : b);
   const Interval range = is_min ? min(interval_of(a), interval_of(b)) : max(interval_of(a), interval_of(b));
-  return atom(binary_expr(op, x, y), range);
+  return atom(tensor::binary(op, x, y), range);
 }
 
 Linear Simplifier::divide(const Linear& form, int64_t divisor) {

@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
+#include "compiler/tensor/rebuild.h"
 
 namespace tf::analysis {
 namespace {
@@ -18,10 +19,6 @@ bool is_empty(const Stmt& stmt) {
 
 Stmt nothing() {
   return ir::seq({});
-}
-
-Expr widen(const Expr& expr, int lanes) {
-  return expr->type().lanes == lanes ? expr : tensor::broadcast(expr, lanes);
 }
 
 class StmtSimplifier final : public ir::Rewriter {
@@ -140,7 +137,7 @@ class StmtSimplifier final : public ir::Rewriter {
     }
     bool same = predicate.same_as(s.predicate);
     for (size_t i = 0; i < indices.size(); ++i) {
-      if (lanes == 1) indices[i] = widen(indices[i], s.indices[i]->type().lanes);
+      if (lanes == 1) indices[i] = tensor::widened(indices[i], s.indices[i]->type().lanes);
       if (tensor::structurally_equal(indices[i], s.indices[i])) indices[i] = s.indices[i];
       same = same && indices[i].same_as(s.indices[i]);
     }
@@ -177,10 +174,6 @@ ir::Function simplify(const ir::Function& function, const RangeMap& ranges) {
   ir::Function out = function;
   out.body = simplify(function.body, ranges);
   return out;
-}
-
-bool proves(const Expr& condition, const RangeMap& ranges) {
-  return as_int(Simplifier(ranges).narrow(condition)) == 1;
 }
 
 Interval tight_interval_of(const Expr& expr, const RangeMap& ranges) {

@@ -25,9 +25,6 @@ ir::Stmt simplify(const ir::Stmt& stmt, const RangeMap& ranges = {});
 // Ranges are those of the named dimensions.
 ir::Function simplify(const ir::Function& function, const RangeMap& ranges = {});
 
-// Whether the condition is known to hold (in all lanes) for all values in the ranges.
-bool proves(const Expr& condition, const RangeMap& ranges);
-
 // Like interval_of, after simplification: x - x is exactly 0.
 Interval tight_interval_of(const Expr& expr, const RangeMap& ranges);
 

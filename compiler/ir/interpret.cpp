@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/whole_division.h"
 #include "compiler/ir/machine.h"
 
 namespace tf::ir {
@@ -21,7 +22,7 @@ absl::StatusOr<Shape> make_shape(const BufferNode& buffer, std::vector<int64_t> 
   for (const PhysicalAxis& axis : physical_axes(buffer)) {
     const int64_t extent = extents[static_cast<size_t>(axis.axis)];
     fits = fits && extent >= 0 && extent < (int64_t{1} << 40);
-    const int64_t physical = axis.modulus != 0 ? axis.modulus : (extent + axis.divisor - 1) / axis.divisor;
+    const int64_t physical = axis.modulus != 0 ? axis.modulus : ceil_div(extent, axis.divisor);
     shape.axes.push_back({axis.axis, axis.divisor, axis.modulus, physical});
     fits = fits && !__builtin_mul_overflow(shape.elements, physical, &shape.elements);
   }

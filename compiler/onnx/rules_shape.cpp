@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/whole_division.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/onnx/node_reader.h"
 
@@ -144,7 +145,7 @@ Result split(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", 0));
   TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
   const int64_t extent = node.graph().shape(x)[axis], parts = node.output_count();
-  const int64_t each = (extent + parts - 1) / parts;
+  const int64_t each = ceil_div(extent, parts);
   Ints sizes(parts, each);
   sizes.back() = extent - each * (parts - 1);
   TF_ASSIGN_OR_RETURN(sizes, node.ints_attribute("split", std::move(sizes)));

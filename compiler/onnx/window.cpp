@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/whole_division.h"
 
 namespace tf::onnx {
 namespace {
@@ -28,8 +29,7 @@ void pad_same(const Ints& shape, bool upper, Window& window) {
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t extent = shape[i + 2], stride = window.strides[i];
     const int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
-    const int64_t total =
-        std::max<int64_t>(0, ((extent + stride - 1) / stride - 1) * stride + reach - extent);
+    const int64_t total = std::max<int64_t>(0, (ceil_div(extent, stride) - 1) * stride + reach - extent);
     window.pads_begin[i] = upper ? total / 2 : total - total / 2;
     window.pads_end[i] = total - window.pads_begin[i];
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/schedule/in_place.h"
@@ -110,7 +111,7 @@ class LoopBuilder {
   }
 
   static int64_t padded(int64_t extent, const schedule::Pitch& pitch) {
-    return (extent + pitch.factor - 1) / pitch.factor * pitch.factor + pitch.offset;
+    return round_up(extent, pitch.factor) + pitch.offset;
   }
 
   // The axis that the stage's vectorized loop moves along by one; -1 if there is none.

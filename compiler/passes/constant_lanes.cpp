@@ -1,5 +1,6 @@
 #include "compiler/passes/constant_lanes.h"
 
+#include "base/whole_division.h"
 #include "compiler/analysis/linear.h"
 
 namespace tf::passes {
@@ -37,11 +38,11 @@ std::optional<Lanes> constant_lanes(const Expr& expr, int lanes) {
         break;
       case tensor::BinaryOp::kFloorDiv:
         if (y == 0) return std::nullopt;
-        x = analysis::floor_quotient(x, y);
+        x = floor_quotient(x, y);
         break;
       case tensor::BinaryOp::kFloorMod:
         if (y == 0) return std::nullopt;
-        x = analysis::floor_remainder(x, y);
+        x = floor_remainder(x, y);
         break;
       default:
         return std::nullopt;

@@ -5,7 +5,7 @@
 
 namespace tf::passes {
 
-// exp, log, tanh, erf, sigmoid, sin, cos and pow of f32 (f16 and bf16 through f32) in stored values become
+// exp, log, tanh, erf, sigmoid, sin, cos and pow of f32 (f16 and bf16 through f32) become
 // the expressions of polynomials.h, with a let for each value that is used more than once; pow with a small
 // constant exponent becomes products and square roots. Calls on f64 stay. Loads must be safe by themselves.
 //

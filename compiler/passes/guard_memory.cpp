@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
@@ -23,7 +24,7 @@ std::vector<int64_t> covered_extents(const ir::Buffer& buffer) {
     if (axis.modulus != 0) continue;
     const auto d = static_cast<size_t>(axis.axis);
     const int64_t extent = tensor::as_int(buffer->extents[d]).value_or(0);
-    covered[d] = (extent + axis.divisor - 1) / axis.divisor * axis.divisor;
+    covered[d] = round_up(extent, axis.divisor);
   }
   return covered;
 }

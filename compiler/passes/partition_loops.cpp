@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/analysis/simplify.h"
@@ -93,9 +94,9 @@ class HoldFinder final : public ir::Visitor {
     if (coefficient == 0 || !worst.has_max()) return;
     Interval now = holds_;
     if (coefficient > 0)
-      now.max = std::min(now.max, analysis::floor_quotient(-worst.max - 1, coefficient));
+      now.max = std::min(now.max, floor_quotient(-worst.max - 1, coefficient));
     else
-      now.min = std::max(now.min, -analysis::floor_quotient(-worst.max - 1, -coefficient));
+      now.min = std::max(now.min, -floor_quotient(-worst.max - 1, -coefficient));
     if (now.min <= now.max) holds_ = now;  // what never holds is not peeled for
   }
 

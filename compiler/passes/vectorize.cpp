@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/tensor/rebuild.h"
+
 namespace tf::passes {
 namespace {
 
@@ -10,10 +12,6 @@ using ir::as;
 using ir::Expr;
 using ir::Intrinsic;
 using ir::Stmt;
-
-Expr widened(const Expr& expr, int lanes) {
-  return expr->type().lanes == lanes ? expr : tensor::broadcast(expr, lanes);
-}
 
 // target = target + x and the like, in pieces.
 struct Accumulation {
@@ -99,9 +97,9 @@ class LaneRewriter {
     predicate = tensor::both(predicate, mask);
     ok_ = ok_ && moves != folds_;
     if (folds_) return fold(s, predicate);
-    if (predicate) predicate = widened(predicate, lanes_);
-    return ir::store(s.buffer, std::move(indices), widened(tensor::substitute(s.value, values_), lanes_),
-                     predicate);
+    if (predicate) predicate = tensor::widened(predicate, lanes_);
+    return ir::store(s.buffer, std::move(indices),
+                     tensor::widened(tensor::substitute(s.value, values_), lanes_), predicate);
   }
 
   // Lanes that do not run give what changes nothing.
@@ -109,10 +107,10 @@ class LaneRewriter {
     const std::optional<Accumulation> sum = accumulation_of(s);
     ok_ = ok_ && sum;
     if (!ok_) return Stmt(&s);
-    Expr x = widened(tensor::substitute(sum->x, values_), lanes_);
+    Expr x = tensor::widened(tensor::substitute(sum->x, values_), lanes_);
     if (predicate) {
       const Expr nothing = tensor::identity(sum->combiner, s.buffer->element);
-      x = tensor::select(widened(predicate, lanes_), x, tensor::broadcast(nothing, lanes_));
+      x = tensor::select(tensor::widened(predicate, lanes_), x, tensor::broadcast(nothing, lanes_));
     }
     const Expr folded = tensor::call(sum->fold, {x});
     return ir::store(s.buffer, s.indices, tensor::combine(sum->combiner, sum->target, folded));

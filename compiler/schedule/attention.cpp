@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "base/ceil_div.h"
+#include "base/whole_division.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tile_cost.h"
 #include "compiler/schedule/tiling.h"

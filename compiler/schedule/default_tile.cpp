@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "base/ceil_div.h"
+#include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tile_cost.h"
@@ -16,13 +16,9 @@ namespace {
 using tensor::Stage;
 using tensor::Workload;
 
-int64_t round_up(int64_t value, int64_t step) {
-  return (value + step - 1) / step * step;
-}
-
 // What share of the threads' time is work when `blocks` equal pieces of it are dealt.
 double busy_share(int64_t blocks, int threads) {
-  const int64_t rounds = (blocks + threads - 1) / threads;
+  const int64_t rounds = ceil_div(blocks, threads);
   return static_cast<double>(blocks) / static_cast<double>(rounds * threads);
 }
 
@@ -39,7 +35,7 @@ Parallel choose_parallel(const Stage& stage, const std::vector<int64_t>& tiles, 
   for (size_t axis = 0; axis < tiles.size(); ++axis) {
     const int64_t size = tiles[axis] * (static_cast<int>(axis) == prepared.vector_axis ? prepared.lanes : 1);
     outer *= last;
-    last = round_up(extent_of(stage.axes[axis]), size) / size;
+    last = ceil_div(extent_of(stage.axes[axis]), size);
   }
   const auto rank = static_cast<int>(tiles.size());
   const double busy = busy_share(outer, threads), busy_all = kOfFusingAll * busy_share(outer * last, threads);
@@ -173,7 +169,7 @@ std::vector<int64_t> tiles_along(const Stage& anchor, const Prepared& prepared,
   std::vector<int64_t> counts(tiles.size(), 1);
   for (size_t axis = 0; axis < tiles.size(); ++axis)
     if (static_cast<int>(axis) != prepared.vector_axis)
-      counts[axis] = round_up(extent_of(anchor.axes[axis]), tiles[axis]) / tiles[axis];
+      counts[axis] = ceil_div(extent_of(anchor.axes[axis]), tiles[axis]);
   return counts;
 }
 
@@ -185,10 +181,10 @@ std::vector<int64_t> choose_image_blocks(const Stage& anchor, const Prepared& pr
   const auto vector = static_cast<size_t>(prepared.vector_axis);
   const size_t row = row_axis(anchor, prepared);
   const OperandBytes bytes = operand_bytes(anchor, prepared);
-  const int64_t vectors = round_up(extent_of(anchor.axes[vector]), prepared.lanes) / prepared.lanes;
+  const int64_t vectors = ceil_div(extent_of(anchor.axes[vector]), prepared.lanes);
   if (bytes.rows <= target.caches.l2_bytes || 2 * vectors * bytes.a_column > target.caches.l2_bytes)
     return blocks;
-  blocks[vector] = round_up(vectors, tiles[vector]) / tiles[vector];
+  blocks[vector] = ceil_div(vectors, tiles[vector]);
   blocks[row] = tiles_along(anchor, prepared, tiles)[row];
   return blocks;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/ceil_div.h"
+#include "base/whole_division.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::schedule {

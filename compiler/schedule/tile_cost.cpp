@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/ceil_div.h"
+#include "base/whole_division.h"
 
 namespace tf::schedule {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/ceil_div.h"
+#include "base/whole_division.h"
 #include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/tile_cost.h"
 

@@ -1,10 +1,12 @@
-// The building functions of expr.h: folding of constants and neutral elements.
+// The building functions of expr.h and rebuild.h: folding of constants and neutral elements.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/check.h"
+#include "base/whole_division.h"
 #include "compiler/tensor/expr.h"
+#include "compiler/tensor/rebuild.h"
 #include "compiler/tensor/saturate.h"
 
 namespace tf::tensor {
@@ -25,11 +27,6 @@ std::optional<double> as_float(const Expr& expr) {
   return std::nullopt;
 }
 
-int64_t floor_quotient(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
 // Nothing where the exact result does not fit, so that no overflow is hidden.
 std::optional<int64_t> fold_int(BinaryOp op, int64_t a, int64_t b) {
   int64_t r = 0;
@@ -45,7 +42,7 @@ std::optional<int64_t> fold_int(BinaryOp op, int64_t a, int64_t b) {
       return floor_quotient(a, b);
     case BinaryOp::kFloorMod:
       if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<int64_t>(0);
-      return a - floor_quotient(a, b) * b;
+      return floor_remainder(a, b);
     case BinaryOp::kMin:
       return std::min(a, b);
     case BinaryOp::kMax:
@@ -120,34 +117,6 @@ Expr drop_neutral(BinaryOp op, const Expr& a, const Expr& b) {
   }
 }
 
-Expr widen(const Expr& expr, int lanes) {
-  return expr->type().lanes == lanes ? expr : broadcast(expr, lanes);
-}
-
-Expr binary(BinaryOp op, const Expr& x, const Expr& y) {
-  const int lanes = std::max(x->type().lanes, y->type().lanes);
-  const Expr a = widen(x, lanes), b = widen(y, lanes);
-  const Element element = a->type().element;
-  TF_CHECK((op != BinaryOp::kDiv || is_float(element)) &&
-           (!is_float(element) || (op != BinaryOp::kFloorDiv && op != BinaryOp::kFloorMod)))
-      << "/ divides floats, // and % integers, not " << element_name(element);
-  if (is_float(element)) {
-    const std::optional<double> p = as_float(a), q = as_float(b);
-    if (p && q && a->type() == b->type())
-      if (Expr folded = fold_float(op, a->type(), *p, *q)) return folded;
-    return make<Binary>(op, a, b);
-  }
-  const std::optional<int64_t> p = as_int(a), q = as_int(b);
-  if (p && q && a->type() == b->type()) {
-    Expr node = make<Binary>(op, a, b);
-    const std::optional<int64_t> folded = fold_int(op, *p, *q);
-    return folded ? int_imm(node->type(), *folded) : node;
-  }
-  if (a->type() == b->type())
-    if (Expr simpler = drop_neutral(op, a, b)) return simpler;
-  return make<Binary>(op, a, b);
-}
-
 // The node rebuilt by the building functions, so that new constants fold.
 Expr refold(const Expr& expr, const std::vector<Expr>& x) {
   switch (expr->kind()) {
@@ -174,6 +143,34 @@ Expr refold(const Expr& expr, const std::vector<Expr>& x) {
 }
 
 }  // namespace
+
+Expr widened(const Expr& expr, int lanes) {
+  return expr->type().lanes == lanes ? expr : broadcast(expr, lanes);
+}
+
+Expr binary(BinaryOp op, const Expr& x, const Expr& y) {
+  const int lanes = std::max(x->type().lanes, y->type().lanes);
+  const Expr a = widened(x, lanes), b = widened(y, lanes);
+  const Element element = a->type().element;
+  TF_CHECK((op != BinaryOp::kDiv || is_float(element)) &&
+           (!is_float(element) || (op != BinaryOp::kFloorDiv && op != BinaryOp::kFloorMod)))
+      << "/ divides floats, // and % integers, not " << element_name(element);
+  if (is_float(element)) {
+    const std::optional<double> p = as_float(a), q = as_float(b);
+    if (p && q && a->type() == b->type())
+      if (Expr folded = fold_float(op, a->type(), *p, *q)) return folded;
+    return make<Binary>(op, a, b);
+  }
+  const std::optional<int64_t> p = as_int(a), q = as_int(b);
+  if (p && q && a->type() == b->type()) {
+    Expr node = make<Binary>(op, a, b);
+    const std::optional<int64_t> folded = fold_int(op, *p, *q);
+    return folded ? int_imm(node->type(), *folded) : node;
+  }
+  if (a->type() == b->type())
+    if (Expr simpler = drop_neutral(op, a, b)) return simpler;
+  return make<Binary>(op, a, b);
+}
 
 Expr imm(int64_t value) {
   return int_imm(kIndex, value);
@@ -278,8 +275,8 @@ Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false) {
   TF_CHECK(condition->type().element == Element::kBool) << "a condition is a bool";
   TF_CHECK(if_true->type().element == if_false->type().element) << "both sides of select have one type";
   const int lanes = std::max({condition->type().lanes, if_true->type().lanes, if_false->type().lanes});
-  if (auto value = as_int(condition)) return widen(*value != 0 ? if_true : if_false, lanes);
-  return make<Select>(widen(condition, lanes), widen(if_true, lanes), widen(if_false, lanes));
+  if (auto value = as_int(condition)) return widened(*value != 0 ? if_true : if_false, lanes);
+  return make<Select>(widened(condition, lanes), widened(if_true, lanes), widened(if_false, lanes));
 }
 
 Expr cast(Type type, const Expr& a) {
@@ -311,7 +308,7 @@ Expr call(Intrinsic function, std::vector<Expr> args) {
         << "intrinsics take floats, not " << element_name(arg->type().element);
     lanes = std::max(lanes, arg->type().lanes);
   }
-  for (Expr& arg : args) arg = widen(arg, lanes);
+  for (Expr& arg : args) arg = widened(arg, lanes);
   return make<Call>(function, std::move(args));
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "base/whole_division.h"
 #include "compiler/tensor/saturate.h"
 
 namespace tf::tensor {
@@ -106,8 +107,7 @@ class Evaluator {
       case BinaryOp::kFloorMod: {
         TF_CHECK(b != 0) << "division by zero";
         if (b == -1) return integer(type, op == BinaryOp::kFloorMod ? 0 : wrapped(0, a));
-        const bool rounds = a % b != 0 && (a % b < 0) != (b < 0);
-        return integer(type, op == BinaryOp::kFloorMod ? a % b + (rounds ? b : 0) : a / b - rounds);
+        return integer(type, op == BinaryOp::kFloorMod ? floor_remainder(a, b) : floor_quotient(a, b));
       }
       case BinaryOp::kMin:
         return {0, std::min(a, b)};

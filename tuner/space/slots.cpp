@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "base/whole_division.h"
+
 namespace tf::space {
 namespace {
 
@@ -17,7 +19,7 @@ std::vector<int64_t> covering_tiles(int64_t extent, int64_t limit) {
       divisors.push_back(tile);
       continue;
     }
-    const int64_t covered = (extent + tile - 1) / tile * tile;
+    const int64_t covered = round_up(extent, tile);
     if ((covered - extent) * 8 <= extent) loose.push_back(tile);
   }
   if (static_cast<int64_t>(divisors.size()) < kFewDivisors)

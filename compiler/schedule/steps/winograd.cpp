@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "base/whole_division.h"
 #include "compiler/schedule/cook_toom.h"
 #include "compiler/schedule/stage_loops.h"
 
@@ -145,8 +146,8 @@ class Rewriter {
 
   void run() {
     const Stage s = data_.find_stage(conv_)->stage;
-    tiles_h_ = (constant_extent(s.axes[2]) + c_.outputs - 1) / c_.outputs;
-    tiles_w_ = (constant_extent(s.axes[3]) + c_.outputs - 1) / c_.outputs;
+    tiles_h_ = ceil_div(constant_extent(s.axes[2]), c_.outputs);
+    tiles_w_ = ceil_div(constant_extent(s.axes[3]), c_.outputs);
     const tensor::Buffer mapped = map_weights();
     const tensor::Buffer v = add_columns(add_rows());
     finish(add_product(s, v, mapped));

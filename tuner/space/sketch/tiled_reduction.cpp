@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/whole_division.h"
 #include "compiler/schedule/operand_storage.h"
 #include "compiler/schedule/tiling.h"
 #include "tuner/space/slots.h"
@@ -60,7 +61,7 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
     const int64_t extent = extent_of(anchor.reduce_axes.front());
     const bool chosen = frame.default_product.sums == frame.form.sums;
     const int64_t part = frame.form.sums == schedule::Sums::kShared
-                             ? (extent + threads - 1) / threads
+                             ? ceil_div(extent, threads)
                              : std::min<int64_t>(1024, (extent + 1) / 2);
     add(partial_sum_slot(extent), {chosen ? frame.default_product.partial_sum : part});
   }
@@ -100,7 +101,7 @@ Sketch generated_tiled_reduction(const Problem& problem, const target::Target& t
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     const bool vector = static_cast<int>(axis) == frame.prepared.vector_axis;
     int64_t extent = extent_of(anchor.axes[axis]);
-    if (vector) extent = (extent + frame.prepared.lanes - 1) / frame.prepared.lanes;
+    if (vector) extent = ceil_div(extent, frame.prepared.lanes);
     slots.axes.push_back(tile_slot(
         "tile_i" + std::to_string(axis), extent,
         {.parts = 2, .max_innermost = vector ? 8 : target.vector.registers, .max_inner_product = kMaxBlock}));

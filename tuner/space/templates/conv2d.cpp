@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/whole_division.h"
 #include "tuner/space/sketch/tiled_reduction.h"
 #include "tuner/space/slots.h"
 
@@ -21,7 +22,7 @@ Slot block_and_tile(const std::string& name, int64_t extent, const std::vector<i
   Slot slot{name, {}};
   for (int64_t tile : tiles) {
     if (tile > extent) continue;
-    for (int64_t block : block_choices((extent + tile - 1) / tile)) slot.choices.push_back({block, tile});
+    for (int64_t block : block_choices(ceil_div(extent, tile))) slot.choices.push_back({block, tile});
   }
   return slot;
 }
@@ -30,7 +31,7 @@ Slot block_and_tile(const std::string& name, int64_t extent, const std::vector<i
 std::vector<int64_t> row_tiles(int64_t extent, int64_t limit) {
   std::vector<int64_t> tiles;
   for (int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
-    const int64_t covered = (extent + tile - 1) / tile * tile;
+    const int64_t covered = round_up(extent, tile);
     if (tile == 1 || covered == extent || (covered - extent) * 10 <= extent) tiles.push_back(tile);
   }
   return tiles;
@@ -40,7 +41,7 @@ Sketch conv2d_template(const Problem& problem, const target::Target& target, int
                        const ReductionForm& form) {
   const TiledReductionFrame frame = frame_of(problem, target, threads, form);
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
-  const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
+  const int64_t vectors = ceil_div(extent_of(anchor.axes[1]), frame.prepared.lanes);
   TiledReductionSlots slots;
   slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
   slots.axes.push_back(block_and_tile("tile_oc", vectors, {1, 2, 3, 4, 6}));

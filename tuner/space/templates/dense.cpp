@@ -1,6 +1,6 @@
 #include "tuner/space/templates/dense.h"
 
-#include "base/ceil_div.h"
+#include "base/whole_division.h"
 #include "compiler/schedule/tile_cost.h"
 #include "tuner/space/sketch/tiled_reduction.h"
 #include "tuner/space/slots.h"
@@ -24,7 +24,7 @@ Slot rows_slot(int64_t extent, const target::Target& target) {
   Slot slot{"tile_m", {}};
   for (int64_t tile = 1; tile <= extent && schedule::fits_registers(tile, 1, target); ++tile) {
     if (cost_of_edge(extent, tile, target) > kDear) continue;
-    const int64_t covered = ceil_div(extent, tile) * tile;
+    const int64_t covered = round_up(extent, tile);
     for (int64_t block : {1, 2, 4, 8, 16}) {
       if (block * tile <= covered) slot.choices.push_back({block, tile});
     }
@@ -40,7 +40,7 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
   const std::optional<schedule::MatrixProduct> product =
       schedule::matrix_product(anchor, frame.prepared.vector_axis);
   const size_t row = product ? static_cast<size_t>(product->row_axis) : 0;
-  const int64_t vectors = (extent_of(anchor.axes[column]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
+  const int64_t vectors = ceil_div(extent_of(anchor.axes[column]), frame.prepared.lanes);
   TiledReductionSlots slots;
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     if (axis == row) {

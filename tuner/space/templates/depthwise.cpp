@@ -1,5 +1,6 @@
 #include "tuner/space/templates/depthwise.h"
 
+#include "base/whole_division.h"
 #include "tuner/space/sketch/tiled_reduction.h"
 #include "tuner/space/slots.h"
 
@@ -14,7 +15,7 @@ std::optional<Sketch> depthwise_template(const Problem& problem, const target::T
   const TiledReductionFrame frame = frame_of(problem, target, threads, form);
   if (frame.prepared.vector_axis != 1) return std::nullopt;
 
-  const int64_t vectors = (extent_of(anchor.axes[1]) + frame.prepared.lanes - 1) / frame.prepared.lanes;
+  const int64_t vectors = ceil_div(extent_of(anchor.axes[1]), frame.prepared.lanes);
   TiledReductionSlots slots;
   slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
   slots.axes.push_back(

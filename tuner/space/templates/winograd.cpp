@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/whole_division.h"
 #include "compiler/schedule/tile_cost.h"
 #include "compiler/schedule/winograd_tiling.h"
 #include "tuner/space/slots.h"
@@ -19,7 +20,7 @@ using schedule::WinogradTiling;
 std::vector<int64_t> lengths(int64_t extent) {
   std::vector<int64_t> all;
   for (int64_t length = 1; length <= extent; ++length) {
-    const int64_t parts = (extent + length - 1) / length;
+    const int64_t parts = ceil_div(extent, length);
     if (length <= 4 || parts * (length - 1) < extent) all.push_back(length);
   }
   return all;
@@ -28,10 +29,8 @@ std::vector<int64_t> lengths(int64_t extent) {
 // Register tiles whose last ones are nearly full and whose accumulators fit.
 Slot register_tiles(const WinogradFrame& frame, const target::Target& target) {
   Slot slot{"tile", {}};
-  const int64_t vectors = (frame.out_channels + frame.lanes - 1) / frame.lanes;
-  auto wasteful = [](int64_t extent, int64_t tile) {
-    return ((extent + tile - 1) / tile * tile - extent) * 4 > extent;
-  };
+  const int64_t vectors = ceil_div(frame.out_channels, frame.lanes);
+  auto wasteful = [](int64_t extent, int64_t tile) { return (round_up(extent, tile) - extent) * 4 > extent; };
   for (int64_t k : {1, 2, 3, 4, 6, 8}) {
     for (int64_t h = 1; h <= std::min<int64_t>(frame.tiles_h, 8); ++h) {
       for (int64_t w = 1; w <= std::min<int64_t>(frame.tiles_w, target.vector.registers); ++w) {
@@ -61,7 +60,7 @@ Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const targe
   Point seed;
   tiling.block_h = open(sketch, seed, "block_h", lengths(frame.tiles_h), tiling.block_h);
   tiling.block_w = open(sketch, seed, "block_w", lengths(frame.tiles_w), tiling.block_w);
-  const int64_t vectors = (frame.out_channels + frame.lanes - 1) / frame.lanes;
+  const int64_t vectors = ceil_div(frame.out_channels, frame.lanes);
   std::vector<int64_t> blocks;
   for (int64_t block : {1, 2, 3, 4, 6, 8, 16})
     if (block <= vectors) blocks.push_back(block);
