@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/printable.h"
 #include "device_agent/worker/verdict_proto.h"
 #include "proto/farm/v1/trial.pb.h"
 
@@ -28,12 +29,13 @@ TEST(JudgeEnd, WhateverAChildLeftAsItsDetailIsOnePrintableLine) {
        {ChildEnd::kKernelError, ChildEnd::kWroteOutside, ChildEnd::kBuffersDoNotFit, ChildEnd::kCannotLoad}) {
     farm::TrialResult result;
     ASSERT_TRUE(judge_end(ended(end, "bad \xff\xfe\x1b[31m\nline"), Job(), &result).ok());
-    EXPECT_THAT(result.detail(), testing::EndsWith("bad ???[31m line"));
+    EXPECT_THAT(result.detail(), testing::EndsWith("bad ???[31m?line"));
     EXPECT_TRUE(farm::TrialResult().ParseFromString(result.SerializeAsString()));
   }
   farm::TrialResult unterminated;
   ASSERT_TRUE(judge_end(ended(ChildEnd::kKernelError, std::string(300, '\xc3')), Job(), &unterminated).ok());
-  EXPECT_EQ(unterminated.detail(), std::string(sizeof tf::worker::sandbox::Result().detail, '?'));
+  EXPECT_EQ(unterminated.detail(),
+            tf::printable(std::string(sizeof tf::worker::sandbox::Result().detail, '\xc3')));
 }
 
 constexpr int64_t kMs = 1'000'000;
