@@ -29,7 +29,8 @@ struct Expected {
   uint64_t size_bytes() const;
 };
 
-// The outputs that a child left in `memory`, unpacked: of its checked run, or (`last`) of its last timed run.
+// The outputs that a child left in `memory`, unpacked: of its checked run, or (`last`) of the one after its
+// timed runs.
 std::vector<Tensor> read_outputs(const sandbox::Job& job, const uint8_t* memory, bool last);
 
 // True if an element still has the pattern that floating-point outputs are poisoned with (sandbox/inputs.h).

@@ -26,10 +26,10 @@ constexpr int64_t kUnaccountedNs = 200'000'000 + sandbox::kPatienceNs;
 
 // A loaded machine does not make a child work longer, so the system's account bounds it tighter: what it
 // worked since it loaded the candidate is the checked run and the warm-up (each a few times as long as later
-// runs at most), the samples, and what the patience leaves out. A candidate that hides work from the child's
-// clock has to hide it in what is left: 30 ms and the patience.
+// runs at most), the samples, the last run, and what the patience leaves out. A candidate that hides work
+// from the child's clock has to hide it in what is left: 30 ms and the patience.
 constexpr int64_t kHiddenNs = 30'000'000 + sandbox::kPatienceNs;
-constexpr double kColdRuns = 8;   // checked run and warm-up, in later runs
+constexpr double kColdRuns = 8;   // checked run, warm-up and the last run, in timed runs
 constexpr double kNsPerByte = 3;  // buffers' first touch, comparing inputs, keeping answers
 
 void set(farm::TrialResult* result, farm::Outcome outcome, std::string detail) {

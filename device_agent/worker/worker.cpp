@@ -35,7 +35,7 @@ constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 // A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
 // perfect.
 constexpr double kPeakMargin = 1.15;
-// Stand-ins for a network's other constants, a zygote.
+// Stand-ins for a network's other constants, in each zygote.
 constexpr uint64_t kMostStandInBytes = 256 << 20;
 // A trial whose buffers take more is made ready only once the one before has ended.
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
@@ -168,9 +168,9 @@ class Worker::Impl {
     job.timeout_ns = trial.limits().run_timeout_ns();
     job.memory_bytes = trial.limits().memory_bytes();
     job.rotate_bytes = 2 * probe_.l2_bytes() * std::min<uint64_t>(trial.threads(), 16);
-    // From a last-level cache's size on, what was read before is gone; half as much more is for chance.
-    job.reuse_distance_bytes = std::min({options.reuse_distance_bytes(), 2 * probe_.last_cache_bytes(),
-                                         kMostStandInBytes, trial.limits().memory_bytes() / 2});
+    // Once twice the last cache's size was read, what was there before is gone, whatever goes first.
+    job.reuse_distance_bytes =
+        std::min({options.reuse_distance_bytes(), 2 * probe_.last_cache_bytes(), kMostStandInBytes});
     if (job.reuse_distance_bytes > 0) job.rotate_bytes = std::min(job.rotate_bytes, job.reuse_distance_bytes);
     job.workspace_bytes += trial.threads() * loaded->workspace_per_thread_bytes;
     job.ready_cpus = ready_cpus_;
@@ -191,7 +191,7 @@ class Worker::Impl {
   absl::StatusOr<ChildRun> run_child(ZygoteClient& zygote, const LoadedArtifact& loaded,
                                      uint64_t output_bytes) {
     std::unique_lock device(device_mutex_, std::defer_lock);
-    const bool ahead = buffer_bytes(loaded) <= kReadyAheadBytes;
+    const bool ahead = buffer_bytes(loaded) <= kReadyAheadBytes && !zygote.must_fill(loaded.job);
     if (!ahead) device.lock();
     if (cancelled_) return absl::CancelledError("");
     TF_RETURN_IF_ERROR(zygote.prepare(loaded.job, loaded.blobs, loaded.result_bytes));

@@ -173,6 +173,7 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   std::vector<int> fds = {job_file.get(), prepared_.run.memory.fd(), print.write.get(), status.write.get()};
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
   prepared_.request = {next_id_++, job.timeout_ns, job.reuse_distance_bytes};
+  stand_in_bytes_ = std::max(stand_in_bytes_, job.reuse_distance_bytes);
   prepared_.print = std::move(print.read);
   prepared_.status = std::move(status.read);
   return send(prepared_.request, fds);

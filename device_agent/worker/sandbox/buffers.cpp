@@ -14,7 +14,9 @@ namespace tf::worker::sandbox {
 namespace {
 
 constexpr uint8_t kCanary = 0xc5;
-constexpr uint32_t kMaxSets = 1024;
+constexpr uint32_t kMaxCopies = 1024;
+// Smaller constants are there in no time wherever they come from, and would take more sets than can be had.
+constexpr uint64_t kLeastStoodInBytes = 16 << 10;
 
 uint64_t round_up(uint64_t value, uint64_t to) {
   return (value + to - 1) / to * to;
@@ -59,9 +61,10 @@ bool GuardedBuffer::intact() const {
 
 namespace {
 
-// What any bytes will do for: no indices, and nothing that is worth no second place.
+// What any bytes will do for: floats and bytes, but no indices, and no sums of another constant.
 bool may_be_stood_in(const PortJob& port) {
-  if (port.role != Role::kConstant || port.sum_axes != 0) return false;
+  if (port.role != Role::kConstant || port.sum_axes != 0 || port.size_bytes < kLeastStoodInBytes)
+    return false;
   switch (port.stored_element) {
     case TF_ELEMENT_FLOAT16:
     case TF_ELEMENT_BFLOAT16:
@@ -92,16 +95,14 @@ bool RotatingSets::allocate(const Job& job, const StandIns& stand_ins) {
   others_ = &stand_ins;
   lay_out(job);
   if (job.rotate) {
-    const uint64_t wanted = std::clamp<uint64_t>(job.rotate_bytes / copy_bytes_ + 1, 2, kMaxSets);
+    const uint64_t wanted = std::clamp<uint64_t>(job.rotate_bytes / copy_bytes_ + 1, 2, kMaxCopies);
     const uint64_t half_bytes = job.memory_bytes / 2;
     const uint64_t room_bytes = half_bytes > constant_bytes_ ? half_bytes - constant_bytes_ : 0;
     copies_ = static_cast<uint32_t>(std::clamp<uint64_t>(room_bytes / copy_bytes_, 1, wanted));
   }
-  // What a stand-in is read for writes to other copies than the job's own constants.
-  if (constant_bytes_ > 0 && copies_ > 1) {
-    const uint64_t wanted = (job.reuse_distance_bytes + constant_bytes_ / 2) / constant_bytes_;
-    const uint64_t there = stand_ins.size_bytes() / constant_bytes_ + 1;
-    constants_ = static_cast<uint32_t>(std::clamp<uint64_t>(std::min(wanted, there), 1, kMaxSets));
+  // One of them is the job's own, so that the stand-ins are less than the distance.
+  if (constant_bytes_ > 0) {
+    constants_ = static_cast<uint32_t>((job.reuse_distance_bytes + constant_bytes_ - 1) / constant_bytes_);
   }
   count_ = std::max(copies_, constants_);
   base_ = tf_map_large(constant_bytes_ + copies_ * copy_bytes_).data;
@@ -114,8 +115,7 @@ uint8_t* RotatingSets::data(uint32_t set, uint32_t port) const {
     if (constants == 0) return base_ + offsets_[port];
     return others_->data() + (constants - 1) * constant_bytes_ + offsets_[port];
   }
-  const uint32_t copy = set < copies_ ? set : 1 + (set - 1) % (copies_ - 1);
-  return base_ + constant_bytes_ + copy * copy_bytes_ + offsets_[port];
+  return base_ + constant_bytes_ + set % copies_ * copy_bytes_ + offsets_[port];
 }
 
 }  // namespace tf::worker::sandbox

@@ -28,20 +28,17 @@ class GuardedBuffer {
 
 // The buffers of the timed runs, which take set after set. Own buffers lie in one mapping of large pages
 // where the system has them: copies of all ports, as many as reach job.rotate_bytes together. With a reuse
-// distance, large constants are there once, and the other sets read stand-ins instead, so many that those
-// which a set reads come around after that distance.
+// distance, large constants are there once, in set 0, which alone gives answers then; the other sets read
+// stand-ins instead, so many that what a set reads is read again no sooner than after that distance.
 class RotatingSets {
  public:
   // At least 2 copies for rotation, fewer if they take more than half of the memory limit; 1 without
-  // rotation. False if not even one fits.
+  // rotation. False if not even one fits. There are stand-ins for all of the reuse distance.
   bool allocate(const Job& job, const StandIns& stand_ins);
   uint32_t count() const { return count_; }
   uint8_t* data(uint32_t set, uint32_t port) const;
   // Whether data(set, port) is this set's to be filled; else it is another's, or a stand-in.
   bool owns(uint32_t set, uint32_t port) const { return set < (stands_in_[port] ? 1 : copies_); }
-  // Whether all that the set reads is the job's, so that its outputs are answers. True of set 0, whose
-  // outputs no other such set writes.
-  bool gives_answers(uint32_t set) const { return constants_ == 1 || set == 0; }
 
  private:
   void lay_out(const Job& job);

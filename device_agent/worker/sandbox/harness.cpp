@@ -86,7 +86,7 @@ class Harness {
     const int64_t first_run_ns = checked_run();
     if (job_.kind == JobKind::kReference) finish(result_, ChildEnd::kDone);
     const bool stopped_early = timed_runs(first_run_ns);
-    keep_timed_answers();
+    answer_once_more();
     finish(result_, stopped_early ? ChildEnd::kStoppedEarly : ChildEnd::kDone);
   }
 
@@ -174,6 +174,10 @@ class Harness {
   }
 
   void make_timed_sets() {
+    if (stand_ins_.size_bytes() < job_.reuse_distance_bytes) {
+      finish(result_, ChildEnd::kCannotMeasure, "no memory for the %llu MiB that its network reads meanwhile",
+             static_cast<unsigned long long>(job_.reuse_distance_bytes >> 20));
+    }
     if (!sets_.allocate(job_, stand_ins_)) out_of_memory();
     pointers_ = reinterpret_cast<void**>(map_memory(sizeof(void*) * sets_.count() * job_.port_count));
     if (pointers_ == nullptr) out_of_memory();
@@ -253,7 +257,6 @@ class Harness {
     const int64_t start_ns = tf_monotonic_ns();
     for (uint32_t i = 0; i < iterations; ++i) {
       call_once(make_call(pointers_ + static_cast<size_t>(next_set_) * job_.port_count));
-      if (sets_.gives_answers(next_set_)) answer_set_ = next_set_;
       if (++next_set_ == sets_.count()) next_set_ = 0;
     }
     return tf_monotonic_ns() - start_ns;
@@ -304,8 +307,8 @@ class Harness {
       finish(result_, ChildEnd::kCannotMeasure, "the parent is gone");
   }
 
-  // Samples until there are enough, they show that it is slower, or the time limit comes near. True if
-  // stopped early.
+  // Samples until there are enough, they show that it is slower, or the time limit comes so near that another
+  // and a last run may not fit. True if stopped early.
   bool timed_runs(int64_t first_run_ns) {
     double run_ns = warm_up(first_run_ns);
     SlowerTest race(static_cast<double>(job_.stop_if_slower_than_ns), job_.noise);
@@ -323,19 +326,22 @@ class Harness {
       sampled_ns += sample.total_ns;
       if (job_.enough_ns > 0 && count >= kFewestSamples && sampled_ns >= job_.enough_ns) break;
       const int64_t left_ns = job_.timeout_ns - (tf_monotonic_ns() - started_ns_);
-      if (static_cast<double>(left_ns) < 1.5 * static_cast<double>(sample.total_ns)) break;
+      if (static_cast<double>(left_ns) < 1.5 * (static_cast<double>(sample.total_ns) + run_ns)) break;
     }
     tell_parent(&kTimingEnds, 1);
     result_->disturbed = patience_.is_disturbed() ? 1 : 0;
     return race.is_slower();
   }
 
-  // Of the last timed run whose constants were the job's. The sets' outputs were poisoned before the warm-up:
-  // an answer there is the timed runs' own. The input check finds a kernel that computes from what it left
-  // behind.
-  void keep_timed_answers() {
+  // The last timed run may have read stand-ins, so one more follows that has the job's constants, into
+  // poisoned outputs: it finds a kernel that was right only at first.
+  void answer_once_more() {
     for (uint32_t p = 0; p < job_.port_count; ++p) {
-      if (job_.ports[p].role == Role::kOutput) keep_answer(p, sets_.data(answer_set_, p), true);
+      if (job_.ports[p].role == Role::kOutput) poison_output(job_.ports[p], sets_.data(0, p));
+    }
+    call_once(make_call(pointers_));
+    for (uint32_t p = 0; p < job_.port_count; ++p) {
+      if (job_.ports[p].role == Role::kOutput) keep_answer(p, sets_.data(0, p), true);
     }
   }
 
@@ -353,7 +359,6 @@ class Harness {
   RotatingSets sets_;
   void** pointers_ = nullptr;
   uint32_t next_set_ = 0;
-  uint32_t answer_set_ = 0;
   int64_t batch_ended_ns_ = 0;
   // A thread that waits for its fellows is not working either: the clocks tell nothing of kernels with
   // several.

@@ -151,8 +151,8 @@ struct Reply {
   int32_t wait_status;  // as from waitpid; meaningless if fork_error
   int32_t fork_error;   // errno
   uint32_t timed_out;
-  int64_t max_resident_bytes;
-  int64_t cpu_ns;  // that the child and its threads worked, by the system's account
+  int64_t max_resident_bytes;  // beside the stand-ins, which it inherits
+  int64_t cpu_ns;              // that the child and its threads worked, by the system's account
 };
 
 }  // namespace tf::worker::sandbox

@@ -27,11 +27,10 @@ void fill(uint8_t* data, uint64_t size_bytes) {
 void StandIns::grow(uint64_t size_bytes) {
   if (size_bytes <= size_bytes_) return;
   const uint64_t bytes = (size_bytes + TF_LARGE_PAGE_BYTES - 1) / TF_LARGE_PAGE_BYTES * TF_LARGE_PAGE_BYTES;
-  const tf_mapping more = tf_map_large(bytes);
-  if (more.data == nullptr) return;
-  tf_unmap_large(&memory_);
-  memory_ = more;
-  size_bytes_ = bytes;
+  tf_unmap_large(&memory_);  // first: never both at a time
+  memory_ = tf_map_large(bytes);
+  size_bytes_ = memory_.data == nullptr ? 0 : bytes;
+  if (size_bytes_ == 0) return;
   fill(memory_.data, bytes);
   mprotect(memory_.data, bytes, PROT_READ);
 }

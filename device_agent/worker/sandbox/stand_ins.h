@@ -12,7 +12,7 @@ namespace tf::worker::sandbox {
 // read-only, so that no child changes what another one reads.
 class StandIns {
  public:
-  // At least so many bytes from now on; as many as before if there is no memory.
+  // At least so many bytes from now on, elsewhere if they are more than before; none if there is no memory.
   void grow(uint64_t size_bytes);
   uint8_t* data() const { return memory_.data; }
   uint64_t size_bytes() const { return size_bytes_; }

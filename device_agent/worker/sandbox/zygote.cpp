@@ -193,7 +193,8 @@ bool run_request(int socket, int signals, const Received& received, StandIns& st
   }
   reap_descendants(pid);
   reply->timed_out = woken == Woken::kDeadline;
-  reply->max_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  reply->max_resident_bytes =
+      std::max<int64_t>(0, int64_t{usage.ru_maxrss} * 1024 - static_cast<int64_t>(stand_ins.size_bytes()));
   reply->cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
   return woken != Woken::kParentGone;
 }

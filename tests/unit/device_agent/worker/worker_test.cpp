@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_agent/worker/device_state.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/support/candidates/candidates.h"
 
@@ -39,15 +41,24 @@ class WorkerTest : public testing::Test {
 
   static farm::TrialResult run(const std::string& entry,
                                const std::function<void(farm::Trial*)>& change = nullptr,
-                               const std::function<void(kernel::Artifact*)>& change_artifact = nullptr) {
-    kernel::Artifact artifact = candidate(entry);
+                               const std::function<void(kernel::Artifact*)>& change_artifact = nullptr,
+                               tf::testing::Extents extents = {}) {
+    kernel::Artifact artifact = candidate(entry, extents);
     if (change_artifact) change_artifact(&artifact);
-    const std::string bytes = serialized(artifact), reference = serialized(candidate("reference"));
+    const std::string bytes = serialized(artifact), reference = serialized(candidate("reference", extents));
     farm::Trial trial = trial_of(bytes, reference);
     if (change) change(&trial);
     auto result = worker_->run(trial, bytes, reference);
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : farm::TrialResult();
+  }
+  // With so many constants, and so far from its next run, that stand-ins are read.
+  static farm::TrialResult run_in_a_network(const std::string& entry, uint64_t memory_bytes = 256 << 20) {
+    auto in_a_network = [&](farm::Trial* trial) {
+      trial->mutable_options()->set_reuse_distance_bytes(64 << 20);
+      trial->mutable_limits()->set_memory_bytes(memory_bytes);
+    };
+    return run(entry, in_a_network, nullptr, {.m = 17, .n = 64, .k = 128});
   }
   static void short_timeout(farm::Trial* trial) { trial->mutable_limits()->set_run_timeout_ns(200'000'000); }
 
@@ -90,14 +101,21 @@ TEST_F(WorkerTest, GoodCandidateIsOkWithThreadsWarmCachesAndWithoutReference) {
 }
 
 TEST_F(WorkerTest, AnswersAreCheckedAsWellWhereConstantsComeFromANetwork) {
-  auto in_a_network = [](farm::Trial* trial) { trial->mutable_options()->set_reuse_distance_bytes(8 << 20); };
-  const farm::TrialResult good = run("good", in_a_network);
+  const farm::TrialResult good = run_in_a_network("good");
   EXPECT_OUTCOME(good, OUTCOME_OK);
-  EXPECT_EQ(good.reuse_distance_bytes(), 8u << 20);
-  const farm::TrialResult once = run("works_once", in_a_network);
-  EXPECT_OUTCOME(once, OUTCOME_WRONG_OUTPUT);
-  EXPECT_THAT(once.detail(), testing::HasSubstr("after the timed runs"));
-  EXPECT_OUTCOME(run("allocates_without_end", in_a_network), OUTCOME_OUT_OF_MEMORY);
+  EXPECT_EQ(good.reuse_distance_bytes(), 64u << 20);
+  for (const char* entry : {"works_once", "works_twice"}) {
+    const farm::TrialResult later = run_in_a_network(entry);
+    EXPECT_OUTCOME(later, OUTCOME_WRONG_OUTPUT) << entry;
+    EXPECT_THAT(later.detail(), testing::HasSubstr("after the timed runs")) << entry;
+  }
+}
+
+TEST_F(WorkerTest, WhatStandsInForANetworkIsNotTheCandidatesMemory) {
+  constexpr uint64_t kLittle = 48 << 20;
+  EXPECT_OUTCOME(run_in_a_network("good", kLittle), OUTCOME_OK);
+  EXPECT_OUTCOME(run_in_a_network("segfaults", kLittle), OUTCOME_CRASHED);
+  EXPECT_OUTCOME(run_in_a_network("allocates_without_end", kLittle), OUTCOME_OUT_OF_MEMORY);
 }
 
 TEST_F(WorkerTest, InputsAreTheSameInEveryLayout) {
@@ -328,6 +346,26 @@ TEST(WorkerStart, SaysWhichProgramIsMissing) {
   const auto started = Worker::start({.program = "/nowhere/trial_worker"});
   EXPECT_EQ(started.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(started.status().message()), testing::HasSubstr("/nowhere/trial_worker"));
+}
+
+// A program that becomes the zygote with so little address space that nothing large fits beside it.
+std::string starved_program() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "trial_worker";
+  const std::string path = testing::TempDir() + "starved_trial_worker";
+  std::ofstream(path) << "#!/bin/sh\nulimit -v 40000\nexec " << program << "\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST(WorkerWithoutMemory, MeasuresNothingRatherThanWarmConstants) {
+  if (tf::worker::DeviceProbe({}).last_cache_bytes() < 20 << 20) GTEST_SKIP() << "stand-ins are few here";
+  auto worker = *Worker::start({.program = starved_program()});
+  const std::string good = serialized(candidate("good"));
+  farm::Trial trial = trial_of(good, "");
+  trial.mutable_options()->set_reuse_distance_bytes(1 << 30);
+  const absl::Status status = worker->run(trial, good, "").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("that its network reads meanwhile"));
 }
 
 TEST(WorkerCancel, EndsARunningTrialAndEveryLaterOne) {
