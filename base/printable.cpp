@@ -27,13 +27,18 @@ Character first_character(std::string_view text) {
   return code < kLeast[bytes] || code > kMost || surrogate ? Character{} : Character{bytes, code};
 }
 
+// What a terminal obeys: control characters, and those that end a line or turn it around (UAX #9, section 2).
+bool is_obeyed(uint32_t code) {
+  return code < ' ' || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 std::string without_controls(std::string_view text, std::string_view but, size_t most_bytes) {
   std::string safe;
   while (!text.empty()) {
     const Character c = first_character(text);
     if (safe.size() + c.bytes > most_bytes) break;
-    const bool control = c.code < ' ' || (c.code >= 0x7f && c.code < 0xa0);
-    const bool kept = !control || but.find(text[0]) != std::string_view::npos;
+    const bool kept = !is_obeyed(c.code) || but.find(text[0]) != std::string_view::npos;
     safe += kept ? text.substr(0, c.bytes) : "?";
     text.remove_prefix(c.bytes);
   }

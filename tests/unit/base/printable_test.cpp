@@ -15,6 +15,15 @@ TEST(Printable, LeavesNothingThatATerminalObeys) {
   EXPECT_EQ(printable(std::string(300, 'x')).size(), 200u);
 }
 
+TEST(Printable, LeavesNothingThatEndsALineOrTurnsItAround) {
+  for (const char* text : {"\u2028", "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"}) {
+    EXPECT_EQ(printable(std::string("a") + text + "b"), "a?b") << text;
+    EXPECT_EQ(printable_lines(std::string("a\n") + text + "b"), "a\n?b") << text;
+  }
+  for (const char* text : {"\u2027", "\u202f", "\u2065", "\u206a", "\u05d0"})
+    EXPECT_EQ(printable(text), text);
+}
+
 TEST(Printable, LeavesNothingThatIsNotUtf8) {
   EXPECT_EQ(printable("a\x9b\xff"
                       "b"),
