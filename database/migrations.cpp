@@ -30,6 +30,8 @@ absl::StatusOr<SchemaState> schema_state(Connection& connection) {
 
 absl::Status migrate(Connection& connection, const std::vector<Migration>& steps) {
   TF_ASSIGN_OR_RETURN(int64_t version, connection.query_int("PRAGMA user_version"));
+  // A step may replace a table that others name. Within a transaction this would do nothing.
+  TF_RETURN_IF_ERROR(connection.execute("PRAGMA foreign_keys = OFF"));
   for (const Migration& step : steps) {
     if (step.version <= version) continue;
     TF_RETURN_IF_ERROR(connection.execute("BEGIN IMMEDIATE"));

@@ -35,7 +35,7 @@ enum class SchemaState { kEmpty, kCurrent, kOlder };
 absl::StatusOr<SchemaState> schema_state(Connection& connection);
 
 // Brings the database to the current version, each step in its own transaction: a crash leaves a whole
-// version.
+// version. Leaves foreign keys unchecked on the connection.
 absl::Status migrate(Connection& connection, const std::vector<Migration>& steps = migrations());
 
 }  // namespace tf::database

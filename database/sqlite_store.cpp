@@ -175,7 +175,7 @@ absl::Status prepare_for_writing(Connection& db, SchemaState state) {
   }
   TF_RETURN_IF_ERROR(db.execute("PRAGMA synchronous = FULL"));
   if (state != SchemaState::kCurrent) TF_RETURN_IF_ERROR(migrate(db));
-  return db.execute("PRAGMA foreign_keys = ON");  // from here on: a step may replace a table that others name
+  return db.execute("PRAGMA foreign_keys = ON");  // migrate turned them off
 }
 
 absl::Status missing(const std::string& path) {
