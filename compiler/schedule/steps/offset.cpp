@@ -17,10 +17,12 @@ using tensor::Stage;
 
 constexpr tensor::Type kWide{Element::kInt32, 1};
 
+// Null also for a load with a predicate: what it gives where that is false, 0, would not be moved, and the
+// sums do not know of it.
 const Load* widened_byte(const Expr& factor) {
   const auto* cast = tensor::as<tensor::Cast>(factor);
   const auto* load = cast != nullptr && cast->type() == kWide ? tensor::as<Load>(cast->a) : nullptr;
-  if (load == nullptr) return nullptr;
+  if (load == nullptr || load->predicate) return nullptr;
   const Element element = load->type().element;
   return element == Element::kInt8 || element == Element::kUInt8 ? load : nullptr;
 }
@@ -83,9 +85,8 @@ void keep_moved(StageState& maker, StageState& sum, int64_t value) {
   const tensor::Buffer stored = tensor::buffer(before->name, other.element, before->extents);
   maker.stage.output = stored;
   maker.stage.body = tensor::cast(other, maker.stage.body) + tensor::imm(other, static_cast<double>(value));
-  sum.stage.body = replace_loads(sum.stage.body, before.get(), [&](const Load& load) {
-    return tensor::load(stored, load.indices, load.predicate);
-  });
+  sum.stage.body = replace_loads(sum.stage.body, before.get(),
+                                 [&](const Load& load) { return tensor::load(stored, load.indices); });
 }
 
 }  // namespace
@@ -137,7 +138,7 @@ std::optional<Illegal> apply_step(StateData& data, const Offset& step) {
       std::vector<Expr> at;
       for (const Expr& index : indices) at.push_back(tensor::substitute(index, axes_of_reader));
       return tensor::load(load.buffer, load.indices, load.predicate) -
-             tensor::load(sums, std::move(at)) * shift;
+             tensor::load(sums, std::move(at), load.predicate) * shift;
     });
   }
   if (constant) {

@@ -20,8 +20,8 @@
 //   t0[i, r] = p0[i, r]                                →    t0[i, r] = u8(p0[i, r]) + 128, of u8
 //   t1[i, j] = sum(r) i32(t0[i, r]) * i32(p1[r, j])         t1[i, j] = sum(r) i32(t0[i, r]) * i32(p1[r, j])
 //
-// Exact: i32 wraps. Legal for a stage that is no output and sums such products in i32, over whole axes of the
-// other factor: for i8 by 128, for u8 by -128.
+// Exact: i32 wraps. Legal for a stage that is no output and sums such products in i32, of loads without
+// predicates, over whole axes of the other factor: for i8 by 128, for u8 by -128.
 
 #include <optional>
 

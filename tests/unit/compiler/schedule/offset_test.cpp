@@ -8,6 +8,7 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/schedule/default_schedule.h"
+#include "compiler/schedule/stage_loops.h"
 
 namespace tf::schedule {
 namespace {
@@ -102,6 +103,42 @@ TEST(Offset, TakesOnlyWhatItKeepsExact) {
   EXPECT_EQ(reason_of(product({.a = Element::kBFloat16, .b = Element::kBFloat16}), {"t0", "p0", 128}),
             Illegal::kNotOffset);
   EXPECT_EQ(reason_of(product({}), {"t0", "p7", 128}), Illegal::kNotOffset);
+}
+
+// The stage's loads of the buffer become loads under the condition that the stage's first axis is not 0.
+void guard_loads(tensor::Workload& workload, size_t stage, const tensor::Buffer& of) {
+  tensor::Stage& guarded = workload.stages[stage];
+  const tensor::Expr condition = imm(0) < guarded.axes[0].var;
+  guarded.body = replace_loads(guarded.body, of.get(), [&](const tensor::Load& load) {
+    return tensor::load(of, load.indices, condition);
+  });
+}
+
+TEST(Offset, LeavesFactorsThatAreReadUnderAPredicate) {
+  for (const size_t factor : {0, 1}) {
+    tensor::Workload guarded = product({});
+    guard_loads(guarded, 0, guarded.inputs[factor].buffer);
+    EXPECT_EQ(reason_of(guarded, {"t0", "p0", 128}), Illegal::kNotOffset);
+    EXPECT_EQ(reason_of(guarded, {"t0", "p1", 128}), Illegal::kNotOffset);
+  }
+  tensor::Workload padded = padded_convolution();
+  ASSERT_EQ(reason_of(padded, {"t1", "t0", 128}), std::nullopt);
+  guard_loads(padded, 1, padded.stages[0].output);
+  EXPECT_EQ(reason_of(padded, {"t1", "t0", 128}), Illegal::kNotOffset);
+}
+
+TEST(Offset, TakesNothingOffSumsThatAreNotRead) {
+  tensor::Workload guarded = product({});
+  guard_loads(guarded, 1, guarded.stages[0].output);
+  State state(guarded);
+  ASSERT_FALSE(state.apply(Offset{"t0", "p0", 128}));
+  int loads = 0, guards = 0;
+  tensor::for_each(state.data().find_stage("t1")->stage.body, [&](const tensor::Expr& e) {
+    if (const auto* load = tensor::as<tensor::Load>(e)) ++loads, guards += load->predicate ? 1 : 0;
+    return true;
+  });
+  EXPECT_EQ(loads, 2) << "the sum, and what is taken off it";
+  EXPECT_EQ(guards, 2);
 }
 
 TEST(Offset, IsWhatTheDefaultScheduleDoesForOneSignOnX86) {
