@@ -208,8 +208,8 @@ ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const s
 }
 
 // Rows of the columns that a tile of rows leaves in L1 and L2 for the next: few enough for the first TLB,
-// too, and enough to hide adding up the parts, of which larger tiles have more.
-constexpr int64_t kRowsOfPart = 32, kMostBroadcasts = 4;
+// too, and enough to hide adding up the parts.
+constexpr int64_t kRowsOfPart = 32;
 
 // Whether L2 has lost most of a panel of the columns, which stand row-major as they were given, when the next
 // tile of rows passes by: each would fetch it from beyond. Less than that hides behind arithmetic.
@@ -328,7 +328,7 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
   if (!choice.pack && choice.sums == Sums::kWhole && extent_of(anchor.axes[row]) > tiles[row] &&
       loses_panels(workload, anchor, *product, target)) {
     choice.sums = Sums::kAccumulated;
-    choice.partial_sum = kRowsOfPart * (tiles[row] > kMostBroadcasts ? 2 : 1);
+    choice.partial_sum = part_length(kRowsOfPart, tiles[row]);
   }
   return choice;
 }

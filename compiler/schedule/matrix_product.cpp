@@ -83,6 +83,11 @@ std::vector<int64_t> choose_blocks(const Stage& anchor, const MatrixProduct& pro
   return blocks;
 }
 
+int64_t part_length(int64_t terms, int64_t tile_rows) {
+  constexpr int64_t kFewRows = 4;
+  return tile_rows > kFewRows ? 2 * terms : terms;
+}
+
 ProductChoice choose_product(const Workload& workload, const Stage& anchor, const MatrixProduct& product,
                              const ProductTile& tile, const target::Target& target, int threads) {
   const auto row = static_cast<size_t>(product.row_axis), column = static_cast<size_t>(tile.vector_axis);
@@ -101,7 +106,7 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
   ProductChoice choice;
   choice.pack = at_run_time && (strided ? row_tiles > 1 : extent_of(anchor.axes[row]) >= kRowsWorthCopy) &&
                 (strided || columns_bytes > l2_bytes);
-  constexpr int64_t kPartialSum = 1024, kRowsPartialSum = 8, kMostBroadcasts = 4;
+  constexpr int64_t kPartialSum = 1024, kRowsPartialSum = 8;
   // Few rows use columns that memory must deliver: then a few whole rows of the columns at a time are the
   // fastest to read.
   const bool streams = at_run_time && !strided && row_tiles == 1 && columns_bytes > 8 * l2_bytes;
@@ -125,7 +130,7 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
     choice.partial_sum = ceil_div(ceil_div(reduce, threads), kDotTerms) * kDotTerms;
   } else if (streams) {
     choice.sums = Sums::kAccumulated;
-    choice.partial_sum = kRowsPartialSum * (tile.elements[row] > kMostBroadcasts ? 2 : 1);
+    choice.partial_sum = part_length(kRowsPartialSum, tile.elements[row]);
   } else if (row_tiles > 1 && panel_bytes > l2_bytes && reduce >= 2 * kPartialSum) {
     choice.sums = Sums::kAccumulated;
     choice.partial_sum = kPartialSum;

@@ -54,6 +54,11 @@ struct ProductChoice {
   // If not 0: constant columns stand in panels of so many vectors, fewer than a tile has.
   int64_t panel_vectors = 0;
 };
+
+// The length of a part that is added up in memory: `terms` for tiles of few rows, twice that for larger ones,
+// which have more to add up a part.
+int64_t part_length(int64_t terms, int64_t tile_rows);
+
 ProductChoice choose_product(const tensor::Workload& workload, const tensor::Stage& anchor,
                              const MatrixProduct& product, const ProductTile& tile,
                              const target::Target& target, int threads);
