@@ -113,7 +113,9 @@ const tensor::Load* rows_factor(const Stage& stage, size_t vector, size_t row) {
 }
 
 // Of how many rows, so far apart, a cache holds neighbours at once: rows whose pitch is a multiple of what
-// one way of it holds all share one set.
+// one way of it holds all share one set. Reckons with 8 ways, which most caches have; targets do not say how
+// many. One of 16 (many L2s) holds these rows, too, and about twice as many where they share sets; one of 2
+// (Cortex-A72's L1) then holds fewer, and fetches some of them again.
 int64_t rows_held(int64_t pitch_bytes, int64_t cache_bytes) {
   constexpr int64_t kWays = 8, kOfRows = 7;  // one is for what else is read
   const int64_t way_bytes = std::max<int64_t>(cache_bytes / kWays, 1);
