@@ -152,10 +152,21 @@ void Pipeline::pass_on(Work work) {
   }
 }
 
+// A time with constants from elsewhere does not compare with the others: it is none.
+absl::StatusOr<farm::TrialResult> Pipeline::measure(const Work& work) {
+  const farm::Trial trial = trial_of(work);
+  absl::StatusOr<farm::TrialResult> result = runner_.run({work.artifact, work.reference, &trial});
+  const uint64_t asked_bytes = trial.options().reuse_distance_bytes();
+  if (!result.ok() || result->reuse_distance_bytes() == asked_bytes) return result;
+  runner_.acknowledge(*result);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "asked to time a kernel whose constants are read again after ", asked_bytes,
+      " bytes, the device did so after ", result->reuse_distance_bytes(), ": upgrade its agent"));
+}
+
 void Pipeline::run_loop() {
   while (std::optional<Work> work = to_run_.pop()) {
-    const farm::Trial trial = trial_of(*work);
-    absl::StatusOr<farm::TrialResult> result = runner_.run({work->artifact, work->reference, &trial});
+    absl::StatusOr<farm::TrialResult> result = measure(*work);
     to_run_.done();
     if (result.ok()) {
       finish(*std::move(work), std::make_shared<const farm::TrialResult>(*std::move(result)));

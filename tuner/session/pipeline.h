@@ -94,6 +94,7 @@ class Pipeline {
   void run_loop();
   std::optional<Finished> build(Work& work);
   void pass_on(Work work);
+  absl::StatusOr<tunefarm::farm::v1::TrialResult> measure(const Work& work);
   void finish(Work work, const absl::StatusOr<Result>& result);
   tunefarm::farm::v1::Trial trial_of(const Work& work);
   absl::StatusOr<measure::ArtifactBytes> reference(int task);

@@ -75,6 +75,8 @@ class FakeRunner final : public measure::Runner {
     reuse_distances.insert(request.trial->options().reuse_distance_bytes());
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
+    if (knows_reuse_distance)
+      result.set_reuse_distance_bytes(request.trial->options().reuse_distance_bytes());
     if (stale_every > 0) {
       // Every so often a result of a lease that the slot has moved on from.
       const bool stale = runs % stale_every == 0;
@@ -103,6 +105,7 @@ class FakeRunner final : public measure::Runner {
   absl::Status fatal;
   std::set<std::string> measured;
   std::set<uint64_t> reuse_distances;
+  bool knows_reuse_distance = true;
 
  private:
   std::mutex mutex_;
@@ -163,6 +166,16 @@ TEST_F(TuneTest, MeasuresAndRecordsAtTheNetworksReuseDistance) {
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(runner_.reuse_distances, std::set<uint64_t>{12 << 20}) << "play-offs too";
   for (const auto& record : records()) EXPECT_EQ(record.problem.reuse_distance_bytes, 12u << 20);
+}
+
+TEST_F(TuneTest, KeepsNoTimesOfADeviceThatIgnoresTheReuseDistance) {
+  for (Task& task : tasks_) task.reuse_distance_bytes = 12 << 20;
+  runner_.knows_reuse_distance = false;
+  const absl::Status status = run().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("upgrade its agent"));
+  EXPECT_TRUE(records().empty());
+  EXPECT_EQ(runner_.acknowledged, runner_.runs) << "the farm need not keep them either";
 }
 
 TEST_F(TuneTest, GoesOnWhereAnEarlierRunOfTheJobStopped) {
