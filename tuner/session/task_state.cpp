@@ -163,6 +163,10 @@ std::optional<Donor> TaskState::take_new_best() {
 // Before the first proposals there are seeds, and afterwards the space is used up.
 void TaskState::suggest(std::vector<space::Candidate> candidates) {
   if (!follows_model_ || proposals_.empty()) return;
+  std::erase_if(candidates, [&](const space::Candidate& candidate) {
+    return programs_.contains(space_.loops_of(candidate)) || std::ranges::count(proposals_, candidate) > 0;
+  });
+  if (candidates.empty()) return;
   proposals_.insert(proposals_.begin(), std::move_iterator(candidates.begin()),
                     std::move_iterator(candidates.end()));
   stale_ = true;

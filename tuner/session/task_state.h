@@ -76,7 +76,8 @@ class TaskState {
 
   // The best candidate, if it has become that since the last call.
   std::optional<Donor> take_new_best();
-  // Others' ideas (legal candidates), to be ranked among the proposals. Only where the order is the model's.
+  // Others' ideas (legal candidates), to be ranked among the proposals: those that are neither among them nor
+  // known. Only where the order is the model's.
   void suggest(std::vector<space::Candidate> candidates);
 
   // What candidates race against: the best one's time and noise.

@@ -11,13 +11,32 @@
 namespace tf::session {
 namespace {
 
+// Knows one candidate, by its features, from all others.
+class Taste final : public model::CostModel {
+ public:
+  explicit Taste(float of_favourite) : of_favourite_(of_favourite) {}
+  absl::Status train(std::span<const model::Example>) override { return absl::OkStatus(); }
+  bool is_trained() const override { return true; }
+  std::vector<float> score(std::span<const model::Features> rows) const override {
+    std::vector<float> scores;
+    for (const model::Features& row : rows) scores.push_back(row == favourite ? of_favourite_ : 0);
+    return scores;
+  }
+
+  model::Features favourite{};
+
+ private:
+  float of_favourite_;
+};
+
 class ExchangeTest : public testing::Test {
  protected:
-  void add(int64_t m, int64_t n, int64_t k) {
+  void add(int64_t m, int64_t n, int64_t k, model::CostModel* model, uint64_t seed) {
     own_.push_back(
         std::make_unique<Task>(Task{.label = "product", .workload = test::matmul_bias_relu(m, n, k)}));
-    tasks_.push_back(TaskState::create(*own_.back(), options_, &model_, 7 + own_.size()).value());
+    tasks_.push_back(TaskState::create(*own_.back(), options_, model, seed).value());
   }
+  void add(int64_t m, int64_t n, int64_t k) { add(m, n, k, &model_, 8 + own_.size()); }
   // Tries all seeds of a task and its first proposal, which becomes its best.
   static space::Candidate try_some(TaskState& task) {
     const size_t seeds =
@@ -31,9 +50,9 @@ class ExchangeTest : public testing::Test {
     return last;
   }
   // What the task tries next of what waits now.
-  static std::vector<space::Candidate> waiting(TaskState& task) {
+  static std::vector<space::Candidate> waiting(TaskState& task, int count = 16) {
     std::vector<space::Candidate> all;
-    for (int i = 0; i < 16; ++i) all.push_back(task.next().value());
+    for (int i = 0; i < count; ++i) all.push_back(task.next().value());
     return all;
   }
 
@@ -54,6 +73,43 @@ TEST_F(ExchangeTest, SuggestsATasksBestToTheOnesLikeIt) {
   exchange_best(tasks_);
   const std::vector<space::Candidate> tried = waiting(*tasks_[1]);
   EXPECT_TRUE(std::find(tried.begin(), tried.end(), expected[0]) != tried.end());
+}
+
+TEST_F(ExchangeTest, RanksASuggestionAmongTheProposals) {
+  for (const float score : {1.0f, -1.0f}) {
+    Taste taste(score);
+    tasks_.clear();
+    add(128, 128, 128, &taste, 8);
+    add(128, 128, 128, &taste, 8);
+    TaskState &task = *tasks_[0], &twin = *tasks_[1];
+    try_some(task);
+    try_some(twin);
+    const space::Candidate later = waiting(twin, 40).back();  // proposed when what waits now is used up
+    taste.favourite = task.space().evaluator().judge(later)->features;
+    task.suggest({later});
+    const std::vector<space::Candidate> tried = waiting(task, 4);
+    EXPECT_EQ(std::ranges::count(tried, later), score > 0 ? 1 : 0);
+    EXPECT_EQ(tried[0] == later, score > 0);
+  }
+}
+
+TEST_F(ExchangeTest, PassesOverSuggestionsThatWereTriedOrWait) {
+  Taste taste(1.0f);
+  add(128, 128, 128, &taste, 8);
+  add(128, 128, 128, &taste, 8);
+  TaskState &task = *tasks_[0], &twin = *tasks_[1];
+  const space::Candidate tried = try_some(task);
+  ASSERT_EQ(try_some(twin), tried);
+  taste.favourite = task.space().evaluator().judge(tried)->features;
+  ASSERT_TRUE(task.take_new_best().has_value());
+  std::vector<model::Example> before, after;
+  task.append_examples(before);
+  const std::vector<space::Candidate> waits = waiting(twin, 12);
+  task.suggest({tried, waits[2]});
+  EXPECT_EQ(waiting(task, 12), waits) << "none has lost its place";
+  task.append_examples(after);
+  EXPECT_EQ(after.size(), before.size()) << "it taught again";
+  EXPECT_FALSE(task.take_new_best().has_value());
 }
 
 TEST_F(ExchangeTest, SaysWhatIsBestOnce) {
