@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,7 +44,9 @@ class History {
   void add(const TaskSpace& space, std::span<const database::Measurement> records, double remoteness);
 
   bool empty() const { return lessons_.empty(); }
-  // Numbers tasks from the last example's on: times of different tasks, or devices, are never compared.
+  // Numbers tasks from the last example's on: times of different tasks, or devices, are never compared. A
+  // workload is a group: what is learned of it on one device holds on another, for other threads, behind
+  // another network.
   void append_examples(std::vector<model::Example>& examples) const;
   // Legal candidates of another task that decide as the best of those like it did, nearest first, each once.
   std::vector<space::Candidate> seeds_for(const TaskSpace& task) const;
@@ -53,6 +56,7 @@ class History {
                             const target::Target& target, const Viewpoint& viewpoint);
 
   std::vector<std::vector<model::Example>> lessons_;  // one a task and device class
+  std::map<database::WorkloadKey, int> groups_;       // of the lessons' examples
   std::vector<Donor> donors_;                         // the best of each, fastest first
 };
 

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"
 #include "tests/support/tuner/test_problems.h"
@@ -20,25 +25,38 @@ class HistoryTest : public testing::Test {
 
   // So many random candidates of the task, the last one measured the fastest. Returns it.
   space::Candidate measure(const Task& task, int count, const std::string& device_class = "local") {
-    EXPECT_TRUE(store_->add_workload({tensor::canonical_text(task.workload), task.label, 1}).ok());
     const TaskSpace space = space_of(task);
-    space::Candidate last;
-    for (int measured = 0; measured < count;) {
-      const space::Candidate candidate = space::sample(space.space(), random_);
-      if (!space.evaluator().legal({&candidate, 1})[0]) continue;
+    std::vector<space::Candidate> candidates = draw(space, count);
+    std::reverse(candidates.begin(), candidates.end());
+    record_all(task, space, candidates, device_class);
+    return candidates.front();
+  }
+  // So many random candidates of the task, legal ones.
+  std::vector<space::Candidate> draw(const TaskSpace& space, int count) {
+    std::vector<space::Candidate> drawn;
+    while (static_cast<int>(drawn.size()) < count) {
+      space::Candidate candidate = space::sample(space.space(), random_);
+      if (space.evaluator().legal({&candidate, 1})[0]) drawn.push_back(std::move(candidate));
+    }
+    return drawn;
+  }
+  // As if they had been measured, the first one the fastest; the last one first.
+  void record_all(const Task& task, const TaskSpace& space, std::span<const space::Candidate> candidates,
+                  const std::string& device_class) {
+    EXPECT_TRUE(store_->add_workload({tensor::canonical_text(task.workload), task.label, 1}).ok());
+    for (size_t i = candidates.size(); i-- > 0;) {
+      const space::Candidate& candidate = candidates[i];
       database::Measurement record;
       record.problem = problem_of(task, viewpoint_.target.text(), 1);
       record.schedule = schedule::to_string(space.space().schedule_of(candidate));
       record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
       record.sketch_hash = space.hash_of(candidate);
       record.slot_values.assign(candidate.point.begin(), candidate.point.end());
-      record.samples = {{.total_ns = 100'000 - 1000 * ++measured, .iterations = 1}};
+      record.samples = {{.total_ns = 10'000 + 1000 * static_cast<int64_t>(i), .iterations = 1}};
       record.device.device_class = device_class;
       record.finished_unix_ns = ++clock_;
       EXPECT_TRUE(store_->insert(record).ok());
-      last = candidate;
     }
-    return last;
   }
   History read() {
     History history;
@@ -126,6 +144,41 @@ TEST_F(HistoryTest, TeachesAModelWhatWasFast) {
   ASSERT_TRUE(corrected.is_trained());
   EXPECT_EQ(corrected.score(rows), scores);
   EXPECT_EQ(prior_of(History(), {}), nullptr);
+}
+
+TEST_F(HistoryTest, HoldsOutAWorkloadWithAllItsDevices) {
+  measure(product(64, 64, 64), 10);
+  measure(product(64, 64, 64), 10, "another desk");
+  measure(product(128, 64, 64), 10);
+  std::map<int, std::set<int>> tasks;  // by group
+  for (const model::Example& example : examples()) tasks[example.group].insert(example.task);
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks.at(0).size() + tasks.at(1).size(), 3u);
+}
+
+// Each of two kernels teaches the opposite of the other, which no trees carry over from one to the other,
+// only from a kernel on one desk to the same on the next.
+TEST_F(HistoryTest, TakesNoTreesThatHelpOnlyWorkloadsThatTheySaw) {
+  const Task tasks[] = {product(64, 64, 64), product(512, 128, 256)};
+  std::vector<model::Features> rows;
+  for (const Task& task : tasks) {
+    const TaskSpace space = space_of(task);
+    std::vector<space::Candidate> candidates = draw(space, 60);
+    const bool reversed = &task != tasks;
+    std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+      const double of_a = space.evaluator().judge(a)->draft_seconds;
+      const double of_b = space.evaluator().judge(b)->draft_seconds;
+      return reversed ? of_a > of_b : of_a < of_b;
+    });
+    for (const char* desk : {"local", "another desk"}) record_all(task, space, candidates, desk);
+    for (const space::Candidate& candidate : candidates)
+      rows.push_back(space.evaluator().judge(candidate)->features);
+  }
+  const std::shared_ptr<const model::CostModel> prior = prior_of(read(), {});
+  ASSERT_NE(prior, nullptr);
+  const std::vector<float> scores = prior->score(rows);
+  for (size_t i = 0; i < rows.size(); ++i)
+    EXPECT_EQ(scores[i], -rows[i][model::kDraftFeature]) << "what the draft model says";
 }
 
 }  // namespace
