@@ -18,6 +18,7 @@
 #include "device_agent/worker/device_state.h"
 #include "device_agent/worker/job_proto.h"
 #include "device_agent/worker/steadiness.h"
+#include "device_agent/worker/trial_setup.h"
 #include "device_agent/worker/verdict_proto.h"
 #include "device_agent/worker/zygote_client.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -35,8 +36,6 @@ constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 // A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
 // perfect.
 constexpr double kPeakMargin = 1.15;
-// Stand-ins for a network's other constants, in each zygote.
-constexpr uint64_t kMostStandInBytes = 256 << 20;
 // A trial whose buffers take more is made ready only once the one before has ended.
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
 // Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
@@ -94,7 +93,9 @@ class Worker::Impl {
       TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference));
       TF_RETURN_IF_ERROR(check_same_computation(loaded.job, right->job));
     }
-    set_up(trial, &loaded);
+    set_up_trial(trial, loaded.workspace_per_thread_bytes, {probe_.l2_bytes(), probe_.last_cache_bytes()},
+                 &loaded.job);
+    loaded.job.ready_cpus = ready_cpus_;
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(rest_until_steady());
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, trial.limits().output_bytes()));
@@ -150,30 +151,6 @@ class Worker::Impl {
     std::lock_guard lock(zygote_mutex_);
     zygote = std::move(fresh);
     return absl::OkStatus();
-  }
-
-  void set_up(const farm::Trial& trial, LoadedArtifact* loaded) const {
-    Job& job = loaded->job;
-    const farm::MeasureOptions& options = trial.options();
-    job.kind = JobKind::kTrial;
-    job.threads = trial.threads();
-    job.seed = trial.input_seed();
-    job.samples = options.samples();
-    job.rotate = options.cache_mode() == farm::CACHE_MODE_ROTATE;
-    job.min_sample_ns = options.min_sample_ns();
-    job.warmup_ns = options.warmup_ns();
-    job.stop_if_slower_than_ns = options.stop_if_slower_than_ns();
-    job.noise = options.noise();
-    job.enough_ns = options.enough_ns();
-    job.timeout_ns = trial.limits().run_timeout_ns();
-    job.memory_bytes = trial.limits().memory_bytes();
-    job.rotate_bytes = 2 * probe_.l2_bytes() * std::min<uint64_t>(trial.threads(), 16);
-    // Once twice the last cache's size was read, what was there before is gone, whatever goes first.
-    job.reuse_distance_bytes =
-        std::min({options.reuse_distance_bytes(), 2 * probe_.last_cache_bytes(), kMostStandInBytes});
-    if (job.reuse_distance_bytes > 0) job.rotate_bytes = std::min(job.rotate_bytes, job.reuse_distance_bytes);
-    job.workspace_bytes += trial.threads() * loaded->workspace_per_thread_bytes;
-    job.ready_cpus = ready_cpus_;
   }
 
   absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes) {

@@ -1,0 +1,40 @@
+#include <algorithm>
+
+#include "device_agent/worker/trial_setup.h"
+#include "proto/farm/v1/trial.pb.h"
+
+namespace tf::worker {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+
+// Of stand-ins for a network's other constants, in each zygote.
+constexpr uint64_t kMostStandInBytes = 256 << 20;
+
+}  // namespace
+
+void set_up_trial(const farm::Trial& trial, uint64_t workspace_per_thread_bytes, const Caches& caches,
+                  sandbox::Job* job) {
+  const farm::MeasureOptions& options = trial.options();
+  job->kind = sandbox::JobKind::kTrial;
+  job->threads = trial.threads();
+  job->seed = trial.input_seed();
+  job->samples = options.samples();
+  job->rotate = options.cache_mode() == farm::CACHE_MODE_ROTATE;
+  job->min_sample_ns = options.min_sample_ns();
+  job->warmup_ns = options.warmup_ns();
+  job->stop_if_slower_than_ns = options.stop_if_slower_than_ns();
+  job->noise = options.noise();
+  job->enough_ns = options.enough_ns();
+  job->timeout_ns = trial.limits().run_timeout_ns();
+  job->memory_bytes = trial.limits().memory_bytes();
+  job->workspace_bytes += trial.threads() * workspace_per_thread_bytes;
+  job->rotate_bytes = 2 * caches.l2_bytes * std::min<uint64_t>(trial.threads(), 16);
+  // Once twice the last cache's size was read, what was there before is gone, whatever goes first.
+  job->reuse_distance_bytes =
+      std::min({options.reuse_distance_bytes(), 2 * caches.last_bytes, kMostStandInBytes});
+  if (job->reuse_distance_bytes > 0)
+    job->rotate_bytes = std::min(job->rotate_bytes, job->reuse_distance_bytes);
+}
+
+}  // namespace tf::worker
