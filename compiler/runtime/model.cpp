@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/large_pages.h"
@@ -126,20 +127,20 @@ bool make_arena(tf_model* model, int32_t threads) {
   return true;
 }
 
-// The weights as all open models read them: a copy in large pages where it pays and the system gives them, as
-// it does not for a file.
+// The weights as all open models read them: a copy in large pages where that pays and leaves enough memory.
 pthread_mutex_t weights_mutex = PTHREAD_MUTEX_INITIALIZER;
 tf_mapping weights_copy;
 uint64_t weights_users;
 
 void copy_weights(uint64_t bytes) {
-  if (bytes < TF_LARGE_PAGE_BYTES || !tf_large_pages_given()) return;
-  weights_copy = tf_map_large(bytes);
+  weights_copy = tf_copy_large(tf_model_weights, bytes);
   if (weights_copy.data == nullptr) return;
-  memcpy(weights_copy.data, tf_model_weights, bytes);
-  mprotect(weights_copy.data, bytes, PROT_READ);
-  // The library's own are not read again: they take no memory meanwhile.
-  madvise(const_cast<uint8_t*>(tf_model_weights), bytes, MADV_DONTNEED);
+  // The library's own are not read again: this process gives up its whole pages of them. They stay in the
+  // system's file cache until that needs the memory, or as long as another process reads them.
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(tf_model_weights);
+  const uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 const uint8_t* open_weights(const tf_model_header* header) {

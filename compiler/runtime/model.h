@@ -11,7 +11,11 @@
  *
  * A tf_model holds one activation arena: one tf_model_run at a time. For parallel runs open it several times;
  * the weights are shared. The first open copies them into large pages where the system has these, which takes
- * some milliseconds for every 10 MB; the last close frees the copy. */
+ * some milliseconds for every 10 MB; the last close frees the copy. It is memory of each process that opens
+ * the model, as large as the weights, and cannot be paged out to the library's file. It is made only if it
+ * takes a quarter of available memory (the machine's, the container's) at most; otherwise, and where large
+ * pages are turned off, all processes read the weights from the one library, whose pages the system may drop
+ * and read again. */
 
 #include <stdint.h>
 

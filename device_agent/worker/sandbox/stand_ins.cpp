@@ -26,13 +26,13 @@ void fill(uint8_t* data, uint64_t size_bytes) {
 
 void StandIns::grow(uint64_t size_bytes) {
   if (size_bytes <= size_bytes_) return;
-  const uint64_t bytes = (size_bytes + TF_LARGE_PAGE_BYTES - 1) / TF_LARGE_PAGE_BYTES * TF_LARGE_PAGE_BYTES;
+  const uint64_t bytes = (size_bytes + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   tf_unmap_large(&memory_);  // first: never both at a time
   memory_ = tf_map_large(bytes);
   size_bytes_ = memory_.data == nullptr ? 0 : bytes;
   if (size_bytes_ == 0) return;
   fill(memory_.data, bytes);
-  mprotect(memory_.data, bytes, PROT_READ);
+  mprotect(memory_.mapped, memory_.mapped_bytes, PROT_READ);
 }
 
 }  // namespace tf::worker::sandbox
