@@ -23,7 +23,7 @@ std::string first_line(const std::string& path) {
   return std::string(stripped(line));
 }
 
-uint64_t size_bytes(std::string_view text) {
+uint64_t parse_size_bytes(std::string_view text) {
   int shift = 0;
   if (text.ends_with('K')) shift = 10;
   if (text.ends_with('M')) shift = 20;

@@ -12,7 +12,7 @@ namespace tf {
 std::string first_line(const std::string& path);
 
 // The bytes that a size like "512K", "2M" or "65536" names; 0 for any other text.
-uint64_t size_bytes(std::string_view text);
+uint64_t parse_size_bytes(std::string_view text);
 
 // Calls `field` with each line "name : value" of /proc/cpuinfo, and with two empty texts for the lines
 // between processors, until it returns false.

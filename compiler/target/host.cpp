@@ -185,7 +185,8 @@ std::optional<int64_t> sysfs_cache_bytes(int level) {
     std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
     if (first_line(folder + "level") != absl::StrCat(level)) continue;
     if (first_line(folder + "type") == "Instruction") continue;
-    if (const uint64_t bytes = size_bytes(first_line(folder + "size"))) return static_cast<int64_t>(bytes);
+    if (const uint64_t bytes = parse_size_bytes(first_line(folder + "size")))
+      return static_cast<int64_t>(bytes);
   }
   return std::nullopt;
 }

@@ -53,7 +53,7 @@ void read_caches(tunefarm::farm::v1::DeviceFacts& facts) {
     if (!cache.path().filename().string().starts_with("index")) continue;
     const std::string level = first_line(cache.path().string() + "/level");
     const std::string type = first_line(cache.path().string() + "/type");
-    const uint64_t bytes = size_bytes(first_line(cache.path().string() + "/size"));
+    const uint64_t bytes = parse_size_bytes(first_line(cache.path().string() + "/size"));
     if (level == "1" && type == "Data") facts.set_l1d_bytes(bytes);
     if (level == "2") facts.set_l2_bytes(bytes);
     if (level == "3") facts.set_l3_bytes(bytes);

@@ -68,7 +68,7 @@ uint64_t cache_bytes(int cpu, std::string_view level) {
   for (int i = 0; i < 6; ++i) {
     const std::string folder = absl::StrCat(cpu_folder(cpu), "/cache/index", i);
     if (first_line(folder + "/level") != level) continue;
-    if (const uint64_t bytes = size_bytes(first_line(folder + "/size"))) return bytes;
+    if (const uint64_t bytes = parse_size_bytes(first_line(folder + "/size"))) return bytes;
   }
   return 0;
 }

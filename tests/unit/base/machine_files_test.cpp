@@ -16,11 +16,11 @@ TEST(MachineFiles, TheFirstLineHasNoSpaceAroundIt) {
 }
 
 TEST(MachineFiles, SizesHaveUnitsOfKAndM) {
-  EXPECT_EQ(size_bytes("512K"), 512u << 10);
-  EXPECT_EQ(size_bytes("2M"), 2u << 20);
-  EXPECT_EQ(size_bytes("65536"), 65536u);
-  EXPECT_EQ(size_bytes(""), 0u);
-  EXPECT_EQ(size_bytes("large"), 0u);
+  EXPECT_EQ(parse_size_bytes("512K"), 512u << 10);
+  EXPECT_EQ(parse_size_bytes("2M"), 2u << 20);
+  EXPECT_EQ(parse_size_bytes("65536"), 65536u);
+  EXPECT_EQ(parse_size_bytes(""), 0u);
+  EXPECT_EQ(parse_size_bytes("large"), 0u);
 }
 
 TEST(MachineFiles, FieldsOfProcessorsComeUntilAskedToStop) {
