@@ -95,11 +95,14 @@ absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
 absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
                                                      const database::Problem& problem) {
   std::set<std::string> classes;
-  const database::Filter filter{.workload = problem.workload, .only_ok = true};
-  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& m) {
-    if (same_kernel(m.problem, problem)) classes.insert(m.device.device_class);
-    return absl::OkStatus();
-  }));
+  TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
+  for (const database::Problem& each : problems) {  // at all reuse distances
+    if (!same_kernel(each, problem)) continue;
+    TF_RETURN_IF_ERROR(records.scan({.problem = each, .only_ok = true}, [&](const database::Measurement& m) {
+      classes.insert(m.device.device_class);
+      return absl::OkStatus();
+    }));
+  }
   return classes;
 }
 
