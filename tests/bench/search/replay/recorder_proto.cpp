@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
@@ -29,8 +31,10 @@ constexpr size_t kTurn = 32;
 // A candidate beyond what any figure looks at (pairs within 3 times the best) is left early, and not visited
 // again.
 constexpr double kHopeless = 3.2;
-// What is kept for later visits; beyond it they build again.
-constexpr size_t kBuiltBytes = size_t{3} << 30;
+// What is kept for later visits, a share of the machine's memory; beyond it they build again.
+size_t most_built_bytes() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) / 8 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
 
 // Of the first visit the samples of a session, for racing and fixed repeats are computed from them; of later
 // ones fewer, for a process more tells more of a candidate than samples more of one process.
@@ -181,8 +185,9 @@ absl::Status Recorder::build_missing(std::span<const Wanted> wanted, const Recor
     rest.mutable_manifest()->Swap(replies[i]->mutable_artifact()->mutable_manifest());
     replies[i]->mutable_artifact()->Swap(&rest);
     candidate->reply = *std::move(replies[i]);
-    if (candidate->artifact.bytes != nullptr) built_bytes_ += candidate->artifact.bytes->size();
-    built.candidates.emplace(missing[i], std::move(candidate));
+    const size_t bytes = candidate->artifact.bytes == nullptr ? 0 : candidate->artifact.bytes->size();
+    const bool is_new = built.candidates.emplace(missing[i], std::move(candidate)).second;
+    if (is_new) built_bytes_ += bytes;
   }
   building_ += Clock::now() - start;
   return absl::OkStatus();
@@ -190,7 +195,7 @@ absl::Status Recorder::build_missing(std::span<const Wanted> wanted, const Recor
 
 absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first) {
   TF_ASSIGN_OR_RETURN(BuiltTask* const built, built_task(recording));
-  if (built_bytes_ > kBuiltBytes) {
+  if (built_bytes_ > most_built_bytes()) {
     for (auto& [task, each] : built_) each.candidates.clear();
     built_bytes_ = 0;
   }
