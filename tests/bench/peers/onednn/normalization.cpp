@@ -11,20 +11,11 @@ constexpr auto kInference = dnnl::prop_kind::forward_inference;
 Primitive softmax(const Part& part, const graph::Softmax& op, double tolerance) {
   const memory::dims x = part.result_dims();
   const auto axis = static_cast<int>(op.axis);
-  Primitive p{
-      .name = "onednn", .note = "", .tolerance = tolerance, .primitive = {}, .arguments = {}, .result = x};
-  if (op.log) {
-    const dnnl::logsoftmax_forward::primitive_desc chosen({kInference, row_major(x), axis}, engine());
-    p.note = chosen.impl_info_str();
-    p.primitive = dnnl::logsoftmax_forward(chosen);
-  } else {
-    const dnnl::softmax_forward::primitive_desc chosen({kInference, row_major(x), axis}, engine());
-    p.note = chosen.impl_info_str();
-    p.primitive = dnnl::softmax_forward(chosen);
-  }
-  p.arguments = {{DNNL_ARG_SRC, packed(part.operands.inputs[0], x, row_major(x))},
-                 {DNNL_ARG_DST, memory(row_major(x), engine())}};
-  return p;
+  if (op.log)
+    return of_first_input<dnnl::logsoftmax_forward>(part, x, {{kInference, row_major(x), axis}, engine()},
+                                                    tolerance);
+  return of_first_input<dnnl::softmax_forward>(part, x, {{kInference, row_major(x), axis}, engine()},
+                                               tolerance);
 }
 
 Primitive lrn(const Part& part, const graph::Lrn& op, double tolerance) {
@@ -33,13 +24,7 @@ Primitive lrn(const Part& part, const graph::Lrn& op, double tolerance) {
       {kInference, algorithm::lrn_across_channels, feature_map(x), op.size, static_cast<float>(op.alpha),
        static_cast<float>(op.beta), static_cast<float>(op.bias)},
       engine());
-  return {.name = "onednn",
-          .note = chosen.impl_info_str(),
-          .tolerance = tolerance,
-          .primitive = dnnl::lrn_forward(chosen),
-          .arguments = {{DNNL_ARG_SRC, packed(part.operands.inputs[0], x, chosen.src_desc())},
-                        {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}},
-          .result = x};
+  return of_first_input<dnnl::lrn_forward>(part, x, chosen, tolerance);
 }
 
 // What the nodes of a layer norm, however it is written, hold beside their arithmetic.
@@ -74,15 +59,10 @@ Primitive layer_norm(const Part& part, const LayerNorm& norm, double tolerance) 
   const dnnl::layer_normalization_forward::primitive_desc chosen(
       {kInference, row_major(x), static_cast<float>(norm.epsilon), Flags::use_scale | Flags::use_shift},
       engine());
-  return {.name = "onednn",
-          .note = chosen.impl_info_str(),
-          .tolerance = tolerance,
-          .primitive = dnnl::layer_normalization_forward(chosen),
-          .arguments = {{DNNL_ARG_SRC, packed(part.operands.inputs[0], x, chosen.src_desc())},
-                        {DNNL_ARG_SCALE, packed(norm.scale, row, row_major(row))},
-                        {DNNL_ARG_SHIFT, packed(norm.shift, row, row_major(row))},
-                        {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}},
-          .result = x};
+  Primitive p = of_first_input<dnnl::layer_normalization_forward>(part, x, chosen, tolerance);
+  p.arguments[DNNL_ARG_SCALE] = packed(norm.scale, row, row_major(row));
+  p.arguments[DNNL_ARG_SHIFT] = packed(norm.shift, row, row_major(row));
+  return p;
 }
 
 }  // namespace

@@ -13,26 +13,18 @@ Primitive pool(const Part& part, algorithm how, const Window& window, double tol
       dnnl::pooling_forward::desc(dnnl::prop_kind::forward_inference, how, feature_map(x), any_order(y),
                                   window.strides, window.kernel, window.pads_begin, window.pads_end),
       engine());
-  return {.name = "onednn pool",
-          .note = chosen.impl_info_str(),
-          .tolerance = tolerance,
-          .primitive = dnnl::pooling_forward(chosen),
-          .arguments = {{DNNL_ARG_SRC, packed(part.operands.inputs[0], x, chosen.src_desc())},
-                        {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}},
-          .result = y};
+  Primitive p = of_first_input<dnnl::pooling_forward>(part, x, chosen, tolerance);
+  p.name = "onednn pool";
+  return p;
 }
 
 Primitive reduction(const Part& part, algorithm how, const memory::dims& y, double tolerance) {
   const memory::dims x = part.dims(part.kernel.inputs[0]);
   const dnnl::reduction::primitive_desc chosen(
       dnnl::reduction::desc(how, feature_map(x), feature_map(y), 0, 0), engine());
-  return {.name = "onednn reduction",
-          .note = chosen.impl_info_str(),
-          .tolerance = tolerance,
-          .primitive = dnnl::reduction(chosen),
-          .arguments = {{DNNL_ARG_SRC, packed(part.operands.inputs[0], x, chosen.src_desc())},
-                        {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}},
-          .result = y};
+  Primitive p = of_first_input<dnnl::reduction>(part, x, chosen, tolerance);
+  p.name = "onednn reduction";
+  return p;
 }
 
 std::optional<algorithm> algorithm_of(graph::ReduceKind kind) {

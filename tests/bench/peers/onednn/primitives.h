@@ -19,6 +19,19 @@ struct Way {
   double tolerance = 0;
 };
 
+// What a primitive, as it was chosen, makes of the kernel's first input, whose dimensions are x.
+template <typename Kind>
+Primitive of_first_input(const Part& part, const memory::dims& x, const typename Kind::primitive_desc& chosen,
+                         double tolerance) {
+  return {.name = "onednn",
+          .note = chosen.impl_info_str(),
+          .tolerance = tolerance,
+          .primitive = Kind(chosen),
+          .arguments = {{DNNL_ARG_SRC, packed(part.operands.inputs[0], x, chosen.src_desc())},
+                        {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}},
+          .result = chosen.dst_desc().dims()};
+}
+
 void add_product(const bench::Gemm& gemm, const bench::Operands& operands, const Way& way,
                  std::vector<Contender>& contenders);
 // By one constant or given matrix, all rows of a batch at once; with what follows it.
