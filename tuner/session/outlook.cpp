@@ -46,7 +46,7 @@ std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks) {
 double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
                        double trials_per_second) {
   // As most play-offs are: some are decided early, some have one to decide about.
-  constexpr double kPlayers = 2.5, kMoreRounds = 3;
+  constexpr double kPlayers = 6, kMoreRounds = 6;
   if (trials_per_second <= 0) return 0;
   double seconds = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
