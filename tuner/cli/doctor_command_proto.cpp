@@ -3,15 +3,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/exit_code.h"
-#include "base/json_text.h"
+#include "base/doctor.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
@@ -83,22 +81,13 @@ Finding examine_tracker(const std::string& address) {
 }
 
 int run(const DoctorArguments& arguments) {
-  std::vector<std::pair<std::string, Finding>> findings = {
-      {"target", examine_target()}, {"build worker", examine_builder()}, {"measuring", examine_runner()}};
-  if (!arguments.db.empty()) findings.emplace_back("database", examine_database(arguments.db));
-  if (!arguments.tracker.empty()) findings.emplace_back("tracker", examine_tracker(arguments.tracker));
-  bool all_ok = true;
-  nlohmann::json all = nlohmann::json::array();
-  for (const auto& [what, finding] : findings) {
-    all_ok = all_ok && finding.ok();
-    const std::string text = finding.ok() ? *finding : std::string(finding.status().message());
-    all.push_back({{"check", what}, {"ok", finding.ok()}, {"detail", text}});
-    if (!arguments.json) {
-      std::printf("%-6s %-13s %s\n", finding.ok() ? "ok" : "FAILED", what.c_str(), text.c_str());
-    }
-  }
-  if (arguments.json) std::printf("%s\n", json_text(all, 1).c_str());
-  return all_ok ? kExitOk : kExitFailed;
+  std::vector<Check> checks = {check_of("target", examine_target()),
+                               check_of("build worker", examine_builder()),
+                               check_of("measuring", examine_runner())};
+  if (!arguments.db.empty()) checks.push_back(check_of("database", examine_database(arguments.db)));
+  if (!arguments.tracker.empty()) checks.push_back(check_of("tracker", examine_tracker(arguments.tracker)));
+  std::fputs((arguments.json ? checks_json(checks) : checks_table(checks)).c_str(), stdout);
+  return exit_code_of(checks);
 }
 
 }  // namespace
