@@ -1,5 +1,7 @@
 #include "rpc/artifact_store.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,18 +77,38 @@ absl::Status ArtifactStore::put(const Digest& digest, std::string_view bytes) {
                                                      ": give the store more room"));
   }
   if (contains(digest)) return absl::OkStatus();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!make_room(bytes.size(), max_bytes_)) {
+      return absl::ResourceExhaustedError(absl::StrCat("no room for an artifact of ", bytes.size(),
+                                                       " bytes: what is in use fills the ", max_bytes_,
+                                                       " bytes of ", folder_, "; give the store more room"));
+    }
+  }
+  absl::Status written = write(digest, bytes);
+  if (!written.ok()) {
+    // Others fill the disk too: what nobody needs now makes way.
+    {
+      const std::scoped_lock lock(mutex_);
+      make_room(0, size_bytes_ - std::min<uint64_t>(size_bytes_, 2 * bytes.size()));
+    }
+    written = write(digest, bytes);
+  }
+  TF_RETURN_IF_ERROR(written);
+  const std::scoped_lock lock(mutex_);
+  admit(digest, bytes.size());
+  return absl::OkStatus();
+}
+
+absl::Status ArtifactStore::write(const Digest& digest, std::string_view bytes) {
   const std::string part = temporary_path(path(digest));
   std::ofstream out(part, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  if (!out || rename(part.c_str(), path(digest).c_str()) != 0) {
-    unlink(part.c_str());
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot store an artifact in ", folder_, ": is the disk full?"));
-  }
-  const std::scoped_lock lock(mutex_);
-  admit(digest, bytes.size());
-  return absl::OkStatus();
+  if (out && rename(part.c_str(), path(digest).c_str()) == 0) return absl::OkStatus();
+  unlink(part.c_str());
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot store an artifact in ", folder_, ": is the disk full?"));
 }
 
 absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {
@@ -95,7 +117,11 @@ absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {
   };
   if (!contains(digest)) return missing();
   absl::StatusOr<std::string> bytes = read_file(path(digest));
-  if (bytes.ok() && sha256(*bytes) == digest) return bytes;
+  if (bytes.ok() && sha256(*bytes) == digest) {
+    // So that the next process knows the order of uses.
+    utimensat(AT_FDCWD, path(digest).c_str(), nullptr, 0);
+    return bytes;
+  }
   const std::scoped_lock lock(mutex_);
   remove(digest);
   return missing();
@@ -114,11 +140,40 @@ uint64_t ArtifactStore::size_bytes() const {
   return size_bytes_;
 }
 
+absl::StatusOr<ArtifactStore::Memory> ArtifactStore::take_memory(uint64_t bytes) {
+  Memory memory(memory_taken_, bytes);
+  if ((memory_taken_ += bytes) <= kMostMemoryBytes) return memory;
+  return absl::UnavailableError(absl::StrCat("artifacts of more than ", kMostMemoryBytes >> 20,
+                                             " MiB are on their way at once: try again"));
+}
+
+ArtifactStore::Pin ArtifactStore::pin(const Digest& digest) {
+  const std::scoped_lock lock(mutex_);
+  ++pins_[digest];
+  return Pin(*this, digest);
+}
+
+void ArtifactStore::unpin(const Digest& digest) {
+  const std::scoped_lock lock(mutex_);
+  const auto pin = pins_.find(digest);
+  if (--pin->second == 0) pins_.erase(pin);
+  make_room(0, max_bytes_);
+}
+
 void ArtifactStore::admit(const Digest& digest, uint64_t size_bytes) {
   if (entries_.contains(digest)) return;
   entries_[digest] = {size_bytes, uses_.insert(uses_.end(), digest)};
   size_bytes_ += size_bytes;
-  while (size_bytes_ > max_bytes_) remove(Digest(uses_.front()));
+  make_room(0, max_bytes_);
+}
+
+bool ArtifactStore::make_room(uint64_t bytes, uint64_t most_bytes) {
+  auto use = uses_.begin();
+  while (size_bytes_ + bytes > most_bytes && use != uses_.end()) {
+    const Digest oldest = *use++;
+    if (!pins_.contains(oldest)) remove(oldest);
+  }
+  return size_bytes_ + bytes <= most_bytes;
 }
 
 void ArtifactStore::remove(const Digest& digest) {

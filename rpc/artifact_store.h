@@ -2,6 +2,7 @@
 // Owns: a folder of content-addressed bytes with a size bound: the tracker's relay store and the agent's
 // cache. Does not know: what the bytes mean, or who else may want them.
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,17 +22,56 @@ namespace tf::rpc {
 // one that a crash tore is the same as one that is missing.
 class ArtifactStore {
  public:
+  // While it lives, the artifact is not evicted, also if it comes only later. Must not outlive the store.
+  class Pin {
+   public:
+    Pin(ArtifactStore& store, const Digest& digest) : store_(&store), digest_(digest) {}
+    Pin(Pin&& other) noexcept : store_(std::exchange(other.store_, nullptr)), digest_(other.digest_) {}
+    Pin& operator=(Pin other) noexcept {
+      std::swap(store_, other.store_);
+      std::swap(digest_, other.digest_);
+      return *this;
+    }
+    ~Pin() {
+      if (store_) store_->unpin(digest_);
+    }
+
+   private:
+    ArtifactStore* store_;
+    Digest digest_;
+  };
+
+  // Memory for artifacts on their way in or out, which a slow peer may hold for long: at most so much
+  // together. What it is given lives no longer than the store.
+  class Memory {
+   public:
+    Memory(std::atomic<uint64_t>& taken, uint64_t bytes) : taken_(&taken), bytes_(bytes) {}
+    Memory(Memory&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)), bytes_(other.bytes_) {}
+    Memory& operator=(Memory&&) = delete;
+    ~Memory() {
+      if (taken_) *taken_ -= bytes_;
+    }
+
+   private:
+    std::atomic<uint64_t>* taken_;
+    uint64_t bytes_;
+  };
+  static constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 30;
+  // UNAVAILABLE: too much is on its way, try again.
+  absl::StatusOr<Memory> take_memory(uint64_t bytes);
+
   // Makes the folder if need be and takes in what it holds. The least recently used go first when max_bytes
   // is exceeded.
   static absl::StatusOr<std::unique_ptr<ArtifactStore>> open(const std::string& folder, uint64_t max_bytes);
 
-  // INVALID_ARGUMENT: the bytes do not have the digest. RESOURCE_EXHAUSTED: larger than the whole store.
-  // Storing what is there already is cheap.
+  // INVALID_ARGUMENT: the bytes do not have the digest. RESOURCE_EXHAUSTED: there is no room beside what is
+  // pinned, or the disk is full although everything else was removed. Storing what is there already is cheap.
   absl::Status put(const Digest& digest, std::string_view bytes);
   // The bytes, verified. NOT_FOUND: never stored, evicted, or found damaged (then it is removed).
   absl::StatusOr<std::string> get(const Digest& digest);
   // Also counts as a use.
   bool contains(const Digest& digest);
+  Pin pin(const Digest& digest);
   uint64_t size_bytes() const;
 
  private:
@@ -42,14 +83,21 @@ class ArtifactStore {
   ArtifactStore(std::string folder, uint64_t max_bytes) : folder_(std::move(folder)), max_bytes_(max_bytes) {}
   absl::Status scan();
   std::string path(const Digest& digest) const { return folder_ + "/" + digest.hex(); }
-  void admit(const Digest& digest, uint64_t size_bytes);  // mutex_ is held
-  void remove(const Digest& digest);                      // mutex_ is held
+  void unpin(const Digest& digest);
+  absl::Status write(const Digest& digest, std::string_view bytes);
+  // With mutex_ held:
+  void admit(const Digest& digest, uint64_t size_bytes);
+  void remove(const Digest& digest);
+  // Removes the least recently used until so much is free; false: what is left is pinned.
+  bool make_room(uint64_t bytes, uint64_t most_bytes);
 
   const std::string folder_;
   const uint64_t max_bytes_;
   mutable std::mutex mutex_;
   std::map<Digest, Entry> entries_;
   std::list<Digest> uses_;  // the least recent first
+  std::map<Digest, int> pins_;
+  std::atomic<uint64_t> memory_taken_ = 0;
   uint64_t size_bytes_ = 0;
 };
 

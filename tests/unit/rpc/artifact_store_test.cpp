@@ -1,7 +1,10 @@
 #include "rpc/artifact_store.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -49,6 +52,82 @@ TEST_F(ArtifactStoreTest, DropsTheLeastRecentlyUsedWhenFull) {
   EXPECT_FALSE(store->contains(sha256(b)));
   EXPECT_TRUE(store->contains(sha256(c)));
   EXPECT_EQ(store->size_bytes(), 8u);
+}
+
+TEST_F(ArtifactStoreTest, KeepsTheOrderOfUsesAcrossAReopening) {
+  const std::string a(4, 'a'), b(4, 'b'), c(4, 'c');
+  {
+    const auto store = open(10);
+    ASSERT_TRUE(store->put(sha256(a), a).ok());
+    ASSERT_TRUE(store->put(sha256(b), b).ok());
+    for (const std::string& bytes : {a, b}) {  // as if an hour ago
+      std::filesystem::last_write_time(folder_ / sha256(bytes).hex(),
+                                       std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    }
+    ASSERT_TRUE(store->get(sha256(a)).ok());
+  }
+  const auto store = open(10);
+  ASSERT_TRUE(store->put(sha256(c), c).ok());
+  EXPECT_TRUE(store->contains(sha256(a)));
+  EXPECT_FALSE(store->contains(sha256(b)));
+}
+
+TEST_F(ArtifactStoreTest, NeverEvictsWhatIsPinned) {
+  const auto store = open(10);
+  const std::string a(4, 'a'), b(4, 'b'), c(4, 'c');
+  {
+    const auto pin = store->pin(sha256(a));  // before it comes
+    ASSERT_TRUE(store->put(sha256(a), a).ok());
+    ASSERT_TRUE(store->put(sha256(b), b).ok());
+    ASSERT_TRUE(store->put(sha256(c), c).ok());
+    EXPECT_TRUE(store->contains(sha256(a))) << "the oldest";
+    EXPECT_FALSE(store->contains(sha256(b)));
+  }
+  ASSERT_TRUE(store->get(sha256(c)).ok());
+  ASSERT_TRUE(store->put(sha256(b), b).ok());
+  EXPECT_FALSE(store->contains(sha256(a))) << "unpinned";
+}
+
+TEST_F(ArtifactStoreTest, RefusesWhatFindsNoRoomBesideWhatIsPinned) {
+  const auto store = open(10);
+  const std::string a(6, 'a'), b(6, 'b');
+  const auto pin = store->pin(sha256(a));
+  ASSERT_TRUE(store->put(sha256(a), a).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(store->put(sha256(b), b)));
+  EXPECT_EQ(*store->get(sha256(a)), a);
+  EXPECT_EQ(store->size_bytes(), 6u);
+}
+
+// A limit on the size of files fails the same write that a full disk fails.
+TEST_F(ArtifactStoreTest, FullDiskCostsTheNewArtifactAndLeavesNoHalfOfIt) {
+  const auto store = open(1 << 20);
+  const std::string large(64 << 10, 'x');
+  ASSERT_TRUE(store->put(sha256("abc"), "abc").ok());
+  const auto pin = store->pin(sha256("abc"));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const absl::Status full = store->put(sha256(large), large);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_FALSE(store->contains(sha256(large)));
+  EXPECT_EQ(*store->get(sha256("abc")), "abc") << "pinned";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  ASSERT_TRUE(store->put(sha256(large), large).ok());
+  EXPECT_EQ(*store->get(sha256(large)), large);
+}
+
+TEST_F(ArtifactStoreTest, GivesMemoryForTransfersUpToALimitAndAgainWhenTheyEnd) {
+  const auto store = open();
+  {
+    const auto most = store->take_memory(ArtifactStore::kMostMemoryBytes);
+    EXPECT_TRUE(most.ok());
+    EXPECT_TRUE(absl::IsUnavailable(store->take_memory(1).status()));
+  }
+  EXPECT_TRUE(store->take_memory(ArtifactStore::kMostMemoryBytes).ok());
 }
 
 TEST_F(ArtifactStoreTest, RefusesWhatIsLargerThanTheStore) {
