@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Farm>> Farm::open(const rpc::Clock& clock, StateS
   }
   for (const auto& [slot, epoch] : state.epochs) farm->leases_.raise_epoch(slot, epoch);
   for (Lease& lease : state.leases) {
-    farm->relays_[lease.id];
+    farm->relays_.emplace(lease.id, Relay(options.flow));
     farm->leases_.restore(std::move(lease));
   }
   return farm;
@@ -153,6 +153,7 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
     if (const auto stream = streams_.find(reply.lease); stream != streams_.end())
       lock.wake(stream->second.link);
     touch(lock, reply.slot);
+    end_if_stuck(lock, LeaseId(reply.lease));
   }
   if (!stopping) return;
   device->stopping = true;
@@ -265,7 +266,7 @@ bool Farm::try_grant(Locked& lock, Waiting& waiting) {
         return true;
       }
       leases_.commit(lease);
-      relays_[lease.id];
+      relays_.emplace(lease.id, Relay(options_.flow));
       spdlog::info("lease {} on {}/{} epoch {} to {}", lease.id.text, id, slot.slot, lease.epoch,
                    request.holder);
       lock.answer(waiting.waiter, Grant{lease, device.info, slot.threads});
@@ -323,13 +324,26 @@ bool Farm::submit(SessionId stream, uint64_t sequence, std::string trial) {
   if (relay.submit(sequence, std::move(trial)) && relay.unanswered() <= options_.window) {
     touch(lock, leases_.active().at(found->second).slot);
   }
-  return relay.unanswered() < options_.max_unanswered;
+  const bool room = relay.takes_trials();
+  end_if_stuck(lock, LeaseId(found->second));
+  return room;
+}
+
+// Its stream is not read, so no acknowledgement could come, so the device gets nothing.
+void Farm::end_if_stuck(Locked& lock, const LeaseId& id) {
+  const auto relay = relays_.find(id);
+  if (relay == relays_.end() || relay->second.takes_trials() || relay->second.takes_replies()) return;
+  end_lease(
+      lock, id,
+      absl::ResourceExhaustedError(absl::StrCat(
+          "its holder has ", relay->second.unanswered(), " trials unanswered and has acknowledged none of ",
+          relay->second.unacknowledged(), " results: acknowledge results while sending trials")));
 }
 
 bool Farm::has_room(SessionId stream) {
   Locked lock(*this);
   const auto found = lease_of_.find(stream);
-  return found == lease_of_.end() || relays_.at(found->second).unanswered() < options_.max_unanswered;
+  return found == lease_of_.end() || relays_.at(found->second).takes_trials();
 }
 
 void Farm::acknowledge(SessionId stream, const std::vector<uint64_t>& sequences) {

@@ -97,7 +97,7 @@ struct FarmOptions {
   absl::Duration longest_wait = absl::Minutes(10);
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
   size_t window = 4;                               // trials that an agent has ahead
-  size_t max_unanswered = 256;                     // of a lease, before its stream is no longer read
+  rpc::FlowLimits flow;                            // of a lease, before its stream is no longer read
 };
 
 // Thread-safe.
@@ -128,7 +128,9 @@ class Farm {
   // Begins a measure stream, ending an older one of the same lease. NOT_FOUND: the lease has ended.
   absl::StatusOr<SessionId> open_stream(const LeaseId& id, uint64_t epoch, std::shared_ptr<Link> link);
   void close_stream(SessionId stream);
-  // False: enough is under way, read no more from the stream until the next wake().
+  // False: enough is under way, read no more from the stream until the next wake(). A holder that has sent as
+  // many trials as may be unanswered and acknowledged none of as many results could never go on: its lease
+  // ends.
   bool submit(SessionId stream, uint64_t sequence, std::string trial);
   bool has_room(SessionId stream);
   void acknowledge(SessionId stream, const std::vector<uint64_t>& sequences);
@@ -155,6 +157,7 @@ class Farm {
   Device* by_session(SessionId session);
   Stream* by_stream(SessionId stream);
   void touch(Locked& lock, const SlotKey& slot);
+  void end_if_stuck(Locked& lock, const LeaseId& id);
   void end_lease(Locked& lock, const LeaseId& id, const absl::Status& why);
   void end_orphans(Locked& lock, const DeviceInfo& now);
   void match(Locked& lock);

@@ -15,24 +15,42 @@ void SequenceSet::insert(uint64_t sequence) {
 
 bool Relay::submit(uint64_t sequence, std::string trial) {
   if (done_.contains(sequence) || replies_.contains(sequence)) return false;
-  return queue_.emplace(sequence, std::move(trial)).second;
+  const uint64_t bytes = trial.size();
+  if (!queue_.emplace(sequence, std::move(trial)).second) return false;
+  queue_bytes_ += bytes;
+  return true;
+}
+
+void Relay::drop_trial(uint64_t sequence) {
+  const auto trial = queue_.find(sequence);
+  if (trial == queue_.end()) return;
+  queue_bytes_ -= trial->second.size();
+  queue_.erase(trial);
 }
 
 bool Relay::answer(uint64_t sequence, std::string reply) {
-  queue_.erase(sequence);
   if (done_.contains(sequence)) {
     to_agent_.push_back(sequence);  // the agent missed it
     return false;
   }
+  if (replies_.size() >= 2 * limits_.replies || reply_bytes_ >= 2 * limits_.reply_bytes) return false;
+  drop_trial(sequence);
+  const uint64_t bytes = reply.size();
   if (!replies_.emplace(sequence, std::move(reply)).second) return false;
+  reply_bytes_ += bytes;
   unsent_.insert(sequence);
   ++answered_;
   return true;
 }
 
 void Relay::acknowledge(uint64_t sequence) {
-  queue_.erase(sequence);
-  replies_.erase(sequence);
+  const auto reply = replies_.find(sequence);
+  if (reply == replies_.end() && !queue_.contains(sequence)) return;
+  drop_trial(sequence);
+  if (reply != replies_.end()) {
+    reply_bytes_ -= reply->second.size();
+    replies_.erase(reply);
+  }
   unsent_.erase(sequence);
   done_.insert(sequence);
   to_agent_.push_back(sequence);
@@ -51,8 +69,11 @@ std::vector<std::string> Relay::take_replies() {
 
 std::vector<QueuedTrial> Relay::window(size_t count) const {
   std::vector<QueuedTrial> result;
+  if (!takes_replies()) return result;
+  uint64_t bytes = 0;
   for (const auto& [sequence, trial] : queue_) {
-    if (result.size() == count) break;
+    bytes += trial.size();
+    if (result.size() == count || (!result.empty() && bytes > rpc::kWindowBytes)) break;
     result.push_back({sequence, trial});
   }
   return result;

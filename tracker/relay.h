@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "rpc/flow_limits.h"
+
 namespace tf::tracker {
 
 // A set of sequence numbers that stays small while they come roughly in order from 1.
@@ -29,28 +31,45 @@ struct QueuedTrial {
 // Not thread-safe. Every operation may be repeated and may come late: only the first counts.
 class Relay {
  public:
+  explicit Relay(const rpc::FlowLimits& limits = {}) : limits_(limits) {}
+
   // From the holder. False if the sequence is known already.
   bool submit(uint64_t sequence, std::string trial);
   // From the agent: a serialized farm.v1.MeasureReply. False if it was answered before; then it is
-  // acknowledged again if it was acknowledged.
+  // acknowledged again if it was acknowledged. False also if it is beyond what the window's trials can make:
+  // the agent sends it again in its next session.
   bool answer(uint64_t sequence, std::string reply);
-  // From the holder: durable there.
+  // From the holder: durable there. What is not known here is left: whoever sends that reply again hears it
+  // then.
   void acknowledge(uint64_t sequence);
 
   // The holder has a new stream: all that is unacknowledged is to be sent on it.
   void rewind_replies();
   // Replies not yet sent on the holder's stream, in order of sequence.
   std::vector<std::string> take_replies();
-  // The first unanswered trials.
+  // The first unanswered trials, of a limited size; none while the answers are at their limit.
   std::vector<QueuedTrial> window(size_t count) const;
+  // False: read no more trials from the holder until this changes.
+  bool takes_trials() const { return queue_.size() < limits_.trials && queue_bytes_ < limits_.trial_bytes; }
+  // False: the holder must acknowledge before the device is given more.
+  bool takes_replies() const {
+    return replies_.size() < limits_.replies && reply_bytes_ < limits_.reply_bytes;
+  }
   // Acknowledgements to be passed on to the agent.
   std::vector<uint64_t> take_acknowledged();
 
   size_t unanswered() const { return queue_.size(); }
   size_t unacknowledged() const { return replies_.size(); }
   uint64_t answered() const { return answered_; }
+  // Held here, of trials and of replies.
+  uint64_t bytes() const { return queue_bytes_ + reply_bytes_; }
 
  private:
+  void drop_trial(uint64_t sequence);
+
+  rpc::FlowLimits limits_;
+  uint64_t queue_bytes_ = 0;
+  uint64_t reply_bytes_ = 0;
   std::map<uint64_t, std::string> queue_;
   std::map<uint64_t, std::string> replies_;
   std::set<uint64_t> unsent_;  // subset of replies_

@@ -339,6 +339,48 @@ TEST_F(FarmTest, StreamIsNotReadWhileTooMuchIsUnanswered) {
   EXPECT_GT(holder->wakes, wakes);
 }
 
+TEST_F(FarmTest, HolderThatOnlySendsTrialsAndReadsNothingHoldsLittleMemoryAndThenItsLeaseEnds) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, holder);
+  uint64_t sent = 0, most_unacknowledged = 0;
+  while (holder->closed.ok()) {
+    while (holder->closed.ok() && farm_->has_room(*stream))
+      farm_->submit(*stream, ++sent, std::string(100, 't'));
+    const auto status = farm_->devices().front().slots.front();
+    most_unacknowledged = std::max<uint64_t>(most_unacknowledged, status.unacknowledged);
+    for (const DesiredSlot& desired : farm_->take_desired(session)) {
+      for (const QueuedTrial& trial : desired.window)
+        farm_->report(session, {reply(granted, trial.sequence)}, false);
+    }
+    ASSERT_LT(sent, 10000u);
+  }
+  EXPECT_LE(most_unacknowledged, 256u + 4);  // a window more
+  EXPECT_LE(sent, 2 * (256u + 4));
+  EXPECT_TRUE(absl::IsResourceExhausted(holder->closed)) << holder->closed;
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
+}
+
+TEST_F(FarmTest, HolderThatAcknowledgesLateGetsAllItsAnswers) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, holder);
+  for (uint64_t sequence = 1; sequence <= 256; ++sequence) farm_->submit(*stream, sequence, "t");
+  for (bool more = true; more;) {
+    more = false;
+    for (const DesiredSlot& desired : farm_->take_desired(session)) {
+      for (const QueuedTrial& trial : desired.window) {
+        farm_->report(session, {reply(granted, trial.sequence)}, false);
+        more = true;
+      }
+    }
+  }
+  EXPECT_EQ(farm_->take_replies(*stream).size(), 256u);
+  EXPECT_TRUE(holder->closed.ok()) << holder->closed;
+}
+
 TEST_F(FarmTest, RequirementsAreMatchedAgainstTheDevice) {
   const DeviceInfo device{
       .id = "a", .arch = "x86_64", .cpu_features = {"avx2", "fma"}, .memory_bytes = 4ull << 30};

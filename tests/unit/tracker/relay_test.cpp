@@ -62,6 +62,60 @@ TEST(Relay, TakesAReplyWhoseTrialItHasForgotten) {
   EXPECT_THAT(relay.take_replies(), ElementsAre("r7"));
 }
 
+TEST(Relay, TakesTrialsUpToTheirLimitOfCountAndOfBytes) {
+  Relay by_count({.trials = 2, .trial_bytes = 100});
+  by_count.submit(1, "t");
+  EXPECT_TRUE(by_count.takes_trials());
+  by_count.submit(2, "t");
+  EXPECT_FALSE(by_count.takes_trials());
+  by_count.answer(2, "r");
+  EXPECT_TRUE(by_count.takes_trials());
+
+  Relay by_bytes({.trials = 100, .trial_bytes = 10});
+  by_bytes.submit(1, "four");
+  by_bytes.submit(2, "four");
+  EXPECT_TRUE(by_bytes.takes_trials());
+  by_bytes.submit(3, "ab");
+  EXPECT_FALSE(by_bytes.takes_trials());
+  by_bytes.acknowledge(1);  // withdrawn
+  EXPECT_TRUE(by_bytes.takes_trials());
+  EXPECT_EQ(by_bytes.bytes(), 6u);
+}
+
+TEST(Relay, GivesTheDeviceNothingWhileAnswersAreAtTheirLimit) {
+  Relay relay({.trials = 9, .trial_bytes = 100, .replies = 2, .reply_bytes = 10});
+  for (const uint64_t sequence : {1, 2, 3}) relay.submit(sequence, "t");
+  relay.answer(1, "0123456789");
+  EXPECT_THAT(relay.window(9), IsEmpty()) << "by bytes";
+  relay.acknowledge(1);
+  EXPECT_EQ(relay.window(9).size(), 2u);
+  relay.answer(2, "");
+  relay.answer(3, "");
+  relay.submit(4, "t");
+  EXPECT_THAT(relay.window(9), IsEmpty()) << "by count";
+}
+
+TEST(Relay, KeepsNoMoreForgedAnswersThanTwiceTheLimit) {
+  Relay relay({.trials = 9, .trial_bytes = 100, .replies = 4, .reply_bytes = 1000});
+  for (uint64_t sequence = 1; sequence < 100; ++sequence) relay.answer(sequence, std::string(20, 'x'));
+  EXPECT_EQ(relay.unacknowledged(), 8u);
+  EXPECT_EQ(relay.bytes(), 160u);
+}
+
+TEST(Relay, RemembersNoAcknowledgementOfWhatItNeverHad) {
+  Relay relay;
+  for (uint64_t sequence = 2; sequence < 1000; sequence += 2) relay.acknowledge(sequence);
+  EXPECT_THAT(relay.take_acknowledged(), IsEmpty());
+  EXPECT_TRUE(relay.answer(4, "r4")) << "sent again, so that its holder acknowledges it again";
+}
+
+TEST(Relay, WindowIsLimitedInBytesButNeverEmpty) {
+  Relay relay;
+  relay.submit(1, std::string(rpc::kWindowBytes + 1, 'x'));
+  relay.submit(2, "small");
+  EXPECT_EQ(relay.window(4).size(), 1u);
+}
+
 TEST(SequenceSet, HoldsExactlyWhatWasInserted) {
   SequenceSet set;
   for (const uint64_t sequence : {3, 1, 2, 7, 5, 6}) set.insert(sequence);
