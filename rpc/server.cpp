@@ -21,6 +21,8 @@ absl::Status in_use(const Endpoint& listen) {
                                                "program that holds it or choose another port"));
 }
 
+}  // namespace
+
 // gRPC only says that it could not bind; the kernel says why, so ask it first.
 absl::Status check_bindable(const Endpoint& listen) {
   addrinfo hints{};
@@ -44,8 +46,6 @@ absl::Status check_bindable(const Endpoint& listen) {
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", listen.text(), ": ", std::strerror(reason)));
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const std::vector<grpc::Service*>& services,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "rpc/channel.h"
@@ -15,6 +16,10 @@ class Service;
 }  // namespace grpc
 
 namespace tf::rpc {
+
+// Whether a server could listen there now. ALREADY_EXISTS when the port is in use, INVALID_ARGUMENT for what
+// is no address of this machine.
+absl::Status check_bindable(const Endpoint& listen);
 
 class Server {
  public:

@@ -1,5 +1,9 @@
+#include <spdlog/spdlog.h>
+
 #include <deque>
 
+#include "absl/time/clock.h"
+#include "base/printable.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/protocol.h"
@@ -40,7 +44,10 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
 
   absl::Status greet(const pb::AgentHello& hello) {
     const absl::Status version = rpc::check_protocol("the agent", hello.protocol_version(), "this tracker");
-    if (!version.ok()) return version;
+    if (!version.ok()) {
+      spdlog::warn("agent {} is refused: {}", printable(hello.agent_id()), std::string(version.message()));
+      return version;
+    }
     absl::StatusOr<DeviceInfo> device = device_from_proto(hello);
     if (!device.ok()) return device.status();
     absl::StatusOr<Farm::SessionId> session = farm_.attach(*device, hello.agent_run(), shared_from_this());
@@ -87,9 +94,11 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
 // Sends one stored artifact in chunks.
 class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
  public:
-  explicit FetchStream(absl::StatusOr<rpc::Received> artifact) : artifact_(std::move(artifact)) {
-    if (!artifact_.ok()) {
-      Finish(rpc::to_grpc(artifact_.status()));
+  FetchStream(absl::StatusOr<rpc::Received> artifact, rpc::ArtifactStore& artifacts)
+      : artifact_(std::move(artifact)),
+        memory_(artifacts.take_memory(artifact_.ok() ? artifact_->bytes.size() : 0)) {
+    if (!artifact_.ok() || !memory_.ok()) {
+      Finish(rpc::to_grpc(artifact_.ok() ? memory_.status() : artifact_.status()));
       return;
     }
     rpc::send_chunks(artifact_->digest, artifact_->bytes, [this](const rpc::Chunk& chunk) {
@@ -126,6 +135,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
   void OnDone() override { delete this; }
 
   absl::StatusOr<rpc::Received> artifact_;
+  const absl::StatusOr<rpc::ArtifactStore::Memory> memory_;  // that it takes
   std::string name_;
   std::deque<rpc::Chunk> chunks_;
   pb::ArtifactChunk message_;
@@ -142,7 +152,16 @@ class AgentService final : public pb::Agents::CallbackService {
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(
       grpc::CallbackServerContext*, const pb::FetchArtifactRequest* request) override {
-    return new FetchStream(load(request->digest()));
+    return new FetchStream(load(request->digest()), artifacts_);
+  }
+
+  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const pb::DescribeRequest*,
+                                     pb::Description* reply) override {
+    reply->set_protocol_version(rpc::kProtocolVersion);
+    reply->set_unix_time_ns(absl::ToUnixNanos(absl::Now()));
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
   }
 
  private:

@@ -20,7 +20,9 @@ void to_proto(const Grant& grant, pb::LeaseGrant& message) {
   message.set_slot(grant.lease.slot.slot);
   message.set_threads(grant.threads);
   pb::AgentHello hello;
-  if (hello.ParseFromString(grant.device.hello)) message.mutable_facts()->Swap(hello.mutable_facts());
+  if (!hello.ParseFromString(grant.device.hello)) return;
+  message.mutable_facts()->Swap(hello.mutable_facts());
+  message.set_direct_endpoint(hello.direct_endpoint());
 }
 
 AcquireRequest from_proto(const pb::AcquireLeaseRequest& message) {
@@ -98,7 +100,13 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
       Finish(rpc::to_grpc(store()));
       return;
     }
-    const absl::Status added = assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
+    absl::Status added;
+    if (!memory_) {
+      absl::StatusOr<rpc::ArtifactStore::Memory> memory = artifacts_.take_memory(chunk_.size_bytes());
+      added = memory.status();
+      if (added.ok()) memory_.emplace(*std::move(memory));
+    }
+    if (added.ok()) added = assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
     if (added.ok()) {
       StartRead(&chunk_);
     } else {
@@ -115,6 +123,7 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
   void OnDone() override { delete this; }
 
   rpc::ArtifactStore& artifacts_;
+  std::optional<rpc::ArtifactStore::Memory> memory_;  // from the first chunk on
   rpc::Assembler assembler_;
   pb::ArtifactChunk chunk_;
 };

@@ -1,10 +1,12 @@
 #pragma once
-// Owns: the agent's life: dials the tracker, keeps one Synchronize stream alive across failures of either
-// side, runs the trials of its lease one after another and reports them until they are acknowledged. Does not
-// know: how a trial runs (TrialExecutor), what a lease allows (SlotState).
+// Owns: one device's life in the farm: dials the tracker, keeps one Synchronize stream alive across failures
+// of either side, carries what it says to the slots and what they have to tell back, and serves holders that
+// can reach it straight. Does not know: how a slot works (SlotRunner), how a trial runs (TrialExecutor), what
+// a lease allows (SlotState).
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,16 +21,29 @@ class DeviceFacts;
 
 namespace tf::agent {
 
+class GoldenKernel;
 class TrialExecutor;
+
+// CPUs that no other slot of this machine uses, and what runs trials on them.
+struct AgentSlot {
+  std::vector<uint32_t> cpus;         // at least one
+  TrialExecutor* executor = nullptr;  // its own; outlives the agent
+};
 
 struct AgentOptions {
   rpc::Endpoint tracker;
   std::string key;
   std::string id;  // empty: the state folder's own, made at random on the first use
   std::string state_dir;
-  std::vector<uint32_t> cpus;  // of its one slot, at least one
+  std::vector<AgentSlot> slots;  // numbered in this order
   std::string version;
   uint64_t cache_bytes = 512ull << 20;
+  const GoldenKernel* golden = nullptr;  // outlives the agent; null: none runs
+  absl::Duration golden_every = absl::Minutes(5);
+  // Where holders of leases reach the agent itself, and under which name (empty: where it listens); unset:
+  // nowhere.
+  std::optional<rpc::Endpoint> listen;
+  std::string advertise;
   // How long stop() waits for the running trial to end, and then for its result to be durable at the tuner.
   absl::Duration stop_grace = absl::Seconds(60);
   absl::Duration acknowledge_grace = absl::Seconds(5);
@@ -36,11 +51,10 @@ struct AgentOptions {
 
 class Agent {
  public:
-  // INVALID_ARGUMENT: the tracker is not on loopback, no key, no CPU. StateDir::open's errors. The executor
-  // must outlive the agent.
+  // INVALID_ARGUMENT: the tracker is not on loopback, no key, no slot, a slot without CPUs, a CPU in two
+  // slots. StateDir::open's and rpc::Server::start's errors.
   static absl::StatusOr<std::unique_ptr<Agent>> create(AgentOptions options,
-                                                       const tunefarm::farm::v1::DeviceFacts& facts,
-                                                       TrialExecutor& executor);
+                                                       const tunefarm::farm::v1::DeviceFacts& facts);
   ~Agent();
 
   const std::string& id() const;
@@ -48,7 +62,9 @@ class Agent {
   // refused this agent for good: its id was taken over (ALREADY_EXISTS), another protocol version
   // (FAILED_PRECONDITION).
   absl::Status run();
-  // Finishes what runs, hands the lease back and makes run() return. Blocks. Thread-safe, once.
+  // Where holders reach it; nothing if it does not listen.
+  std::optional<rpc::Endpoint> endpoint() const;
+  // Finishes what runs, hands the leases back and makes run() return. Blocks. Thread-safe, once.
   void stop();
 
  private:

@@ -3,8 +3,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <random>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,27 +10,26 @@
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/executor.h"
-#include "device_agent/agent/slot_state.h"
+#include "device_agent/agent/direct_service.h"
+#include "device_agent/agent/slot_runner.h"
+#include "device_agent/agent/slot_sets.h"
 #include "device_agent/agent/state_dir.h"
-#include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
 #include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
 #include "rpc/protocol.h"
+#include "rpc/server.h"
 
 namespace tf::agent {
 namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-constexpr uint32_t kSlot = 0;
 constexpr int kRepliesPerMessage = 32;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
-constexpr absl::Duration kRefetchDelay = absl::Milliseconds(500);
 
 Desired from_proto(const pb::DesiredSlot& message) {
   Desired desired;
@@ -46,28 +43,38 @@ Desired from_proto(const pb::DesiredSlot& message) {
   return desired;
 }
 
-pb::SlotReply& add_reply(pb::AgentMessage& message, const LeaseRef& lease) {
+pb::SlotReply& add_reply(pb::AgentMessage& message, uint32_t slot, const LeaseRef& lease) {
   pb::SlotReply& reply = *message.mutable_report()->add_replies();
-  reply.set_slot(kSlot);
+  reply.set_slot(slot);
   reply.mutable_lease()->set_lease_id(lease.id);
   reply.mutable_lease()->set_epoch(lease.epoch);
   return reply;
 }
 
-// An unparsable reply would never be answered, and be sent again for ever: its holder hears of it instead.
-void add_stored_reply(pb::AgentMessage& message, const UnsentReply& unsent) {
-  pb::MeasureReply& reply = *add_reply(message, unsent.lease).mutable_reply();
-  if (reply.ParseFromString(unsent.reply)) return;
-  reply.Clear();
-  reply.set_sequence(unsent.sequence);
-  reply.mutable_failure()->set_kind(pb::FAILURE_KIND_DEVICE);
-  reply.mutable_failure()->set_message("the trial's result cannot be parsed");
+void add_golden(pb::AgentMessage& message, const SlotRunner::Golden& golden) {
+  pb::GoldenSample& sample = *message.mutable_report()->add_golden();
+  sample.ParseFromString(golden.sample);
+  sample.set_age_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(golden.age)));
 }
 
 // These will be the same after any number of attempts.
 bool is_final(const absl::Status& status) {
   return absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status) ||
          absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
+}
+
+absl::Status check_offered(const std::vector<AgentSlot>& slots) {
+  if (slots.empty())
+    return absl::InvalidArgumentError("a device needs at least one slot: give --cpus or --slots");
+  std::vector<CpuSet> sets;
+  CpuSet all;
+  for (const AgentSlot& slot : slots) {
+    if (slot.cpus.empty())
+      return absl::InvalidArgumentError("a slot needs at least one CPU: give --cpus or --slots");
+    sets.push_back(slot.cpus);
+    all.insert(all.end(), slot.cpus.begin(), slot.cpus.end());
+  }
+  return check_slots(sets, all, "the slots");
 }
 
 // One Synchronize stream.
@@ -80,52 +87,57 @@ struct Session : rpc::ClientStream<pb::AgentMessage, pb::TrackerMessage> {
 class Agent::Impl {
  public:
   Impl(AgentOptions options, std::unique_ptr<StateDir> state, std::unique_ptr<rpc::ArtifactStore> cache,
-       std::string id, const pb::DeviceFacts& facts, TrialExecutor& executor)
+       std::string id, const pb::DeviceFacts& facts)
       : options_(std::move(options)),
         state_(std::move(state)),
-        executor_(executor),
         id_(std::move(id)),
         channel_(rpc::make_channel(options_.tracker)),
-        fetcher_(channel_, std::move(cache)),
-        slot_(rpc::real_clock(), state_->newest_lease(kSlot),
-              [this](const LeaseRef& lease) { return state_->save_newest_lease(kSlot, lease); }) {
+        fetcher_(channel_, std::move(cache)) {
     hello_.set_protocol_version(rpc::kProtocolVersion);
     hello_.set_agent_id(id_);
     hello_.set_agent_run(absl::StrFormat("%016x", rpc::backoff_seed()));
     hello_.set_device_key(options_.key);
     hello_.set_agent_version(options_.version);
     *hello_.mutable_facts() = facts;
-    pb::SlotOffer& slot = *hello_.add_slots();
-    slot.set_slot(kSlot);
-    slot.mutable_cpus()->Add(options_.cpus.begin(), options_.cpus.end());
+    for (const AgentSlot& slot : options_.slots) add_slot(slot);
+  }
+
+  // Once, before run().
+  absl::Status listen() {
+    if (!options_.listen) return absl::OkStatus();
+    std::vector<SlotRunner*> slots;
+    for (const auto& slot : slots_) slots.push_back(slot.get());
+    direct_ = make_direct_service(std::move(slots), fetcher_.cache());
+    TF_ASSIGN_OR_RETURN(server_, rpc::Server::start(*options_.listen, {direct_.get()}));
+    hello_.set_direct_endpoint(options_.advertise.empty() ? server_->endpoint().text() : options_.advertise);
+    return absl::OkStatus();
   }
 
   const std::string& id() const { return id_; }
+  std::optional<rpc::Endpoint> endpoint() const {
+    return server_ ? std::optional(server_->endpoint()) : std::nullopt;
+  }
 
   absl::Status run() {
-    std::thread executing([this] { execute(); });
-    std::thread prefetching([this] { prefetch_queued(); });
+    for (const auto& slot : slots_) slot->start([this, slot = slot.get()] { tell_of(*slot); });
     const absl::Status status = stay_connected();
     {
       const std::scoped_lock lock(mutex_);
       stop_ = true;
       changed_.notify_all();
     }
-    executing.join();
-    prefetching.join();
+    for (const auto& slot : slots_) slot->stop();
+    if (server_) server_->stop(absl::ZeroDuration());
     return status;
   }
 
   void stop() {
+    for (const auto& slot : slots_) slot->drain();
+    rpc::Instant deadline = rpc::real_clock().now() + options_.stop_grace;
+    for (const auto& slot : slots_) slot->wait_until_idle(deadline);
+    deadline = rpc::real_clock().now() + options_.acknowledge_grace;
+    for (const auto& slot : slots_) slot->wait_until_acknowledged(deadline, [this] { return is_greeted(); });
     std::unique_lock lock(mutex_);
-    draining_ = true;
-    changed_.notify_all();
-    changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.stop_grace),
-                      [this] { return stop_ || !slot_.is_running(); });
-    changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.acknowledge_grace), [this] {
-      const bool can_report = session_ && session_->greeted;
-      return stop_ || !slot_.has_unacknowledged() || !can_report;
-    });
     stop_ = true;
     changed_.notify_all();
     const std::shared_ptr<Session> session = session_;
@@ -143,6 +155,24 @@ class Agent::Impl {
   }
 
  private:
+  void add_slot(const AgentSlot& offered) {
+    const auto number = static_cast<uint32_t>(slots_.size());
+    SlotState state(rpc::real_clock(), state_->newest_lease(number), [this, number](const LeaseRef& lease) {
+      return state_->save_newest_lease(number, lease);
+    });
+    slots_.push_back(
+        std::make_unique<SlotRunner>(SlotSettings{.slot = number, .golden_every = options_.golden_every},
+                                     std::move(state), *offered.executor, fetcher_, options_.golden));
+    pb::SlotOffer& slot = *hello_.add_slots();
+    slot.set_slot(number);
+    slot.mutable_cpus()->Add(offered.cpus.begin(), offered.cpus.end());
+  }
+
+  bool is_greeted() {
+    const std::scoped_lock lock(mutex_);
+    return session_ && session_->greeted;
+  }
+
   absl::Status stay_connected() {
     rpc::Backoff backoff(rpc::backoff_seed());
     while (true) {
@@ -182,10 +212,12 @@ class Agent::Impl {
     auto session = std::make_shared<Session>();
     pb::AgentMessage first;
     *first.mutable_hello() = hello_;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      first.mutable_hello()->mutable_slots(static_cast<int>(i))->set_highest_epoch(slots_[i]->newest().epoch);
+    }
     {
       const std::scoped_lock lock(mutex_);
       if (stop_) return absl::OkStatus();
-      first.mutable_hello()->mutable_slots(0)->set_highest_epoch(slot_.newest().epoch);
       session_ = session;
     }
     const auto stub = pb::Agents::NewStub(channel_);
@@ -202,6 +234,7 @@ class Agent::Impl {
       session_ = nullptr;
       changed_.notify_all();
     }
+    for (const auto& slot : slots_) slot->wake();
     if (!refused.ok()) session->context.TryCancel();
     const absl::Status ended = rpc::from_grpc(session->finish(), "tracker", options_.tracker.text());
     return refused.ok() ? ended : refused;
@@ -209,31 +242,23 @@ class Agent::Impl {
 
   absl::Status welcome(Session& session, const pb::TrackerHello& hello) {
     TF_RETURN_IF_ERROR(rpc::check_protocol("the tracker", hello.protocol_version(), "this agent"));
+    for (const auto& slot : slots_) slot->rewind();
     {
       const std::scoped_lock lock(mutex_);
       session.greeted = true;
-      slot_.rewind();
       changed_.notify_all();
     }
     spdlog::info("{} serves the tracker at {}", id_, options_.tracker.text());
-    send_unsent();
+    for (const auto& slot : slots_) tell_of(*slot);
     return absl::OkStatus();
   }
 
   absl::Status apply(Session& session, const pb::DesiredState& state) {
-    for (const pb::DesiredSlot& slot : state.slots()) {
-      if (slot.slot() != kSlot) continue;
-      const absl::Status accepted = accept(from_proto(slot));
-      if (!accepted.ok()) refuse(session, slot, accepted);
+    for (const pb::DesiredSlot& desired : state.slots()) {
+      if (desired.slot() >= slots_.size()) continue;
+      const absl::Status accepted = slots_[desired.slot()]->apply(from_proto(desired));
+      if (!accepted.ok()) refuse(session, desired, accepted);
     }
-    return absl::OkStatus();
-  }
-
-  absl::Status accept(const Desired& desired) {
-    const std::scoped_lock lock(mutex_);
-    TF_RETURN_IF_ERROR(slot_.apply(desired));
-    queue_changed_ = true;
-    changed_.notify_all();
     return absl::OkStatus();
   }
 
@@ -243,7 +268,7 @@ class Agent::Impl {
     pb::AgentMessage message;
     for (const pb::Assignment& assignment : slot.window()) {
       pb::MeasureReply& reply =
-          *add_reply(message, {slot.lease().lease_id(), slot.lease().epoch()}).mutable_reply();
+          *add_reply(message, slot.slot(), {slot.lease().lease_id(), slot.lease().epoch()}).mutable_reply();
       reply.set_sequence(assignment.sequence());
       reply.mutable_failure()->set_kind(absl::IsFailedPrecondition(why) ? pb::FAILURE_KIND_STALE_EPOCH
                                                                         : pb::FAILURE_KIND_DEVICE);
@@ -252,16 +277,18 @@ class Agent::Impl {
     if (message.has_report()) session.write(message);
   }
 
-  // Tells the tracker what it has not been told in this session.
-  void send_unsent() {
-    std::unique_lock lock(mutex_);
-    const std::shared_ptr<Session> session = session_;
-    if (!session || !session->greeted) return;  // the next session tells everything
-    const std::vector<UnsentReply> unsent = slot_.take_unsent();
-    lock.unlock();
+  // Tells the tracker what it has not been told of the slot in this session.
+  void tell_of(SlotRunner& slot) {
+    std::shared_ptr<Session> session;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (session_ && session_->greeted) session = session_;
+    }
+    if (!session) return;  // the next session tells everything
     pb::AgentMessage message;
-    for (const UnsentReply& reply : unsent) {
-      add_stored_reply(message, reply);
+    if (const auto golden = slot.take_golden()) add_golden(message, *golden);
+    for (const UnsentReply& reply : slot.take_unsent()) {
+      add_reply(message, slot.slot(), reply.lease).mutable_reply()->ParseFromString(reply.reply);
       if (message.report().replies_size() < kRepliesPerMessage) continue;
       session->write(message);
       message.Clear();
@@ -269,71 +296,36 @@ class Agent::Impl {
     if (message.has_report()) session->write(message);
   }
 
-  void execute() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      std::optional<StartedTrial> started;
-      while (!stop_ && (draining_ || !(started = slot_.start()))) changed_.wait(lock);
-      if (!started) return;
-      lock.unlock();
-      std::optional<std::string> reply = measure(*started, fetcher_, executor_);
-      lock.lock();
-      if (reply) {
-        slot_.finish(*started, *std::move(reply));
-        changed_.notify_all();
-        lock.unlock();
-        send_unsent();
-        lock.lock();
-      } else {
-        slot_.requeue(*started);
-        changed_.wait_for(lock, absl::ToChronoMilliseconds(kRefetchDelay),
-                          [this] { return stop_ || draining_; });
-      }
-    }
-  }
-
-  void prefetch_queued() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return stop_ || queue_changed_; });
-      if (stop_) return;
-      queue_changed_ = false;
-      const std::vector<QueuedTrial> queued = slot_.queued();
-      lock.unlock();
-      for (const QueuedTrial& trial : queued) prefetch(trial, fetcher_);
-      lock.lock();
-    }
-  }
-
   const AgentOptions options_;
   const std::unique_ptr<StateDir> state_;
-  TrialExecutor& executor_;
   const std::string id_;
   const std::shared_ptr<grpc::Channel> channel_;
   ArtifactFetcher fetcher_;
   pb::AgentHello hello_;
+  std::vector<std::unique_ptr<SlotRunner>> slots_;  // each at the place of its number
+  std::unique_ptr<grpc::Service> direct_;
+  std::unique_ptr<rpc::Server> server_;
   std::string told_;  // of the thread of run()
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  SlotState slot_;
   std::shared_ptr<Session> session_;  // the present stream, from before its first message
-  bool queue_changed_ = false;
-  bool draining_ = false;  // start nothing new
   bool stop_ = false;
 };
 
-absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const pb::DeviceFacts& facts,
-                                                     TrialExecutor& executor) {
+absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const pb::DeviceFacts& facts) {
   TF_RETURN_IF_ERROR(rpc::require_loopback(options.tracker, "--tracker"));
+  if (options.listen) TF_RETURN_IF_ERROR(rpc::require_loopback(*options.listen, "--listen"));
   if (options.key.empty())
     return absl::InvalidArgumentError("a device needs a key that tuners ask for: give --key");
-  if (options.cpus.empty()) return absl::InvalidArgumentError("a device needs at least one CPU: give --cpus");
+  TF_RETURN_IF_ERROR(check_offered(options.slots));
   TF_ASSIGN_OR_RETURN(auto state, StateDir::open(options.state_dir));
   TF_ASSIGN_OR_RETURN(std::string id, state->agent_id(options.id));
   TF_ASSIGN_OR_RETURN(auto cache, rpc::ArtifactStore::open(state->artifact_folder(), options.cache_bytes));
-  return std::unique_ptr<Agent>(new Agent(std::make_unique<Impl>(
-      std::move(options), std::move(state), std::move(cache), std::move(id), facts, executor)));
+  auto impl =
+      std::make_unique<Impl>(std::move(options), std::move(state), std::move(cache), std::move(id), facts);
+  TF_RETURN_IF_ERROR(impl->listen());
+  return std::unique_ptr<Agent>(new Agent(std::move(impl)));
 }
 
 Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -342,6 +334,10 @@ Agent::~Agent() = default;
 
 const std::string& Agent::id() const {
   return impl_->id();
+}
+
+std::optional<rpc::Endpoint> Agent::endpoint() const {
+  return impl_->endpoint();
 }
 
 absl::Status Agent::run() {

@@ -1,9 +1,11 @@
 #pragma once
-// Owns: getting artifacts by digest: from the cache on disk, else from the tracker. Does not know: who needs
-// them.
+// Owns: getting artifacts by digest: from the cache on disk, where holders that come straight put theirs,
+// else from the tracker. Does not know: who needs them.
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -15,7 +17,8 @@ class Channel;
 
 namespace tf::agent {
 
-// Thread-safe; one download at a time, so that a trial that waits for an artifact joins its prefetch.
+// Thread-safe. An artifact is downloaded once at a time, so that a trial that waits for it joins its
+// prefetch.
 class ArtifactFetcher {
  public:
   ArtifactFetcher(std::shared_ptr<grpc::Channel> channel, std::unique_ptr<rpc::ArtifactStore> cache);
@@ -26,12 +29,18 @@ class ArtifactFetcher {
   // Makes a later get() fast, if it can.
   void prefetch(const std::string& digest);
 
+  rpc::ArtifactStore& cache() { return *cache_; }
+
  private:
   absl::StatusOr<std::string> download(const Digest& digest);
+  void begin_download(const Digest& digest);
+  void end_download(const Digest& digest);
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<rpc::ArtifactStore> cache_;
-  std::mutex downloading_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::set<Digest> under_way_;
 };
 
 }  // namespace tf::agent

@@ -22,12 +22,27 @@ ArtifactFetcher::ArtifactFetcher(std::shared_ptr<grpc::Channel> channel,
 absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name) {
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name));
   if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
-  const std::scoped_lock lock(downloading_);
-  if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
-  TF_ASSIGN_OR_RETURN(std::string bytes, download(digest));
-  // A full disk costs the cache, not the measurement.
-  cache_->put(digest, bytes).IgnoreError();
+  begin_download(digest);
+  absl::StatusOr<std::string> bytes = cache_->get(digest);
+  if (!bytes.ok()) {
+    bytes = download(digest);
+    // A full disk costs the cache, not the measurement.
+    if (bytes.ok()) cache_->put(digest, *bytes).IgnoreError();
+  }
+  end_download(digest);
   return bytes;
+}
+
+void ArtifactFetcher::begin_download(const Digest& digest) {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [&] { return !under_way_.contains(digest); });
+  under_way_.insert(digest);
+}
+
+void ArtifactFetcher::end_download(const Digest& digest) {
+  const std::scoped_lock lock(mutex_);
+  under_way_.erase(digest);
+  ended_.notify_all();
 }
 
 void ArtifactFetcher::prefetch(const std::string& name) {

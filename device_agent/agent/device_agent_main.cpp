@@ -1,17 +1,21 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cstdio>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
-#include "absl/strings/str_join.h"
 #include "base/command_line.h"
-#include "base/cpu_list.h"
+#include "base/doctor.h"
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
+#include "device_agent/agent/doctor.h"
 #include "device_agent/agent/facts.h"
+#include "device_agent/agent/golden_kernel.h"
+#include "device_agent/agent/offer.h"
 #include "device_agent/agent/worker_executor.h"
 #include "device_agent/worker/worker.h"
 #include "proto/config/v1/farm.pb.h"
@@ -29,67 +33,95 @@ DeviceAgent default_config() {
   config.set_tracker("127.0.0.1:7190");
   config.set_device("cpu");
   config.set_cache_mib(512);
+  config.set_golden_seconds(300);
   config.set_log_level("info");
   return config;
 }
 
-absl::StatusOr<std::vector<uint32_t>> slot_cpus(const std::string& list) {
-  const std::vector<uint32_t> allowed = tf::agent::allowed_cpus();
-  if (list.empty()) return allowed;
-  TF_ASSIGN_OR_RETURN(std::vector<uint32_t> cpus, tf::parse_cpu_list(list));
-  std::ranges::sort(cpus);
-  if (std::ranges::adjacent_find(cpus) != cpus.end())
-    return absl::InvalidArgumentError("--cpus " + list + ": name each CPU once");
-  for (const uint32_t cpu : cpus) {
-    if (std::ranges::find(allowed, cpu) == allowed.end()) {
-      return absl::InvalidArgumentError("--cpus " + list + ": this process may run on " +
-                                        absl::StrJoin(allowed, ",") + " only");
-    }
+// A device with all that it needs to serve; in order of construction.
+struct Served {
+  std::vector<std::unique_ptr<tf::worker::Worker>> workers;  // of each slot
+  std::vector<std::unique_ptr<tf::agent::WorkerExecutor>> executors;
+  std::unique_ptr<tf::agent::Agent> agent;
+};
+
+absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::Offer& offer,
+                                   const tf::agent::GoldenKernel& golden) {
+  Served served;
+  std::vector<tf::agent::AgentSlot> slots;
+  for (const tf::agent::CpuSet& cpus : offer.slots) {
+    TF_ASSIGN_OR_RETURN(auto worker, tf::worker::Worker::start({.cpus = {cpus.begin(), cpus.end()}}));
+    served.workers.push_back(std::move(worker));
+    served.executors.push_back(std::make_unique<tf::agent::WorkerExecutor>(*served.workers.back()));
+    slots.push_back({.cpus = cpus, .executor = served.executors.back().get()});
   }
-  return cpus;
+  tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts();
+  facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
+  TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
+  facts.set_peak_gflops(peak_gflops);
+  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
+  const absl::Duration golden_every = absl::Seconds(config.golden_seconds());
+  TF_ASSIGN_OR_RETURN(served.agent,
+                      tf::agent::Agent::create({.tracker = tracker,
+                                                .key = offer.key,
+                                                .id = offer.id,
+                                                .state_dir = offer.state_dir,
+                                                .slots = std::move(slots),
+                                                .version = TF_VERSION,
+                                                .cache_bytes = uint64_t{config.cache_mib()} << 20,
+                                                .golden = config.golden_seconds() == 0 ? nullptr : &golden,
+                                                .golden_every = golden_every,
+                                                .listen = offer.listen,
+                                                .advertise = offer.advertise},
+                                               facts));
+  const auto reached = served.agent->endpoint();
+  spdlog::info("{} with the key {}, {} slots on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(),
+               offer.key, offer.slots.size(), tf::agent::slots_text(offer.slots), peak_gflops,
+               reached ? ", listening on " + reached->text() : "");
+  return served;
 }
 
-absl::Status serve(DeviceAgent config) {
+// Until a signal, or until the tracker refuses one of them for good.
+absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) {
+  std::vector<absl::Status> ended(all.size());
+  std::vector<std::thread> serving, stopping;
+  for (size_t i = 0; i < all.size(); ++i) {
+    serving.emplace_back([&, i] {
+      ended[i] = all[i].agent->run();
+      signals.stop_waiting();
+    });
+  }
+  if (signals.wait() != 0)
+    spdlog::info("stopping once the running trials have ended; a second signal stops at once");
+  for (Served& served : all) stopping.emplace_back([&] { served.agent->stop(); });
+  for (std::thread& thread : stopping) thread.join();
+  for (std::thread& thread : serving) thread.join();
+  for (const absl::Status& status : ended) TF_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+absl::Status serve(const DeviceAgent& config) {
   tf::rpc::log_to_stderr("device_agent", config.log_level());
   tf::rpc::StopSignals signals;
-  if (config.key().empty())
-    return absl::InvalidArgumentError("a device needs a key that tuners ask for: give --key");
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   TF_RETURN_IF_ERROR(tf::rpc::require_loopback(tracker, "--tracker"));
-  TF_ASSIGN_OR_RETURN(const std::vector<uint32_t> cpus, slot_cpus(config.cpus()));
-  config.set_cpus(absl::StrJoin(cpus, ","));
-  if (config.state_dir().empty())
-    config.set_state_dir(tf::rpc::default_state_folder() + "/agent-" + config.key());
-  TF_ASSIGN_OR_RETURN(const auto worker, tf::worker::Worker::start({.cpus = {cpus.begin(), cpus.end()}}));
-  tf::agent::WorkerExecutor executor(*worker);
-
-  tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts();
-  facts.set_fingerprint(worker->device_state().fingerprint());
-  TF_ASSIGN_OR_RETURN(const double peak_gflops, worker->peak_gflops());
-  facts.set_peak_gflops(peak_gflops);
-  TF_ASSIGN_OR_RETURN(const auto agent,
-                      tf::agent::Agent::create({.tracker = tracker,
-                                                .key = config.key(),
-                                                .id = config.id(),
-                                                .state_dir = config.state_dir(),
-                                                .cpus = cpus,
-                                                .version = TF_VERSION,
-                                                .cache_bytes = uint64_t{config.cache_mib()} << 20},
-                                               facts, executor));
-  config.set_id(agent->id());
-  spdlog::info("{}, {:.0f} GFLOP/s a thread; configuration: {}", facts.cpu_model(), peak_gflops,
-               tf::rpc::one_line(config));
-  absl::Status ended;
-  std::thread serving([&] {
-    ended = agent->run();
-    signals.stop_waiting();
-  });
-  if (signals.wait() != 0) {
-    spdlog::info("stopping once the running trial has ended; a second signal stops at once");
-    agent->stop();
+  TF_ASSIGN_OR_RETURN(
+      const std::vector<tf::agent::Offer> offers,
+      tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
+  spdlog::info("configuration: {}", tf::rpc::one_line(config));
+  const tf::agent::GoldenKernel golden;
+  std::vector<Served> all;
+  for (const tf::agent::Offer& offer : offers) {
+    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, golden));
+    all.push_back(std::move(served));
   }
-  serving.join();
-  return ended;
+  return serve_all(all, signals);
+}
+
+int examine(const DeviceAgent& config, bool json) {
+  const std::vector<tf::Check> checks = tf::agent::examine(config, tf::rpc::default_state_folder());
+  std::fputs((json ? tf::checks_json(checks) : tf::checks_table(checks)).c_str(), stdout);
+  return tf::finish_output("device_agent", tf::exit_code_of(checks));
 }
 
 void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
@@ -98,14 +130,26 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
   app.add_option("--tracker", *config.mutable_tracker(), "The tracker's HOST:PORT")->capture_default_str();
   app.add_option("--key", *config.mutable_key(),
                  "What tuners ask for, as in --device KEY; devices that are alike share one");
-  app.add_option("--cpus", *config.mutable_cpus(), "CPUs that candidates may use, as in 0-3,6 [all]");
+  app.add_option("--cpus", *config.mutable_cpus(), "CPUs of its one slot, as in 0-3,6 [all]");
+  app.add_option("--slots", *config.mutable_slots(),
+                 "CPUs of each slot, as in 0-1,2-3 or 0+4,1+5; slots measure at the same time");
   app.add_option("--device", *config.mutable_device(), "What to measure on")
       ->check(CLI::IsMember({"cpu"}))
       ->capture_default_str();
   app.add_option("--id", *config.mutable_id(),
                  "Unique name of this device [made on the first start, kept in the state folder]");
   app.add_option("--state-dir", *config.mutable_state_dir(),
-                 "Newest lease and artifact cache [~/.local/state/tunefarm/agent-KEY]");
+                 "Newest leases and artifact cache [~/.local/state/tunefarm/agent-KEY]");
+  app.add_option(
+      "--listen", *config.mutable_listen(),
+      "HOST:PORT where tuners that can reach this machine send trials and artifacts straight [nowhere]");
+  app.add_option("--advertise", *config.mutable_advertise(),
+                 "HOST:PORT under which they reach it, if that is another");
+  app.add_option_function<uint32_t>(
+         "--golden-seconds", [&](uint32_t value) { config.set_golden_seconds(value); },
+         "Between two runs of the golden kernel while a slot is idle; 0: it never runs")
+      ->check(CLI::Range(0, 86400))
+      ->default_str(std::to_string(config.golden_seconds()));
   app.add_option_function<uint32_t>(
          "--cache-mib", [&](uint32_t value) { config.set_cache_mib(value); }, "Bound of the artifact cache")
       ->check(CLI::Range(1, 1 << 20))
@@ -114,33 +158,48 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   app.footer(
-      "Example: device_agent --tracker 127.0.0.1:7190 --key box --cpus 0\n"
-      "Reconnects to its tracker for ever. SIGINT or SIGTERM: the running trial ends, then the lease is "
-      "handed "
-      "back.\n"
+      "Example: device_agent --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
+      "Reconnects to its tracker for ever. SIGINT or SIGTERM: the running trials end, then the leases are "
+      "handed back.\n"
       "Exit codes: 0 stopped, 1 failed or refused by the tracker, 2 usage, 130 second Ctrl-C.");
 }
 
-// Parses the command line onto `config`; the exit code if there is nothing to run.
-std::optional<int> parse(int argc, char** argv, DeviceAgent& config, std::string& config_path) {
+struct Arguments {
+  DeviceAgent config = default_config();
+  std::string config_path;
+  bool doctor = false;
+  bool json = false;
+};
+
+// Parses the command line onto `arguments`; the exit code if there is nothing to run.
+std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
   CLI::App app("Offers this machine to a tracker and measures candidate kernels on it", "device_agent");
-  build(app, config, config_path);
-  return tf::parse_command_line(app, argc, argv);
+  build(app, arguments.config, arguments.config_path);
+  CLI::App& doctor = *app.add_subcommand("doctor", "Check what an agent with these options would need here");
+  doctor.fallthrough();
+  doctor.add_flag("--json", arguments.json, "A JSON array instead of a table");
+  doctor.footer(
+      "Example: device_agent doctor --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
+      "Exit codes: 0 nothing failed, 1 something did, 2 usage.");
+  const std::optional<int> done = tf::parse_command_line(app, argc, argv);
+  arguments.doctor = doctor.parsed();
+  return done;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  DeviceAgent config = default_config();
-  std::string config_path;
-  if (const std::optional<int> done = parse(argc, argv, config, config_path)) return *done;
+  Arguments arguments;
+  if (const std::optional<int> done = parse(argc, argv, arguments)) return *done;
   absl::Status status;
-  if (!config_path.empty()) {
+  if (!arguments.config_path.empty()) {
     // Again on top of the file, so that flags override it.
-    config = default_config();
-    status = tf::rpc::merge_text_config(config_path, config);
-    parse(argc, argv, config, config_path);
+    Arguments merged;
+    status = tf::rpc::merge_text_config(arguments.config_path, merged.config);
+    parse(argc, argv, merged);
+    arguments = std::move(merged);
   }
-  if (status.ok()) status = serve(std::move(config));
+  if (status.ok() && arguments.doctor) return examine(arguments.config, arguments.json);
+  if (status.ok()) status = serve(arguments.config);
   return status.ok() ? tf::kExitOk : tf::report_error("device_agent", status);
 }

@@ -23,29 +23,91 @@ absl::Status SlotState::apply(const Desired& desired) {
   }
   if (desired.lease != lease_) {
     lease_ = desired.lease;
-    queue_.clear();
+    route_ = Route::kRelay;
+    relayed_ = false;
+    forget_queue();
     replies_.clear();
+    reply_bytes_ = 0;
     unsent_.clear();
     running_sequence_ = 0;
   }
   if (!lease_) return absl::OkStatus();
   expires_at_ = clock_.now() + desired.remaining;
-  for (const uint64_t sequence : desired.acknowledged) {
-    replies_.erase(sequence);
-    unsent_.erase(sequence);
-  }
+  for (const uint64_t sequence : desired.acknowledged) forget_reply(sequence);
+  if (desired.window.empty() && route_ == Route::kDirect) return absl::OkStatus();
+  close_direct(*lease_);
+  relayed_ = relayed_ || !desired.window.empty();
   // The window is the whole truth about what is wanted: what has left it was answered or withdrawn.
-  queue_.clear();
+  forget_queue();
   for (const QueuedTrial& trial : desired.window) {
-    const bool is_running = running_ && trial.sequence == running_sequence_;
-    if (!is_running && !replies_.contains(trial.sequence)) queue_[trial.sequence] = trial.trial;
+    if (!is_known(trial.sequence)) enqueue(trial.sequence, trial.trial);
   }
   return absl::OkStatus();
 }
 
+bool SlotState::is_known(uint64_t sequence) const {
+  return (running_ && sequence == running_sequence_) || replies_.contains(sequence) ||
+         queue_.contains(sequence);
+}
+
+void SlotState::enqueue(uint64_t sequence, std::string trial) {
+  queue_bytes_ += trial.size();
+  queue_[sequence] = std::move(trial);
+}
+
+void SlotState::forget_queue() {
+  queue_.clear();
+  queue_bytes_ = 0;
+}
+
+void SlotState::forget_reply(uint64_t sequence) {
+  const auto reply = replies_.find(sequence);
+  if (reply == replies_.end()) return;
+  reply_bytes_ -= reply->second.size();
+  replies_.erase(reply);
+  unsent_.erase(sequence);
+}
+
+absl::Status SlotState::open_direct(const LeaseRef& lease) {
+  if (serves(lease)) {
+    if (relayed_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("lease ", lease.id, " is served through the tracker by now: go on there"));
+    }
+    route_ = Route::kDirect;
+    rewind();
+    return absl::OkStatus();
+  }
+  if (lease.epoch > newest_.epoch || (lease == newest_ && !lease_)) {
+    return absl::UnavailableError(absl::StrCat("the tracker has not told this agent of lease ", lease.id,
+                                               ": try again, or through the tracker"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat("lease ", lease.id, " with epoch ", lease.epoch,
+                                                    " is not the present one of this slot: ask the tracker"));
+}
+
+void SlotState::close_direct(const LeaseRef& lease) {
+  if (!serves(lease) || route_ != Route::kDirect) return;
+  route_ = Route::kRelay;
+  relayed_ = true;
+  rewind();
+}
+
+void SlotState::submit(const LeaseRef& lease, QueuedTrial trial) {
+  if (!serves(lease) || route_ != Route::kDirect || is_known(trial.sequence)) return;
+  enqueue(trial.sequence, std::move(trial.trial));
+}
+
+void SlotState::acknowledge(const LeaseRef& lease, const std::vector<uint64_t>& sequences) {
+  if (!serves(lease)) return;
+  for (const uint64_t sequence : sequences) forget_reply(sequence);
+}
+
 std::optional<StartedTrial> SlotState::start() {
-  if (running_ || queue_.empty() || !lease_ || clock_.now() >= expires_at_) return std::nullopt;
+  if (running_ || queue_.empty() || !lease_ || clock_.now() >= expires_at_ || !takes_replies())
+    return std::nullopt;
   auto first = queue_.extract(queue_.begin());
+  queue_bytes_ -= first.mapped().size();
   running_ = true;
   running_sequence_ = first.key();
   return StartedTrial{*lease_, {first.key(), std::move(first.mapped())}};
@@ -54,7 +116,8 @@ std::optional<StartedTrial> SlotState::start() {
 void SlotState::finish(const StartedTrial& started, std::string reply) {
   TF_CHECK(running_) << "finish without start";
   running_ = false;
-  if (!current(started.lease)) return;
+  if (!serves(started.lease)) return;
+  reply_bytes_ += reply.size();
   replies_[started.trial.sequence] = std::move(reply);
   unsent_.insert(started.trial.sequence);
 }
@@ -62,15 +125,16 @@ void SlotState::finish(const StartedTrial& started, std::string reply) {
 void SlotState::requeue(const StartedTrial& started) {
   TF_CHECK(running_) << "requeue without start";
   running_ = false;
-  if (current(started.lease)) queue_[started.trial.sequence] = started.trial.trial;
+  if (serves(started.lease)) enqueue(started.trial.sequence, started.trial.trial);
 }
 
 void SlotState::rewind() {
   for (const auto& [sequence, reply] : replies_) unsent_.insert(sequence);
 }
 
-std::vector<UnsentReply> SlotState::take_unsent() {
+std::vector<UnsentReply> SlotState::take_unsent(Route route) {
   std::vector<UnsentReply> result;
+  if (route != route_) return result;
   for (const uint64_t sequence : std::exchange(unsent_, {})) {
     result.push_back({*lease_, sequence, replies_.at(sequence)});
   }

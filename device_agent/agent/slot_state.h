@@ -1,7 +1,8 @@
 #pragma once
 // Owns: what one slot is to do and what it still has to tell: the lease it serves, trials queued and running,
-// replies not yet acknowledged. Refuses leases older than the newest it has served. A pure state machine;
-// trials and replies are opaque bytes. Does not know: streams, artifacts, how a trial runs.
+// replies not yet acknowledged, and by which way its holder comes. Refuses leases older than the newest it
+// has served. A pure state machine; trials and replies are opaque bytes. Does not know: streams, artifacts,
+// how a trial runs.
 
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "rpc/clock.h"
+#include "rpc/flow_limits.h"
 
 namespace tf::agent {
 
@@ -46,6 +48,10 @@ struct UnsentReply {
   std::string reply;  // serialized farm.v1.MeasureReply
 };
 
+// By which way the holder of a lease comes, one at a time: through the tracker, or straight to the agent. It
+// may change from kDirect to kRelay, once a lease: whatever the tracker says counts more.
+enum class Route { kRelay, kDirect };
+
 // Not thread-safe.
 class SlotState {
  public:
@@ -56,8 +62,9 @@ class SlotState {
   SlotState(const rpc::Clock& clock, LeaseRef newest, SaveLease save);
 
   // Takes over what the tracker wants. Another lease than the present one drops what is queued and
-  // unacknowledged. FAILED_PRECONDITION: the lease's epoch is not above all earlier ones; nothing changes.
-  // Other errors: the lease could not be saved; nothing changes.
+  // unacknowledged. A trial in the window means that the holder comes through the tracker; an empty window
+  // leaves one alone that comes straight. FAILED_PRECONDITION: the lease's epoch is not above all earlier
+  // ones; nothing changes. Other errors: the lease could not be saved; nothing changes.
   absl::Status apply(const Desired& desired);
 
   // The next trial, which counts as running from now on; none if one is running, nothing is queued, or the
@@ -68,27 +75,53 @@ class SlotState {
   // The running trial could not even start (its artifact cannot be fetched now): it is queued again.
   void requeue(const StartedTrial& started);
 
-  // A new session: everything unacknowledged is to be sent again.
+  // A new session with the tracker: everything unacknowledged is to be sent again.
   void rewind();
-  std::vector<UnsentReply> take_unsent();
+  // What is to be told on this way; nothing on the way by which the holder does not come.
+  std::vector<UnsentReply> take_unsent(Route route);
+
+  // The holder comes straight. UNAVAILABLE: the tracker has not told of this lease yet. FAILED_PRECONDITION:
+  // it is over, or its holder comes through the tracker already.
+  absl::Status open_direct(const LeaseRef& lease);
+  // Its stream is over: it will come through the tracker, if at all.
+  void close_direct(const LeaseRef& lease);
+  // From a holder that comes straight; what is of another lease or known is dropped, as in Relay.
+  void submit(const LeaseRef& lease, QueuedTrial trial);
+  void acknowledge(const LeaseRef& lease, const std::vector<uint64_t>& sequences);
+  // False: a holder that comes straight is not read.
+  bool takes_trials() const { return queue_.size() < limits_.trials && queue_bytes_ < limits_.trial_bytes; }
+  // False: nothing is started before something is acknowledged.
+  bool takes_replies() const {
+    return replies_.size() < limits_.replies && reply_bytes_ < limits_.reply_bytes;
+  }
 
   const LeaseRef& newest() const { return newest_; }
+  Route route() const { return route_; }
+  bool serves(const LeaseRef& lease) const { return lease_ && *lease_ == lease; }
   bool is_running() const { return running_; }
   bool has_unacknowledged() const { return !replies_.empty(); }
   // Trials that are queued, in the order in which they will run.
   std::vector<QueuedTrial> queued() const;
 
  private:
-  bool current(const LeaseRef& lease) const { return lease_ && *lease_ == lease; }
+  bool is_known(uint64_t sequence) const;
+  void enqueue(uint64_t sequence, std::string trial);
+  void forget_queue();
+  void forget_reply(uint64_t sequence);
 
   const rpc::Clock& clock_;
   SaveLease save_;
   LeaseRef newest_;
   std::optional<LeaseRef> lease_;
   rpc::Instant expires_at_;
+  const rpc::FlowLimits limits_ = {};
+  Route route_ = Route::kRelay;
+  bool relayed_ = false;  // under lease_: its holder has come through the tracker, or must
   std::map<uint64_t, std::string> queue_;
+  uint64_t queue_bytes_ = 0;
   std::map<uint64_t, std::string> replies_;  // unacknowledged
-  std::set<uint64_t> unsent_;                // subset of replies_
+  uint64_t reply_bytes_ = 0;
+  std::set<uint64_t> unsent_;  // subset of replies_
   bool running_ = false;
   uint64_t running_sequence_ = 0;  // meaningful while running under lease_
 };

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device_agent/agent/slot_state.h"
+#include "rpc/artifact_store.h"
 
 namespace tf::agent {
 
@@ -20,5 +22,8 @@ std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher&
 
 // Fetches what the trial will need.
 void prefetch(const QueuedTrial& trial, ArtifactFetcher& fetcher);
+
+// Keeps what the trial will need in the cache, as long as the pins live that are added to `pins`.
+void pin(const QueuedTrial& trial, ArtifactFetcher& fetcher, std::vector<rpc::ArtifactStore::Pin>& pins);
 
 }  // namespace tf::agent

@@ -44,7 +44,11 @@ std::string success(const StartedTrial& started, pb::TrialResult result) {
   pb::MeasureReply reply;
   reply.set_sequence(started.trial.sequence);
   reply.mutable_result()->Swap(&result);
-  return reply.SerializeAsString();
+  std::string bytes = reply.SerializeAsString();
+  // What nobody can read would never be answered, and be sent again for ever: its holder hears of it instead.
+  if (reply.ParseFromString(bytes)) return bytes;
+  return failure(started.trial.sequence, pb::FAILURE_KIND_DEVICE,
+                 absl::InternalError("the trial's result cannot be parsed"));
 }
 
 }  // namespace
@@ -57,6 +61,8 @@ std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher&
     return failure(sequence, pb::FAILURE_KIND_REFUSED,
                    absl::InvalidArgumentError("the trial cannot be parsed"));
   }
+  std::vector<rpc::ArtifactStore::Pin> pins;
+  pin(started.trial, fetcher, pins);
   const absl::StatusOr<std::string> candidate = fetcher.get(trial.artifact_digest());
   absl::StatusOr<std::string> reference = "";
   if (!trial.reference_digest().empty() &&
@@ -77,6 +83,15 @@ void prefetch(const QueuedTrial& queued, ArtifactFetcher& fetcher) {
   if (!trial.ParseFromString(queued.trial)) return;
   fetcher.prefetch(trial.artifact_digest());
   if (!trial.reference_digest().empty()) fetcher.prefetch(trial.reference_digest());
+}
+
+void pin(const QueuedTrial& queued, ArtifactFetcher& fetcher, std::vector<rpc::ArtifactStore::Pin>& pins) {
+  pb::Trial trial;
+  if (!trial.ParseFromString(queued.trial)) return;
+  for (const std::string& name : {trial.artifact_digest(), trial.reference_digest()}) {
+    const absl::StatusOr<Digest> digest = Digest::from_hex(name);
+    if (digest.ok()) pins.push_back(fetcher.cache().pin(*digest));
+  }
 }
 
 }  // namespace tf::agent

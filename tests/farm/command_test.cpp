@@ -51,7 +51,8 @@ TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
                                              {"tracker", "devices", "--help"},
                                              {"tracker", "drain", "--help"},
                                              {"tracker", "release", "--help"},
-                                             {"device_agent", "--help"}}) {
+                                             {"device_agent", "--help"},
+                                             {"device_agent", "doctor", "--help"}}) {
     EXPECT_EQ(run(command), 0);
     EXPECT_THAT(output(), HasSubstr("Example:"));
   }
@@ -67,6 +68,14 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
   expect_one_line_with("0-3,6");
   EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "0,0"}), 2);
   expect_one_line_with("name each CPU once");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--slots", "0,0"}), 2);
+  expect_one_line_with("CPU 0 comes twice");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--slots", "0,1023"}), 2);
+  expect_one_line_with("this process may run on");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--slots", "0", "--cpus", "0"}), 2);
+  expect_one_line_with("give one of them");
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "0", "--advertise", "127.0.0.1:1"}), 2);
+  expect_one_line_with("without --listen");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", "nonsense"}), 2);
   expect_one_line_with("HOST:PORT");
 }
@@ -76,6 +85,28 @@ TEST_F(CommandTest, PlainTextBeyondLoopbackIsRefused) {
   expect_one_line_with("loopback");
   EXPECT_EQ(run({"device_agent", "--key", "box", "--tracker", "10.0.0.1:7190"}), 2);
   expect_one_line_with("loopback");
+}
+
+TEST_F(CommandTest, DoctorSaysWhatFailsAndWhatToDo) {
+  const rpc::Endpoint endpoint = free_endpoint();
+  const std::vector<std::string> doctor = {
+      "device_agent", "doctor", "--tracker", endpoint.text(), "--key",
+      "box",          "--cpus", "0",         "--state-dir",   dir_.path() + "/agent"};
+  EXPECT_EQ(run(doctor), 1);
+  EXPECT_THAT(output(), HasSubstr("FAILED  tracker"));
+  EXPECT_THAT(output(), HasSubstr(endpoint.text()));
+  EXPECT_THAT(output(), HasSubstr("the golden kernel takes"));
+  const Process tracker(
+      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
+      dir_.path() + "/tracker.log");
+  for (int i = 0; i < 500 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::vector<std::string> json = doctor;
+  json.push_back("--json");
+  EXPECT_EQ(run(json), 0) << output();
+  EXPECT_THAT(output(), HasSubstr("\"check\": \"clock\""));
+  EXPECT_THAT(output(), HasSubstr("on both sides"));
 }
 
 TEST_F(CommandTest, TrackerThatIsNotThereIsNamed) {

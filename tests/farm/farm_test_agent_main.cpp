@@ -1,7 +1,9 @@
-// A real agent whose executor is a fake: farm_test_agent HOST:PORT KEY STATE_DIR TRIAL_MS LOG [ID]
+// A real agent whose executor is a fake: farm_test_agent HOST:PORT KEY STATE_DIR TRIAL_MS LOG [ID [LISTEN]]
+// LISTEN: where holders reach it.
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "device_agent/agent/agent.h"
@@ -16,13 +18,16 @@ int main(int argc, char** argv) {
   tf::farm_test::FakeExecutor executor(std::chrono::milliseconds(std::atoi(argv[4])), argv[5]);
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts();
   facts.set_fingerprint("fake");
+  std::optional<tf::rpc::Endpoint> listen;
+  if (argc > 7) listen = *tf::rpc::parse_endpoint(argv[7]);
   auto agent = tf::agent::Agent::create({.tracker = *tf::rpc::parse_endpoint(argv[1]),
                                          .key = argv[2],
                                          .id = argc > 6 ? argv[6] : "",
                                          .state_dir = argv[3],
-                                         .cpus = {0},
-                                         .version = "test"},
-                                        facts, executor);
+                                         .slots = {{.cpus = {0}, .executor = &executor}},
+                                         .version = "test",
+                                         .listen = listen},
+                                        facts);
   if (!agent.ok()) {
     std::fprintf(stderr, "%s\n", agent.status().ToString().c_str());
     return 1;

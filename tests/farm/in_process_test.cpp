@@ -7,10 +7,8 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
-#include "device_agent/agent/agent.h"
-#include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "tests/farm/fake_executor.h"
+#include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
 #include "tracker/daemon.h"
 
@@ -18,40 +16,8 @@ namespace tf::farm_test {
 namespace {
 
 using measure::FarmRunner;
-using tunefarm::farm::v1::DeviceFacts;
 using tunefarm::farm::v1::Trial;
 using tunefarm::farm::v1::TrialResult;
-
-// An agent that runs in a thread.
-class AgentThread {
- public:
-  AgentThread(const rpc::Endpoint& tracker, const std::string& state_dir, const std::string& key = "box")
-      : executor_(std::chrono::milliseconds(1), "") {
-    DeviceFacts facts = agent::read_facts();
-    facts.set_fingerprint("f1");
-    facts.set_peak_gflops(42);
-    agent_ = *agent::Agent::create(
-        {.tracker = tracker, .key = key, .id = "a1", .state_dir = state_dir, .cpus = {0, 1}}, facts,
-        executor_);
-    thread_ = std::thread([this] { ended_ = agent_->run(); });
-  }
-  ~AgentThread() { stop(); }
-  void stop() {
-    if (!thread_.joinable()) return;
-    agent_->stop();
-    thread_.join();
-  }
-  absl::Status join() {
-    thread_.join();
-    return ended_;
-  }
-
- private:
-  FakeExecutor executor_;
-  std::unique_ptr<agent::Agent> agent_;
-  absl::Status ended_;
-  std::thread thread_;
-};
 
 class InProcessFarm : public testing::Test {
  protected:
@@ -78,7 +44,7 @@ class InProcessFarm : public testing::Test {
 };
 
 TEST_F(InProcessFarm, MeasuresATrialOnTheLeasedDevice) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   EXPECT_EQ((*runner)->leased_device().device_id, "a1");
@@ -96,7 +62,7 @@ TEST_F(InProcessFarm, MeasuresATrialOnTheLeasedDevice) {
 }
 
 TEST_F(InProcessFarm, AnswersManyTrialsOfManyThreadsOnceEach) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   std::mutex mutex;
@@ -121,7 +87,7 @@ TEST_F(InProcessFarm, AnswersManyTrialsOfManyThreadsOnceEach) {
 }
 
 TEST_F(InProcessFarm, CarriesAnArtifactOfManyChunks) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   const Trial trial;
@@ -131,7 +97,7 @@ TEST_F(InProcessFarm, CarriesAnArtifactOfManyChunks) {
 }
 
 TEST_F(InProcessFarm, TellsFailuresOfTheDeviceFromMalformedTrials) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   const Trial trial;
@@ -140,7 +106,7 @@ TEST_F(InProcessFarm, TellsFailuresOfTheDeviceFromMalformedTrials) {
 }
 
 TEST_F(InProcessFarm, AResultThatCannotBeParsedIsTheDevicesFailure) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   const Trial trial;
@@ -151,7 +117,7 @@ TEST_F(InProcessFarm, AResultThatCannotBeParsedIsTheDevicesFailure) {
 }
 
 TEST_F(InProcessFarm, NamesTheKnownKeysWhenAskedForAnUnknownOne) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   ASSERT_TRUE(connect().ok());
   const auto runner = FarmRunner::connect({.tracker = daemon_->endpoint(), .device_key = "toaster"});
   EXPECT_TRUE(absl::IsNotFound(runner.status()));
@@ -160,7 +126,7 @@ TEST_F(InProcessFarm, NamesTheKnownKeysWhenAskedForAnUnknownOne) {
 }
 
 TEST_F(InProcessFarm, NamesTheRequirementThatNoDeviceMeets) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   ASSERT_TRUE(connect().ok());
   const auto runner =
       FarmRunner::connect({.tracker = daemon_->endpoint(), .device_key = "box", .min_threads = 64});
@@ -169,7 +135,7 @@ TEST_F(InProcessFarm, NamesTheRequirementThatNoDeviceMeets) {
 }
 
 TEST_F(InProcessFarm, SecondHolderWaitsUntilTheFirstReleases) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto first = connect();
   ASSERT_TRUE(first.ok()) << first.status();
   const auto busy = FarmRunner::connect(
@@ -187,7 +153,8 @@ TEST_F(InProcessFarm, SecondHolderWaitsUntilTheFirstReleases) {
 }
 
 TEST_F(InProcessFarm, StoppedAgentHandsItsLeaseBackAndTheNextOneGoesOn) {
-  auto agent = std::make_unique<AgentThread>(daemon_->endpoint(), dir_.path() + "/a");
+  auto agent = std::make_unique<AgentThread>(
+      agent::AgentOptions{.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   const Trial trial;
@@ -197,7 +164,8 @@ TEST_F(InProcessFarm, StoppedAgentHandsItsLeaseBackAndTheNextOneGoesOn) {
   agent = nullptr;
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    agent = std::make_unique<AgentThread>(daemon_->endpoint(), dir_.path() + "/a");
+    agent = std::make_unique<AgentThread>(
+        agent::AgentOptions{.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   });
   const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, "after"));
   later.join();
@@ -206,14 +174,14 @@ TEST_F(InProcessFarm, StoppedAgentHandsItsLeaseBackAndTheNextOneGoesOn) {
 }
 
 TEST_F(InProcessFarm, AgentWhoseIdIsTakenOverEnds) {
-  AgentThread first(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread first({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   ASSERT_TRUE(connect().ok());
-  AgentThread second(daemon_->endpoint(), dir_.path() + "/b");
+  AgentThread second({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/b"});
   EXPECT_TRUE(absl::IsAlreadyExists(first.join()));
 }
 
 TEST_F(InProcessFarm, CancelEndsARunThatWaits) {
-  AgentThread agent(daemon_->endpoint(), dir_.path() + "/a");
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();
   agent.stop();

@@ -67,9 +67,12 @@ TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
   ASSERT_TRUE(tracker.ok()) << tracker.status();
   const rpc::Endpoint endpoint = (*tracker)->endpoint();
   FakeExecutor executor(std::chrono::milliseconds(500), "");
-  auto agent = agent::Agent::create(
-      {.tracker = endpoint, .key = "box", .id = "a1", .state_dir = dir.path() + "/a", .cpus = {0}},
-      agent::read_facts(), executor);
+  auto agent = agent::Agent::create({.tracker = endpoint,
+                                     .key = "box",
+                                     .id = "a1",
+                                     .state_dir = dir.path() + "/a",
+                                     .slots = {{.cpus = {0}, .executor = &executor}}},
+                                    agent::read_facts());
   ASSERT_TRUE(agent.ok()) << agent.status();
   std::thread serving([&] { (*agent)->run().IgnoreError(); });
 

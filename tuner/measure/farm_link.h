@@ -1,8 +1,10 @@
 #pragma once
-// Owns: FarmRunner's unary calls to the tracker: leases and uploads. Does not know: trials.
+// Owns: FarmRunner's connections and unary calls: leases from the tracker, uploads to where the trials go,
+// which is the agent itself while it can be reached, else the tracker. Does not know: trials.
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -22,29 +24,44 @@ class FarmLink {
  public:
   explicit FarmLink(FarmRunnerOptions options);
 
+  // To the tracker.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // Waits for a free slot, at most so long. Errors as FarmRunner::connect; CANCELLED after cancel().
+  // Where the present lease's trials go. Lives as long as somebody uses it.
+  struct Way {
+    std::shared_ptr<grpc::Channel> channel;
+    std::optional<LeasedDevice> direct;  // the lease that the agent itself serves; none: through the tracker
+    std::set<std::string> uploaded;      // guarded by the link
+  };
+  std::shared_ptr<Way> way();
+  // That one leads to its agent no more: from now on through the tracker, until the next lease.
+  void leave(const std::shared_ptr<Way>& direct, const std::string& why);
+
+  // Waits for a free slot, at most so long, and sees whether its agent can be reached. Errors as
+  // FarmRunner::connect; CANCELLED after cancel().
   absl::StatusOr<LeasedDevice> acquire(absl::Duration wait);
   // NOT_FOUND: the lease has ended.
   absl::Status renew(const LeasedDevice& lease);
   void release(const LeasedDevice& lease);
 
-  // Makes sure that the tracker has the artifact; asks only the first time.
+  // Makes sure that the artifact is where the trials go; asks only the first time.
   absl::Status upload(const ArtifactBytes& artifact);
-  // The tracker has evicted it after all.
+  // It has been evicted there after all.
   void forget(const std::string& digest);
 
   // Ends a running acquire() and every later one.
   void cancel();
 
  private:
-  absl::Status send(const ArtifactBytes& artifact);
+  void try_direct(const LeasedDevice& lease);
+  bool is_uploaded(const Way& way, const std::string& digest);
+  absl::Status upload_to(const Way& way, const ArtifactBytes& artifact);
 
   const FarmRunnerOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::mutex uploading_;  // one upload at a time: two trials of one reference send it once
   std::mutex mutex_;
-  std::set<std::string> uploaded_;
+  std::shared_ptr<Way> to_tracker_;
+  std::shared_ptr<Way> to_agent_;  // null: not reached
   grpc::ClientContext* acquiring_ = nullptr;
   bool cancelled_ = false;
 };

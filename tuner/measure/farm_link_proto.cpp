@@ -1,4 +1,5 @@
 #include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,7 @@ namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
+constexpr absl::Duration kDirectTimeout = absl::Seconds(1);  // an agent that is near answers sooner
 constexpr absl::Duration kRenewTimeout = absl::Seconds(3);  // also how long the runner's end may have to wait
 constexpr absl::Duration kUploadTimeout = absl::Seconds(60);
 
@@ -55,7 +57,8 @@ LeasedDevice from_proto(const pb::LeaseGrant& grant) {
           .l1d_bytes = facts.l1d_bytes(),
           .l2_bytes = facts.l2_bytes(),
           .l3_bytes = facts.l3_bytes(),
-          .peak_gflops = facts.peak_gflops()};
+          .peak_gflops = facts.peak_gflops(),
+          .direct_endpoint = grant.direct_endpoint()};
 }
 
 pb::LeaseName name_of(const LeasedDevice& lease) {
@@ -68,7 +71,38 @@ pb::LeaseName name_of(const LeasedDevice& lease) {
 }  // namespace
 
 FarmLink::FarmLink(FarmRunnerOptions options)
-    : options_(std::move(options)), channel_(rpc::make_channel(options_.tracker)) {}
+    : options_(std::move(options)),
+      channel_(rpc::make_channel(options_.tracker)),
+      to_tracker_(std::make_shared<Way>(Way{.channel = channel_})) {}
+
+std::shared_ptr<FarmLink::Way> FarmLink::way() {
+  const std::scoped_lock lock(mutex_);
+  return to_agent_ ? to_agent_ : to_tracker_;
+}
+
+void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why) {
+  const std::scoped_lock lock(mutex_);
+  if (to_agent_ != direct) return;
+  spdlog::info("device {} is not reached directly any more ({}): through the tracker",
+               direct->direct->device_id, why);
+  to_agent_ = nullptr;
+}
+
+void FarmLink::try_direct(const LeasedDevice& lease) {
+  std::shared_ptr<Way> agent;
+  if (const absl::StatusOr<rpc::Endpoint> endpoint = rpc::parse_endpoint(lease.direct_endpoint);
+      endpoint.ok() && rpc::require_loopback(*endpoint, "the agent").ok()) {
+    auto channel = rpc::make_channel(*endpoint);
+    if (rpc::wait_until_connected(*channel, kDirectTimeout)) {
+      agent = std::make_shared<Way>(Way{.channel = std::move(channel), .direct = lease});
+    } else {
+      spdlog::info("device {} does not answer at {}: through the tracker", lease.device_id,
+                   lease.direct_endpoint);
+    }
+  }
+  const std::scoped_lock lock(mutex_);
+  to_agent_ = std::move(agent);
+}
 
 absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   pb::AcquireLeaseRequest request;
@@ -91,10 +125,14 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   }
   pb::LeaseGrant grant;
   const grpc::Status status = pb::Tuners::NewStub(channel_)->AcquireLease(&context, request, &grant);
-  const std::scoped_lock lock(mutex_);
-  acquiring_ = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    acquiring_ = nullptr;
+  }
   TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", options_.tracker.text()));
-  return from_proto(grant);
+  const LeasedDevice lease = from_proto(grant);
+  try_direct(lease);
+  return lease;
 }
 
 absl::Status FarmLink::renew(const LeasedDevice& lease) {
@@ -115,36 +153,49 @@ void FarmLink::release(const LeasedDevice& lease) {
 
 absl::Status FarmLink::upload(const ArtifactBytes& artifact) {
   const std::scoped_lock one(uploading_);
-  {
-    const std::scoped_lock lock(mutex_);
-    if (uploaded_.contains(artifact.digest)) return absl::OkStatus();
+  while (true) {
+    const std::shared_ptr<Way> way = this->way();
+    if (is_uploaded(*way, artifact.digest)) return absl::OkStatus();
+    const absl::Status sent = upload_to(*way, artifact);
+    if (sent.ok()) {
+      const std::scoped_lock lock(mutex_);
+      way->uploaded.insert(artifact.digest);
+    }
+    // Whatever is wrong with the agent's way (no room there, gone), the tracker's may be better.
+    if (sent.ok() || !way->direct) return sent;
+    leave(way, std::string(sent.message()));
   }
-  grpc::ClientContext context;
-  rpc::set_deadline(context, kConnectTimeout);
-  context.set_wait_for_ready(true);
-  pb::FindMissingArtifactsRequest request;
-  request.add_digests(artifact.digest);
-  pb::FindMissingArtifactsReply reply;
-  TF_RETURN_IF_ERROR(
-      rpc::from_grpc(pb::Tuners::NewStub(channel_)->FindMissingArtifacts(&context, request, &reply)));
-  if (!reply.missing().empty()) TF_RETURN_IF_ERROR(send(artifact));
-  const std::scoped_lock lock(mutex_);
-  uploaded_.insert(artifact.digest);
-  return absl::OkStatus();
 }
 
-absl::Status FarmLink::send(const ArtifactBytes& artifact) {
+bool FarmLink::is_uploaded(const Way& way, const std::string& digest) {
+  const std::scoped_lock lock(mutex_);
+  return way.uploaded.contains(digest);
+}
+
+absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) {
+  const auto stub = pb::Tuners::NewStub(way.channel);
+  pb::FindMissingArtifactsRequest request;
+  request.add_digests(artifact.digest);
+  if (way.direct) *request.mutable_lease() = name_of(*way.direct);
+  pb::FindMissingArtifactsReply reply;
+  {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kConnectTimeout);
+    context.set_wait_for_ready(!way.direct);
+    TF_RETURN_IF_ERROR(rpc::from_grpc(stub->FindMissingArtifacts(&context, request, &reply)));
+  }
+  if (reply.missing().empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
   grpc::ClientContext context;
   rpc::set_deadline(context, kUploadTimeout);
-  pb::UploadArtifactReply reply;
-  const auto stub = pb::Tuners::NewStub(channel_);
-  const auto writer = stub->UploadArtifact(&context, &reply);
+  pb::UploadArtifactReply uploaded;
+  const auto writer = stub->UploadArtifact(&context, &uploaded);
   rpc::send_chunks(digest, *artifact.bytes, [&](const rpc::Chunk& chunk) {
     pb::ArtifactChunk message;
     message.set_digest(chunk.digest.data(), chunk.digest.size());
     message.set_size_bytes(chunk.size_bytes);
     message.set_content(chunk.content.data(), chunk.content.size());
+    if (way.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*way.direct);
     return writer->Write(message);
   });
   writer->WritesDone();
@@ -153,7 +204,8 @@ absl::Status FarmLink::send(const ArtifactBytes& artifact) {
 
 void FarmLink::forget(const std::string& digest) {
   const std::scoped_lock lock(mutex_);
-  uploaded_.erase(digest);
+  to_tracker_->uploaded.erase(digest);
+  if (to_agent_) to_agent_->uploaded.erase(digest);
 }
 
 void FarmLink::cancel() {

@@ -49,13 +49,15 @@ struct LeasedDevice {
   uint64_t l2_bytes = 0;
   uint64_t l3_bytes = 0;
   double peak_gflops = 0;
+  std::string direct_endpoint;  // where its agent can be reached, if it says so
 };
 
 // Thread-safe. run() survives the death and return of tracker and agent, the end of the lease and the
 // eviction of artifacts: it then measures again, under the next lease if need be, and returns one result.
 // Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait. A trial
-// under which the lease ends three times is given up as UNAVAILABLE: it may be the reason. Once the tracker
-// refuses this runner for good (another protocol), run() returns what it said.
+// under which the lease ends three times is given up as UNAVAILABLE: it may be the reason. Trials and
+// artifacts go straight to the agent where it can be reached, and through the tracker from the moment when it
+// cannot. Once the tracker refuses this runner for good (another protocol), run() returns what it said.
 class FarmRunner final : public Runner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: the tracker is not on loopback. NOT_FOUND: no device with
@@ -73,6 +75,8 @@ class FarmRunner final : public Runner {
 
   // As of the newest lease.
   LeasedDevice leased_device() const;
+  // Whether its trials go straight to the agent now.
+  bool is_direct() const;
 
  private:
   class Impl;

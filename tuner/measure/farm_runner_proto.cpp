@@ -121,6 +121,8 @@ class FarmRunner::Impl {
     return device_;
   }
 
+  bool is_direct() const { return link_->way()->direct.has_value(); }
+
   void cancel() {
     const std::scoped_lock lock(mutex_);
     cancelled_ = true;
@@ -246,7 +248,8 @@ class FarmRunner::Impl {
   // One Measure stream from its beginning to its end. `worked`: a message came.
   absl::Status run_stream(bool& worked) {
     const auto stream = std::make_shared<Stream>();
-    const auto stub = pb::Tuners::NewStub(link_->channel());
+    const std::shared_ptr<FarmLink::Way> way = link_->way();
+    const auto stub = pb::Tuners::NewStub(way->channel);
     stream->stream = stub->Measure(&stream->context);
     pb::MeasureRequest hello;
     hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
@@ -274,7 +277,12 @@ class FarmRunner::Impl {
       const std::scoped_lock lock(mutex_);
       stream_ = nullptr;
     }
-    return rpc::from_grpc(stream->finish(), "tracker", options_.tracker.text());
+    const absl::Status ended = rpc::from_grpc(stream->finish(), "tracker", options_.tracker.text());
+    if (!way->direct) return ended;
+    // Whether the lease is over only the tracker can say: that is where we go on.
+    link_->leave(way, std::string(ended.message()));
+    worked = true;
+    return absl::OkStatus();
   }
 
   void received(Stream& stream, pb::MeasureReply reply) {
@@ -375,6 +383,10 @@ double FarmRunner::peak_gflops() {
 
 void FarmRunner::cancel() {
   impl_->cancel();
+}
+
+bool FarmRunner::is_direct() const {
+  return impl_->is_direct();
 }
 
 LeasedDevice FarmRunner::leased_device() const {

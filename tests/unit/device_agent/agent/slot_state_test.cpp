@@ -22,7 +22,7 @@ class SlotStateTest : public testing::Test {
   // Sequences that take_unsent() gives.
   std::vector<uint64_t> unsent() {
     std::vector<uint64_t> result;
-    for (const UnsentReply& reply : slot_.take_unsent()) result.push_back(reply.sequence);
+    for (const UnsentReply& reply : slot_.take_unsent(Route::kRelay)) result.push_back(reply.sequence);
     return result;
   }
 
@@ -135,6 +135,101 @@ TEST_F(SlotStateTest, ATrialOfTheNextLeaseWithTheRunningOnesSequenceIsAnotherTri
   const auto next = slot_.start();
   ASSERT_TRUE(next);
   EXPECT_EQ(next->lease.epoch, 7u);
+}
+
+class DirectSlotTest : public SlotStateTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(slot_.apply(desired(lease_, {})).ok());
+    ASSERT_TRUE(slot_.open_direct(lease_).ok());
+  }
+
+  std::vector<uint64_t> unsent_direct() {
+    std::vector<uint64_t> result;
+    for (const UnsentReply& reply : slot_.take_unsent(Route::kDirect)) result.push_back(reply.sequence);
+    return result;
+  }
+
+  // Runs the next trial to its end; its sequence.
+  uint64_t run_next() {
+    const auto started = slot_.start();
+    if (!started) return 0;
+    slot_.finish(*started, "r");
+    return started->trial.sequence;
+  }
+};
+
+TEST_F(SlotStateTest, OnlyTheLeaseThatTheTrackerToldOfIsServedDirectly) {
+  EXPECT_TRUE(absl::IsUnavailable(slot_.open_direct(lease_))) << "the tracker has not told of it yet";
+  EXPECT_TRUE(absl::IsUnavailable(slot_.open_direct({"old", 5}))) << "nor whether this one goes on";
+  EXPECT_TRUE(absl::IsFailedPrecondition(slot_.open_direct({"older", 4})));
+  ASSERT_TRUE(slot_.apply(desired(lease_, {})).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(slot_.open_direct({"other", 6})));
+  EXPECT_TRUE(slot_.open_direct(lease_).ok());
+}
+
+TEST_F(DirectSlotTest, RunsWhatTheHolderSubmitsAndTellsItAlone) {
+  slot_.submit(lease_, {1, "t1"});
+  EXPECT_EQ(run_next(), 1u);
+  EXPECT_THAT(unsent(), IsEmpty());
+  EXPECT_THAT(unsent_direct(), ElementsAre(1));
+  slot_.acknowledge(lease_, {1});
+  EXPECT_FALSE(slot_.has_unacknowledged());
+}
+
+TEST_F(DirectSlotTest, RenewalByTheTrackerLeavesTheQueueAlone) {
+  slot_.submit(lease_, {1, "t1"});
+  clock_.advance(absl::Seconds(9));
+  ASSERT_TRUE(slot_.apply(desired(lease_, {})).ok());
+  clock_.advance(absl::Seconds(9));
+  EXPECT_EQ(run_next(), 1u);
+}
+
+TEST_F(DirectSlotTest, ATrialThatComesAgainThroughTheTrackerIsNotRunTwice) {
+  for (const uint64_t sequence : {1, 2, 3}) slot_.submit(lease_, {sequence, "t"});
+  EXPECT_EQ(run_next(), 1u);
+  EXPECT_THAT(unsent_direct(), ElementsAre(1));  // written to a stream that is broken
+  const auto running = slot_.start();
+  ASSERT_TRUE(slot_.apply(desired(lease_, {1, 2, 3})).ok());  // the holder has changed its way
+  EXPECT_EQ(slot_.route(), Route::kRelay);
+  slot_.finish(*running, "r");
+  EXPECT_THAT(unsent(), ElementsAre(1, 2));
+  EXPECT_EQ(run_next(), 3u);
+  EXPECT_EQ(run_next(), 0u);
+}
+
+TEST_F(DirectSlotTest, EndOfTheStreamSendsWhatIsUnacknowledgedToTheTracker) {
+  slot_.submit(lease_, {1, "t1"});
+  EXPECT_EQ(run_next(), 1u);
+  EXPECT_THAT(unsent_direct(), ElementsAre(1));
+  slot_.close_direct(lease_);
+  EXPECT_THAT(unsent(), ElementsAre(1));
+  EXPECT_TRUE(absl::IsFailedPrecondition(slot_.open_direct(lease_))) << "one way, until the lease ends";
+}
+
+TEST_F(DirectSlotTest, EndOfTheLeaseDropsWhatTheHolderSubmitted) {
+  slot_.submit(lease_, {1, "t1"});
+  ASSERT_TRUE(slot_.apply({}).ok());
+  slot_.submit(lease_, {2, "t2"});
+  EXPECT_EQ(run_next(), 0u);
+  ASSERT_TRUE(slot_.apply(desired({"next", 7}, {})).ok());
+  slot_.submit(lease_, {3, "of the lease before"});
+  EXPECT_EQ(run_next(), 0u);
+  EXPECT_TRUE(slot_.open_direct({"next", 7}).ok()) << "a new lease, a new choice";
+}
+
+TEST_F(DirectSlotTest, StopsReadingAtTheLimitOfTrialsAndStartingAtThatOfReplies) {
+  uint64_t sequence = 0;
+  while (slot_.takes_trials()) slot_.submit(lease_, {++sequence, "t"});
+  EXPECT_EQ(sequence, 256u);
+  while (run_next() != 0) {
+  }
+  EXPECT_FALSE(slot_.takes_replies());
+  while (slot_.takes_trials()) slot_.submit(lease_, {++sequence, std::string(1 << 20, 't')});
+  EXPECT_EQ(sequence, 256u + 8);
+  EXPECT_EQ(run_next(), 0u);
+  slot_.acknowledge(lease_, {1});
+  EXPECT_EQ(run_next(), 257u);
 }
 
 TEST_F(SlotStateTest, RequeuedTrialRunsNext) {

@@ -1,0 +1,25 @@
+#pragma once
+// Owns: the farm's services for holders that reach the agent without the tracker: Measure, UploadArtifact and
+// FindMissingArtifacts of farm.v1.Tuners, for leases that the tracker has told the agent of. All other calls
+// are UNIMPLEMENTED: who holds which lease, until when, is the tracker's word alone. Does not know: how slots
+// work.
+
+#include <memory>
+#include <vector>
+
+namespace grpc {
+class Service;
+}
+
+namespace tf::rpc {
+class ArtifactStore;
+}
+
+namespace tf::agent {
+
+class SlotRunner;
+
+// Slots and cache must outlive the service.
+std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache);
+
+}  // namespace tf::agent

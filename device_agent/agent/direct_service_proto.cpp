@@ -1,0 +1,170 @@
+#include <grpcpp/grpcpp.h>
+
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "device_agent/agent/direct_service.h"
+#include "device_agent/agent/slot_runner.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/artifact_store.h"
+#include "rpc/clock.h"
+#include "rpc/grpc_status.h"
+#include "rpc/protocol.h"
+#include "rpc/transfer.h"
+
+namespace tf::agent {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+// The holder may hear of its lease before we do.
+constexpr absl::Duration kLeaseWait = absl::Seconds(1);
+constexpr absl::Duration kLeasePoll = absl::Milliseconds(10);
+
+LeaseRef from_proto(const pb::LeaseName& name) {
+  return {name.lease_id(), name.epoch()};
+}
+
+// One Measure stream; its writes come from the slot's thread and from its own.
+class DirectStream final : public DirectLink {
+ public:
+  using Stream = grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>;
+  DirectStream(grpc::ServerContext& context, Stream& stream) : context_(&context), stream_(&stream) {}
+
+  bool write(const std::string& bytes) override {
+    pb::MeasureReply reply;
+    reply.ParseFromString(bytes);
+    const std::scoped_lock lock(writing_);
+    return !ended_ && stream_->Write(reply);
+  }
+
+  void cancel() override {
+    const std::scoped_lock lock(cancelling_);
+    if (context_) context_->TryCancel();
+  }
+
+  // Context and stream go away after this.
+  void end() {
+    {
+      const std::scoped_lock lock(cancelling_);
+      std::exchange(context_, nullptr)
+          ->TryCancel();  // ends a write that waits for a holder that does not read
+    }
+    const std::scoped_lock lock(writing_);
+    ended_ = true;
+  }
+
+ private:
+  std::mutex cancelling_;
+  grpc::ServerContext* context_;
+  std::mutex writing_;
+  Stream* const stream_;
+  bool ended_ = false;
+};
+
+class DirectService final : public pb::Tuners::Service {
+ public:
+  DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache)
+      : slots_(std::move(slots)), cache_(cache) {}
+
+  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest* request,
+                                    pb::FindMissingArtifactsReply* reply) override {
+    if (const auto slot = slot_of(request->lease()); !slot.ok()) return rpc::to_grpc(slot.status());
+    for (const std::string& name : request->digests()) {
+      const absl::StatusOr<Digest> digest = Digest::from_hex(name);
+      if (!digest.ok()) return rpc::to_grpc(digest.status());
+      if (!cache_.contains(*digest)) reply->add_missing(name);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status UploadArtifact(grpc::ServerContext*, grpc::ServerReader<pb::ArtifactChunk>* reader,
+                              pb::UploadArtifactReply*) override {
+    return rpc::to_grpc(receive(*reader));
+  }
+
+  grpc::Status Measure(grpc::ServerContext* context, DirectStream::Stream* stream) override {
+    pb::MeasureRequest message;
+    if (!stream->Read(&message) || !message.has_hello()) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "a Measure stream begins with one hello and has no other"};
+    }
+    const absl::Status version =
+        rpc::check_protocol("the tuner", message.hello().protocol_version(), "this agent");
+    if (!version.ok()) return rpc::to_grpc(version);
+    const absl::StatusOr<SlotRunner*> slot = slot_of(message.hello().lease());
+    if (!slot.ok()) return rpc::to_grpc(slot.status());
+    const LeaseRef lease = from_proto(message.hello().lease());
+    const auto link = std::make_shared<DirectStream>(*context, *stream);
+    absl::Status served = (*slot)->open_direct(lease, link);
+    if (served.ok()) served = serve(**slot, lease, *stream);
+    (*slot)->close_direct(lease, link.get());
+    link->end();
+    return rpc::to_grpc(served);
+  }
+
+ private:
+  static absl::Status serve(SlotRunner& slot, const LeaseRef& lease, DirectStream::Stream& stream) {
+    pb::MeasureRequest message;
+    while (stream.Read(&message)) {
+      if (message.has_assignment()) {
+        const pb::Assignment& assignment = message.assignment();
+        if (assignment.sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
+        if (!slot.submit_direct(lease, {assignment.sequence(), assignment.trial().SerializeAsString()}))
+          return absl::AbortedError("go on through the tracker");
+      } else if (message.has_acknowledgement()) {
+        const auto& sequences = message.acknowledgement().sequences();
+        slot.acknowledge_direct(lease, {sequences.begin(), sequences.end()});
+      } else {
+        return absl::InvalidArgumentError("a MeasureRequest that is neither a trial nor an acknowledgement");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status receive(grpc::ServerReader<pb::ArtifactChunk>& reader) {
+    rpc::Assembler assembler;
+    std::optional<rpc::ArtifactStore::Memory> memory;
+    pb::ArtifactChunk chunk;
+    while (reader.Read(&chunk)) {
+      if (!memory) {
+        TF_RETURN_IF_ERROR(slot_of(chunk.lease()).status());
+        TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_.take_memory(chunk.size_bytes()));
+        memory.emplace(std::move(taken));
+      }
+      TF_RETURN_IF_ERROR(assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()}));
+    }
+    TF_ASSIGN_OR_RETURN(const rpc::Received received, std::move(assembler).finish());
+    return cache_.put(received.digest, received.bytes);
+  }
+
+  // The slot that serves this lease by the tracker's word.
+  absl::StatusOr<SlotRunner*> slot_of(const pb::LeaseName& name) const {
+    const LeaseRef lease = from_proto(name);
+    const rpc::Instant deadline = rpc::real_clock().now() + kLeaseWait;
+    while (true) {
+      for (SlotRunner* slot : slots_) {
+        if (slot->serves(lease)) return slot;
+      }
+      if (rpc::real_clock().now() >= deadline) break;
+      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kLeasePoll));
+    }
+    return absl::UnavailableError(absl::StrCat("the tracker has told this agent of no lease ", lease.id,
+                                               " with epoch ", lease.epoch, ": go on through the tracker"));
+  }
+
+  const std::vector<SlotRunner*> slots_;
+  rpc::ArtifactStore& cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots,
+                                                   rpc::ArtifactStore& cache) {
+  return std::make_unique<DirectService>(std::move(slots), cache);
+}
+
+}  // namespace tf::agent

@@ -1,0 +1,26 @@
+#pragma once
+// Owns: what `device_agent doctor` examines before an agent with a configuration is started here, or beside
+// one that runs. Changes nothing. Does not know: how it is printed (base/doctor.h).
+
+#include <string>
+#include <vector>
+
+#include "base/doctor.h"
+#include "device_agent/agent/offer.h"
+
+namespace tunefarm::config::v1 {
+class DeviceAgent;
+}
+
+namespace tf::agent {
+
+// Everything; takes some seconds where the tracker does not answer. (doctor_proto.cpp)
+std::vector<Check> examine(const tunefarm::config::v1::DeviceAgent& config, const std::string& state_folder);
+
+// Of this machine:
+Check examine_cpus(const std::vector<Offer>& offers);
+Check examine_governor(const std::vector<Offer>& offers);
+Check examine_memory(size_t slots);
+Check examine_disk(const std::string& state_dir, uint64_t cache_bytes);
+
+}  // namespace tf::agent

@@ -1,0 +1,34 @@
+#pragma once
+// Owns: what one process offers, from its configuration: devices with their slots, each with a place for its
+// state. Does not know: how it is served.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "device_agent/agent/slot_sets.h"
+#include "rpc/endpoint.h"
+
+namespace tunefarm::config::v1 {
+class DeviceAgent;
+}
+
+namespace tf::agent {
+
+struct Offer {
+  std::string key;
+  std::string id;  // empty: the state folder's own
+  std::vector<CpuSet> slots;
+  std::string state_dir;
+  std::optional<rpc::Endpoint> listen;
+  std::string advertise;
+};
+
+// Every device of the configuration; `allowed` are the CPUs of this process, `state_folder` is where state
+// goes that the configuration gives no place. INVALID_ARGUMENT: a device without key or two with the same,
+// both cpus and slots, a CPU twice or not allowed, no HOST:PORT. (offer_proto.cpp)
+absl::StatusOr<std::vector<Offer>> offers_of(const tunefarm::config::v1::DeviceAgent& config,
+                                             const CpuSet& allowed, const std::string& state_folder);
+
+}  // namespace tf::agent

@@ -1,0 +1,242 @@
+#include "device_agent/agent/slot_runner.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/executor.h"
+#include "device_agent/agent/golden_kernel.h"
+#include "device_agent/agent/trial_runner.h"
+
+namespace tf::agent {
+namespace {
+
+constexpr absl::Duration kRefetchDelay = absl::Milliseconds(500);
+
+}  // namespace
+
+SlotRunner::SlotRunner(SlotSettings settings, SlotState state, TrialExecutor& executor,
+                       ArtifactFetcher& fetcher, const GoldenKernel* golden)
+    : settings_(std::move(settings)),
+      executor_(executor),
+      fetcher_(fetcher),
+      golden_(golden),
+      state_(std::move(state)) {}
+
+SlotRunner::~SlotRunner() {
+  stop();
+}
+
+void SlotRunner::start(std::function<void()> something_to_tell) {
+  something_to_tell_ = std::move(something_to_tell);
+  working_ = std::thread([this] { work(); });
+  fetching_ = std::thread([this] { fetch_ahead(); });
+}
+
+void SlotRunner::stop() {
+  std::shared_ptr<DirectLink> over;
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+    over = std::exchange(direct_, nullptr);
+    changed_.notify_all();
+  }
+  if (over) over->cancel();
+  if (working_.joinable()) working_.join();
+  if (fetching_.joinable()) fetching_.join();
+}
+
+absl::Status SlotRunner::apply(const Desired& desired) {
+  std::shared_ptr<DirectLink> over;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (absl::Status status = state_.apply(desired); !status.ok()) return status;
+    if (state_.route() == Route::kRelay) over = std::exchange(direct_, nullptr);
+    queue_changed_ = true;
+    changed_.notify_all();
+  }
+  if (over) {
+    over->cancel();
+    something_to_tell_();
+  }
+  return absl::OkStatus();
+}
+
+LeaseRef SlotRunner::newest() const {
+  const std::scoped_lock lock(mutex_);
+  return state_.newest();
+}
+
+void SlotRunner::rewind() {
+  const std::scoped_lock lock(mutex_);
+  if (state_.route() == Route::kRelay) state_.rewind();
+  golden_told_ = !newest_golden_;
+}
+
+std::vector<UnsentReply> SlotRunner::take_unsent() {
+  const std::scoped_lock lock(mutex_);
+  return state_.take_unsent(Route::kRelay);
+}
+
+std::optional<SlotRunner::Golden> SlotRunner::take_golden() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(golden_told_, true)) return std::nullopt;
+  return Golden{*newest_golden_, rpc::real_clock().now() - golden_at_};
+}
+
+absl::Status SlotRunner::open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link) {
+  std::shared_ptr<DirectLink> older;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stop_) return absl::UnavailableError("the agent is stopping");
+    if (absl::Status status = state_.open_direct(lease); !status.ok()) return status;
+    older = std::exchange(direct_, std::move(link));
+  }
+  if (older) older->cancel();
+  deliver();
+  return absl::OkStatus();
+}
+
+void SlotRunner::close_direct(const LeaseRef& lease, const DirectLink* link) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (direct_.get() != link) return;  // another has taken its place, or the tracker has ended it
+    direct_ = nullptr;
+    state_.close_direct(lease);
+    changed_.notify_all();
+  }
+  something_to_tell_();
+}
+
+bool SlotRunner::serves(const LeaseRef& lease) const {
+  const std::scoped_lock lock(mutex_);
+  return state_.serves(lease);
+}
+
+bool SlotRunner::submit_direct(const LeaseRef& lease, QueuedTrial trial) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (stop_ || !direct_ || !state_.serves(lease)) return false;
+    if (state_.takes_trials()) break;
+    if (!state_.takes_replies()) return false;
+    changed_.wait(lock);
+  }
+  state_.submit(lease, std::move(trial));
+  queue_changed_ = true;
+  changed_.notify_all();
+  return true;
+}
+
+void SlotRunner::acknowledge_direct(const LeaseRef& lease, const std::vector<uint64_t>& sequences) {
+  const std::scoped_lock lock(mutex_);
+  state_.acknowledge(lease, sequences);
+  changed_.notify_all();
+}
+
+void SlotRunner::drain() {
+  const std::scoped_lock lock(mutex_);
+  draining_ = true;
+  changed_.notify_all();
+}
+
+void SlotRunner::wait_until_idle(rpc::Instant deadline) {
+  std::unique_lock lock(mutex_);
+  const absl::Duration left = deadline - rpc::real_clock().now();
+  changed_.wait_for(lock, absl::ToChronoMilliseconds(left), [this] { return stop_ || !state_.is_running(); });
+}
+
+void SlotRunner::wait_until_acknowledged(rpc::Instant deadline, const std::function<bool()>& can_tell) {
+  std::unique_lock lock(mutex_);
+  const absl::Duration left = deadline - rpc::real_clock().now();
+  changed_.wait_for(lock, absl::ToChronoMilliseconds(left),
+                    [&] { return stop_ || !state_.has_unacknowledged() || !(direct_ || can_tell()); });
+}
+
+void SlotRunner::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    std::optional<StartedTrial> started;
+    while (!stop_ && (draining_ || !(started = state_.start()))) {
+      if (golden_is_due()) {
+        run_golden(lock);
+      } else if (golden_ && !draining_) {
+        changed_.wait_for(lock, absl::ToChronoMilliseconds(golden_due_ - rpc::real_clock().now()) +
+                                    std::chrono::milliseconds(1));
+      } else {
+        changed_.wait(lock);
+      }
+    }
+    if (!started) return;
+    lock.unlock();
+    std::optional<std::string> reply = measure(*started, fetcher_, executor_);
+    lock.lock();
+    if (reply) {
+      state_.finish(*started, *std::move(reply));
+      changed_.notify_all();
+      lock.unlock();
+      deliver();
+      lock.lock();
+    } else {
+      state_.requeue(*started);
+      changed_.wait_for(lock, absl::ToChronoMilliseconds(kRefetchDelay),
+                        [this] { return stop_ || draining_; });
+    }
+  }
+}
+
+bool SlotRunner::golden_is_due() const {
+  return golden_ && !draining_ && rpc::real_clock().now() >= golden_due_;
+}
+
+// Called by the thread that runs the trials, so never beside one of this slot.
+void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  absl::StatusOr<std::string> sample = golden_->sample(settings_.slot, executor_);
+  if (!sample.ok())
+    spdlog::warn("slot {}: the golden kernel: {}", settings_.slot, std::string(sample.status().message()));
+  lock.lock();
+  golden_at_ = rpc::real_clock().now();
+  golden_due_ = golden_at_ + settings_.golden_every;
+  if (!sample.ok()) return;
+  newest_golden_ = *std::move(sample);
+  golden_told_ = false;
+  lock.unlock();
+  something_to_tell_();
+  lock.lock();
+}
+
+void SlotRunner::fetch_ahead() {
+  std::vector<rpc::ArtifactStore::Pin> pins;  // of what is queued
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || queue_changed_; });
+    if (stop_) return;
+    queue_changed_ = false;
+    const std::vector<QueuedTrial> queued = state_.queued();
+    lock.unlock();
+    std::vector<rpc::ArtifactStore::Pin> now;
+    for (const QueuedTrial& trial : queued) pin(trial, fetcher_, now);
+    pins = std::move(now);
+    for (const QueuedTrial& trial : queued) prefetch(trial, fetcher_);
+    lock.lock();
+  }
+}
+
+// To the holder if it is here, else the tracker takes it. A holder that reads nothing holds up this slot
+// alone.
+void SlotRunner::deliver() {
+  std::shared_ptr<DirectLink> link;
+  std::vector<UnsentReply> unsent;
+  {
+    const std::scoped_lock lock(mutex_);
+    link = direct_;
+    if (link) unsent = state_.take_unsent(Route::kDirect);
+  }
+  for (const UnsentReply& reply : unsent) {
+    if (!link->write(reply.reply)) return;  // once the stream is over, everything is told again
+  }
+  if (!link) something_to_tell_();
+}
+
+}  // namespace tf::agent

@@ -1,0 +1,117 @@
+#pragma once
+// Owns: one slot at work: its state behind a lock, the thread that runs its trials one after another and the
+// golden kernel between them, the thread that fetches artifacts ahead. Does not know: the connections to
+// tracker and holder (it is told what they want and tells them that there is something to take).
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "device_agent/agent/slot_state.h"
+#include "rpc/artifact_store.h"
+
+namespace tf::agent {
+
+class ArtifactFetcher;
+class GoldenKernel;
+class TrialExecutor;
+
+// The stream of a holder that comes straight to the agent.
+class DirectLink {
+ public:
+  virtual ~DirectLink() = default;
+  // A serialized farm.v1.MeasureReply. Blocks while the holder reads nothing. False: the stream is over.
+  virtual bool write(const std::string& reply) = 0;
+  // Ends the stream, also a blocked write. Thread-safe.
+  virtual void cancel() = 0;
+};
+
+struct SlotSettings {
+  uint32_t slot = 0;
+  // Between two runs of the golden kernel while the slot is idle; positive.
+  absl::Duration golden_every = absl::Minutes(5);
+};
+
+// Thread-safe.
+class SlotRunner {
+ public:
+  // The executor, the fetcher and the golden kernel (may be null) must outlive the runner.
+  SlotRunner(SlotSettings settings, SlotState state, TrialExecutor& executor, ArtifactFetcher& fetcher,
+             const GoldenKernel* golden);
+  ~SlotRunner();  // stops
+
+  uint32_t slot() const { return settings_.slot; }
+
+  // Begins to work. `something_to_tell` is called without a lock from the slot's thread when there is
+  // something for the tracker to take.
+  void start(std::function<void()> something_to_tell);
+  // Ends both threads once what they do is over. Blocks.
+  void stop();
+
+  // What the tracker wants; as SlotState.
+  absl::Status apply(const Desired& desired);
+  LeaseRef newest() const;
+  void rewind();
+  std::vector<UnsentReply> take_unsent();
+  // The newest golden sample, if it was not taken since the last rewind().
+  struct Golden {
+    std::string sample;  // serialized farm.v1.GoldenSample
+    absl::Duration age;
+  };
+  std::optional<Golden> take_golden();
+
+  // A holder that comes straight; as SlotState.
+  absl::Status open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link);
+  void close_direct(const LeaseRef& lease, const DirectLink* link);
+  // Whether the lease is the one that is served now.
+  bool serves(const LeaseRef& lease) const;
+  // Blocks while too much is under way. False: the stream is over, or can never go on because nothing is
+  // acknowledged.
+  bool submit_direct(const LeaseRef& lease, QueuedTrial trial);
+  void acknowledge_direct(const LeaseRef& lease, const std::vector<uint64_t>& sequences);
+
+  // Starts nothing new from now on.
+  void drain();
+  // Waits until nothing runs, or until the time is over.
+  void wait_until_idle(rpc::Instant deadline);
+  // Waits until everything is acknowledged, nobody can be told (`can_tell` says no and no holder is here), or
+  // until the time is over.
+  void wait_until_acknowledged(rpc::Instant deadline, const std::function<bool()>& can_tell);
+  void wake() { changed_.notify_all(); }
+
+ private:
+  void work();
+  bool golden_is_due() const;
+  void run_golden(std::unique_lock<std::mutex>& lock);
+  void fetch_ahead();
+  void deliver();
+
+  const SlotSettings settings_;
+  TrialExecutor& executor_;
+  ArtifactFetcher& fetcher_;
+  const GoldenKernel* const golden_;
+  std::function<void()> something_to_tell_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  SlotState state_;
+  std::shared_ptr<DirectLink> direct_;  // while the state's route is direct
+  std::optional<std::string> newest_golden_;
+  bool golden_told_ = true;
+  rpc::Instant golden_at_;  // when newest_golden_ was taken
+  rpc::Instant golden_due_ = -absl::InfiniteDuration();
+  bool queue_changed_ = false;
+  bool draining_ = false;
+  bool stop_ = false;
+  std::thread working_;
+  std::thread fetching_;
+};
+
+}  // namespace tf::agent
