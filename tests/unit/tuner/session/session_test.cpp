@@ -15,6 +15,7 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/tuner/test_problems.h"
+#include "tuner/session/playoff.h"
 #include "tuner/session/playoff_run.h"
 #include "tuner/session/requests_proto.h"
 #include "tuner/space/generate.h"
@@ -378,7 +379,7 @@ TEST_F(TuneTest, LetsTheBestThatAreTooCloseToCallMeetAgainInTheEnd) {
     EXPECT_GE(measured.back().samples.size(), 2u);
   }
   EXPECT_GE(again, 2);
-  EXPECT_LE(again, 8) << "four a task";
+  EXPECT_LE(again, 2 * static_cast<int>(Playoff::kFinalists)) << "of two tasks";
   const int runs = runner_.runs;
   const absl::StatusOr<Progress> more = run();
   ASSERT_TRUE(more.ok());
@@ -399,7 +400,7 @@ TEST_F(TuneTest, BeginsNoRoundOfAPlayOffAfterTheDeadline) {
   EXPECT_EQ(runner_.runs, 0);
   const std::vector<Played> played = play_off(pipeline, matches, stop_, Time::max());
   ASSERT_EQ(played.size(), 2u);
-  EXPECT_EQ(played[0].results.size(), 5u);
+  EXPECT_EQ(played[0].results.size(), Playoff::kRounds);
 }
 
 TEST_F(TuneTest, EndsWhenLittleIsExpectedOfTheNextMinute) {
