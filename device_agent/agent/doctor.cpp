@@ -58,7 +58,7 @@ Check examine_cpus(const std::vector<Offer>& offers) {
   for (size_t i = 0; i < slots.size(); ++i) {
     for (const uint32_t cpu : slots[i]) slot_of[cpu] = i;
   }
-  Check check{.what = "CPUs", .detail = absl::StrCat(slots.size(), " slots: ", slots_text(slots))};
+  Check check{.what = "CPUs", .detail = absl::StrCat("slots: ", slots_text(slots))};
   for (const auto& [cpu, slot] : slot_of) {
     const auto siblings = parse_cpu_list(first_line(cpu_folder(cpu) + "/topology/thread_siblings_list"));
     if (!siblings.ok()) continue;

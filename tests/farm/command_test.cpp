@@ -109,6 +109,31 @@ TEST_F(CommandTest, DoctorSaysWhatFailsAndWhatToDo) {
   EXPECT_THAT(output(), HasSubstr("on both sides"));
 }
 
+TEST_F(CommandTest, OneAgentOffersSeveralDevicesOfItsConfigurationFile) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "two devices need two CPUs";
+  const rpc::Endpoint endpoint = free_endpoint();
+  const Process tracker(
+      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
+      dir_.path() + "/tracker.log");
+  const std::string config =
+      write("agent.txtpb", "tracker: \"" + endpoint.text() + "\"\nstate_dir: \"" + dir_.path() +
+                               "\"\ndevices { key: \"big\" cpus: \"0\" }\n"
+                               "devices { key: \"little\" slots: \"1\" }\n");
+  Process agent({program("device_agent"), "--config", config}, dir_.path() + "/agent.log");
+  for (int i = 0; i < 200; ++i) {
+    run({"tracker", "devices", "--tracker", endpoint.text()});
+    if (lines_of(dir_.path() + "/out").size() == 3) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_THAT(output(), HasSubstr(" big "));
+  EXPECT_THAT(output(), HasSubstr(" little "));
+  agent.signal(SIGTERM);
+  EXPECT_EQ(agent.wait(), 0);
+  for (const std::string& line : lines_of(dir_.path() + "/agent.log")) {
+    if (HasFailure()) std::fprintf(stderr, "  %s\n", line.c_str());
+  }
+}
+
 TEST_F(CommandTest, TrackerThatIsNotThereIsNamed) {
   const rpc::Endpoint nobody = free_endpoint();
   EXPECT_EQ(run({"tracker", "devices", "--tracker", nobody.text()}), 1);
