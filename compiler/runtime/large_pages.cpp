@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+
 namespace {
 
 struct Text {
@@ -36,14 +38,25 @@ uint64_t available_bytes() {
   return container != 0 && container < machine ? container : machine;
 }
 
+uint64_t read_large_page_bytes() {
+  const Text enabled = text_of("/sys/kernel/mm/transparent_hugepage/enabled");
+  if (strstr(enabled.chars, "[never]") != nullptr) return 0;
+  return number_in(text_of("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"), "");
+}
+
+constexpr uint64_t kUnread = UINT64_MAX;
+std::atomic<uint64_t> large_page_bytes = kUnread;
+
 }  // namespace
 
 extern "C" {
 
 uint64_t tf_large_page_bytes(void) {
-  const Text enabled = text_of("/sys/kernel/mm/transparent_hugepage/enabled");
-  if (strstr(enabled.chars, "[never]") != nullptr) return 0;
-  return number_in(text_of("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"), "");
+  uint64_t bytes = large_page_bytes.load(std::memory_order_relaxed);
+  if (bytes != kUnread) return bytes;
+  bytes = read_large_page_bytes();
+  large_page_bytes.store(bytes, std::memory_order_relaxed);
+  return bytes;
 }
 
 tf_mapping tf_map_large(uint64_t size_bytes) {

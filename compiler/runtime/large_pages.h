@@ -17,7 +17,8 @@ typedef struct tf_mapping {
 } tf_mapping;
 
 /* Of the pages that the system gives to those who ask: 2 MiB, or 32 or 512 MiB where its least are of 16 or
- * 64 KiB. 0 where it gives none, or nobody can tell. */
+ * 64 KiB. 0 where it gives none, or nobody can tell. Read once a process, and known to those that it forks:
+ * a sandbox may hide the files that say so. */
 uint64_t tf_large_page_bytes(void);
 
 /* Zeroed memory, aligned to large pages from one on, else to pages. Without data if there is no memory. */
