@@ -27,3 +27,6 @@ target_link_libraries(tf_lld INTERFACE ${LLVM_LIBRARY_DIRS}/liblldELF.a ${LLVM_L
 find_library(TF_XGBOOST xgboost REQUIRED)
 find_path(TF_XGBOOST_INCLUDE xgboost/c_api.h REQUIRED)
 find_library(TF_ONNX_PROTO onnx_proto REQUIRED)
+
+find_library(TF_SECCOMP seccomp REQUIRED)
+find_path(TF_SECCOMP_INCLUDE seccomp.h REQUIRED)

@@ -110,7 +110,7 @@ step "farm"
 start tracker "$bin/tracker" serve --listen 127.0.0.1:0 --state "$out/tracker.db"
 await tracker "the tracker did not start" is_listening tracker
 tracker=$(endpoint_of tracker)
-start agent "$bin/device_agent" --tracker "$tracker" --key $key --cpus "$last_cpu" --state-dir "$out/agent"
+start agent "$bin/device_agent" --tracker "$tracker" --key $key --cpus "$last_cpu" --without-sandbox missing --state-dir "$out/agent"
 await agent "the device agent did not reach the tracker" device_is_known
 start tuner taskset -c "$other_cpus" "$bin/tuner" serve --db "$out/tune.db" --tracker "$tracker" --listen 127.0.0.1:0
 await tuner "the tuner did not start" is_listening tuner

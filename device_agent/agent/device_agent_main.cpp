@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "base/command_line.h"
 #include "base/doctor.h"
 #include "base/exit_code.h"
@@ -47,14 +48,19 @@ struct Served {
 
 absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::Offer& offer,
                                    const tf::agent::GoldenKernel& golden) {
+  TF_ASSIGN_OR_RETURN(const tf::worker::SandboxPolicy sandbox,
+                      tf::worker::parse_without_sandbox(config.without_sandbox()));
   Served served;
   std::vector<tf::agent::AgentSlot> slots;
   for (const tf::agent::CpuSet& cpus : offer.slots) {
-    TF_ASSIGN_OR_RETURN(auto worker, tf::worker::Worker::start({.cpus = {cpus.begin(), cpus.end()}}));
+    TF_ASSIGN_OR_RETURN(auto worker,
+                        tf::worker::Worker::start({.sandbox = sandbox, .cpus = {cpus.begin(), cpus.end()}}));
     served.workers.push_back(std::move(worker));
     served.executors.push_back(std::make_unique<tf::agent::WorkerExecutor>(*served.workers.back()));
     slots.push_back({.cpus = cpus, .executor = served.executors.back().get()});
   }
+  const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
+  if (!without.empty()) spdlog::warn("candidates are confined without {}", absl::StrJoin(without, ","));
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts();
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
@@ -154,6 +160,10 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
          "--cache-mib", [&](uint32_t value) { config.set_cache_mib(value); }, "Bound of the artifact cache")
       ->check(CLI::Range(1, 1 << 20))
       ->default_str(std::to_string(config.cache_mib()));
+  app.add_option(
+      "--without-sandbox", *config.mutable_without_sandbox(),
+      "Serve although these cannot confine candidates here, as in seccomp,cgroup; missing: whatever is "
+      "missing [the whole sandbox is required]");
   app.add_option("--log-level", *config.mutable_log_level(), "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();

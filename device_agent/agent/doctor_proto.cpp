@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "device_agent/agent/doctor.h"
@@ -97,8 +98,35 @@ absl::StatusOr<std::string> examine_listen(const Offer& offer) {
                       offer.advertise.empty() ? "" : ", advertised as " + offer.advertise);
 }
 
+// A line for each layer of the sandbox that is missing, and one for the others.
+absl::Status examine_sandbox(const DeviceAgent& config, std::vector<Check>& checks) {
+  TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy policy,
+                      worker::parse_without_sandbox(config.without_sandbox()));
+  TF_ASSIGN_OR_RETURN(const std::vector<worker::CapabilityState> states, worker::probe_sandbox());
+  worker::CapabilitySet present;
+  for (const worker::CapabilityState& state : states) {
+    if (state.present) {
+      present.add(state.capability);
+      continue;
+    }
+    const std::string name(worker::capability_name(state.capability));
+    const bool allowed = policy.without_missing || policy.without.contains(state.capability);
+    checks.push_back({.what = "sandbox",
+                      .health = allowed ? Health::kWeak : Health::kFailed,
+                      .detail = absl::StrCat("no ", name, ": ", state.reason),
+                      .remedy = absl::StrCat(state.advice, "; or --without-sandbox ", name)});
+  }
+  checks.push_back(
+      {.what = "sandbox",
+       .detail = absl::StrCat("holds: ", absl::StrJoin(worker::capability_names(present), ", "))});
+  return absl::OkStatus();
+}
+
+// In the sandbox that there is: whether that is enough was examined before.
 absl::StatusOr<pb::GoldenSample> run_golden(const CpuSet& cpus) {
-  TF_ASSIGN_OR_RETURN(const auto worker, worker::Worker::start({.cpus = {cpus.begin(), cpus.end()}}));
+  TF_ASSIGN_OR_RETURN(const auto worker,
+                      worker::Worker::start({.sandbox = {.without = {}, .without_missing = true},
+                                             .cpus = {cpus.begin(), cpus.end()}}));
   WorkerExecutor executor(*worker);
   TF_ASSIGN_OR_RETURN(const std::string bytes, GoldenKernel().sample(0, executor));
   pb::GoldenSample sample;
@@ -139,6 +167,8 @@ std::vector<Check> examine(const DeviceAgent& config, const std::string& state_f
     if (offer.listen) checks.push_back(check_of("listen", examine_listen(offer)));
   }
   checks.push_back(examine_memory(slots));
+  if (const absl::Status status = examine_sandbox(config, checks); !status.ok())
+    checks.push_back(check_of("sandbox", status));
   checks.push_back(examine_worker(offers->front().slots.front()));
   return checks;
 }

@@ -107,7 +107,11 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::Trial
       set(result, farm::OUTCOME_WRONG_OUTPUT, detail_of(run.result));
       break;
     case ChildEnd::kCannotMeasure:
-      return absl::ResourceExhaustedError(detail_of(run.result));
+      if (!run.cpu_before_loading_ns) return absl::ResourceExhaustedError(detail_of(run.result));
+      // From then on the candidate could say so, or see to it: it is not measured again for that.
+      set(result, farm::OUTCOME_IMPLAUSIBLE,
+          absl::StrCat("what measures it did not work once it was loaded: ", detail_of(run.result)));
+      break;
     default:
       if (ran_out_of_memory(run, job)) {
         set(result, farm::OUTCOME_OUT_OF_MEMORY, memory_detail(job));

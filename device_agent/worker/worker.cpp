@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -32,6 +31,8 @@ using sandbox::JobKind;
 
 constexpr uint64_t kReferenceMemoryBytes = uint64_t{4} << 30;
 constexpr uint64_t kReferenceOutputBytes = 4096;
+// Of what a candidate prints, whatever its tuner asks for.
+constexpr uint64_t kMostPrintedBytes = 64 << 10;
 constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 // A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
 // perfect.
@@ -40,12 +41,6 @@ constexpr double kPeakMargin = 1.15;
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
 // Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
 constexpr double kReducedNumericsFactor = 16;
-
-std::string program_beside_this_one() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "trial_worker").string();
-}
 
 absl::Status check_cpus(const std::vector<int>& cpus) {
   for (int cpu : cpus) {
@@ -71,11 +66,17 @@ class Worker::Impl {
         cpus_(set_of(options_.cpus)),
         ahead_(!near_cpus(options_.cpus, options_.spare_cpus).empty()),
         ready_cpus_(ahead_ ? set_of(near_cpus(options_.cpus, options_.spare_cpus)) : cpus_),
+        without_(options_.sandbox.without),
         probe_(options_.cpus),
         answers_(options_.reference_cache_bytes) {}
 
   // Where there are CPUs for it, a second zygote has the next trial ready when one ends.
   absl::Status start_zygotes() {
+    TF_ASSIGN_OR_RETURN(const std::vector<CapabilityState> missing,
+                        missing_capabilities(options_.program, without_));
+    if (!missing.empty() && !options_.sandbox.without_missing)
+      return absl::FailedPreconditionError(describe_missing(missing));
+    for (const CapabilityState& state : missing) without_.add(state.capability);
     zygotes_.resize(ahead_ ? 2 : 1);
     for (auto& zygote : zygotes_) {
       TF_RETURN_IF_ERROR(start(zygote));
@@ -98,9 +99,10 @@ class Worker::Impl {
     loaded.job.ready_cpus = ready_cpus_;
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(rest_until_steady());
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, trial.limits().output_bytes()));
+    const uint64_t printed_bytes = std::min(trial.limits().output_bytes(), kMostPrintedBytes);
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, printed_bytes));
     if (run.result.disturbed != 0) {  // others had its processor; if they have it again, so be it
-      TF_ASSIGN_OR_RETURN(run, run_child(loaded, trial.limits().output_bytes()));
+      TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes));
     }
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
@@ -141,13 +143,16 @@ class Worker::Impl {
     for (auto& zygote : zygotes_) zygote->kill();
   }
 
+  CapabilitySet without_sandbox() const { return without_; }
+
   farm::DeviceState device_state() const { return probe_.read(); }
 
  private:
   using Zygote = std::unique_ptr<ZygoteClient>;
 
   absl::Status start(Zygote& zygote) {
-    TF_ASSIGN_OR_RETURN(Zygote fresh, ZygoteClient::start(options_.program));
+    std::vector<CapabilityState> missing;
+    TF_ASSIGN_OR_RETURN(Zygote fresh, ZygoteClient::start(options_.program, without_, &missing));
     std::lock_guard lock(zygote_mutex_);
     zygote = std::move(fresh);
     return absl::OkStatus();
@@ -333,6 +338,7 @@ class Worker::Impl {
   const sandbox::CpuSet cpus_;
   const bool ahead_;
   const sandbox::CpuSet ready_cpus_;
+  CapabilitySet without_;
   const DeviceProbe probe_;
   std::atomic<bool> cancelled_ = false;
   // In the order in which they are taken: what a run waits for to know, a zygote, the device.
@@ -355,7 +361,6 @@ Worker::~Worker() = default;
 absl::StatusOr<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   TF_RETURN_IF_ERROR(check_cpus(options.cpus));
   TF_RETURN_IF_ERROR(check_cpus(options.spare_cpus));
-  if (options.program.empty()) options.program = program_beside_this_one();
   auto impl = std::make_unique<Impl>(std::move(options));
   TF_RETURN_IF_ERROR(impl->start_zygotes());
   return std::unique_ptr<Worker>(new Worker(std::move(impl)));
@@ -372,6 +377,10 @@ bool Worker::has_reference(std::string_view reference_digest, uint64_t input_see
 
 void Worker::cancel() {
   impl_->cancel();
+}
+
+CapabilitySet Worker::without_sandbox() const {
+  return impl_->without_sandbox();
 }
 
 farm::DeviceState Worker::device_state() const {

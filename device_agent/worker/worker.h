@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "device_agent/worker/sandbox_capabilities.h"
 
 namespace tunefarm::farm::v1 {
 class Trial;
@@ -20,6 +21,7 @@ namespace tf::worker {
 
 struct WorkerOptions {
   std::string program;    // trial_worker's path; empty: beside the running executable
+  SandboxPolicy sandbox;  // by default a machine that cannot confine a candidate wholly runs none
   std::vector<int> cpus;  // CPUs that candidates are pinned to; empty: not pinned
   // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits.
   std::vector<int> spare_cpus;
@@ -33,7 +35,8 @@ struct WorkerOptions {
 // run one after another, because two at a time would disturb each other's timings.
 class Worker {
  public:
-  // Starts the helper. NOT_FOUND if the program is not there.
+  // Starts the helper. NOT_FOUND if the program is not there; FAILED_PRECONDITION if this machine lacks a
+  // part of the sandbox that `options.sandbox` does not go without: one line that says which, and what to do.
   static absl::StatusOr<std::unique_ptr<Worker>> start(WorkerOptions options);
   ~Worker();  // kills what still runs
   Worker(const Worker&) = delete;
@@ -54,6 +57,9 @@ class Worker {
 
   // Ends a running run() soon, and every later one at once, with CANCELLED. Thread-safe, not undone.
   void cancel();
+
+  // The parts of the sandbox that it goes without, because it was told to or because they are missing.
+  CapabilitySet without_sandbox() const;
 
   // What the machine is like now.
   tunefarm::farm::v1::DeviceState device_state() const;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,18 @@ namespace {
 
 // The zygote keeps the deadline; this long after it we take the zygote for dead.
 constexpr int64_t kGraceNs = 5'000'000'000;
+constexpr int kStartTimeoutMs = 10'000;
+
+// Of the control group, beyond a job's own memory: the helper, and the children's libraries and stacks.
+constexpr uint64_t kHelperBytes = 128 << 20;
+constexpr uint64_t kThreadBytes = 16 << 20;
+constexpr uint64_t kHelperProcesses = 8;
+
+std::string program_beside_this_one() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / "trial_worker").string();
+}
 
 struct Pipe {
   OwnedFd read, write;
@@ -90,10 +103,20 @@ void read_marks(int fd, ChildRun* run) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::string& program) {
+absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::string& program_or_default,
+                                                                  CapabilitySet without,
+                                                                  std::vector<CapabilityState>* missing) {
+  const std::string program = program_or_default.empty() ? program_beside_this_one() : program_or_default;
   if (::access(program.c_str(), X_OK) != 0) {
     return absl::NotFoundError(
         absl::StrCat("there is no program ", program, ": build the target trial_worker"));
+  }
+  Cgroup cgroup;
+  for (const auto& [capability, controller] : {std::pair{Capability::kPidsCgroup, Controller::kPids},
+                                               std::pair{Capability::kMemoryCgroup, Controller::kMemory}}) {
+    if (without.contains(capability)) continue;
+    if (const absl::Status bound = cgroup.bound(controller); !bound.ok())
+      missing->push_back(missing_capability(capability, std::string(bound.message())));
   }
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -102,7 +125,27 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::str
   }
   OwnedFd ours(ends[0]), theirs(ends[1]);
   TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get()));
-  return std::unique_ptr<ZygoteClient>(new ZygoteClient(std::move(ours), pid));
+  theirs.reset();
+  std::unique_ptr<ZygoteClient> client(new ZygoteClient(std::move(ours), pid, std::move(cgroup)));
+  TF_RETURN_IF_ERROR(client->enter_sandbox(without, missing));
+  return client;
+}
+
+// It waits for the first message before it makes any process.
+absl::Status ZygoteClient::enter_sandbox(CapabilitySet without, std::vector<CapabilityState>* missing) {
+  TF_RETURN_IF_ERROR(cgroup_.add(pid_));
+  const sandbox::Setup setup = {without};
+  if (::send(socket_.get(), &setup, sizeof setup, MSG_NOSIGNAL) != sizeof setup) return gone();
+  pollfd polled = {socket_.get(), POLLIN, 0};
+  while (::poll(&polled, 1, kStartTimeoutMs) < 0 && errno == EINTR) {
+  }
+  sandbox::Hello hello;
+  if (::recv(socket_.get(), &hello, sizeof hello, MSG_DONTWAIT) != sizeof hello) return gone();
+  for (uint32_t i = 0; i < sandbox::kCapabilityCount; ++i) {
+    if (hello.errors[i] == 0) continue;
+    missing->push_back(missing_capability(static_cast<Capability>(i), std::strerror(hello.errors[i])));
+  }
+  return missing->empty() ? absl::OkStatus() : absl::FailedPreconditionError(describe_missing(*missing));
 }
 
 ZygoteClient::~ZygoteClient() {
@@ -113,9 +156,18 @@ ZygoteClient::~ZygoteClient() {
   pid_ = 0;
 }
 
+// What the job is limited to anyway, for the whole tree of processes. The helper's stand-ins stay in it.
+void ZygoteClient::bound(const sandbox::Job& job, uint64_t result_bytes) {
+  cgroup_.limit_memory(job.memory_bytes + result_bytes + stand_in_bytes_ + kHelperBytes +
+                       kThreadBytes * job.threads);
+  cgroup_.limit_processes(job.threads + kHelperProcesses);
+}
+
 void ZygoteClient::kill() {
   std::lock_guard lock(pid_mutex_);
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  cgroup_.kill_all();
 }
 
 absl::Status ZygoteClient::gone() {
@@ -174,6 +226,7 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
   prepared_.request = {next_id_++, job.timeout_ns, job.reuse_distance_bytes};
   stand_in_bytes_ = std::max(stand_in_bytes_, job.reuse_distance_bytes);
+  bound(job, result_bytes);
   prepared_.print = std::move(print.read);
   prepared_.status = std::move(status.read);
   return send(prepared_.request, fds);

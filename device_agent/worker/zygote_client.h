@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the parent's end of a zygote: starting it, sending one job at a time, collecting what comes back.
-// Does not know: what the job means.
+// Owns: the parent's end of a zygote: starting it in its sandbox and control group, sending one job at a
+// time, collecting what comes back. Does not know: what the job means.
 
 #include <sys/types.h>
 
@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "device_agent/worker/cgroup.h"
 #include "device_agent/worker/memory_file.h"
 #include "device_agent/worker/sandbox/job.h"
+#include "device_agent/worker/sandbox_capabilities.h"
 
 namespace tf::worker {
 
@@ -35,8 +37,12 @@ struct ChildRun {
 // Not thread-safe but for kill().
 class ZygoteClient {
  public:
-  // Starts `program`. NOT_FOUND, or the reason why it cannot be started.
-  static absl::StatusOr<std::unique_ptr<ZygoteClient>> start(const std::string& program);
+  // Starts `program` (empty: trial_worker beside the running executable) in a sandbox of all capabilities but
+  // `without`. NOT_FOUND, or the reason why it cannot be started. FAILED_PRECONDITION if the sandbox cannot
+  // be had: then `missing` says what of it.
+  static absl::StatusOr<std::unique_ptr<ZygoteClient>> start(const std::string& program,
+                                                             CapabilitySet without,
+                                                             std::vector<CapabilityState>* missing);
   ~ZygoteClient();
 
   // Has a child make ready what the job needs, without waiting for it. `result_bytes` is the size of the
@@ -54,17 +60,21 @@ class ZygoteClient {
   void kill();
 
  private:
-  ZygoteClient(OwnedFd socket, pid_t pid) : socket_(std::move(socket)), pid_(pid) {}
+  ZygoteClient(OwnedFd socket, pid_t pid, Cgroup cgroup)
+      : cgroup_(std::move(cgroup)), socket_(std::move(socket)), pid_(pid) {}
   struct Prepared {
     sandbox::Request request = {};
     ChildRun run;
     OwnedFd print, status;
   };
 
+  absl::Status enter_sandbox(CapabilitySet without, std::vector<CapabilityState>* missing);
+  void bound(const sandbox::Job& job, uint64_t result_bytes);
   absl::Status send(const sandbox::Request& request, std::span<const int> fds);
   absl::Status collect(Prepared& prepared, uint64_t output_bytes);
   absl::Status gone();
 
+  Cgroup cgroup_;  // outlives what is in it
   OwnedFd socket_;
   std::mutex pid_mutex_;
   pid_t pid_;  // 0 once reaped

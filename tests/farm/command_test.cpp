@@ -89,13 +89,23 @@ TEST_F(CommandTest, PlainTextBeyondLoopbackIsRefused) {
 
 TEST_F(CommandTest, DoctorSaysWhatFailsAndWhatToDo) {
   const rpc::Endpoint endpoint = free_endpoint();
-  const std::vector<std::string> doctor = {
-      "device_agent", "doctor", "--tracker", endpoint.text(), "--key",
-      "box",          "--cpus", "0",         "--state-dir",   dir_.path() + "/agent"};
+  const std::vector<std::string> doctor = {"device_agent",
+                                           "doctor",
+                                           "--tracker",
+                                           endpoint.text(),
+                                           "--key",
+                                           "box",
+                                           "--cpus",
+                                           "0",
+                                           "--state-dir",
+                                           dir_.path() + "/agent",
+                                           "--without-sandbox",
+                                           "missing"};
   EXPECT_EQ(run(doctor), 1);
   EXPECT_THAT(output(), HasSubstr("FAILED  tracker"));
   EXPECT_THAT(output(), HasSubstr(endpoint.text()));
   EXPECT_THAT(output(), HasSubstr("the golden kernel takes"));
+  EXPECT_THAT(output(), HasSubstr("  holds: "));
   const Process tracker(
       {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
       dir_.path() + "/tracker.log");

@@ -47,7 +47,7 @@ class RealWorkerTest : public ::testing::Test {
       {program("tracker"), "serve", "--listen", endpoint_.text(), "--state", dir_.path() + "/tracker.db"},
       dir_.path() + "/output"};
   Process agent_{{program("device_agent"), "--tracker", endpoint_.text(), "--key", "box", "--cpus", "0",
-                  "--state-dir", dir_.path() + "/agent"},
+                  "--state-dir", dir_.path() + "/agent", "--without-sandbox", "missing"},
                  dir_.path() + "/output"};
   std::unique_ptr<FarmRunner> runner_;
 };

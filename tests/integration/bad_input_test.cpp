@@ -37,8 +37,8 @@ class BadInput : public Tuning {
 
   // A database with records.
   std::string database(const std::string& name) {
-    const Result tuned =
-        run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file(name), "--trials", "5"});
+    const Result tuned = run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file(name),
+                                       "--trials", "5", "--without-sandbox", "missing"});
     EXPECT_EQ(tuned.code, 0) << tuned.err;
     return file(name);
   }

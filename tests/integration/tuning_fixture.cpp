@@ -104,9 +104,10 @@ void ServedTuning::start_tuner() {
 }
 
 void ServedTuning::start_agent() {
-  agent_ =
-      start("device_agent", {"--tracker", tracker_at_.text(), "--key", "box", "--state-dir", file("agent")},
-            "agent.log");
+  agent_ = start("device_agent",
+                 {"--tracker", tracker_at_.text(), "--key", "box", "--state-dir", file("agent"),
+                  "--without-sandbox", "missing"},
+                 "agent.log");
 }
 
 void ServedTuning::wait_for_agent() {

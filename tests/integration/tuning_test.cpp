@@ -63,8 +63,9 @@ TEST_F(ServedTuning, AJobSurvivesTheDeathOfTunerTrackerAndAgentInTurn) {
 }
 
 TEST_F(Tuning, AnInterruptedEmbeddedRunGoesOnWhereItStopped) {
-  const std::vector<std::string> command = {"tune", file("mlp.onnx"), "--target", "host",
-                                            "--db", file("t.db"),     "--trials", "40"};
+  const std::vector<std::string> command = {
+      "tune", file("mlp.onnx"),    "--target", "host", "--db", file("t.db"), "--trials",
+      "40",   "--without-sandbox", "missing"};
   auto first = start("tuner", command, "first.log");
   wait_for_measurements("t.db", 8);
   first->signal(SIGINT);
@@ -80,7 +81,7 @@ TEST_F(Tuning, AnInterruptedEmbeddedRunGoesOnWhereItStopped) {
 
 TEST_F(Tuning, TheFirstLinesOfJsonAreProgressAndParse) {
   const Result result = run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file("t.db"),
-                                      "--trials", "10", "--json"});
+                                      "--trials", "10", "--json", "--without-sandbox", "missing"});
   ASSERT_EQ(result.code, 0) << result.err;
   std::istringstream lines(result.out);
   nlohmann::json last;

@@ -34,6 +34,7 @@ using database::JobState;
 struct TuneArguments : SpecArguments {
   std::string db;
   std::string device_class = "local";
+  std::string without_sandbox;
   int builders = 0;
 };
 
@@ -124,8 +125,11 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
 
   const CpuSplit split = split_cpus(cpus, spec.threads);
-  TF_ASSIGN_OR_RETURN(auto runner,
-                      measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
+  TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy sandbox,
+                      worker::parse_without_sandbox(arguments.without_sandbox));
+  TF_ASSIGN_OR_RETURN(
+      auto runner,
+      measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
   stay_on(split.rest);  // before any thread or build worker is started
   std::atomic<bool> stop = false;
   StopOnSignal signals(stop);
@@ -165,6 +169,10 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
   command->add_option("--device-class", arguments->device_class, "Name under which the measurements are kept")
       ->capture_default_str();
+  command->add_option(
+      "--without-sandbox", arguments->without_sandbox,
+      "Measure although candidates cannot be confined by these, as in seccomp,cgroup; missing: by "
+      "whatever is missing [the whole sandbox is required]");
   command->add_option("--builders", arguments->builders, "Build workers [one a CPU that builds]")
       ->check(CLI::Range(1, 1024));
   command->footer(

@@ -1,9 +1,6 @@
 #include "device_agent/worker/sandbox/confine.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstddef>
 #include <initializer_list>
+
+#include "device_agent/worker/sandbox/file_access.h"
 
 namespace tf::worker::sandbox {
 namespace {
@@ -46,89 +43,6 @@ void on_fatal_signal(int signal_number) {
   syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal_number);
 }
 
-#if defined(__x86_64__)
-constexpr uint32_t kArch = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
-#elif defined(__arm__)
-constexpr uint32_t kArch = AUDIT_ARCH_ARM;
-#elif defined(__riscv) && __riscv_xlen == 64
-constexpr uint32_t kArch = AUDIT_ARCH_RISCV64;
-#else
-constexpr uint32_t kArch = 0;
-#endif
-
-constexpr uint32_t kAllowed[] = {
-    SYS_read,
-    SYS_pread64,
-    SYS_write,
-    SYS_writev,
-    SYS_close,
-    SYS_lseek,
-    SYS_fstat,
-#ifdef SYS_newfstatat
-    SYS_newfstatat,
-#endif
-#ifdef SYS_fstatat64
-    SYS_fstatat64,
-    SYS_fstat64,
-#endif
-#ifdef SYS_mmap
-    SYS_mmap,
-#endif
-#ifdef SYS_mmap2
-    SYS_mmap2,
-#endif
-    SYS_munmap,
-    SYS_mremap,
-    SYS_mprotect,
-    SYS_madvise,
-    SYS_brk,
-    SYS_futex,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-#ifdef SYS_futex_time64
-    SYS_futex_time64,
-    SYS_clock_gettime64,
-    SYS_clock_nanosleep_time64,
-#endif
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_gettimeofday,
-    SYS_nanosleep,
-    SYS_clock_nanosleep,
-    SYS_restart_syscall,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_sigaltstack,
-    SYS_getpid,
-    SYS_gettid,
-    SYS_getrandom,
-    SYS_membarrier,
-    SYS_set_robust_list,
-    SYS_exit,
-    SYS_exit_group,
-};
-
-// A classic BPF program as it grows.
-class Filter {
- public:
-  void add(sock_filter step) { steps_[count_++] = step; }
-  void allow_if_equal(uint32_t value) {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-    add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  }
-  bool install() const {
-    const sock_fprog program = {count_, const_cast<sock_filter*>(steps_)};
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
-  }
-
- private:
-  sock_filter steps_[32 + 2 * sizeof kAllowed / sizeof kAllowed[0]];
-  uint16_t count_ = 0;
-};
-
 }  // namespace
 
 uint64_t address_space_bytes() {
@@ -140,11 +54,10 @@ uint64_t address_space_bytes() {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-void confine_resources(const Job& job, uint64_t shared_bytes, Result* result) {
+int confine_resources(const Job& job, CapabilitySet without, uint64_t shared_bytes, Result* result) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  prctl(PR_SET_DUMPABLE, 1);  // /proc/self must stay readable: the candidate is opened through it
+  prctl(PR_SET_DUMPABLE, 1);  // /proc/self must be readable: the candidate is opened through it
   volunteer_for_oom_killer();
   pin(0, job.ready_cpus);
   statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -157,6 +70,11 @@ void confine_resources(const Job& job, uint64_t shared_bytes, Result* result) {
   limit(RLIMIT_STACK, 8 << 20);
   result->limit_address_bytes = job.memory_bytes + shared_bytes + kBaseBytes + kThreadBytes * job.threads;
   limit(RLIMIT_AS, result->limit_address_bytes);
+  return without.contains(Capability::kLandlock) ? 0 : forbid_files();
+}
+
+void forbid_processes() {
+  limit(RLIMIT_NPROC, 0);  // what is there stays
 }
 
 void pin(pid_t process, const CpuSet& cpus) {
@@ -184,31 +102,6 @@ bool note_fatal_signals(Result* result) {
     if (sigaction(fatal, &action, nullptr) != 0) return false;
   }
   return true;
-}
-
-bool confine_system_calls(SystemCalls allowed) {
-  if (kArch == 0) return false;
-  Filter filter;
-  filter.add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
-  filter.add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArch, 1, 0));
-  filter.add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-  filter.add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-  for (uint32_t call : kAllowed) filter.allow_if_equal(call);
-  if (allowed == SystemCalls::kLoading) {
-    filter.allow_if_equal(SYS_seccomp);
-    // openat(folder, path, flags) to read only.
-    filter.add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4));
-    filter.add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])));
-    filter.add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0));
-    filter.add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    filter.add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-  }
-  // abort() and raise() signal the process itself; tgkill(pid, …) with any other pid is refused.
-  filter.add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 3));
-  filter.add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])));
-  filter.allow_if_equal(static_cast<uint32_t>(getpid()));
-  filter.add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-  return filter.install();
 }
 
 }  // namespace tf::worker::sandbox

@@ -25,6 +25,7 @@
 #include "device_agent/worker/sandbox/confine.h"
 #include "device_agent/worker/sandbox/inputs.h"
 #include "device_agent/worker/sandbox/patience.h"
+#include "device_agent/worker/sandbox/system_calls.h"
 
 namespace tf::worker::sandbox {
 namespace {
@@ -64,8 +65,8 @@ void wait_at(int gate, Result* result) {
 
 class Harness {
  public:
-  Harness(const Job& job, const StandIns& stand_ins, Result* result, const int* fds)
-      : job_(job), stand_ins_(stand_ins), result_(result), fds_(fds) {}
+  Harness(const Job& job, CapabilitySet without, const StandIns& stand_ins, Result* result, const int* fds)
+      : job_(job), without_(without), stand_ins_(stand_ins), result_(result), fds_(fds) {}
 
   // All that takes none of the job's CPUs and nothing of the candidate.
   void prepare() {
@@ -76,13 +77,14 @@ class Harness {
   [[noreturn]] void run() {
     started_ns_ = tf_monotonic_ns();
     make_threads();
-    confine_system_calls(SystemCalls::kLoading);
+    forbid_processes();
+    confine(SystemCalls::kLoading);
     const Loading loading = {.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID)};
     tell_parent(&loading, sizeof loading);
     load();
     if (!note_fatal_signals(result_)) finish(result_, ChildEnd::kCannotMeasure, "no signal stack");
     result_->start_address_bytes = address_space_bytes();
-    confine_system_calls(SystemCalls::kComputing);
+    confine(SystemCalls::kComputing);
     const int64_t first_run_ns = checked_run();
     if (job_.kind == JobKind::kReference) finish(result_, ChildEnd::kDone);
     const bool stopped_early = timed_runs(first_run_ns);
@@ -91,6 +93,12 @@ class Harness {
   }
 
  private:
+  void confine(SystemCalls allowed) {
+    if (without_.contains(Capability::kSeccomp)) return;
+    if (const int error = confine_system_calls(allowed); error != 0)
+      finish(result_, ChildEnd::kCannotMeasure, "cannot confine its system calls: %s", strerror(error));
+  }
+
   void make_threads() {
     runtime_ = tf_runtime_create(static_cast<int32_t>(job_.threads));
     if (runtime_ == nullptr) {
@@ -346,6 +354,7 @@ class Harness {
   }
 
   const Job& job_;
+  const CapabilitySet without_;
   const StandIns& stand_ins_;
   Result* const result_;
   const int* const fds_;
@@ -367,12 +376,14 @@ class Harness {
 
 }  // namespace
 
-void run_job(const Job& job, const StandIns& stand_ins, Result* result, const int* fds, int gate) {
-  confine_resources(job, stand_ins.size_bytes(), result);
+void run_job(const Job& job, CapabilitySet without, const StandIns& stand_ins, Result* result, const int* fds,
+             int gate) {
+  if (const int error = confine_resources(job, without, stand_ins.size_bytes(), result); error != 0)
+    finish(result, ChildEnd::kCannotMeasure, "cannot close the file system to it: %s", strerror(error));
   setvbuf(stdout, nullptr, _IOLBF, 0);
   static Harness* harness = nullptr;
   alignas(Harness) static uint8_t storage[sizeof(Harness)];
-  harness = new (storage) Harness(job, stand_ins, result, fds);
+  harness = new (storage) Harness(job, without, stand_ins, result, fds);
   if (job.kind != JobKind::kPeak) harness->prepare();
   wait_at(gate, result);
   if (job.kind == JobKind::kPeak) {

@@ -2,14 +2,16 @@
 // Owns: one trial inside its sandboxed child: make its inputs, wait for its turn, load the candidate, run it
 // once with guards, then time it. Does not know: what the right answer is, or who asked.
 
+#include "device_agent/worker/sandbox/capability.h"
 #include "device_agent/worker/sandbox/job.h"
 #include "device_agent/worker/sandbox/stand_ins.h"
 
 namespace tf::worker::sandbox {
 
 // Runs the job and ends the process; never returns. `fds` are those of a Request, in its order; from `gate`
-// a byte comes when it is the job's turn. Standard output and error already go to the print pipe.
-[[noreturn]] void run_job(const Job& job, const StandIns& stand_ins, Result* result, const int* fds,
-                          int gate);
+// a byte comes when it is the job's turn; `without` are the sandbox's layers that are left out. Standard
+// output and error already go to the print pipe.
+[[noreturn]] void run_job(const Job& job, CapabilitySet without, const StandIns& stand_ins, Result* result,
+                          const int* fds, int gate);
 
 }  // namespace tf::worker::sandbox

@@ -16,11 +16,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "compiler/runtime/clock.h"
+#include "compiler/runtime/large_pages.h"
 #include "device_agent/worker/sandbox/confine.h"
+#include "device_agent/worker/sandbox/file_access.h"
 #include "device_agent/worker/sandbox/harness.h"
 #include "device_agent/worker/sandbox/job.h"
+#include "device_agent/worker/sandbox/namespaces.h"
+#include "device_agent/worker/sandbox/system_calls.h"
 
 namespace tf::worker::sandbox {
 namespace {
@@ -76,10 +81,17 @@ struct Gate {
   }
 };
 
-[[noreturn]] void be_child(int socket, int signals, const Gate& gate, const Received& received,
-                           const StandIns& stand_ins) {
-  close(socket);
-  close(signals);
+// What the zygote is all its life.
+struct Zygote {
+  int socket;
+  int signals;
+  CapabilitySet without;
+  StandIns stand_ins;
+};
+
+[[noreturn]] void be_child(const Zygote& zygote, const Gate& gate, const Received& received) {
+  close(zygote.socket);
+  close(zygote.signals);
   close(gate.write);
   sigset_t none;
   sigemptyset(&none);
@@ -92,7 +104,7 @@ struct Gate {
   close(received.fds[kJobFd]);
   close(received.fds[kResultFd]);
   close(received.fds[kPrintFd]);
-  run_job(*job, stand_ins, result, received.fds, gate.read);
+  run_job(*job, zygote.without, zygote.stand_ins, result, received.fds, gate.read);
 }
 
 // Kills every process whose parent is now the zygote. Returns false if the system does not list them.
@@ -107,14 +119,15 @@ bool kill_adopted() {
   return true;
 }
 
-// The child is dead. Its descendants are killed level by level: as a subreaper the zygote inherits the
-// orphans.
+// The child is dead. In a process namespace, whose first process the zygote is, all that is left is its
+// descendants; elsewhere they are killed level by level: as a subreaper the zygote inherits the orphans.
 void reap_descendants(pid_t group) {
-  kill(-group, SIGKILL);
+  const bool is_first_process = getpid() == 1;
+  kill(is_first_process ? -1 : -group, SIGKILL);
   for (;;) {
-    const pid_t pid = waitpid(-1, nullptr, WNOHANG);
-    if (pid < 0) return;  // none left
-    if (pid > 0) continue;
+    const pid_t pid = waitpid(-1, nullptr, is_first_process ? 0 : WNOHANG);
+    if (pid < 0 && errno != EINTR) return;  // none left
+    if (pid != 0) continue;
     if (!kill_adopted()) return;
     poll(nullptr, 0, 1);
   }
@@ -167,13 +180,13 @@ int64_t ns_of(const timeval& time) {
 }
 
 // Runs one request to its end. False if the parent has gone meanwhile.
-bool run_request(int socket, int signals, const Received& received, StandIns& stand_ins, Reply* reply) {
+bool run_request(Zygote& zygote, const Received& received, Reply* reply) {
   *reply = {};
   reply->id = received.request.id;
-  stand_ins.grow(received.request.stand_in_bytes);
+  zygote.stand_ins.grow(received.request.stand_in_bytes);
   Gate gate;
   const pid_t pid = gate.make() ? fork() : -1;
-  if (pid == 0) be_child(socket, signals, gate, received, stand_ins);
+  if (pid == 0) be_child(zygote, gate, received);
   if (pid < 0) reply->fork_error = errno;
   close_all(received);
   close(gate.read);
@@ -182,7 +195,7 @@ bool run_request(int socket, int signals, const Received& received, StandIns& st
     return true;
   }
   setpgid(pid, pid);  // also done by the child: whoever comes first
-  const Woken woken = watch({socket, signals, pid, received.request, gate.write});
+  const Woken woken = watch({zygote.socket, zygote.signals, pid, received.request, gate.write});
   close(gate.write);
   if (woken != Woken::kChildEnded) {
     kill(-pid, SIGKILL);
@@ -193,28 +206,77 @@ bool run_request(int socket, int signals, const Received& received, StandIns& st
   }
   reap_descendants(pid);
   reply->timed_out = woken == Woken::kDeadline;
-  reply->max_resident_bytes =
-      std::max<int64_t>(0, int64_t{usage.ru_maxrss} * 1024 - static_cast<int64_t>(stand_ins.size_bytes()));
+  reply->max_resident_bytes = std::max<int64_t>(
+      0, int64_t{usage.ru_maxrss} * 1024 - static_cast<int64_t>(zygote.stand_ins.size_bytes()));
   reply->cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
   return woken != Woken::kParentGone;
+}
+
+// Runs `attempt`, which gives an errno, in a process of its own.
+template <typename Attempt>
+int error_in_a_child(Attempt attempt) {
+  const pid_t pid = fork();
+  if (pid < 0) return errno;
+  if (pid == 0) _exit(attempt());
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
+}
+
+// What is forbidden must fail as expected; EINVAL stands for a system that says it forbids and does not.
+int refused_with(int64_t result, int expected) {
+  return result < 0 && errno == expected ? 0 : EINVAL;
+}
+
+int try_system_call_lists() {
+  if (const int error = prepare_system_call_lists(); error != 0) return error;
+  return error_in_a_child([] {
+    for (const SystemCalls allowed : {SystemCalls::kLoading, SystemCalls::kComputing}) {
+      if (const int error = confine_system_calls(allowed); error != 0) return error;
+    }
+    return refused_with(socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
+  });
+}
+
+int try_file_access() {
+  return error_in_a_child([] {
+    const int error = forbid_files();
+    return error != 0 ? error : refused_with(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), EACCES);
+  });
+}
+
+// In the process that is to serve. False if the sandbox is not as it was asked for.
+bool enter_sandbox(int socket, CapabilitySet* without) {
+  Setup setup;
+  if (recv(socket, &setup, sizeof setup, 0) != sizeof setup) return false;
+  *without = setup.without;
+  tf_large_page_bytes();  // read now and remembered: the file that says so will be out of sight
+  Hello hello = {};
+  enter_namespaces(setup.without, &hello);
+  if (!setup.without.contains(Capability::kLandlock)) hello[Capability::kLandlock] = try_file_access();
+  if (!setup.without.contains(Capability::kSeccomp)) hello[Capability::kSeccomp] = try_system_call_lists();
+  if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) < 0) return false;
+  return std::all_of(std::begin(hello.errors), std::end(hello.errors), [](int error) { return error == 0; });
 }
 
 }  // namespace
 
 int serve_zygote(int socket) {
+  Zygote zygote = {.socket = socket, .signals = -1, .without = {}, .stand_ins = {}};
+  if (!enter_sandbox(socket, &zygote.without)) return 1;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   signal(SIGPIPE, SIG_IGN);
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   sigprocmask(SIG_BLOCK, &child, nullptr);
-  const int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals < 0) return 1;
+  zygote.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (zygote.signals < 0) return 1;
   Received received;
-  StandIns stand_ins;
   while (receive(socket, &received)) {
     Reply reply;
-    if (!run_request(socket, signals, received, stand_ins, &reply)) return 0;
+    if (!run_request(zygote, received, &reply)) return 0;
     if (send(socket, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 0;
   }
   return 0;

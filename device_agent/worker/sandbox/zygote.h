@@ -5,8 +5,9 @@
 
 namespace tf::worker::sandbox {
 
-// Serves requests from `socket` (SOCK_SEQPACKET: a Request with descriptors in, a Reply out), one after
-// another, until its other end closes; then kills what still runs. Returns the exit code.
+// Takes a Setup from `socket` (SOCK_SEQPACKET), enters the sandbox, tries whether it holds, and says so in a
+// Hello; ends if it does not. Then serves requests (a Request with descriptors in, a Reply out), one after
+// another, until the socket's other end closes; then kills what still runs. Returns the exit code.
 int serve_zygote(int socket);
 
 }  // namespace tf::worker::sandbox

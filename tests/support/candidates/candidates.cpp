@@ -25,13 +25,10 @@ void add_port(kernel::Manifest* manifest, const char* name, kernel::PortRole rol
   port->set_size_bytes(static_cast<uint64_t>(rows * columns) * sizeof(float));
 }
 
-const std::string& code() {
-  static const std::string bytes = [] {
-    absl::StatusOr<std::string> file = read_file(TF_CANDIDATES_LIBRARY);
-    TF_CHECK(file.ok()) << file.status().ToString();
-    return *std::move(file);
-  }();
-  return bytes;
+std::string content_of(const std::string& library) {
+  absl::StatusOr<std::string> file = read_file(library);
+  TF_CHECK(file.ok()) << file.status().ToString();
+  return *std::move(file);
 }
 
 }  // namespace
@@ -55,7 +52,15 @@ kernel::Artifact candidate(const std::string& entry, Extents extents) {
   manifest->set_tolerance(1e-5);
   kernel::Blob* blob = artifact.add_blobs();
   blob->set_kind(kernel::BLOB_KIND_ELF_SHARED);
-  blob->set_content(code());
+  static const std::string code = content_of(TF_CANDIDATES_LIBRARY);
+  blob->set_content(code);
+  return artifact;
+}
+
+kernel::Artifact candidate_with(Constructor constructor) {
+  kernel::Artifact artifact = candidate("good");
+  artifact.mutable_blobs(0)->set_content(
+      content_of(TF_CONSTRUCTOR_LIBRARY + std::to_string(static_cast<int>(constructor)) + ".so"));
   return artifact;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Artifacts made with the system's C compiler, good and hostile: for tests of whatever runs or ships
 // candidates, without our compiler. The computation is Y[M,N] = X[M,K] * W[K,N]; the entries are in
-// tests/support/kernels/candidates.c.
+// tests/support/kernels/candidates.c and hostile.c.
 
 #include <string>
 
@@ -16,6 +16,11 @@ struct Extents {
 
 // A manifest and the shared object, with `entry` as the only launch. "reference" gets its magnitude port.
 tunefarm::kernel::v1::Artifact candidate(const std::string& entry, Extents extents = {});
+
+// What its shared object does while it is loaded (tests/support/kernels/constructor.c).
+enum class Constructor { kSegfaults = 1, kExits = 2, kSpins = 3, kClosesDescriptors = 4, kReadsFiles = 5 };
+// Candidate "good", but with this constructor.
+tunefarm::kernel::v1::Artifact candidate_with(Constructor constructor);
 
 // serialized() is deterministic, so that equal artifacts have equal digests.
 std::string serialized(const tunefarm::kernel::v1::Artifact& artifact);

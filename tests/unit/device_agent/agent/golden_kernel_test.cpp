@@ -63,7 +63,8 @@ TEST(GoldenKernel, ADeviceOnWhichItDoesNotEndWellIsNotToBeTrusted) {
 }
 
 TEST(GoldenKernel, RunsInTheSandboxLikeAnyCandidate) {
-  const auto worker = worker::Worker::start({.cpus = {static_cast<int>(allowed_cpus().front())}});
+  const auto worker = worker::Worker::start({.sandbox = {.without = {}, .without_missing = true},
+                                             .cpus = {static_cast<int>(allowed_cpus().front())}});
   ASSERT_TRUE(worker.ok()) << worker.status();
   WorkerExecutor executor(**worker);
   const GoldenSample first = sample(executor), second = sample(executor);

@@ -29,11 +29,18 @@ using tf::testing::candidate;
 using tf::testing::serialized;
 using tf::testing::trial_of;
 using tf::worker::Worker;
+using tf::worker::WorkerOptions;
+
+// These tests are not about the sandbox: they pass on a machine that lacks a part of it.
+WorkerOptions anywhere(WorkerOptions options = {}) {
+  options.sandbox.without_missing = true;
+  return options;
+}
 
 class WorkerTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto started = Worker::start({});
+    auto started = Worker::start(anywhere());
     ASSERT_TRUE(started.ok()) << started.status();
     worker_ = started->release();
   }
@@ -359,7 +366,7 @@ std::string starved_program() {
 
 TEST(WorkerWithoutMemory, MeasuresNothingRatherThanWarmConstants) {
   if (tf::worker::DeviceProbe({}).last_cache_bytes() < 20 << 20) GTEST_SKIP() << "stand-ins are few here";
-  auto worker = *Worker::start({.program = starved_program()});
+  auto worker = *Worker::start(anywhere({.program = starved_program()}));
   const std::string good = serialized(candidate("good"));
   farm::Trial trial = trial_of(good, "");
   trial.mutable_options()->set_reuse_distance_bytes(1 << 30);
@@ -369,7 +376,7 @@ TEST(WorkerWithoutMemory, MeasuresNothingRatherThanWarmConstants) {
 }
 
 TEST(WorkerCancel, EndsARunningTrialAndEveryLaterOne) {
-  auto worker = *Worker::start({});
+  auto worker = *Worker::start(anywhere());
   const std::string spins = serialized(candidate("spins"));
   farm::Trial trial = trial_of(spins, "");
   trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
@@ -391,7 +398,7 @@ std::vector<pid_t> children() {
 }
 
 TEST(WorkerRestart, ADeadHelperCostsOneTrialThatCanBeTriedAgain) {
-  auto worker = *Worker::start({});
+  auto worker = *Worker::start(anywhere());
   const std::string good = serialized(candidate("good"));
   ASSERT_TRUE(worker->run(trial_of(good, ""), good, "").ok());
   const std::vector<pid_t> before = children();
@@ -405,7 +412,7 @@ TEST(WorkerOrphans, NothingSurvivesAKilledParent) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // whoever loses its parent becomes our child
   const pid_t parent = fork();
   if (parent == 0) {
-    auto worker = *Worker::start({});
+    auto worker = *Worker::start(anywhere());
     const std::string spins = serialized(candidate("spins"));
     farm::Trial trial = trial_of(spins, "");
     trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
@@ -439,7 +446,7 @@ class WorkerAhead : public testing::Test {
     return result.ok() ? *result : farm::TrialResult();
   }
 
-  std::unique_ptr<Worker> worker_ = *Worker::start({.cpus = {0}, .spare_cpus = {1}});
+  std::unique_ptr<Worker> worker_ = *Worker::start(anywhere({.cpus = {0}, .spare_cpus = {1}}));
 };
 
 TEST_F(WorkerAhead, TheTimeLimitCountsFromATrialsTurn) {
@@ -483,7 +490,7 @@ TEST_F(WorkerAhead, TrialsAreTimedOneAfterAnother) {
 }
 
 TEST(WorkerPinning, RunsOnTheGivenCpus) {
-  auto worker = *Worker::start({.cpus = {0}});
+  auto worker = *Worker::start(anywhere({.cpus = {0}}));
   const std::string good = serialized(candidate("good"));
   const auto result = worker->run(trial_of(good, ""), good, "");
   ASSERT_TRUE(result.ok()) << result.status();

@@ -16,7 +16,7 @@ using tf::testing::candidate;
 using tf::testing::serialized;
 
 TEST(LocalRunner, MeasuresFromSeveralThreadsAndFillsTheDigests) {
-  auto runner = LocalRunner::start({});
+  auto runner = LocalRunner::start({.sandbox = {.without = {}, .without_missing = true}});
   ASSERT_TRUE(runner.ok()) << runner.status();
   const auto good = make_artifact_bytes(serialized(candidate("good")));
   const auto wrong = make_artifact_bytes(serialized(candidate("wrong")));
@@ -44,7 +44,7 @@ TEST(LocalRunner, MeasuresFromSeveralThreadsAndFillsTheDigests) {
 }
 
 TEST(LocalRunner, IsCancelledForGood) {
-  auto runner = *LocalRunner::start({});
+  auto runner = *LocalRunner::start({.sandbox = {.without = {}, .without_missing = true}});
   runner->cancel();
   const auto good = make_artifact_bytes(serialized(candidate("good")));
   const farm::Trial trial = tf::testing::trial_of(*good.bytes, "");

@@ -1,0 +1,59 @@
+#pragma once
+// Owns: the names of the sandbox's layers, which of them this machine has, and what to do about the others.
+// Does not know: what runs in the sandbox.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "device_agent/worker/sandbox/capability.h"
+
+namespace tf::worker {
+
+using sandbox::Capability;
+using sandbox::CapabilitySet;
+
+// As in "pid-namespace".
+std::string_view capability_name(Capability capability);
+
+// Of all in the set, in order.
+std::vector<std::string> capability_names(CapabilitySet set);
+
+// All that there are.
+CapabilitySet all_capabilities();
+
+// What a worker may go without. By default nothing: where something is missing, it does not start.
+struct SandboxPolicy {
+  CapabilitySet without;         // not even tried
+  bool without_missing = false;  // and whatever else this machine lacks
+};
+
+// A list as in "seccomp,cgroup": names of capabilities, the groups "namespaces" and "cgroup", or "missing".
+// INVALID_ARGUMENT names what there is.
+absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list);
+
+struct CapabilityState {
+  Capability capability;
+  bool present = false;
+  std::string reason;  // why it is not
+  std::string advice;  // what to do about that
+};
+
+// One line that says what is missing, and what to do. `missing` is not empty.
+std::string describe_missing(const std::vector<CapabilityState>& missing);
+
+// With the advice for that capability.
+CapabilityState missing_capability(Capability capability, std::string reason);
+
+// What this machine lacks beside what is left out: found by starting `program`, again without what was
+// missing until it starts, because what comes later may depend on it. Errors as probe_sandbox().
+absl::StatusOr<std::vector<CapabilityState>> missing_capabilities(const std::string& program,
+                                                                  CapabilitySet without);
+
+// Tries every capability by making a sandbox and looking whether it holds; none is taken for granted from a
+// version. In the enum's order. Takes some 10 ms; changes nothing. `program` as in WorkerOptions. NOT_FOUND
+// if it is not there.
+absl::StatusOr<std::vector<CapabilityState>> probe_sandbox(const std::string& program = {});
+
+}  // namespace tf::worker

@@ -1,0 +1,184 @@
+// Candidates that mean harm: each is contained and typed, and after each the next honest one is measured;
+// with the whole sandbox, and with each of its layers alone left out.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <optional>
+
+#include "device_agent/worker/sandbox/job.h"
+#include "device_agent/worker/worker.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "tests/support/candidates/candidates.h"
+
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+namespace kernel = tunefarm::kernel::v1;
+using tf::testing::candidate;
+using tf::testing::candidate_with;
+using tf::testing::Constructor;
+using tf::testing::serialized;
+using tf::worker::Capability;
+using tf::worker::Worker;
+
+// What tests/support/kernels/hostile.c forges lies where the harness keeps it.
+using tf::worker::sandbox::Result;
+static_assert(offsetof(Result, limit_address_bytes) == 24 && offsetof(Result, detail) == 56);
+static_assert(offsetof(Result, samples) == 312 && sizeof(Result::samples[0]) == 16 &&
+              sizeof(Result) <= 16384);
+
+std::unique_ptr<Worker> worker_without(std::string_view list) {
+  auto policy = tf::worker::parse_without_sandbox(list);
+  policy->without_missing = true;  // the tests pass on a machine that lacks something
+  auto worker = Worker::start({.sandbox = *policy});
+  EXPECT_TRUE(worker.ok()) << worker.status();
+  return worker.ok() ? *std::move(worker) : nullptr;
+}
+
+// Their limits are never reached where everything else is there.
+bool only_cgroups_lack(const Worker& worker) {
+  const auto cgroup = tf::worker::parse_without_sandbox("cgroup")->without;
+  return (worker.without_sandbox().bits & ~cgroup.bits) == 0;
+}
+
+constexpr int64_t kShortNs = 300'000'000, kLongNs = 5'000'000'000;
+
+farm::TrialResult run(Worker& worker, const kernel::Artifact& artifact, int64_t timeout_ns = kLongNs) {
+  const std::string bytes = serialized(artifact), reference = serialized(candidate("reference"));
+  farm::Trial trial = tf::testing::trial_of(bytes, reference);
+  trial.mutable_limits()->set_run_timeout_ns(timeout_ns);
+  trial.mutable_limits()->set_output_bytes(uint64_t{1} << 40);
+  auto result = worker.run(trial, bytes, reference);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *result : farm::TrialResult();
+}
+
+struct Hostile {
+  const char* entry;
+  farm::Outcome outcome;  // with the whole sandbox
+  int signal = 0;
+};
+
+farm::TrialResult run(Worker& worker, const Hostile& hostile) {
+  const bool ends = hostile.outcome != farm::OUTCOME_TIMED_OUT;
+  return run(worker, candidate(hostile.entry), ends ? kLongNs : kShortNs);
+}
+
+constexpr Hostile kHostile[] = {
+    {"segfaults", farm::OUTCOME_CRASHED, SIGSEGV},
+    {"aborts", farm::OUTCOME_CRASHED, SIGABRT},
+    {"exits_as_if_done", farm::OUTCOME_CRASHED},
+    {"spins", farm::OUTCOME_TIMED_OUT},
+    {"sleeps", farm::OUTCOME_TIMED_OUT},
+    {"ignores_every_signal", farm::OUTCOME_TIMED_OUT},
+    {"faults_for_ever", farm::OUTCOME_TIMED_OUT},
+    {"floods_for_ever", farm::OUTCOME_TIMED_OUT},
+    {"allocates_without_end", farm::OUTCOME_OUT_OF_MEMORY},
+    {"bombs_with_processes", farm::OUTCOME_OK},
+    {"leaves_a_child_behind", farm::OUTCOME_OK},
+    {"fills_the_disk", farm::OUTCOME_OK},
+    {"opens_sockets", farm::OUTCOME_OK},
+    {"traces_others", farm::OUTCOME_OK},
+    {"kills_everybody", farm::OUTCOME_OK},
+    {"writes_its_own_code", farm::OUTCOME_OK},
+    {"reads_files", farm::OUTCOME_OK},
+    {"asks_for_more", farm::OUTCOME_OK},
+    {"closes_descriptors", farm::OUTCOME_OK},
+    {"forges_fast_samples", farm::OUTCOME_IMPLAUSIBLE},
+    {"forges_more_time_than_there_was", farm::OUTCOME_IMPLAUSIBLE},
+    {"forges_trouble_of_ours", farm::OUTCOME_IMPLAUSIBLE},
+};
+
+void expect_nothing_left_behind() {
+  for (const char* path :
+       {"/tmp/tf_candidate_was_here", "/var/tmp/tf_candidate_was_here", "/dev/shm/tf_candidate_was_here",
+        "/tf_candidate_was_here", "tf_candidate_was_here", "/tmp/tf_candidate_folder"}) {
+    struct stat file;
+    EXPECT_NE(stat(path, &file), 0) << path;
+  }
+}
+
+void expect_next_is_measured(Worker& worker, std::string_view after) {
+  const farm::TrialResult next = run(worker, candidate("good"));
+  EXPECT_EQ(farm::Outcome_Name(next.outcome()), "OUTCOME_OK") << "after " << after << ": " << next.detail();
+  EXPECT_EQ(next.printed(), "") << "after " << after;
+}
+
+class HostileCandidate : public testing::TestWithParam<Hostile> {
+ protected:
+  static void SetUpTestSuite() { worker_ = worker_without("").release(); }
+  static void TearDownTestSuite() { delete worker_; }
+  static Worker* worker_;
+};
+Worker* HostileCandidate::worker_ = nullptr;
+
+TEST_P(HostileCandidate, IsContainedAndTyped) {
+  ASSERT_NE(worker_, nullptr);
+  if (!only_cgroups_lack(*worker_)) GTEST_SKIP() << "this machine lacks a part of the sandbox";
+  const Hostile& hostile = GetParam();
+  const farm::TrialResult result = run(*worker_, hostile);
+  EXPECT_EQ(farm::Outcome_Name(result.outcome()), farm::Outcome_Name(hostile.outcome)) << result.detail();
+  EXPECT_EQ(result.signal(), hostile.signal) << result.detail();
+  EXPECT_LE(result.printed().size(), 64u << 10);
+  expect_nothing_left_behind();
+  expect_next_is_measured(*worker_, hostile.entry);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostileCandidate, testing::ValuesIn(kHostile),
+                         [](const auto& one) { return std::string(one.param.entry); });
+
+// What remains contains them still, whatever they are called then.
+class HostileCandidates : public testing::TestWithParam<const char*> {};
+
+TEST_P(HostileCandidates, AreContainedWithOneLayerLess) {
+  const std::unique_ptr<Worker> worker = worker_without(GetParam());
+  ASSERT_NE(worker, nullptr);
+  for (const Hostile& hostile : kHostile) {
+    const farm::TrialResult result = run(*worker, hostile);
+    EXPECT_NE(result.outcome(), farm::OUTCOME_UNSPECIFIED) << hostile.entry;
+    expect_nothing_left_behind();
+    expect_next_is_measured(*worker, hostile.entry);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Without, HostileCandidates,
+                         testing::Values("namespaces", "cgroup", "seccomp", "landlock"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(HostileCandidateEver, IsNeitherTheFirstNorTheLastThatEnds) {
+  const std::unique_ptr<Worker> worker = worker_without("");
+  ASSERT_NE(worker, nullptr);
+  EXPECT_NE(run(*worker, candidate("jumps_back"), kShortNs).outcome(), farm::OUTCOME_UNSPECIFIED);
+  expect_next_is_measured(*worker, "jumps_back");
+}
+
+TEST(HostileConstructor, IsTheCandidatesFault) {
+  const std::unique_ptr<Worker> worker = worker_without("");
+  ASSERT_NE(worker, nullptr);
+  if (!only_cgroups_lack(*worker)) GTEST_SKIP() << "this machine lacks a part of the sandbox";
+  const std::pair<Constructor, farm::Outcome> cases[] = {
+      {Constructor::kSegfaults, farm::OUTCOME_CRASHED},
+      {Constructor::kExits, farm::OUTCOME_CRASHED},
+      {Constructor::kSpins, farm::OUTCOME_TIMED_OUT},
+      {Constructor::kClosesDescriptors, farm::OUTCOME_IMPLAUSIBLE},
+      {Constructor::kReadsFiles, farm::OUTCOME_OK},
+  };
+  for (const auto& [constructor, outcome] : cases) {
+    const farm::TrialResult result = run(*worker, candidate_with(constructor), kShortNs);
+    EXPECT_EQ(farm::Outcome_Name(result.outcome()), farm::Outcome_Name(outcome))
+        << static_cast<int>(constructor) << ": " << result.detail();
+    expect_next_is_measured(*worker, "a constructor");
+  }
+}
+
+TEST(HostileOutput, IsKeptUpToALimitWhateverTheTrialAsksFor) {
+  const std::unique_ptr<Worker> worker = worker_without("");
+  ASSERT_NE(worker, nullptr);
+  const farm::TrialResult result = run(*worker, candidate("floods_for_ever"), kShortNs);
+  EXPECT_EQ(result.printed(), std::string(64 << 10, 'x'));
+}
+
+}  // namespace
