@@ -14,8 +14,9 @@ using tf::testing::Extents;
 using tf::testing::serialized;
 
 // Runs the same trial again and again. `sampled_share`: of the wall time, how much lies within timed samples.
-void run_trials(benchmark::State& state, Extents extents, const farm::MeasureOptions& options) {
-  auto worker = tf::worker::Worker::start({});
+void run_trials(benchmark::State& state, Extents extents, const farm::MeasureOptions& options,
+                tf::worker::CapabilitySet without = {}) {
+  auto worker = tf::worker::Worker::start({.sandbox = {.without = without, .without_missing = true}});
   if (!worker.ok()) return state.SkipWithError(worker.status().ToString().c_str());
   const std::string good = serialized(candidate("good", extents));
   const std::string reference = serialized(candidate("reference", extents));
@@ -51,6 +52,23 @@ void BM_TrialOverhead(benchmark::State& state) {
   run_trials(state, {8, 8, 8}, options(1, 0, 0));
 }
 BENCHMARK(BM_TrialOverhead)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// The same without namespaces, control group, seccomp and Landlock: what these cost is the difference.
+void BM_TrialOverheadUnconfined(benchmark::State& state) {
+  run_trials(state, {8, 8, 8}, options(1, 0, 0), tf::worker::all_capabilities());
+}
+BENCHMARK(BM_TrialOverheadUnconfined)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// With 4 MB of answers, whose pages are most of the cost: a control group counts each.
+void BM_TrialOverheadOfLargeAnswers(benchmark::State& state) {
+  run_trials(state, {1024, 1024, 1}, options(1, 0, 0));
+}
+BENCHMARK(BM_TrialOverheadOfLargeAnswers)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+void BM_TrialOverheadOfLargeAnswersUnconfined(benchmark::State& state) {
+  run_trials(state, {1024, 1024, 1}, options(1, 0, 0), tf::worker::all_capabilities());
+}
+BENCHMARK(BM_TrialOverheadOfLargeAnswersUnconfined)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // A kernel of about 1 ms, one run a sample.
 void BM_TrialOfAMillisecondKernel(benchmark::State& state) {

@@ -1,0 +1,109 @@
+// What hostile candidates do to the honest ones that come after: the same kernel is measured before and after
+// each, and as often with an honest one between. `hostile_percent` is how much slower it is after a hostile
+// candidate (median), `honest_percent` after an honest one: what the machine does of itself.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "device_agent/worker/worker.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "tests/support/candidates/candidates.h"
+
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+using tf::testing::candidate;
+using tf::testing::Extents;
+using tf::testing::serialized;
+
+constexpr Extents kExtents = {.m = 96, .n = 96, .k = 96};
+constexpr const char* kHostile[] = {"segfaults",
+                                    "aborts",
+                                    "exits_as_if_done",
+                                    "spins",
+                                    "sleeps",
+                                    "ignores_every_signal",
+                                    "faults_for_ever",
+                                    "floods_for_ever",
+                                    "fills_the_disk",
+                                    "opens_sockets",
+                                    "allocates_without_end",
+                                    "traces_others",
+                                    "bombs_with_processes",
+                                    "kills_everybody",
+                                    "forges_fast_samples"};
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+struct Measured {
+  farm::TrialResult result;
+  double run_ns = 0;
+};
+
+class Slot {
+ public:
+  explicit Slot(tf::worker::Worker& worker) : worker_(worker) {}
+
+  Measured run(const char* entry) {
+    const std::string bytes = serialized(candidate(entry, kExtents));
+    farm::Trial trial = tf::testing::trial_of(bytes, reference_);
+    trial.mutable_options()->set_samples(7);
+    trial.mutable_options()->set_min_sample_ns(1'000'000);
+    trial.mutable_limits()->set_run_timeout_ns(100'000'000);
+    const auto result = worker_.run(trial, bytes, reference_);
+    if (!result.ok()) return {};
+    std::vector<double> runs;
+    for (const farm::Sample& sample : result->samples())
+      runs.push_back(static_cast<double>(sample.total_ns()) / sample.iterations());
+    return {*result, runs.empty() ? 0 : median(runs)};
+  }
+
+  // How much slower in percent the golden kernel is after the other than before it; NaN if it was not
+  // measured.
+  double slowdown_percent(const char* entry) {
+    const Measured before = run("good");
+    run(entry);
+    const Measured after = run("good");
+    const bool measured =
+        before.result.outcome() == farm::OUTCOME_OK && after.result.outcome() == farm::OUTCOME_OK;
+    return measured ? 100 * (after.run_ns / before.run_ns - 1) : std::nan("");
+  }
+
+ private:
+  tf::worker::Worker& worker_;
+  const std::string reference_ = serialized(candidate("reference", kExtents));
+};
+
+void BM_GoldenAfterHostile(benchmark::State& state) {
+  auto worker = tf::worker::Worker::start({.sandbox = {.without = {}, .without_missing = true}, .cpus = {0}});
+  if (!worker.ok()) return state.SkipWithError(worker.status().ToString().c_str());
+  Slot slot(**worker);
+  slot.run("good");  // the reference's answers are there
+  std::vector<double> after_hostile, after_honest;
+  for (auto _ : state) {
+    for (const char* entry : kHostile) {
+      after_hostile.push_back(slot.slowdown_percent(entry));
+      after_honest.push_back(slot.slowdown_percent("good"));
+      if (std::isnan(after_hostile.back()) || std::isnan(after_honest.back()))
+        return state.SkipWithError("the golden kernel was not measured");
+    }
+  }
+  std::vector<double> spread;
+  for (const double percent : after_honest) spread.push_back(std::abs(percent));
+  state.counters["pairs"] = static_cast<double>(after_hostile.size());
+  state.counters["hostile_percent"] = median(after_hostile);
+  state.counters["worst_percent"] = *std::ranges::max_element(after_hostile);
+  state.counters["honest_percent"] = median(after_honest);
+  state.counters["honest_worst_percent"] = *std::ranges::max_element(after_honest);
+  state.counters["honest_spread_percent"] = median(spread);
+}
+BENCHMARK(BM_GoldenAfterHostile)->UseRealTime()->Unit(benchmark::kSecond)->Iterations(4);
+
+}  // namespace
