@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -178,6 +180,37 @@ TEST_F(DirectTest, StoppedAgentHandsBackALeaseThatIsServedDirectly) {
   later.join();
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GT(result->epoch(), 1u);
+}
+
+TEST_F(DirectTest, ArtifactThatTheAgentHasLostIsSentAgain) {
+  AgentThread agent(listening());
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  for (const char* what_happens : {"nothing yet", "removed", "damaged"}) {
+    for (const auto& file : std::filesystem::directory_iterator(dir_.path() + "/a/artifacts")) {
+      if (what_happens == std::string("removed")) std::filesystem::remove(file.path());
+      if (what_happens == std::string("damaged")) std::ofstream(file.path()) << "torn";
+    }
+    const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, "candidate", "reference"));
+    ASSERT_TRUE(result.ok()) << what_happens << ": " << result.status();
+    EXPECT_EQ(result->detail(), "candidate");
+    (*runner)->acknowledge(*result);
+  }
+  EXPECT_TRUE((*runner)->is_direct());
+}
+
+TEST_F(DirectTest, ArtifactForWhichTheAgentHasNoRoomGoesThroughTheTracker) {
+  agent::AgentOptions small = listening();
+  small.cache_bytes = 1000;
+  AgentThread agent(std::move(small));
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, std::string(5000, 'x')));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->samples(0).total_ns(), 5'000'000);
+  (*runner)->acknowledge(*result);
 }
 
 // What the agent answers to someone who holds no lease of it, call by call.

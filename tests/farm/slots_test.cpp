@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -163,6 +164,34 @@ TEST_F(SlotsTest, EndOfOneSlotsLeaseLeavesTheOthersAlone) {
     EXPECT_EQ(result->lease_id(), lease);
     runners[1]->acknowledge(*result);
   }
+}
+
+TEST(AgentSignals, ASecondSignalStopsAnAgentAtOnceThatWaitsForALongTrial) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  auto tracker =
+      tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/tracker.db"});
+  ASSERT_TRUE(tracker.ok()) << tracker.status();
+  const rpc::Endpoint endpoint = (*tracker)->endpoint();
+  Process agent({program("farm_test_agent"), endpoint.text(), "box", dir.path() + "/a", "60000", ""},
+                dir.path() + "/output");
+  absl::StatusOr<std::unique_ptr<FarmRunner>> runner = absl::NotFoundError("");
+  for (int i = 0; i < 500 && absl::IsNotFound(runner.status()); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    runner = FarmRunner::connect({.tracker = endpoint, .device_key = "box"});
+  }
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  std::thread measuring([&] {
+    const Trial trial;
+    EXPECT_FALSE((*runner)->run(request(trial, "candidate")).ok());
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  agent.signal(SIGTERM);
+  EXPECT_FALSE(agent.exited_within(300)) << "the trial runs for a minute";
+  agent.signal(SIGTERM);
+  EXPECT_TRUE(agent.exited_within(10'000));
+  EXPECT_EQ(agent.wait(), 130);
+  (*runner)->cancel();
+  measuring.join();
 }
 
 TEST(SlotOffers, AnAgentRefusesOverlappingSlots) {
