@@ -6,28 +6,36 @@
 namespace tf::model {
 namespace {
 
-// One way of a first-level cache that is indexed within a page: 64 sets.
-constexpr int64_t kWayBytes = 4096;
+// One way of a first-level cache that is indexed within a page, 64 sets, and of an L2 that is indexed within
+// a large page, in which what kernels read in bulk lies.
+constexpr int64_t kL1WayBytes = 4 << 10, kL2WayBytes = 128 << 10;
 
-// The largest power of two, up to a way, that divides the stride.
-double alignment(const Value& stride_bytes) {
+// The largest power of two, up to `most` bytes, that divides the stride.
+double alignment(const Value& stride_bytes, int64_t most) {
   if (!stride_bytes.is_constant()) return kLineBytes;
   const auto bytes = static_cast<int64_t>(stride_bytes.constant());
-  return bytes <= 0 ? kWayBytes : static_cast<double>(std::min(bytes & -bytes, kWayBytes));
+  return static_cast<double>(bytes <= 0 ? most : std::min(bytes & -bytes, most));
+}
+
+// So many runs of lines, whose starts are multiples of `apart` bytes from each other, in sets of a cache.
+Value crowded_bytes(const LineCount& count, const Value& lines_of_run, const Value& apart,
+                    int64_t way_bytes) {
+  const double sets = static_cast<double>(way_bytes) / kLineBytes;
+  const Value used = min(sets, min(count.runs, static_cast<double>(way_bytes) / apart) * ceil(lines_of_run));
+  return count.lines * kLineBytes * (sets / used);
 }
 
 }  // namespace
 
 LineCount lines_of(const Storage& storage, std::span<const Value> box) {
-  constexpr double kSets = kWayBytes / kLineBytes;
   // Innermost dimensions that the box covers wholly, and one more, are a run of consecutive elements; the
   // others count the runs.
-  Value run = 1, runs = 1, whole = 1, apart = kWayBytes, stride = storage.element_bytes;
+  Value run = 1, runs = 1, whole = 1, apart = kL2WayBytes, stride = storage.element_bytes;
   for (size_t i = storage.dimensions.size(); i-- > 0;) {
     const StoredDimension& dimension = storage.dimensions[i];
     const Value count = min(dimension.size, ceil(box[dimension.axis] / dimension.step));
     apart = select(either(whole, less_equal(count, 1)), apart,
-                   min(apart, storage.packed ? kLineBytes : alignment(stride)));
+                   min(apart, storage.packed ? kLineBytes : alignment(stride, kL2WayBytes)));
     run = select(whole, run * count, run);
     runs = select(whole, runs, runs * count);
     whole = both(whole, less_equal(dimension.size, count));
@@ -39,9 +47,21 @@ LineCount lines_of(const Storage& storage, std::span<const Value> box) {
                                     1 + max(run_bytes - storage.element_bytes, 0) / kLineBytes);
   LineCount count;
   count.lines = runs * lines_of_run;
-  const Value sets = min(kSets, min(runs, kWayBytes / apart) * ceil(lines_of_run));
-  count.crowded_bytes = count.lines * kLineBytes * (kSets / sets);
+  count.runs = runs;
+  count.crowded_l1_bytes = crowded_bytes(count, lines_of_run, min(apart, kL1WayBytes), kL1WayBytes);
+  count.crowded_l2_bytes = crowded_bytes(count, lines_of_run, apart, kL2WayBytes);
   return count;
+}
+
+double run_alignment(const Storage& storage) {
+  double least = kLineBytes;
+  Value stride = storage.element_bytes;
+  for (size_t i = storage.dimensions.size(); i-- > 0;) {
+    if (i + 1 < storage.dimensions.size() && storage.dimensions[i].size.greatest() > 1)
+      least = std::min(least, alignment(stride, static_cast<int64_t>(kLineBytes)));
+    stride *= storage.dimensions[i].size;
+  }
+  return least;
 }
 
 }  // namespace tf::model

@@ -19,9 +19,10 @@ struct StoredDimension {
 
 struct LineCount {
   Value lines = 0;
-  // Bytes that the lines take of a first-level cache, with what they keep others from using: lines that are a
-  // large power of two apart share few sets.
-  Value crowded_bytes = 0;
+  Value runs = 0;  // of lines beside each other
+  // Bytes that the lines take of the first and of the second level of cache, with what they keep others from
+  // using: lines that are a large power of two apart share few sets.
+  Value crowded_l1_bytes = 0, crowded_l2_bytes = 0;
 };
 
 // A buffer as it lies in memory.
@@ -33,5 +34,9 @@ struct Storage {
 
 // Of a box of box[axis] consecutive indices an axis.
 LineCount lines_of(const Storage& storage, std::span<const Value> box);
+
+// The largest power of two of bytes, at most a line, of which all runs along the innermost dimension start at
+// a multiple.
+double run_alignment(const Storage& storage);
 
 }  // namespace tf::model

@@ -4,6 +4,7 @@
 // and the time to move each cache level's misses (Williams et al., "Roofline", CACM 2009, with one roof a
 // level).
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -12,21 +13,45 @@
 
 namespace tf::model {
 
+// What of a core a candidate keeps busy, or waits for.
+enum class Resource : uint8_t {
+  kMultiplyAdds,  // the pipes
+  kWaits,         // of accumulators for themselves, where there are too few
+  kArithmetic,    // other than multiply-adds
+  kLoads,         // ports
+  kStores,
+  kSpills,     // of operands that the registers have no room for
+  kCode,       // too long for what holds decoded instructions
+  kHandingOn,  // sums cleared, and handed to what reads them
+  kL2,         // lines from there
+  kL3,
+  kMemory,
+};
+inline constexpr size_t kResources = 11;
+const char* resource_name(Resource resource);
+
 struct Draft {
   Value seconds = 0;
-  // Of that time on one thread, how much each part of the core is at work: they overlap. Multiply-adds, other
-  // arithmetic, load and store ports, what overlaps with nothing, and moves between levels of cache.
-  Value fma = 0, other = 0, loads = 0, stores = 0, extra = 0, moved = 0;
+  // Of that time on one thread, how long each resource is at work: they overlap.
+  std::array<Value, kResources> shares;
 };
 Draft draft_of(std::span<const Nest> nests, const target::Target& target, int threads);
 
-// Whether lines that are a large power of two apart crowd out each other: in a first-level cache they do;
-// beyond, pages lie anywhere.
-enum class Sets : uint8_t { kFew, kAny };
+// A level of cache. Lines that are a large power of two apart crowd out each other in the first two; beyond,
+// pages lie anywhere.
+enum class Level : uint8_t { kL1, kL2, kShared };
 
-// Bytes that all runs of the nest bring in, in whole lines, from beyond a cache of this size.
-Value traffic_bytes(const Nest& nest, double cache_bytes, Sets sets);
-// Bytes that a run of the loops from that depth inwards touches.
-Value footprint_bytes(const Nest& nest, size_t depth);
+// What all runs of the nest bring in, in whole lines, from beyond a cache of that level and size.
+struct Traffic {
+  Value bytes = 0;
+  Value runs = 0;           // of lines beside each other, in the order in which they are read
+  Value constant_runs = 0;  // of them, the constants'
+};
+Traffic traffic_of(const Nest& nest, Level level, double cache_bytes);
+
+// Bytes that a run of the loops from that depth inwards touches, in whole lines.
+Value line_bytes(const Nest& nest, size_t depth);
+// What of a cache of that level the lines take that crowd most.
+Value crowded_bytes(const Nest& nest, size_t depth, Level level);
 
 }  // namespace tf::model

@@ -1,6 +1,7 @@
 #include "tuner/model/features.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -63,10 +64,12 @@ void add_shape(const Nest& nest, const target::Target& target, int threads, Row&
 
 void add_memory(const Nest& nest, const target::Target& target, Row& row) {
   const Value operations = arithmetic_of(nest);
-  for (int64_t cache : {target.caches.l1_bytes / 2, target.caches.l1_bytes, target.caches.l2_bytes,
-                        4 * target.caches.l2_bytes}) {
-    const Value traffic = traffic_bytes(nest, static_cast<double>(cache),
-                                        cache <= target.caches.l1_bytes ? Sets::kFew : Sets::kAny);
+  const auto l1 = static_cast<double>(target.caches.l1_bytes),
+             l2 = static_cast<double>(target.caches.l2_bytes);
+  const std::pair<Level, double> caches[] = {
+      {Level::kL1, l1 / 2}, {Level::kL1, l1}, {Level::kL2, l2}, {Level::kShared, 4 * l2}};
+  for (const auto& [level, bytes] : caches) {
+    const Value traffic = traffic_of(nest, level, bytes).bytes;
     row.add_own(magnitude(traffic));
     row.add(magnitude(operations / max(1, traffic)));
   }
@@ -84,6 +87,25 @@ void add_memory(const Nest& nest, const target::Target& target, Row& row) {
   row.add(broadcast);
 }
 
+// What stays in the first cache from one run of the nest's own loops, of the loop around them, and of the
+// next, to the next run; and how the lines lie.
+void add_reuse(const Nest& nest, const target::Target& target, Row& row) {
+  const auto l1 = static_cast<double>(target.caches.l1_bytes);
+  const auto relative = [&](const Value& bytes) { return log2(max(bytes, kLineBytes) / l1); };
+  const auto own = static_cast<size_t>(
+      std::ranges::find_if(nest.loops, [](const NestLoop& loop) { return loop.own; }) - nest.loops.begin());
+  for (size_t around = 0; around < 3; ++around)
+    row.add(relative(line_bytes(nest, own - std::min(around, own))));
+  row.add(relative(crowded_bytes(nest, own, Level::kL1)));
+  row.add(relative(crowded_bytes(nest, own, Level::kL2)));
+  const Traffic traffic = traffic_of(nest, Level::kL1, l1);
+  row.add(share(traffic.runs * kLineBytes, traffic.bytes));
+  Value split = 0;
+  for (const NestAccess& access : nest.accesses)
+    split += both(access.varies_with_vector, access.contiguous) * (1 - access.alignment / kLineBytes);
+  row.add(split);
+}
+
 void add_inner_loops(const Nest& nest, Row& row) {
   for (size_t i = 0; i < kInnerLoops; ++i) {
     if (i >= nest.loops.size()) {
@@ -94,7 +116,7 @@ void add_inner_loops(const Nest& nest, Row& row) {
     const NestLoop& loop = nest.loops[depth];
     row.add_own(magnitude(loop.extent));
     row.add_own(static_cast<double>(loop.annotation) + (loop.reduce ? 0.5 : 0.0));
-    row.add_own(magnitude(footprint_bytes(nest, depth)));
+    row.add_own(magnitude(line_bytes(nest, depth)));
   }
 }
 
@@ -111,6 +133,7 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
   Row row;
   add_shape(nests[main], target, threads, row);
   add_memory(nests[main], target, row);
+  add_reuse(nests[main], target, row);
   add_inner_loops(nests[main], row);
 
   // The other nests together: epilogues, padding, packing.
@@ -119,7 +142,7 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
     if (i == main) continue;
     const Nest& nest = nests[i];
     iterations += nest.iterations;
-    traffic += traffic_bytes(nest, static_cast<double>(target.caches.l1_bytes), Sets::kFew);
+    traffic += traffic_of(nest, Level::kL1, static_cast<double>(target.caches.l1_bytes)).bytes;
     scalar += select(equal(nest.lanes, 1), nest.iterations, 0);
     parallel += nest.parallel;
     for (const NestAccess& access : nest.accesses)
@@ -135,8 +158,7 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
   row.add_own(share(iterations, iterations + nests[main].iterations));
   row.add_own(magnitude(draft.seconds * 1e9));
   // What bounds the draft's time, and how far the code is from the pipes' own.
-  for (const Value& part : {draft.fma, draft.other, draft.loads, draft.stores, draft.extra, draft.moved})
-    row.add(part);
+  for (const Value& share : draft.shares) row.add(share);
   row.add_own(magnitude(threads));
   row.add_own(target.vector.registers);
   row.add_own(target.fp32_lanes());

@@ -210,7 +210,8 @@ class Summary {
     for (const tensor::Var& var : frame.vars) bounds.set(var, 0);
     std::vector<Value>& touched = access.touched_elems;
     touched.assign(frame.loops.size() + 1, 1);
-    access.touched_lines.assign(frame.loops.size() + 1, {1, kLineBytes});
+    access.touched_lines.assign(frame.loops.size() + 1, {1, 1, kLineBytes, kLineBytes});
+    access.alignment = run_alignment(storage);
     for (size_t depth = frame.loops.size(); depth-- > 0;) {
       if (depth < first) {
         touched[depth] = touched[depth + 1];
@@ -232,7 +233,9 @@ class Summary {
       const LineCount lines = lines_of(storage, box);
       const LineCount& inner = access.touched_lines[depth + 1];
       access.touched_lines[depth] = {select(turns, lines.lines, inner.lines),
-                                     select(turns, lines.crowded_bytes, inner.crowded_bytes)};
+                                     select(turns, lines.runs, inner.runs),
+                                     select(turns, lines.crowded_l1_bytes, inner.crowded_l1_bytes),
+                                     select(turns, lines.crowded_l2_bytes, inner.crowded_l2_bytes)};
     }
   }
 
@@ -313,6 +316,9 @@ class Summary {
     NestAccess access;
     access.element_bytes = tensor::element_bytes(buffer.element);
     access.in_register = registers_.contains(&buffer);
+    access.is_constant = std::ranges::any_of(state_.data().workload.inputs, [&](const tensor::Input& input) {
+      return input.constant && input.buffer.get() == &buffer;
+    });
     touch_by_depth(buffer, indices, frame, access);
 
     IndexBounds lane(reading_);

@@ -24,6 +24,7 @@ struct NestAccess {
   int element_bytes = 4;
   bool is_store = false;
   bool in_register = false;      // a buffer of register scope: no memory traffic
+  bool is_constant = false;      // an operand that is given at build time: a network's weights
   Value varies_with_vector = 0;  // a condition
   Value contiguous = 0;          // a condition: consecutive lanes touch consecutive elements in memory
   // Elements touched by all loops from depth d inwards, d = 0 … loops.size() (the last is one iteration's:
@@ -31,6 +32,7 @@ struct NestAccess {
   std::vector<Value> touched_elems;
   std::vector<LineCount> touched_lines;  // by depth, too
   Value unrolled_elems = 1;              // of touched_elems, at the depth of the unrolled turns
+  double alignment = kLineBytes;         // cache_lines.h
 };
 
 struct Nest {

@@ -23,7 +23,7 @@ TEST(LinesOf, CountsALineARowWhereRowsAreFarApart) {
 
 TEST(LinesOf, CountsWholeRowsAsOneRun) {
   EXPECT_EQ(count(matrix(100, 8), {10, 8}).lines.constant(), 5);
-  EXPECT_EQ(count(matrix(100, 8), {10, 8}).crowded_bytes.constant(), 64.0 * 64);
+  EXPECT_EQ(count(matrix(100, 8), {10, 8}).crowded_l1_bytes.constant(), 64.0 * 64);
 }
 
 TEST(LinesOf, CountsLinesThatARunTouchesAtBothEndsWhereRowsAreNotAligned) {
@@ -32,9 +32,27 @@ TEST(LinesOf, CountsLinesThatARunTouchesAtBothEndsWhereRowsAreNotAligned) {
 
 TEST(LinesOf, SaysThatRowsAPowerOfTwoApartCrowdIntoFewSets) {
   // 512 floats apart: two sets of a way of 4096 bytes, of 64 sets.
-  EXPECT_EQ(count(matrix(512, 512), {16, 16}).crowded_bytes.constant(), 16 * 64.0 * 32);
+  EXPECT_EQ(count(matrix(512, 512), {16, 16}).crowded_l1_bytes.constant(), 16 * 64.0 * 32);
   // An odd number of lines apart: all sets.
-  EXPECT_EQ(count(matrix(512, 528), {64, 16}).crowded_bytes.constant(), 64 * 64.0);
+  EXPECT_EQ(count(matrix(512, 528), {64, 16}).crowded_l1_bytes.constant(), 64 * 64.0);
+}
+
+TEST(LinesOf, SaysThatRowsOfPagesCrowdIntoFewSetsOfAnL2) {
+  // 1024 floats apart: 32 places in a way of 128 KB, 4 lines at each.
+  EXPECT_EQ(count(matrix(1024, 1024), {1024, 64}).crowded_l2_bytes.constant(), 1024 * 4 * 64.0 * 16);
+  EXPECT_EQ(count(matrix(1024, 1040), {1024, 64}).crowded_l2_bytes.constant(), 1024 * 4 * 64.0);
+}
+
+TEST(LinesOf, CountsRunsOfLinesBesideEachOther) {
+  EXPECT_EQ(count(matrix(512, 512), {7, 64}).runs.constant(), 7);
+  EXPECT_EQ(count(matrix(512, 64), {7, 64}).runs.constant(), 1);
+}
+
+TEST(RunAlignment, IsWhatAllRowsStartAtAMultipleOf) {
+  EXPECT_EQ(run_alignment({.dimensions = matrix(333, 777)}), 4);
+  EXPECT_EQ(run_alignment({.dimensions = matrix(333, 776)}), 32);
+  EXPECT_EQ(run_alignment({.dimensions = matrix(333, 512)}), 64);
+  EXPECT_EQ(run_alignment({.dimensions = matrix(1, 777)}), 64) << "one row, at the start";
 }
 
 TEST(LinesOf, FollowsABlockedLayout) {

@@ -158,10 +158,10 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
     const double seconds = expected.draft_seconds.constant();
     const bool is_exact = std::fabs(judgement->draft_seconds - seconds) <= 1e-9 * seconds;
     for (size_t i = 0; i < kFeatureCount; ++i) {
-      constexpr size_t kDraftShares = 6;  // of the draft's time: as exact as that
       if (i == kDraftFeature) continue;
       const double wanted = expected.features[i].constant();
-      const bool is_share = i > kDraftFeature && i <= kDraftFeature + kDraftShares;
+      const bool is_share =
+          i > kDraftFeature && i <= kDraftFeature + kResources;  // of the draft's time: as exact as that
       EXPECT_NEAR(judgement->features[i], wanted,
                   (is_share && !is_exact ? 0.02 : 1e-5) * std::max(1.0, std::fabs(wanted)))
           << "feature " << i << " of\n"
