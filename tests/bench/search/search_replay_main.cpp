@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
+#include "tests/bench/search/replay/explain.h"
 #include "tests/bench/search/replay/races.h"
 #include "tests/bench/search/replay/recorder.h"
 #include "tests/bench/search/replay/report.h"
@@ -281,6 +282,15 @@ absl::Status quality(const Bench& bench) {
   return write_json(arguments, quality_json(qualities));
 }
 
+absl::Status explain(const Bench& bench) {
+  TF_RETURN_IF_ERROR(require_pools(bench));
+  for (const BenchTask& task : bench.tasks) {
+    TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
+    TF_RETURN_IF_ERROR(print_explained(task, bench.target, bench.arguments.threads, pool, /*rows=*/40));
+  }
+  return absl::OkStatus();
+}
+
 // A row a task and one for all: in how many races the winner is within 1% of the fastest.
 absl::Status races(const Bench& bench) {
   TF_RETURN_IF_ERROR(require_pools(bench));
@@ -371,6 +381,8 @@ int main(int argc, char** argv) {
       {app.add_subcommand("record", "Measure what the strategies propose and the pools lack"), record},
       {app.add_subcommand("replay", "Run the strategies against the pools; no device is needed"), replay},
       {app.add_subcommand("quality", "How well the models rank the pools' candidates"), quality},
+      {app.add_subcommand("explain", "What the draft model takes the time of recorded candidates for"),
+       explain},
       {app.add_subcommand("races", "Whether racing finds the candidate that all samples would have found"),
        races},
       {app.add_subcommand("tasks", "Print the tasks"), list_tasks}};

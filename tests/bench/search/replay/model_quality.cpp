@@ -32,6 +32,15 @@ std::optional<space::Candidate> candidate_of(const space::DesignSpace& space,
   return candidate;
 }
 
+// What compiles to the same code is as fast: the visits of all candidates of a code are visits of each.
+std::map<std::string, Visits> visits_by_code(const Pool& pool) {
+  std::map<std::string, Visits> visits;
+  for (const auto& entry : pool.entries())
+    for (const Visit& visit : entry->visits)
+      visits[entry->code_digest].push_back(std::ranges::min(visit.samples));
+  return visits;
+}
+
 double least_seconds(std::span<const Example> examples) {
   double least = 0;
   for (const Example& example : examples) {
@@ -139,6 +148,7 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
     sketches.emplace(space.sketches[i].hash().hex(), static_cast<int>(i));
 
   TaskExamples result{.task = &task};
+  const std::map<std::string, Visits> visits = visits_by_code(pool);
   std::map<Source, int64_t> left = {{Source::kRandom, count / 2}, {Source::kLate, count / 2}};
   for (const auto& entry : pool.entries()) {
     if (left[entry->source] == 0) continue;
@@ -150,9 +160,11 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
       continue;
     }
     --left[entry->source];
-    Example& example = result.examples.emplace_back(
-        Example{judgement->features, judgement->draft_seconds, entry->seconds, {}});
-    for (const Visit& visit : entry->visits) example.visits.push_back(std::ranges::min(visit.samples));
+    Example& example =
+        result.examples.emplace_back(Example{judgement->features, judgement->draft_seconds, 0, {}});
+    if (entry->seconds == 0) continue;
+    example.visits = visits.at(entry->code_digest);
+    example.seconds = std::ranges::min(example.visits);
   }
   return result;
 }

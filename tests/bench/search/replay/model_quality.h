@@ -20,8 +20,8 @@ namespace tf::replay {
 struct Example {
   model::Features features;
   double draft_seconds = 0;
-  double seconds = 0;  // the shortest sample of all visits; 0: it failed
-  Visits visits;
+  double seconds = 0;  // the shortest sample of all visits of its code; 0: it failed
+  Visits visits;       // of all recorded candidates of its code
 };
 struct TaskExamples {
   const BenchTask* task = nullptr;

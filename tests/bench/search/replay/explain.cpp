@@ -1,0 +1,71 @@
+#include "tests/bench/search/replay/explain.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "tuner/model/draft.h"
+#include "tuner/model/nest.h"
+#include "tuner/space/generate.h"
+
+namespace tf::replay {
+namespace {
+
+constexpr double kNear = 3;  // times the best
+
+std::vector<const Entry*> fastest_first(const Pool& pool) {
+  std::vector<const Entry*> near;
+  for (const auto& entry : pool.entries())
+    if (entry->seconds > 0 && entry->seconds <= kNear * pool.best_seconds()) near.push_back(entry.get());
+  std::stable_sort(near.begin(), near.end(),
+                   [](const Entry* a, const Entry* b) { return a->seconds < b->seconds; });
+  return near;
+}
+
+// "tile_m=2x14 unroll=64" of a record of one of the space's sketches; else its numbers.
+std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
+  const auto sketch = std::ranges::find_if(space.sketches, [&](const space::Sketch& each) {
+    return each.hash().hex() == entry.sketch_hash && each.slots.size() == entry.slot_values.size();
+  });
+  if (sketch == space.sketches.end()) return absl::StrJoin(entry.slot_values, ",");
+  std::string text = sketch->family;
+  for (size_t i = 0; i < entry.slot_values.size(); ++i) {
+    const std::vector<int64_t>& choice =
+        sketch->slots[i].choices.at(static_cast<size_t>(entry.slot_values[i]));
+    absl::StrAppendFormat(&text, " %s=%s", sketch->slots[i].name, absl::StrJoin(choice, "x"));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status print_explained(const BenchTask& task, const target::Target& target, int threads,
+                             const Pool& pool, int64_t rows) {
+  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
+  const space::DesignSpace space =
+      space::generate_space({bound, task.task.in_layouts, task.task.out_layouts}, target, threads);
+  absl::PrintF("%s\n%9s %9s", task.task.label, "measured", "draft");
+  for (size_t r = 0; r < model::kResources; ++r)
+    absl::PrintF(" %13s", model::resource_name(static_cast<model::Resource>(r)));
+  absl::PrintF("\n");
+  const std::vector<const Entry*> near = fastest_first(pool);
+  const size_t step = std::max<size_t>(1, near.size() / static_cast<size_t>(std::max<int64_t>(1, rows)));
+  for (size_t i = 0; i < near.size(); i += step) {
+    const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(near[i]->schedule);
+    if (!schedule.ok()) continue;
+    const absl::StatusOr<schedule::State> state = schedule::apply(bound, *schedule);
+    if (!state.ok()) continue;  // of an older space
+    const std::vector<model::Nest> nests = model::summarize(*state, space.ports, target.fp32_lanes());
+    const model::Draft draft = model::draft_of(nests, target, threads);
+    const double us = draft.seconds.constant() * 1e6;
+    absl::PrintF("%9.1f %9.1f", near[i]->seconds * 1e6, us);
+    for (const model::Value& share : draft.shares) absl::PrintF(" %13.1f", share.constant() * us);
+    absl::PrintF("  %s\n", choices_of(space, *near[i]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tf::replay
