@@ -25,16 +25,25 @@ std::vector<const Entry*> fastest_first(const Pool& pool) {
   return near;
 }
 
-// "tile_m=2x14 unroll=64" of a record of one of the space's sketches; else its numbers.
+// Whether the record's numbers are choices of the sketch.
+bool is_point_of(const space::Sketch& sketch, const Entry& entry) {
+  if (sketch.hash().hex() != entry.sketch_hash || sketch.slots.size() != entry.slot_values.size())
+    return false;
+  for (size_t i = 0; i < sketch.slots.size(); ++i) {
+    const auto choices = static_cast<int64_t>(sketch.slots[i].choices.size());
+    if (entry.slot_values[i] < 0 || entry.slot_values[i] >= choices) return false;
+  }
+  return true;
+}
+
+// "template dense tile_m=2x14 unroll=64" of a record of one of the space's sketches; else its numbers.
 std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
-  const auto sketch = std::ranges::find_if(space.sketches, [&](const space::Sketch& each) {
-    return each.hash().hex() == entry.sketch_hash && each.slots.size() == entry.slot_values.size();
-  });
+  const auto sketch = std::ranges::find_if(
+      space.sketches, [&](const space::Sketch& each) { return is_point_of(each, entry); });
   if (sketch == space.sketches.end()) return absl::StrJoin(entry.slot_values, ",");
   std::string text = sketch->family;
   for (size_t i = 0; i < entry.slot_values.size(); ++i) {
-    const std::vector<int64_t>& choice =
-        sketch->slots[i].choices.at(static_cast<size_t>(entry.slot_values[i]));
+    const auto& choice = sketch->slots[i].choices[static_cast<size_t>(entry.slot_values[i])];
     absl::StrAppendFormat(&text, " %s=%s", sketch->slots[i].name, absl::StrJoin(choice, "x"));
   }
   return text;
