@@ -2,6 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "rpc/identity/credentials.h"
+
 namespace tf::rpc {
 namespace {
 
@@ -12,6 +14,19 @@ int milliseconds(absl::Duration d) {
 }  // namespace
 
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const LinkOptions& options) {
+  return make_channel(endpoint, grpc::InsecureChannelCredentials(), options);
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
+                                            const std::shared_ptr<Credentials>& credentials, Role server,
+                                            const LinkOptions& options) {
+  return make_channel(
+      endpoint, credentials ? credentials->channel(server) : grpc::InsecureChannelCredentials(), options);
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
+                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                            const LinkOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.keepalive_every));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.keepalive_timeout));
@@ -25,7 +40,7 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const Link
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
   arguments.SetMaxSendMessageSize(options.max_message_bytes);
-  return grpc::CreateCustomChannel(endpoint.text(), grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(endpoint.text(), credentials, arguments);
 }
 
 bool wait_until_connected(grpc::Channel& channel, absl::Duration at_most) {

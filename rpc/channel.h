@@ -10,12 +10,15 @@
 
 namespace grpc {
 class Channel;
-class ChannelArguments;
+class ChannelCredentials;
 class ClientContext;
 class ServerBuilder;
 }  // namespace grpc
 
 namespace tf::rpc {
+
+class Credentials;
+enum class Role;
 
 // A peer that answers no ping is given up after keepalive_every + keepalive_timeout, at both ends.
 struct LinkOptions {
@@ -25,9 +28,16 @@ struct LinkOptions {
   int32_t max_message_bytes = 4 << 20;
 };
 
-// A plain-text channel. The caller has checked require_loopback. Connects lazily, reconnects by itself. Each
-// call makes its own connection: streams of different clients never share one.
+// Connects lazily, reconnects by itself. Each call makes its own connection: streams of different clients
+// never share one. Plain text, which the caller has checked (require_loopback).
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const LinkOptions& options = {});
+// Mutual TLS with a server of that role; without credentials as above.
+std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
+                                            const std::shared_ptr<Credentials>& credentials, Role server,
+                                            const LinkOptions& options = {});
+std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
+                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                            const LinkOptions& options = {});
 
 // Waits until the channel is connected, at most so long; gRPC retries meanwhile with jittered backoff. Calls
 // on a channel that is known to be down fail at once without trying, so ask here before beginning a stream.

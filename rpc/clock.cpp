@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "absl/time/clock.h"
+
 namespace tf::rpc {
 namespace {
 
@@ -14,10 +16,20 @@ class RealClock final : public Clock {
   }
 };
 
+class RealWallClock final : public WallClock {
+ public:
+  absl::Time now() const override { return absl::Now(); }
+};
+
 }  // namespace
 
 const Clock& real_clock() {
   static const RealClock clock;
+  return clock;
+}
+
+const WallClock& real_wall_clock() {
+  static const RealWallClock clock;
   return clock;
 }
 

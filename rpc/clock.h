@@ -1,5 +1,8 @@
 #pragma once
-// Owns: Clock, the only source of time of leases, backoff and sessions. Does not know: who waits for what.
+// Owns: Clock, the only source of time of leases, backoff and sessions, and WallClock, that of certificates.
+// Does not know: who waits for what.
+
+#include <mutex>
 
 #include "absl/time/time.h"
 
@@ -27,6 +30,34 @@ class FakeClock final : public Clock {
 
  private:
   Instant now_ = absl::Seconds(1000);
+};
+
+// The time of day, which may jump: for what is written down with a date, such as the life of a certificate.
+class WallClock {
+ public:
+  virtual ~WallClock() = default;
+  // Thread-safe.
+  virtual absl::Time now() const = 0;
+};
+
+// Lives for ever.
+const WallClock& real_wall_clock();
+
+// Begins at the machine's time, then stands still until told to advance. Thread-safe.
+class FakeWallClock final : public WallClock {
+ public:
+  absl::Time now() const override {
+    const std::scoped_lock lock(mutex_);
+    return now_;
+  }
+  void advance(absl::Duration by) {
+    const std::scoped_lock lock(mutex_);
+    now_ += by;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  absl::Time now_ = real_wall_clock().now();
 };
 
 }  // namespace tf::rpc

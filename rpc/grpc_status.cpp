@@ -16,6 +16,16 @@ grpc::Status to_grpc(const absl::Status& status) {
 }
 
 absl::Status from_grpc(const grpc::Status& status, const char* what, const std::string& endpoint) {
+  const bool mistrusted = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+                          (absl::StrContains(status.error_message(), "handshake failed") ||
+                           absl::StrContains(status.error_message(), "verification check failed"));
+  if (mistrusted) {
+    return absl::UnavailableError(
+        absl::StrCat("the ", what, " at ", endpoint,
+                     " is not of this farm, or a certificate has ended: check --tls "
+                     "at both ends (",
+                     status.error_message(), ")"));
+  }
   // gRPC's own words for a refused connection name neither the service nor a remedy.
   const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
                            (absl::StrContains(status.error_message(), "failed to connect") ||

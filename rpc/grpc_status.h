@@ -14,7 +14,8 @@ namespace tf::rpc {
 absl::Status from_grpc(const grpc::Status& status);
 grpc::Status to_grpc(const absl::Status& status);
 
-// As from_grpc, but a failure to connect says who could not be reached and what to do.
+// As from_grpc, but a failure to connect says who could not be reached, or who is not trusted, and what to
+// do.
 absl::Status from_grpc(const grpc::Status& status, const char* what, const std::string& endpoint);
 
 }  // namespace tf::rpc

@@ -6,11 +6,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status.h"
+#include "rpc/identity/call_guard.h"
+#include "rpc/identity/credentials.h"
 
 namespace tf::rpc {
 namespace {
@@ -47,14 +52,40 @@ absl::Status check_bindable(const Endpoint& listen) {
       absl::StrCat("cannot listen on ", listen.text(), ": ", std::strerror(reason)));
 }
 
+namespace {
+
+// A connection keeps the certificate that it began with. Once it is a twelfth of that certificate's life old,
+// new calls get a new connection, so that a certificate that was renewed at two thirds is used before its
+// predecessor ends; calls under way go on.
+constexpr int kConnectionsPerCertificate = 12;
+
+std::shared_ptr<grpc::ServerCredentials> secure(grpc::ServerBuilder& builder,
+                                                const ServerSecurity& security) {
+  TF_CHECK((security.credentials == nullptr) == (security.guard == nullptr));
+  if (!security.credentials) return grpc::InsecureServerCredentials();
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(security.guard->interceptors());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  const Certificate own = security.credentials->certificate();
+  const absl::Duration age = (own.not_after() - own.not_before()) / kConnectionsPerCertificate;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                             static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(age), INT_MAX)));
+  std::shared_ptr<grpc::ServerCredentials> credentials = security.credentials->server();
+  credentials->SetAuthMetadataProcessor(security.guard->processor());
+  return credentials;
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const std::vector<grpc::Service*>& services,
+                                                      const ServerSecurity& security,
                                                       const LinkOptions& options) {
   TF_RETURN_IF_ERROR(check_bindable(listen));
   grpc::ServerBuilder builder;
   apply(options, builder);
   int port = 0;
-  builder.AddListeningPort(listen.text(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(listen.text(), secure(builder, security), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (port == 0) return in_use(listen);  // taken since we looked

@@ -21,12 +21,22 @@ namespace tf::rpc {
 // is no address of this machine.
 absl::Status check_bindable(const Endpoint& listen);
 
+class CallGuard;
+class Credentials;
+
+// Both, or neither: plain text, which the caller has checked (require_protection).
+struct ServerSecurity {
+  std::shared_ptr<Credentials> credentials;
+  CallGuard* guard = nullptr;  // outlives the server
+};
+
 class Server {
  public:
   // Binds and serves. ALREADY_EXISTS when the port is in use; port 0 takes a free one. The services must
   // outlive the server.
   static absl::StatusOr<std::unique_ptr<Server>> start(const Endpoint& listen,
                                                        const std::vector<grpc::Service*>& services,
+                                                       const ServerSecurity& security = {},
                                                        const LinkOptions& options = {});
   ~Server();
   // Where it listens, with the real port.

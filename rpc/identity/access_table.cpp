@@ -1,0 +1,81 @@
+#include "rpc/identity/access_table.h"
+
+#include <map>
+
+namespace tf::rpc {
+namespace {
+
+using enum Role;
+
+const std::vector<Role> kEveryRole = {kViewer, kTuner, kDeviceOwner, kAgent, kBuild, kAdmin};
+const std::vector<Role> kPeople = {kViewer, kTuner, kDeviceOwner, kBuild, kAdmin};
+
+const std::vector<AccessRule>& rules() {
+  static const std::vector<AccessRule> table = {
+      // The way in. A joiner has only its token.
+      {.method = "/tunefarm.identity.v1.Members/Join",
+       .anyone = true},  // audits itself: who is known after it
+      {.method = "/tunefarm.identity.v1.Members/Renew", .roles = kEveryRole, .audited = ""},
+      {.method = "/tunefarm.identity.v1.Members/IssueToken", .roles = {kAdmin}, .audited = "name"},
+      {.method = "/tunefarm.identity.v1.Members/Revoke", .roles = {kAdmin}, .audited = "name"},
+      {.method = "/tunefarm.identity.v1.Members/ListMembers", .roles = {kAdmin}},
+      {.method = "/tunefarm.identity.v1.Members/ListRevoked", .roles = kEveryRole},
+
+      // The tracker's.
+      {.method = "/tunefarm.farm.v1.Agents/Synchronize", .roles = {kAgent}},
+      {.method = "/tunefarm.farm.v1.Agents/FetchArtifact", .roles = {kAgent}},
+      {.method = "/tunefarm.farm.v1.Agents/Describe", .roles = kEveryRole},
+      {.method = "/tunefarm.farm.v1.Tuners/AcquireLease", .roles = {kTuner}, .audited = "device_key"},
+      {.method = "/tunefarm.farm.v1.Tuners/RenewLease", .roles = {kTuner}},
+      {.method = "/tunefarm.farm.v1.Tuners/ReleaseLease", .roles = {kTuner}},
+      {.method = "/tunefarm.farm.v1.Tuners/FindMissingArtifacts", .roles = {kTuner, kBuild}},
+      {.method = "/tunefarm.farm.v1.Tuners/UploadArtifact", .roles = {kTuner, kBuild}},
+      {.method = "/tunefarm.farm.v1.Tuners/Measure", .roles = {kTuner}},
+      {.method = "/tunefarm.farm.v1.Operators/ListDevices", .roles = kPeople},
+      {.method = "/tunefarm.farm.v1.Operators/DrainDevice",
+       .roles = {kDeviceOwner, kAdmin},
+       .audited = "device_id"},
+      {.method = "/tunefarm.farm.v1.Operators/ForceRelease",
+       .roles = {kDeviceOwner, kAdmin},
+       .audited = "name"},
+
+      // The tuner's.
+      {.method = "/tunefarm.tune.v1.Tuner/Submit", .roles = {kTuner, kAdmin}, .audited = ""},
+      {.method = "/tunefarm.tune.v1.Tuner/ListJobs", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Tuner/WatchJob", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Tuner/CancelJob", .roles = {kTuner, kAdmin}, .audited = "job_id"},
+      {.method = "/tunefarm.tune.v1.Tuner/PauseJob", .roles = {kTuner, kAdmin}, .audited = "job_id"},
+      {.method = "/tunefarm.tune.v1.Tuner/ResumeJob", .roles = {kTuner, kAdmin}, .audited = "job_id"},
+      {.method = "/tunefarm.tune.v1.Records/Best", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/FindWorkload", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/ListWorkloads", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/ListProblems", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/Scan", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/FindRecord", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/IsMeasured", .roles = kPeople},
+
+      // Every server's.
+      {.method = "/grpc.health.v1.Health/Check", .anyone = true},
+      {.method = "/grpc.health.v1.Health/Watch", .roles = kEveryRole},
+      {.method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", .roles = kPeople},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::span<const AccessRule> access_table() {
+  return rules();
+}
+
+const AccessRule* find_rule(std::string_view method) {
+  static const std::map<std::string_view, const AccessRule*> by_method = [] {
+    std::map<std::string_view, const AccessRule*> result;
+    for (const AccessRule& rule : rules()) result[rule.method] = &rule;
+    return result;
+  }();
+  const auto found = by_method.find(method);
+  return found == by_method.end() ? nullptr : found->second;
+}
+
+}  // namespace tf::rpc

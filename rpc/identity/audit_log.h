@@ -1,0 +1,61 @@
+#pragma once
+// Owns: the append-only file of who changed what, one JSON object a line. Does not know: what is worth a
+// line.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "base/owned_fd.h"
+#include "rpc/clock.h"
+
+namespace tf::rpc {
+
+struct AuditLine {
+  std::string who;      // "admin ada"; "nobody" without a certificate
+  std::string method;   // "Operators/DrainDevice"
+  std::string object;   // what it was done to; empty: nothing of its own
+  std::string outcome;  // "ok", or the status
+};
+
+// Thread-safe. Lines are written in order and reach the disk in groups, one fdatasync a group, so that a
+// grant does not wait for the log: a crash of the machine loses what the last few milliseconds brought.
+class AuditLog {
+ public:
+  // Appends to the file (0600), which it makes if there is none. PERMISSION_DENIED where that is impossible.
+  static absl::StatusOr<std::unique_ptr<AuditLog>> open(const std::string& path,
+                                                        const WallClock& clock = real_wall_clock());
+  ~AuditLog();  // all lines are on the disk
+
+  void record(const AuditLine& line);
+  // As record, but at most kDenials lines a second, then one that says how many were left out: whoever is
+  // refused must not be able to fill the disk.
+  void record_denial(const AuditLine& line);
+  // Returns once what was recorded before is on the disk.
+  void flush();
+
+  static constexpr int kDenials = 20;
+
+ private:
+  AuditLog(OwnedFd file, std::string path, const WallClock& clock);
+  void append(const AuditLine& line);  // mutex_ is held
+  void write();
+
+  const OwnedFd file_;
+  const std::string path_;
+  const WallClock& clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string pending_;
+  uint64_t recorded_ = 0;  // lines
+  uint64_t durable_ = 0;
+  int64_t second_ = 0;  // of the denials that are counted
+  int denials_ = 0;
+  bool stop_ = false;
+  std::thread writer_;
+};
+
+}  // namespace tf::rpc

@@ -1,0 +1,266 @@
+#include "rpc/identity/call_guard.h"
+
+#include <google/protobuf/message.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "rpc/grpc_status.h"
+#include "rpc/identity/audit_log.h"
+
+namespace tf::rpc {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
+
+std::optional<Certificate> certificate_of(const grpc::AuthContext* context) {
+  if (!context) return std::nullopt;
+  const std::vector<grpc::string_ref> pem = context->FindPropertyValues("x509_pem_cert");
+  if (pem.empty()) return std::nullopt;
+  absl::StatusOr<Certificate> certificate = Certificate::from_pem({pem[0].data(), pem[0].size()});
+  if (!certificate.ok()) return std::nullopt;
+  return *std::move(certificate);
+}
+
+std::string name_of(const std::optional<Identity>& identity) {
+  return identity ? identity->text() : "nobody";
+}
+
+// "/tunefarm.farm.v1.Operators/DrainDevice" → "Operators/DrainDevice"
+std::string short_name(std::string_view method) {
+  const size_t slash = method.rfind('/');
+  const size_t dot = slash == std::string_view::npos ? slash : method.rfind('.', slash);
+  return std::string(dot == std::string_view::npos ? method : method.substr(dot + 1));
+}
+
+std::string needed(const AccessRule& rule) {
+  std::vector<std::string> names;
+  for (const Role role : rule.roles) names.emplace_back(role_name(role));
+  return absl::StrJoin(names, " or ");
+}
+
+// The value of a scalar field, for people.
+std::string field_text(const google::protobuf::Message& message, std::string_view name) {
+  const auto* field = message.GetDescriptor()->FindFieldByName(std::string(name));
+  if (!field || field->is_repeated()) return "";
+  const auto& reflection = *message.GetReflection();
+  using google::protobuf::FieldDescriptor;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection.GetString(message, field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return absl::StrCat(reflection.GetInt64(message, field));
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::optional<Identity> caller(const grpc::ServerContextBase& context) {
+  const std::optional<Certificate> certificate = certificate_of(context.auth_context().get());
+  return certificate ? certificate->identity() : std::nullopt;
+}
+
+// One call under way. Its lock is recursive: cancelling a call may run its end in the same thread.
+struct CallGuard::Call {
+  std::string serial;
+  absl::Time not_after;
+  std::recursive_mutex mutex;
+  grpc::ServerContextBase* context = nullptr;  // null: it has answered
+
+  void end() {
+    const std::scoped_lock lock(mutex);
+    if (context) context->TryCancel();
+  }
+  void answered() {
+    const std::scoped_lock lock(mutex);
+    context = nullptr;
+  }
+};
+
+class CallGuard::Processor final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit Processor(const CallGuard& guard) : guard_(guard) {}
+
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
+                       OutputMetadata*) override {
+    const auto path = metadata.find(":path");
+    const std::string method =
+        path == metadata.end() ? "" : std::string(path->second.data(), path->second.size());
+    const std::optional<Certificate> certificate = certificate_of(context);
+    const absl::Status status = guard_.check(method, certificate ? &*certificate : nullptr);
+    if (!status.ok() && guard_.audit_) {
+      guard_.audit_->record_denial({.who = name_of(certificate ? certificate->identity() : std::nullopt),
+                                    .method = short_name(method),
+                                    .outcome = status.ToString()});
+    }
+    return to_grpc(status);
+  }
+
+ private:
+  const CallGuard& guard_;
+};
+
+// gRPC makes one for each call and tells it of the call's events.
+class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
+ public:
+  CallWatch(CallGuard& guard, grpc::experimental::ServerRpcInfo& info)
+      : guard_(guard), info_(info), rule_(find_rule(info.method())) {}
+  ~CallWatch() override { leave(); }
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
+    using Hook = grpc::experimental::InterceptionHookPoints;
+    if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA)) enter();
+    const bool audited = guard_.audit_ && rule_ && rule_->audited;
+    if (audited && object_.empty() && batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
+      const auto* request = static_cast<const google::protobuf::Message*>(batch->GetRecvMessage());
+      if (request) object_ = field_text(*request, *rule_->audited);
+    }
+    if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) {
+      if (audited) {
+        guard_.audit_->record({.who = name_of(who_),
+                               .method = short_name(info_.method()),
+                               .object = object_,
+                               .outcome = from_grpc(batch->GetSendStatus()).ToString()});
+      }
+      leave();
+    }
+    batch->Proceed();
+  }
+
+ private:
+  void enter() {
+    const std::optional<Certificate> certificate =
+        certificate_of(info_.server_context()->auth_context().get());
+    if (!certificate) return;
+    who_ = certificate->identity();
+    call_ = std::make_shared<Call>();
+    call_->serial = certificate->serial();
+    call_->not_after = certificate->not_after();
+    call_->context = info_.server_context();
+    bool revoked = false;
+    {
+      const std::scoped_lock lock(guard_.mutex_);
+      guard_.calls_.insert(call_);
+      revoked = guard_.revoked_.contains(call_->serial);
+    }
+    if (revoked) call_->end();  // between the check and here
+  }
+
+  // From the status on, the call's context may go at any time.
+  void leave() {
+    if (!call_) return;
+    call_->answered();
+    const std::scoped_lock lock(guard_.mutex_);
+    guard_.calls_.erase(call_);
+    call_ = nullptr;
+  }
+
+  CallGuard& guard_;
+  grpc::experimental::ServerRpcInfo& info_;
+  const AccessRule* const rule_;
+  std::optional<Identity> who_;
+  std::string object_;
+  std::shared_ptr<Call> call_;
+};
+
+class CallGuard::Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit Factory(CallGuard& guard) : guard_(guard) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
+    return new CallWatch(guard_, *info);
+  }
+
+ private:
+  CallGuard& guard_;
+};
+
+CallGuard::CallGuard(const WallClock& clock, AuditLog* audit)
+    : clock_(clock), audit_(audit), watching_([this] { watch_over(); }) {}
+
+CallGuard::~CallGuard() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  watching_.join();
+}
+
+absl::Status CallGuard::check(std::string_view method, const Certificate* certificate) const {
+  const AccessRule* rule = find_rule(method);
+  const std::string what = short_name(method);
+  if (!rule) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(what, " stands in no row of the access table: nobody may call it"));
+  }
+  if (rule->anyone) return absl::OkStatus();
+  const std::string who = name_of(certificate ? certificate->identity() : std::nullopt);
+  if (!certificate || !certificate->identity()) {
+    return absl::UnauthenticatedError(
+        absl::StrCat(what, " needs the role ", needed(*rule),
+                     ", and this caller shows no certificate: join the farm and "
+                     "give --tls"));
+  }
+  if (clock_.now() >= certificate->not_after()) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the certificate of ", who, " has ended: join again with a new token"));
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (revoked_.contains(certificate->serial())) {
+      return absl::UnauthenticatedError(absl::StrCat("the certificate ", certificate->serial(), " of ", who,
+                                                     " is revoked: join again with a new token"));
+    }
+  }
+  if (std::ranges::find(rule->roles, certificate->identity()->role) != rule->roles.end())
+    return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(who, " may not call ", what, ": it needs the role ", needed(*rule)));
+}
+
+void CallGuard::set_revoked(std::set<std::string> serials) {
+  {
+    const std::scoped_lock lock(mutex_);
+    revoked_ = serials;
+  }
+  end_if([&](const Call& call) { return serials.contains(call.serial); });
+}
+
+void CallGuard::end_if(const std::function<bool(const Call&)>& over) {
+  std::vector<std::shared_ptr<Call>> ending;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::ranges::copy_if(calls_, std::back_inserter(ending), [&](const auto& call) { return over(*call); });
+  }
+  for (const std::shared_ptr<Call>& call : ending) call->end();
+}
+
+// Certificates end while calls are under way.
+void CallGuard::watch_over() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop_; })) {
+    lock.unlock();
+    const absl::Time now = clock_.now();
+    end_if([&](const Call& call) { return now >= call.not_after; });
+    lock.lock();
+  }
+}
+
+std::shared_ptr<grpc::AuthMetadataProcessor> CallGuard::processor() {
+  return std::make_shared<Processor>(*this);
+}
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallGuard::interceptors() {
+  return std::make_unique<Factory>(*this);
+}
+
+}  // namespace tf::rpc

@@ -1,0 +1,158 @@
+#include "rpc/identity/credentials.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_verifier.h>
+#include <grpcpp/security/tls_credentials_options.h>
+
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::rpc {
+namespace {
+
+namespace tls = grpc::experimental;
+
+// gRPC has no option for the least version of TLS. Of version 1.2's cipher suites it is left this one, which
+// needs an RSA key, and a farm's keys are ECDSA: so 1.3 is all that remains, whose suites are not set here.
+void only_tls_1_3() {
+  static const int once = setenv("GRPC_SSL_CIPHER_SUITES", "ECDHE-RSA-AES256-GCM-SHA384", 1);
+  (void)once;
+}
+
+std::string_view view(grpc::string_ref text) {
+  return {text.data(), text.size()};
+}
+
+absl::Status check_role(const tls::TlsCustomVerificationCheckRequest& request, Role role) {
+  for (const grpc::string_ref& uri : request.uri_names()) {
+    const absl::StatusOr<Identity> identity = parse_identity_uri(view(uri));
+    if (identity.ok() && identity->role == role) return absl::OkStatus();
+  }
+  return absl::UnauthenticatedError(
+      absl::StrCat("the server's certificate is not of a ", std::string(role_name(role))));
+}
+
+// Runs a check of the server's certificate after the handshake, before anything is sent.
+class Verifier : public tls::ExternalCertificateVerifier {
+ public:
+  bool Verify(tls::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)>,
+              grpc::Status* answer) final {
+    const absl::Status status = check(*request);
+    if (!status.ok())
+      *answer = grpc::Status(grpc::StatusCode::UNAUTHENTICATED, std::string(status.message()));
+    return true;
+  }
+  void Cancel(tls::TlsCustomVerificationCheckRequest*) final {}
+
+ protected:
+  virtual absl::Status check(const tls::TlsCustomVerificationCheckRequest& request) = 0;
+};
+
+class RoleVerifier final : public Verifier {
+ public:
+  explicit RoleVerifier(Role role) : role_(role) {}
+
+ private:
+  absl::Status check(const tls::TlsCustomVerificationCheckRequest& request) override {
+    return check_role(request, role_);
+  }
+  const Role role_;
+};
+
+class PinVerifier final : public Verifier {
+ public:
+  explicit PinVerifier(const Digest& ca) : ca_(ca) {}
+
+ private:
+  absl::Status check(const tls::TlsCustomVerificationCheckRequest& request) override {
+    TF_ASSIGN_OR_RETURN(const Certificate leaf, Certificate::from_pem(view(request.peer_cert())));
+    constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
+    const std::string_view chain = view(request.peer_cert_full_chain());
+    for (size_t at = chain.find(kBegin); at != std::string_view::npos; at = chain.find(kBegin, at + 1)) {
+      const absl::StatusOr<Certificate> ca = Certificate::from_pem(chain.substr(at));
+      if (!ca.ok() || ca->fingerprint() != ca_) continue;
+      TF_RETURN_IF_ERROR(leaf.check_issued_by(*ca, real_wall_clock().now()));
+      return check_role(request, Role::kTracker);
+    }
+    return absl::UnauthenticatedError("the server is not of the farm that the token is for");
+  }
+  const Digest ca_;
+};
+
+}  // namespace
+
+Credentials::Credentials(std::string folder, Member member)
+    : folder_(std::move(folder)),
+      identity_(std::move(member.identity)),
+      ca_(std::move(member.ca)),
+      key_(std::move(member.key)),
+      tracker_(std::move(member.tracker)),
+      certificate_(std::move(member.certificate)) {
+  only_tls_1_3();
+  const IdentityFiles files = identity_files(folder_);
+  files_ = std::make_shared<tls::FileWatcherCertificateProvider>(
+      files.key, files.certificate, files.ca, static_cast<unsigned>(absl::ToInt64Seconds(kReloadEvery)));
+}
+
+absl::StatusOr<std::shared_ptr<Credentials>> Credentials::load(const std::string& folder,
+                                                               const WallClock& clock) {
+  TF_ASSIGN_OR_RETURN(Member member, load_member(folder, clock.now()));
+  return std::shared_ptr<Credentials>(new Credentials(folder, std::move(member)));
+}
+
+absl::StatusOr<std::shared_ptr<Credentials>> Credentials::load_if_given(const std::string& folder) {
+  if (folder.empty()) return nullptr;
+  return load(folder);
+}
+
+Certificate Credentials::certificate() const {
+  const std::scoped_lock lock(mutex_);
+  return certificate_;
+}
+
+absl::Status Credentials::renew(const Certificate& certificate) {
+  if (!certificate.matches(key_) || certificate.identity() != identity_) {
+    return absl::InternalError("the tracker has renewed another certificate than this one");
+  }
+  const std::scoped_lock lock(mutex_);
+  TF_RETURN_IF_ERROR(save_member(folder_, certificate, ca_, tracker_));
+  certificate_ = certificate;
+  return absl::OkStatus();
+}
+
+std::shared_ptr<grpc::ChannelCredentials> Credentials::channel(Role server) const {
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(files_);
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_check_call_host(false);
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<RoleVerifier>(server));
+  return tls::TlsCredentials(options);
+}
+
+std::shared_ptr<grpc::ServerCredentials> Credentials::server() const {
+  tls::TlsServerCredentialsOptions options(files_);
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  return tls::TlsServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> joining_channel(const Digest& ca_fingerprint) {
+  only_tls_1_3();
+  tls::TlsChannelCredentialsOptions options;
+  options.set_verify_server_certs(false);  // by name and known CAs, that is: the pin is stricter
+  options.set_check_call_host(false);
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<PinVerifier>(ca_fingerprint));
+  return tls::TlsCredentials(options);
+}
+
+absl::Status require_protection(const Endpoint& endpoint, std::string_view option,
+                                const std::shared_ptr<Credentials>& credentials) {
+  return credentials ? absl::OkStatus() : require_loopback(endpoint, option);
+}
+
+}  // namespace tf::rpc

@@ -1,0 +1,90 @@
+#include "rpc/identity/identity.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+
+namespace tf::rpc {
+namespace {
+
+constexpr std::string_view kScheme = "tunefarm://";
+
+constexpr std::array<std::pair<Role, std::string_view>, 7> kRoles = {{{Role::kViewer, "viewer"},
+                                                                      {Role::kTuner, "tuner"},
+                                                                      {Role::kDeviceOwner, "device-owner"},
+                                                                      {Role::kAgent, "agent"},
+                                                                      {Role::kBuild, "build"},
+                                                                      {Role::kAdmin, "admin"},
+                                                                      {Role::kTracker, "tracker"}}};
+
+}  // namespace
+
+std::string_view role_name(Role role) {
+  return std::ranges::find(kRoles, role, [](const auto& entry) { return entry.first; })->second;
+}
+
+absl::StatusOr<Role> parse_role(std::string_view text) {
+  for (const auto& [role, name] : kRoles) {
+    if (name == text) return role;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("\"", std::string(text), "\" is no role; roles are ",
+                                                 absl::StrJoin(joinable_roles(), ", ")));
+}
+
+std::vector<std::string> joinable_roles() {
+  std::vector<std::string> names;
+  for (const auto& [role, name] : kRoles) {
+    if (role != Role::kTracker) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::string Identity::text() const {
+  return absl::StrCat(std::string(role_name(role)), " ", name);
+}
+
+std::string Identity::uri() const {
+  return absl::StrCat(std::string(kScheme), std::string(role_name(role)), "/", name);
+}
+
+absl::StatusOr<Identity> parse_identity_uri(std::string_view uri) {
+  const size_t slash = uri.starts_with(kScheme) ? uri.find('/', kScheme.size()) : std::string_view::npos;
+  if (slash == std::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", std::string(uri), "\" is no member of a farm (tunefarm://ROLE/NAME)"));
+  }
+  Identity identity{.name = std::string(uri.substr(slash + 1))};
+  TF_ASSIGN_OR_RETURN(identity.role, parse_role(uri.substr(kScheme.size(), slash - kScheme.size())));
+  TF_RETURN_IF_ERROR(check_identity_name(identity.name));
+  return identity;
+}
+
+absl::Status check_identity_name(std::string_view name) {
+  const auto allowed = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+  };
+  if (!name.empty() && name.size() <= 128 && absl::ascii_isalnum(static_cast<unsigned char>(name.front())) &&
+      std::ranges::all_of(name, allowed)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", std::string(name.substr(0, 128)),
+      "\" cannot be a name: it takes 1 to 128 letters, digits, '.', '_' and '-', and begins with "
+      "a letter or a digit"));
+}
+
+absl::Status check_may_serve(const Identity& agent, std::string_view device_id) {
+  const bool below = device_id.starts_with(agent.name) && device_id.size() > agent.name.size() &&
+                     device_id[agent.name.size()] == '/';
+  if (agent.role == Role::kAgent && (device_id == agent.name || below)) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(agent.text(), " may not be the device ",
+                                                  std::string(device_id), ": start it with --id ", agent.name,
+                                                  ", or join again under the other name"));
+}
+
+}  // namespace tf::rpc

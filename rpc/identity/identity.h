@@ -1,0 +1,52 @@
+#pragma once
+// Owns: who a member of the farm is: a role and a name, as a certificate carries them. Does not know:
+// certificates, what a role may do (access_table.h).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tf::rpc {
+
+enum class Role {
+  kViewer,       // looks at devices, jobs and records
+  kTuner,        // `tuner serve`, and who submits jobs to it
+  kDeviceOwner,  // drains devices and ends their leases
+  kAgent,        // offers one machine
+  kBuild,        // makes artifacts, and signs them
+  kAdmin,        // lets in and revokes
+  kTracker,      // the farm's server; may call nothing
+};
+
+// As commands and certificates write it, as in "device-owner".
+std::string_view role_name(Role role);
+// INVALID_ARGUMENT names the roles there are.
+absl::StatusOr<Role> parse_role(std::string_view text);
+// All that a join token can give: every role but the tracker's.
+std::vector<std::string> joinable_roles();
+
+struct Identity {
+  Role role = Role::kViewer;
+  std::string name;
+  bool operator==(const Identity&) const = default;
+  // "agent box-1"
+  std::string text() const;
+  // "tunefarm://agent/box-1", the subject alternative name of a certificate.
+  std::string uri() const;
+};
+
+// INVALID_ARGUMENT unless ROLE/NAME after tunefarm://.
+absl::StatusOr<Identity> parse_identity_uri(std::string_view uri);
+
+// INVALID_ARGUMENT unless the name has 1 to 128 letters, digits, '.', '_' and '-', the first a letter or a
+// digit.
+absl::Status check_identity_name(std::string_view name);
+
+// An agent serves the device that its certificate names, and those below that: NAME or NAME/…, which no other
+// name can be. PERMISSION_DENIED otherwise.
+absl::Status check_may_serve(const Identity& agent, std::string_view device_id);
+
+}  // namespace tf::rpc

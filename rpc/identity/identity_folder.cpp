@@ -1,0 +1,117 @@
+#include "rpc/identity/identity_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/owned_fd.h"
+#include "base/status.h"
+
+namespace tf::rpc {
+namespace {
+
+absl::Status annotated(const std::string& path, const absl::Status& status) {
+  return absl::DataLossError(absl::StrCat(path, " is damaged: ", std::string(status.message())));
+}
+
+absl::StatusOr<Certificate> read_certificate(const std::string& path) {
+  TF_ASSIGN_OR_RETURN(const std::string pem, read_file(path));
+  absl::StatusOr<Certificate> certificate = Certificate::from_pem(pem);
+  if (!certificate.ok()) return annotated(path, certificate.status());
+  return certificate;
+}
+
+absl::Status check_private(const std::string& path) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) != 0 || (there.st_mode & 077) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("others may read the key ", path, ": chmod 600 it, and join again if they may have"));
+}
+
+}  // namespace
+
+IdentityFiles identity_files(const std::string& folder) {
+  return {.key = folder + "/key.pem",
+          .certificate = folder + "/cert.pem",
+          .ca = folder + "/ca.pem",
+          .tracker = folder + "/tracker"};
+}
+
+absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
+  const IdentityFiles files = identity_files(folder);
+  absl::StatusOr<Certificate> certificate = read_certificate(files.certificate);
+  if (absl::IsNotFound(certificate.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        "--tls ", folder, " holds no certificate: make one with `tuner join` or `device_agent join`"));
+  }
+  TF_RETURN_IF_ERROR(certificate.status());
+  TF_ASSIGN_OR_RETURN(Certificate ca, read_certificate(files.ca));
+  TF_RETURN_IF_ERROR(check_private(files.key));
+  TF_ASSIGN_OR_RETURN(const std::string pem, read_file(files.key));
+  absl::StatusOr<KeyPair> key = KeyPair::from_pem(pem);
+  if (!key.ok()) return annotated(files.key, key.status());
+  if (!certificate->matches(*key)) {
+    return absl::DataLossError(
+        absl::StrCat(files.certificate, " is not of the key beside it: join again into another folder"));
+  }
+  if (!certificate->identity()) {
+    return absl::DataLossError(absl::StrCat(files.certificate, " is not of a member of a farm"));
+  }
+  if (const absl::Status issued = certificate->check_issued_by(ca, now); !issued.ok()) {
+    return absl::Status(issued.code(), absl::StrCat("--tls ", folder, ": ", issued.message()));
+  }
+  const absl::StatusOr<std::string> tracker = read_file(files.tracker);
+  return Member{.key = *key,
+                .certificate = *certificate,
+                .ca = std::move(ca),
+                .tracker = tracker.ok() ? std::string(absl::StripAsciiWhitespace(*tracker)) : "",
+                .identity = *certificate->identity()};
+}
+
+absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  if (error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the folder ", folder, ": ", error.message()));
+  }
+  const IdentityFiles files = identity_files(folder);
+  if (std::filesystem::exists(files.certificate)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(folder, " holds a certificate already: remove the folder, or give another --tls"));
+  }
+  std::filesystem::remove(files.key, error);  // of an attempt that got no certificate
+  TF_ASSIGN_OR_RETURN(KeyPair key, KeyPair::generate());
+  TF_RETURN_IF_ERROR(write_secret(files.key, key.pem()));
+  return key;
+}
+
+absl::Status save_member(const std::string& folder, const Certificate& certificate, const Certificate& ca,
+                         const std::string& tracker) {
+  const IdentityFiles files = identity_files(folder);
+  TF_RETURN_IF_ERROR(write_file(files.ca, ca.pem()));
+  if (!tracker.empty()) TF_RETURN_IF_ERROR(write_file(files.tracker, tracker + "\n"));
+  return write_file(files.certificate, certificate.pem() + ca.pem());
+}
+
+absl::Status write_secret(const std::string& path, std::string_view bytes) {
+  const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.get() < 0 && errno == EEXIST)
+    return absl::AlreadyExistsError(absl::StrCat(path, " is there already: it is not overwritten"));
+  const bool written =
+      file.get() >= 0 &&
+      ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
+      ::fsync(file.get()) == 0;
+  if (written) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+}  // namespace tf::rpc

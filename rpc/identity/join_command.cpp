@@ -1,0 +1,51 @@
+#include "rpc/identity/join_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "rpc/identity/membership.h"
+
+namespace tf::rpc {
+namespace {
+
+struct Arguments {
+  std::string tracker = "127.0.0.1:7190";
+  std::string token;
+  std::string name;
+  std::string tls;
+};
+
+absl::Status join(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const Endpoint tracker, parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const Identity identity,
+                      join_farm({.tracker = tracker,
+                                 .token = arguments.token,
+                                 .name = arguments.name.empty() ? default_member_name() : arguments.name,
+                                 .folder = arguments.tls}));
+  std::printf("%s", joined_text(identity, arguments.tls).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_join_command(CLI::App& app, const std::string& program,
+                      const std::function<void(std::function<absl::Status()> join)>& chosen) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& command =
+      *app.add_subcommand("join", "Become a member of a secured farm, with a token of its admin");
+  command.add_option("--tracker", arguments->tracker, "The tracker's HOST:PORT")->capture_default_str();
+  command.add_option("--token", arguments->token, "What `tracker ca token` printed")->required();
+  command.add_option("--name", arguments->name, "Name to join under, if the token gives none [this host's]");
+  command.add_option("--tls", arguments->tls, "Folder to make, for key and certificate")->required();
+  command.footer(
+      absl::StrCat("Example: ", program,
+                   " join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
+                   "The key is made here and stays here; the tracker is the token's, or nothing is "
+                   "sent to it."));
+  command.callback([arguments, chosen] { chosen([arguments] { return join(*arguments); }); });
+}
+
+}  // namespace tf::rpc

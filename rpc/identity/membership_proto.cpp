@@ -1,0 +1,159 @@
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "proto/identity/v1/identity.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/identity/membership.h"
+
+namespace tf::rpc {
+namespace {
+
+namespace pb = tunefarm::identity::v1;
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kLookEvery = absl::Seconds(2);  // also how late a server hears of a revocation
+constexpr absl::Duration kRetryEvery = absl::Seconds(10);
+
+absl::Status from_tracker(const grpc::Status& status, const Endpoint& tracker) {
+  return from_grpc(status, "tracker", tracker.text());
+}
+
+absl::StatusOr<Certificate> renewed(const Credentials& credentials, pb::Members::Stub& stub,
+                                    const Endpoint& tracker) {
+  grpc::ClientContext context;
+  set_deadline(context, kCallTimeout);
+  pb::RenewRequest request;
+  request.set_request(make_certificate_request(credentials.key(), credentials.identity().name));
+  pb::Credential reply;
+  TF_RETURN_IF_ERROR(from_tracker(stub.Renew(&context, request, &reply), tracker));
+  return Certificate::from_der(reply.certificate());
+}
+
+absl::Status renew(Credentials& credentials, pb::Members::Stub& stub, const Endpoint& tracker) {
+  TF_ASSIGN_OR_RETURN(const Certificate certificate, renewed(credentials, stub, tracker));
+  return credentials.renew(certificate);
+}
+
+}  // namespace
+
+absl::StatusOr<Identity> join_farm(const JoinOptions& options) {
+  TF_ASSIGN_OR_RETURN(const JoinToken token, JoinToken::parse(options.token));
+  TF_ASSIGN_OR_RETURN(const KeyPair key, make_member_key(options.folder));
+  const auto stub = pb::Members::NewStub(make_channel(options.tracker, joining_channel(token.ca)));
+  grpc::ClientContext context;
+  set_deadline(context, kCallTimeout);
+  pb::JoinRequest request;
+  request.set_secret(token.secret);
+  request.set_name(options.name);
+  request.set_request(make_certificate_request(key, options.name));
+  pb::Credential reply;
+  TF_RETURN_IF_ERROR(from_tracker(stub->Join(&context, request, &reply), options.tracker));
+  TF_ASSIGN_OR_RETURN(const Certificate certificate, Certificate::from_der(reply.certificate()));
+  TF_ASSIGN_OR_RETURN(const Certificate ca, Certificate::from_der(reply.ca()));
+  if (ca.fingerprint() != token.ca || !certificate.identity() || !certificate.matches(key)) {
+    return absl::InternalError("the tracker has answered with a certificate that was not asked for");
+  }
+  TF_RETURN_IF_ERROR(save_member(options.folder, certificate, ca, options.tracker.text()));
+  return *certificate.identity();
+}
+
+std::string default_member_name() {
+  char host[129] = "";
+  gethostname(host, sizeof host - 1);
+  std::string name;
+  for (const char c : std::string_view(host)) {
+    name += absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' ? c : '-';
+  }
+  return check_identity_name(name).ok() ? name : "member";
+}
+
+std::string joined_text(const Identity& identity, const std::string& folder) {
+  return absl::StrCat("joined as ", identity.text(), "; give --tls ", folder, " to commands from now on\n");
+}
+
+struct MembershipKeeper::State {
+  std::shared_ptr<Credentials> credentials;
+  Endpoint tracker;
+  std::function<void(std::set<std::string>)> revoked;
+  const WallClock& clock;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stop = false;
+  std::thread thread;
+
+  void run() {
+    const auto stub = pb::Members::NewStub(make_channel(tracker, credentials->channel(Role::kTracker)));
+    absl::Time try_at = absl::InfinitePast();
+    do {
+      const absl::Time now = clock.now();
+      if (now >= credentials->certificate().renew_at() && now >= try_at) {
+        const absl::Status status = renew(*credentials, *stub, tracker);
+        try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
+        if (status.ok()) {
+          spdlog::info("the certificate of {} is renewed until {}", credentials->identity().text(),
+                       absl::FormatTime(credentials->certificate().not_after(), absl::UTCTimeZone()));
+        } else {
+          spdlog::warn("cannot renew the certificate: {}", std::string(status.message()));
+        }
+      }
+      if (revoked) ask_for_revoked(*stub);
+    } while (!wait());
+  }
+
+  void ask_for_revoked(pb::Members::Stub& stub) const {
+    grpc::ClientContext context;
+    set_deadline(context, kCallTimeout);
+    pb::ListRevokedReply reply;
+    // While the tracker is away, what was revoked before stays so.
+    if (stub.ListRevoked(&context, {}, &reply).ok())
+      revoked({reply.serials().begin(), reply.serials().end()});
+  }
+
+  // True: it is over.
+  bool wait() {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop; });
+  }
+};
+
+MembershipKeeper::MembershipKeeper(std::shared_ptr<Credentials> credentials, Endpoint tracker,
+                                   std::function<void(std::set<std::string>)> revoked, const WallClock& clock)
+    : state_(new State{.credentials = std::move(credentials),
+                       .tracker = std::move(tracker),
+                       .revoked = std::move(revoked),
+                       .clock = clock}) {
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+MembershipKeeper::~MembershipKeeper() {
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->stop = true;
+    state_->changed.notify_all();
+  }
+  state_->thread.join();
+}
+
+absl::StatusOr<std::shared_ptr<Credentials>> credentials_of_command(const std::string& folder,
+                                                                    const std::string& tracker) {
+  TF_ASSIGN_OR_RETURN(std::shared_ptr<Credentials> credentials, Credentials::load_if_given(folder));
+  if (!credentials || real_wall_clock().now() < credentials->certificate().renew_at()) return credentials;
+  const absl::StatusOr<Endpoint> endpoint =
+      parse_endpoint(tracker.empty() ? credentials->tracker() : tracker);
+  if (endpoint.ok()) {
+    const auto stub = pb::Members::NewStub(make_channel(*endpoint, credentials->channel(Role::kTracker)));
+    renew(*credentials, *stub, *endpoint).IgnoreError();
+  }
+  return credentials;
+}
+
+}  // namespace tf::rpc

@@ -1,0 +1,73 @@
+#include "rpc/identity/audit_log.h"
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+namespace tf::rpc {
+namespace {
+
+std::vector<nlohmann::json> lines_of(const std::string& path) {
+  std::vector<nlohmann::json> lines;
+  const std::string text = *read_file(path);
+  for (const auto line : absl::StrSplit(text, '\n', absl::SkipEmpty()))
+    lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+class AuditLogTest : public testing::Test {
+ protected:
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const std::string path_ = dir_.file("audit.jsonl");
+  FakeWallClock clock_;
+};
+
+TEST_F(AuditLogTest, KeepsOneJsonObjectALineInOrderAcrossOpenings) {
+  for (const char* object : {"first", "sec\"ond\n"}) {
+    const auto log = AuditLog::open(path_, clock_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    (*log)->record(
+        {.who = "admin ada", .method = "Operators/DrainDevice", .object = object, .outcome = "OK"});
+  }
+  const std::vector<nlohmann::json> lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["who"], "admin ada");
+  EXPECT_EQ(lines[0]["object"], "first");
+  EXPECT_EQ(lines[1]["object"], "sec\"ond\n");
+  EXPECT_EQ(lines[1]["time"].get<std::string>().size(), std::string("2026-01-02T03:04:05.678Z").size());
+}
+
+TEST_F(AuditLogTest, FlushMeansThatTheLinesAreInTheFile) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  for (int i = 0; i < 100; ++i) (*log)->record({.who = "x", .method = "y", .outcome = "OK"});
+  (*log)->flush();
+  EXPECT_EQ(lines_of(path_).size(), 100u);
+}
+
+TEST_F(AuditLogTest, IsReadableByThisUserOnly) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  struct stat there {};
+  ASSERT_EQ(stat(path_.c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 0777, 0600u);
+}
+
+TEST_F(AuditLogTest, FloodOfDenialsIsCountedInsteadOfWritten) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  for (int i = 0; i < 1000; ++i) (*log)->record_denial({.who = "nobody", .method = "m", .outcome = "no"});
+  clock_.advance(absl::Seconds(1));
+  (*log)->record_denial({.who = "nobody", .method = "m", .outcome = "no"});
+  (*log)->flush();
+  const std::vector<nlohmann::json> lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), AuditLog::kDenials + 2u);
+  EXPECT_EQ(lines[AuditLog::kDenials]["outcome"], "980 more calls were refused");
+}
+
+}  // namespace
+}  // namespace tf::rpc

@@ -1,0 +1,160 @@
+#include "rpc/identity/identity.h"
+
+#include <google/protobuf/descriptor.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "rpc/clock.h"
+#include "proto/farm/v1/farm.pb.h"
+#include "proto/identity/v1/identity.pb.h"
+#include "proto/tune/v1/tune.pb.h"
+#include "rpc/identity/access_table.h"
+#include "rpc/identity/certificate.h"
+#include "rpc/identity/identity_folder.h"
+#include "rpc/identity/join_token.h"
+
+namespace tf::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Identity, RoundTripsThroughItsUri) {
+  for (const std::string& role : joinable_roles()) {
+    const Identity identity{*parse_role(role), "box-1.lab"};
+    const absl::StatusOr<Identity> parsed = parse_identity_uri(identity.uri());
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(*parsed, identity);
+  }
+}
+
+TEST(Identity, RefusesWhatIsNoMember) {
+  for (const char* uri : {"", "tunefarm://", "tunefarm://agent", "tunefarm://agent/", "tunefarm://king/x",
+                          "tunefarm://agent/a/b", "tunefarm://agent/a,URI:tunefarm", "https://agent/x"}) {
+    EXPECT_FALSE(parse_identity_uri(uri).ok()) << uri;
+  }
+}
+
+TEST(Identity, NamesTakeNothingThatACertificateCouldMisread) {
+  for (const char* name : {"a", "box-1", "pi_4.lab.example.org", "7"})
+    EXPECT_TRUE(check_identity_name(name).ok());
+  for (const char* name : {"", "-a", ".a", "a b", "a/b", "a,b", "a:b", "ä"}) {
+    EXPECT_FALSE(check_identity_name(name).ok()) << name;
+  }
+  EXPECT_FALSE(check_identity_name(std::string(129, 'a')).ok());
+}
+
+TEST(Identity, AgentServesItsOwnDevicesOnly) {
+  const Identity agent{Role::kAgent, "box"};
+  EXPECT_TRUE(check_may_serve(agent, "box").ok());
+  EXPECT_TRUE(check_may_serve(agent, "box/cuda-0").ok());
+  for (const char* device : {"box2", "box-1", "other", "", "bo"}) {
+    const absl::Status status = check_may_serve(agent, device);
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << device;
+  }
+  EXPECT_FALSE(check_may_serve({Role::kTuner, "box"}, "box").ok());
+}
+
+TEST(JoinTokenTest, RoundTripsAndRefusesHalfOfIt) {
+  const absl::StatusOr<JoinToken> token = JoinToken::make(sha256("a CA"));
+  ASSERT_TRUE(token.ok()) << token.status();
+  const absl::StatusOr<JoinToken> parsed = JoinToken::parse(token->text());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->secret, token->secret);
+  EXPECT_EQ(parsed->ca, sha256("a CA"));
+  EXPECT_NE(JoinToken::make(sha256("a CA"))->secret, token->secret);
+  EXPECT_FALSE(JoinToken::parse(token->text().substr(0, 100)).ok());
+  EXPECT_FALSE(JoinToken::parse(token->text() + "0").ok());
+  EXPECT_FALSE(JoinToken::parse("").ok());
+}
+
+TEST(KeyPairTest, RoundTripsThroughPem) {
+  const absl::StatusOr<KeyPair> key = KeyPair::generate();
+  ASSERT_TRUE(key.ok()) << key.status();
+  const absl::StatusOr<KeyPair> read = KeyPair::from_pem(key->pem());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->pem(), key->pem());
+  EXPECT_FALSE(KeyPair::from_pem("no key").ok());
+}
+
+TEST(IdentityFolder, KeyIsMadeForThisUserOnly) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  const std::string folder = dir.file("member");
+  ASSERT_TRUE(make_member_key(folder).ok());
+  struct stat there {};
+  ASSERT_EQ(stat(identity_files(folder).key.c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 0777, 0600u);
+  const absl::Status status = load_member(folder, real_wall_clock().now()).status();
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("join"));
+}
+
+TEST(IdentityFolder, SecretIsNeverWrittenOverAnother) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  ASSERT_TRUE(write_secret(dir.file("key"), "first").ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(write_secret(dir.file("key"), "second")));
+  EXPECT_EQ(*read_file(dir.file("key")), "first");
+}
+
+std::set<std::string> methods_of_all_services() {
+  std::set<std::string> methods;
+  for (const google::protobuf::FileDescriptor* file :
+       {tunefarm::farm::v1::AgentHello::descriptor()->file(),
+        tunefarm::identity::v1::JoinRequest::descriptor()->file(),
+        tunefarm::tune::v1::JobName::descriptor()->file()}) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        methods.insert(
+            absl::StrCat("/", file->service(s)->full_name(), "/", file->service(s)->method(m)->name()));
+      }
+    }
+  }
+  return methods;
+}
+
+TEST(AccessTable, HasARowForEveryMethodOfEveryService) {
+  const std::set<std::string> methods = methods_of_all_services();
+  EXPECT_GT(methods.size(), 30u) << "the test looked at too little to mean anything";
+  for (const std::string& method : methods) EXPECT_NE(find_rule(method), nullptr) << method << " has no row";
+}
+
+TEST(AccessTable, HasNoRowForWhatDoesNotExist) {
+  const std::set<std::string> methods = methods_of_all_services();
+  std::set<std::string_view> seen;
+  for (const AccessRule& rule : access_table()) {
+    EXPECT_TRUE(seen.insert(rule.method).second) << rule.method << " has two rows";
+    if (!rule.method.starts_with("/grpc.")) {
+      EXPECT_TRUE(methods.contains(std::string(rule.method))) << rule.method;
+    }
+    EXPECT_NE(rule.anyone, !rule.roles.empty()) << rule.method;
+    EXPECT_EQ(std::ranges::count(rule.roles, Role::kTracker), 0) << rule.method;
+  }
+}
+
+TEST(AccessTable, OnlyJoiningAndHealthAreOpenToAnyone) {
+  std::set<std::string_view> open;
+  for (const AccessRule& rule : access_table()) {
+    if (rule.anyone) open.insert(rule.method);
+  }
+  EXPECT_EQ(open, (std::set<std::string_view>{"/tunefarm.identity.v1.Members/Join",
+                                              "/grpc.health.v1.Health/Check"}));
+}
+
+TEST(AccessTable, AuditsAFieldThatTheRequestHas) {
+  for (const AccessRule& rule : access_table()) {
+    if (!rule.audited || rule.audited->empty()) continue;
+    const std::string path(rule.method.substr(1));
+    const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+    const auto* method =
+        pool->FindMethodByName(path.substr(0, path.find('/')) + "." + path.substr(path.find('/') + 1));
+    ASSERT_NE(method, nullptr) << path;
+    EXPECT_NE(method->input_type()->FindFieldByName(std::string(*rule.audited)), nullptr) << path;
+  }
+}
+
+}  // namespace
+}  // namespace tf::rpc
