@@ -1,0 +1,61 @@
+#include "tracker/usage_ledger.h"
+
+#include <numbers>
+
+namespace tf::tracker {
+namespace {
+
+class UsageLedgerTest : public testing::Test {
+ protected:
+  rpc::FakeClock clock_;
+  UsageLedger ledger_{clock_, absl::Seconds(600)};
+};
+
+TEST_F(UsageLedgerTest, CountsTheSlotSecondsOfAShortWhileInFull) {
+  ledger_.begin("a");
+  ledger_.begin("a");
+  clock_.advance(absl::Seconds(1));
+  EXPECT_NEAR(ledger_.slot_seconds("a"), 2, 0.01);
+  EXPECT_EQ(ledger_.held("a"), 2u);
+  EXPECT_EQ(ledger_.slot_seconds("b"), 0);
+}
+
+TEST_F(UsageLedgerTest, HalvesWhatWasHeldAHalfLifeAgo) {
+  ledger_.begin("a");
+  clock_.advance(absl::Seconds(100));
+  ledger_.end("a");
+  const double then = ledger_.slot_seconds("a");
+  clock_.advance(absl::Seconds(600));
+  EXPECT_NEAR(ledger_.slot_seconds("a"), then / 2, 1e-9);
+}
+
+TEST_F(UsageLedgerTest, DoesNotDependOnHowOftenItIsAsked) {
+  UsageLedger other(clock_, absl::Seconds(600));
+  ledger_.begin("a");
+  other.begin("a");
+  for (int i = 0; i < 100; ++i) {
+    clock_.advance(absl::Seconds(7));
+    other.begin("a");
+    other.end("a");
+  }
+  EXPECT_NEAR(ledger_.slot_seconds("a"), other.slot_seconds("a"), 1e-6);
+}
+
+TEST_F(UsageLedgerTest, TendsToALimit) {
+  ledger_.begin("a");
+  clock_.advance(absl::Hours(100));
+  EXPECT_NEAR(ledger_.slot_seconds("a"), 600 / std::numbers::ln2, 1e-6);
+}
+
+TEST_F(UsageLedgerTest, ForgetsUsersThatHaveBecomeIndifferent) {
+  ledger_.begin("a");
+  clock_.advance(absl::Seconds(100));
+  ledger_.end("a");
+  clock_.advance(absl::Hours(3));
+  ledger_.begin("b");
+  ledger_.end("b");
+  EXPECT_TRUE(ledger_.accounts().empty());
+}
+
+}  // namespace
+}  // namespace tf::tracker

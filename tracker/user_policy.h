@@ -1,0 +1,33 @@
+#pragma once
+// Owns: what each user may have of the farm: a share beside others, and quotas. Plain data. Does not know:
+// what users hold.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "tracker/rank.h"
+
+namespace tf::tracker {
+
+struct UserPolicy {
+  double share = 1;                         // of slots, relative to other users that wait; above 0
+  uint32_t max_slots = 0;                   // held at once; 0: no limit
+  uint32_t max_waiting = 0;                 // requests waiting at once; 0: no limit
+  int highest_priority = kHighestPriority;  // a request that asks for more has this
+};
+
+struct UserPolicies {
+  UserPolicy everyone;  // not named in `users`
+  std::map<std::string, UserPolicy> users;
+
+  const UserPolicy& of(const std::string& user) const {
+    const auto found = users.find(user);
+    return found == users.end() ? everyone : found->second;
+  }
+};
+
+// The user whose share and quota a request counts against: what stands before the first ':' of its holder.
+std::string user_of(const std::string& holder);
+
+}  // namespace tf::tracker
