@@ -1,0 +1,98 @@
+#include "tracker/health.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tf::tracker {
+
+std::string health_name(Health health) {
+  switch (health) {
+    case Health::kHealthy:
+      return "healthy";
+    case Health::kSuspect:
+      return "suspect";
+    case Health::kQuarantined:
+      return "quarantined";
+    case Health::kProbation:
+      return "probation";
+  }
+  return "";
+}
+
+DeviceHealth::DeviceHealth(const rpc::Clock& clock, HealthOptions options, StoredHealth stored)
+    : clock_(clock), options_(options), stored_(std::move(stored)), since_(clock.now()) {}
+
+bool DeviceHealth::become(Health health, const std::string& reason) {
+  if (stored_.health == health) return false;
+  if (health == Health::kQuarantined) ++stored_.quarantines;
+  if (health == Health::kHealthy) stored_.quarantines = 0;
+  stored_.health = health;
+  stored_.reason = reason;
+  since_ = clock_.now();
+  passes_ = 0;
+  return true;
+}
+
+bool DeviceHealth::candidates_failed(size_t in_a_row, const std::string& last) {
+  if (options_.quarantine_after == 0) return false;
+  const std::string reason =
+      absl::StrCat(in_a_row, " different candidates failed here in a row, the last: ", last);
+  if (stored_.health == Health::kQuarantined) return false;
+  if (stored_.health == Health::kProbation) return become(Health::kQuarantined, reason);
+  if (in_a_row >= options_.quarantine_after) return become(Health::kQuarantined, reason);
+  if (in_a_row < std::max<size_t>(1, options_.quarantine_after / 2)) return false;
+  return stored_.health == Health::kHealthy && become(Health::kSuspect, reason);
+}
+
+bool DeviceHealth::passed() {
+  switch (stored_.health) {
+    case Health::kHealthy:
+      return false;
+    case Health::kSuspect:
+      return become(Health::kHealthy, "");
+    case Health::kQuarantined:
+      return become(Health::kProbation,
+                    absl::StrCat("out of quarantine; it was there because ", stored_.reason));
+    case Health::kProbation:
+      return ++passes_ >= options_.golden_passes && become(Health::kHealthy, "");
+  }
+  return false;
+}
+
+// What ran before the quarantine may still be answered during it.
+bool DeviceHealth::candidate_measured() {
+  return stored_.health != Health::kQuarantined && passed();
+}
+
+bool DeviceHealth::golden(bool in_place, const std::string& what) {
+  knows_golden_ = true;
+  if (in_place) return passed();
+  if (stored_.health == Health::kQuarantined) return false;
+  return become(stored_.health == Health::kHealthy ? Health::kSuspect : Health::kQuarantined,
+                absl::StrCat("the golden kernel is off: ", what));
+}
+
+bool DeviceHealth::readmit() {
+  if (stored_.health != Health::kQuarantined) return false;
+  return become(Health::kProbation, "an operator has readmitted it");
+}
+
+absl::Duration DeviceHealth::quarantine() const {
+  const uint32_t doublings = std::min(stored_.quarantines, 20u) - std::min(stored_.quarantines, 1u);
+  return std::min(options_.longest_quarantine, options_.shortest_quarantine * (int64_t{1} << doublings));
+}
+
+bool DeviceHealth::tick() {
+  const std::optional<rpc::Instant> next = next_tick();
+  return next && clock_.now() >= *next &&
+         become(Health::kProbation,
+                absl::StrCat("its quarantine is over; it was there because ", stored_.reason));
+}
+
+std::optional<rpc::Instant> DeviceHealth::next_tick() const {
+  if (stored_.health != Health::kQuarantined || knows_golden_) return std::nullopt;
+  return since_ + quarantine();
+}
+
+}  // namespace tf::tracker

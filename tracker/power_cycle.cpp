@@ -1,0 +1,147 @@
+#include "tracker/power_cycle.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <spdlog/spdlog.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "base/owned_fd.h"
+#include "base/printable.h"
+
+extern char** environ;
+
+namespace tf::tracker {
+namespace {
+
+constexpr size_t kLongestLine = 1000;
+
+constexpr int kLookMs = 200;  // how soon the end of the time, or of the tracker, is noticed
+
+// Logs the lines that come from `fd` until its end; false: given up before that.
+bool log_lines(int fd, const std::string& device_id, const std::function<bool()>& give_up) {
+  std::string line;
+  const auto flush = [&] {
+    if (!line.empty()) spdlog::info("power cycle of {}: {}", device_id, printable(line));
+    line.clear();
+  };
+  while (true) {
+    if (give_up()) {
+      flush();
+      return false;
+    }
+    pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+    if (poll(&waiting, 1, kLookMs) <= 0) continue;
+    char bytes[512];
+    const ssize_t count = read(fd, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    for (const char c : std::string_view(bytes, static_cast<size_t>(count))) {
+      if (c == '\n' || line.size() >= kLongestLine) flush();
+      if (c != '\n') line += c;
+    }
+  }
+  flush();
+  return true;
+}
+
+}  // namespace
+
+bool PowerCycleLimit::take(const std::string& device_id) {
+  std::erase_if(last_, [this](const auto& each) { return clock_.now() >= each.second + interval_; });
+  return last_.emplace(device_id, clock_.now()).second;
+}
+
+PowerCycler::PowerCycler(const rpc::Clock& clock, PowerCycleOptions options)
+    : options_(std::move(options)), limit_(clock, options_.interval) {
+  thread_ = std::thread([this] { work(); });
+}
+
+PowerCycler::~PowerCycler() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
+}
+
+void PowerCycler::request(const std::string& device_id, const std::string& reason) {
+  const std::scoped_lock lock(mutex_);
+  if (!limit_.take(device_id)) return;
+  if (device_id.starts_with('-')) {
+    spdlog::error("no power cycle of {}: its id would be read as an option of the command", device_id);
+    return;
+  }
+  spdlog::warn("power cycle of {}: {}", device_id, reason);
+  queue_.push_back(device_id);
+  changed_.notify_one();
+}
+
+void PowerCycler::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (stop_) return;
+    const std::string device_id = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    run(device_id);
+    lock.lock();
+  }
+}
+
+void PowerCycler::run(const std::string& device_id) {
+  std::vector<std::string> arguments = options_.command;
+  arguments.push_back(device_id);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    spdlog::error("power cycle of {}: no pipe: {}", device_id, std::strerror(errno));
+    return;
+  }
+  const OwnedFd read_end(ends[0]);
+  OwnedFd write_end(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // its children die with it
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  write_end.reset();
+  if (error != 0) {
+    spdlog::error("power cycle of {}: cannot start {}: {}", device_id, options_.command[0],
+                  std::strerror(error));
+    return;
+  }
+  const rpc::Instant deadline = rpc::real_clock().now() + options_.timeout;
+  const bool ended = log_lines(read_end.get(), device_id,
+                               [&] { return stop_.load() || rpc::real_clock().now() >= deadline; });
+  if (!ended) kill(-pid, SIGKILL);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (!ended) {
+    spdlog::error("power cycle of {}: {} did not end in time and was killed", device_id, options_.command[0]);
+  } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    spdlog::error("power cycle of {}: {} failed with {}", device_id, options_.command[0],
+                  WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+  }
+}
+
+}  // namespace tf::tracker

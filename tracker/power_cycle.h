@@ -1,0 +1,62 @@
+#pragma once
+// Owns: the operator's command that switches a device off and on again: when it may run, and running it. Does
+// not know: why a device needs it.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rpc/clock.h"
+
+namespace tf::tracker {
+
+// Not more than once in `interval` for a device. Pure but for its clock, which must outlive it. Not
+// thread-safe.
+class PowerCycleLimit {
+ public:
+  PowerCycleLimit(const rpc::Clock& clock, absl::Duration interval) : clock_(clock), interval_(interval) {}
+  // True: it may run now, and that is noted.
+  bool take(const std::string& device_id);
+
+ private:
+  const rpc::Clock& clock_;
+  const absl::Duration interval_;
+  std::map<std::string, rpc::Instant> last_;
+};
+
+struct PowerCycleOptions {
+  std::vector<std::string> command;  // program and arguments; the device's id follows as the last argument
+  absl::Duration interval = absl::Minutes(10);
+  absl::Duration timeout = absl::Seconds(60);  // then the command and its children are killed
+};
+
+// Runs one command after another in a thread of its own; what it prints goes to the log, line by line.
+class PowerCycler {
+ public:
+  // The clock must outlive it. The command must not be empty.
+  PowerCycler(const rpc::Clock& clock, PowerCycleOptions options);
+  // Ends the command that runs.
+  ~PowerCycler();
+  // Returns at once; does nothing if the device's last time is too recent. Thread-safe.
+  void request(const std::string& device_id, const std::string& reason);
+
+ private:
+  void work();
+  void run(const std::string& device_id);
+
+  const PowerCycleOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  PowerCycleLimit limit_;
+  std::deque<std::string> queue_;
+  std::atomic<bool> stop_ = false;  // written under the lock
+  std::thread thread_;
+};
+
+}  // namespace tf::tracker
