@@ -12,7 +12,8 @@ namespace tf::rpc {
 
 // Also raised when a side that ignores a new field would answer something else than was asked:
 // 2: trials at a reuse distance, which an earlier device would time warm.
-inline constexpr uint32_t kProtocolVersion = 2;
+// 3: requirements on labels, capabilities and GPUs, which an earlier tracker would not look at.
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // FAILED_PRECONDITION unless the peer speaks our version; `peer` names it, as in "the tracker".
 inline absl::Status check_protocol(std::string_view peer, uint32_t theirs, std::string_view us) {

@@ -18,6 +18,7 @@ namespace pb = tunefarm::farm::v1;
 
 void to_proto(const DesiredSlot& desired, pb::DesiredSlot& message) {
   message.set_slot(desired.slot);
+  message.set_golden_wanted(desired.golden_wanted);
   if (!desired.lease) return;
   message.mutable_lease()->set_lease_id(desired.lease->id.text);
   message.mutable_lease()->set_epoch(desired.lease->epoch);
@@ -28,6 +29,52 @@ void to_proto(const DesiredSlot& desired, pb::DesiredSlot& message) {
     assignment.mutable_trial()->ParseFromString(trial.trial);
   }
   message.mutable_acknowledged()->Add(desired.acknowledged.begin(), desired.acknowledged.end());
+}
+
+TrialEnd end_of(pb::FailureKind failure) {
+  return failure == pb::FAILURE_KIND_DEVICE ? TrialEnd::kNotMeasured : TrialEnd::kOther;
+}
+
+TrialEnd end_of(pb::Outcome outcome) {
+  switch (outcome) {
+    case pb::OUTCOME_CRASHED:
+      return TrialEnd::kCrashed;
+    case pb::OUTCOME_TIMED_OUT:
+      return TrialEnd::kTimedOut;
+    case pb::OUTCOME_OK:
+    case pb::OUTCOME_STOPPED_EARLY:
+    case pb::OUTCOME_WRONG_OUTPUT:
+    case pb::OUTCOME_OUT_OF_MEMORY:
+      return TrialEnd::kMeasured;
+    default:
+      return TrialEnd::kOther;
+  }
+}
+
+TrialEnd end_of(const pb::MeasureReply& reply) {
+  return reply.has_failure() ? end_of(reply.failure().kind()) : end_of(reply.result().outcome());
+}
+
+TrialOutcome from_proto(const pb::TrialOutcome& message) {
+  return {.candidate = message.candidate_digest(),
+          .end = message.has_failure() ? end_of(message.failure()) : end_of(message.outcome()),
+          .run_timeout = absl::Nanoseconds(message.run_timeout_ns()),
+          .reply = ""};
+}
+
+GoldenSample from_proto(const pb::GoldenSample& message) {
+  const pb::DeviceState& device = message.device();
+  return {.slot = message.slot(),
+          .kernel = message.kernel(),
+          .time_ns = message.time_ns(),
+          .spread = message.spread(),
+          .temperature_c = device.temperature_c(),
+          .clock_mhz = device.clock_mhz(),
+          .governor = device.governor(),
+          .load_1min = device.load_1min(),
+          .throttled = device.throttled(),
+          .taken_at = rpc::real_clock().now() - absl::Milliseconds(message.age_ms()),
+          .detail = message.detail()};
 }
 
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {
@@ -64,7 +111,18 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
                          .lease = {reply.lease().lease_id()},
                          .epoch = reply.lease().epoch(),
                          .sequence = reply.reply().sequence(),
-                         .reply = reply.reply().SerializeAsString()});
+                         .reply = reply.reply().SerializeAsString(),
+                         .end = end_of(reply.reply())});
+    }
+    if (!report.outcomes().empty()) {
+      std::vector<TrialOutcome> outcomes;
+      for (const pb::TrialOutcome& outcome : report.outcomes()) outcomes.push_back(from_proto(outcome));
+      farm_.report_outcomes(session_, outcomes);
+    }
+    if (!report.golden().empty()) {
+      std::vector<GoldenSample> samples;
+      for (const pb::GoldenSample& sample : report.golden()) samples.push_back(from_proto(sample));
+      farm_.report_golden(session_, samples);
     }
     farm_.report(session_, replies, report.stopping());
     return absl::OkStatus();

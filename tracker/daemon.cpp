@@ -15,6 +15,7 @@ namespace tf::tracker {
 struct Daemon::Parts {
   std::unique_ptr<StateStore> state;
   std::unique_ptr<rpc::ArtifactStore> artifacts;
+  std::unique_ptr<PowerCycler> power_cycler;
   std::unique_ptr<Farm> farm;
   std::unique_ptr<grpc::Service> agents;
   std::unique_ptr<grpc::Service> tuners;
@@ -34,6 +35,13 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   TF_ASSIGN_OR_RETURN(parts->artifacts,
                       rpc::ArtifactStore::open(options.state_path + ".artifacts", options.artifact_bytes));
   TF_ASSIGN_OR_RETURN(parts->farm, Farm::open(rpc::real_clock(), *parts->state, options.farm));
+  if (!options.power_cycle.command.empty()) {
+    parts->power_cycler = std::make_unique<PowerCycler>(rpc::real_clock(), options.power_cycle);
+    parts->farm->on_distress(
+        [cycler = parts->power_cycler.get()](const std::string& device_id, const std::string& reason) {
+          cycler->request(device_id, reason);
+        });
+  }
   parts->agents = make_agent_service(*parts->farm, *parts->artifacts);
   parts->tuners = make_tuner_service(*parts->farm, *parts->artifacts);
   parts->operators = make_operator_service(*parts->farm);

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
 #include "tracker/farm.h"
+#include "tracker/power_cycle.h"
 
 namespace tf::tracker {
 
@@ -17,6 +18,7 @@ struct DaemonOptions {
   std::string state_path;  // artifacts are kept in the folder state_path + ".artifacts"
   uint64_t artifact_bytes = 2ull << 30;
   FarmOptions farm;
+  PowerCycleOptions power_cycle;  // without a command: none
 };
 
 class Daemon {

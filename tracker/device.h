@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tracker/labels.h"
 
 namespace tunefarm::farm::v1 {
 class AgentHello;
-}
+class Requirements;
+}  // namespace tunefarm::farm::v1
 
 namespace tf::tracker {
 
@@ -23,36 +25,61 @@ struct SlotKey {
   auto operator<=>(const SlotKey&) const = default;
 };
 
+// Whether a device gets leases, as an operator wants it.
+enum class Admission {
+  kOpen = 0,
+  kCordoned = 1,  // no new lease; the present one may be renewed
+  kDraining = 2,  // no new lease, and the present one is not renewed
+};
+
 struct SlotOffer {
   uint32_t slot = 0;
   uint32_t threads = 0;
   uint64_t highest_epoch = 0;  // that the agent has ever accepted
 };
 
+struct GpuInfo {
+  std::string back_end;  // "cuda", "opencl"
+  uint64_t memory_bytes = 0;
+};
+
 struct DeviceInfo {
   std::string id;
   std::string key;
   std::string arch;
-  std::set<std::string> cpu_features;  // LLVM's names
+  std::string fingerprint;
+  std::vector<std::string> cpu_features;  // LLVM's names, sorted
   uint64_t memory_bytes = 0;
+  std::set<std::string> capabilities;  // farm.v1.Capability in lower case, as in "seccomp"
+  std::vector<GpuInfo> gpus;
+  Labels labels;
   std::vector<SlotOffer> slots;
-  std::string hello;  // the serialized farm.v1.AgentHello that all this comes from
+  // The serialized farm.v1.AgentHello that all this comes from, without what differs from one session to the
+  // next.
+  std::string hello;
 };
 
 struct Requirements {
   std::string arch;  // empty: any
-  std::vector<std::string> cpu_features;
+  std::set<std::string> cpu_features;
   uint32_t min_threads = 0;
   uint64_t min_memory_bytes = 0;
+  Selector selector;
+  std::set<std::string> capabilities;
+  std::string gpu;  // back end; empty: none is asked for
+  uint64_t min_gpu_memory_bytes = 0;
+  auto operator<=>(const Requirements&) const = default;
 };
 
 // Empty if the slot of this device meets them; else the first thing that is missing, for people.
 std::string unmet_requirement(const DeviceInfo& device, const SlotOffer& slot,
                               const Requirements& requirements);
 
-// INVALID_ARGUMENT: no id, key or slot, a slot twice, one without CPUs, or an epoch that no slot can have
-// reached. (device_proto.cpp)
+// INVALID_ARGUMENT: no id, key or slot, a slot twice, one without CPUs, an epoch that no slot can have
+// reached, or labels that are none. (device_proto.cpp)
 absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello);
 absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello);
+// INVALID_ARGUMENT: no selector, or a capability that this tracker does not know.
+absl::StatusOr<Requirements> requirements_from_proto(const tunefarm::farm::v1::Requirements& message);
 
 }  // namespace tf::tracker

@@ -1,29 +1,33 @@
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/device.h"
 
 namespace tf::tracker {
 namespace {
 
+namespace pb = tunefarm::farm::v1;
+
 // A slot's next lease has the next epoch, and the state file's integers are signed: above this an agent lies
 // or its state is broken, and the tracker must not count on from there until it wraps.
 constexpr uint64_t kHighestEpoch = uint64_t{1} << 62;
 
-}  // namespace
+// CAPABILITY_SECCOMP is "seccomp"; empty for what this tracker does not know.
+std::string name_of(int capability) {
+  if (capability == pb::CAPABILITY_UNSPECIFIED || !pb::Capability_IsValid(capability)) return "";
+  const std::string name = pb::Capability_Name(static_cast<pb::Capability>(capability));
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "CAPABILITY_"));
+}
 
-absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello) {
-  if (hello.agent_id().empty()) return absl::InvalidArgumentError("the agent's hello has no agent_id");
-  if (hello.device_key().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("agent ", hello.agent_id(), " offers no device key: start it with --key"));
-  }
-  if (hello.slots().empty())
-    return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " offers no slot"));
-  DeviceInfo device{.id = hello.agent_id(), .key = hello.device_key(), .arch = hello.facts().arch()};
-  device.cpu_features.insert(hello.facts().cpu_features().begin(), hello.facts().cpu_features().end());
-  device.memory_bytes = hello.facts().memory_bytes();
+absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
   std::set<uint32_t> seen;
   for (const auto& offer : hello.slots()) {
     if (offer.cpus().empty() || !seen.insert(offer.slot()).second) {
@@ -38,14 +42,74 @@ absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHell
     }
     device.slots.push_back({offer.slot(), static_cast<uint32_t>(offer.cpus_size()), offer.highest_epoch()});
   }
-  device.hello = hello.SerializeAsString();
+  return absl::OkStatus();
+}
+
+// What is the same as long as the device is: a reconnection then changes nothing in the state file.
+std::string lasting_bytes(pb::AgentHello hello) {
+  hello.clear_agent_run();
+  for (auto& slot : *hello.mutable_slots()) slot.clear_highest_epoch();
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);  // labels are a map
+  hello.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceInfo> device_from_proto(const pb::AgentHello& hello) {
+  if (hello.agent_id().empty()) return absl::InvalidArgumentError("the agent's hello has no agent_id");
+  if (hello.device_key().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("agent ", hello.agent_id(), " offers no device key: start it with --key"));
+  }
+  if (hello.slots().empty())
+    return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " offers no slot"));
+  const pb::DeviceFacts& facts = hello.facts();
+  DeviceInfo device{.id = hello.agent_id(),
+                    .key = hello.device_key(),
+                    .arch = facts.arch(),
+                    .fingerprint = facts.fingerprint(),
+                    .cpu_features = {facts.cpu_features().begin(), facts.cpu_features().end()},
+                    .memory_bytes = facts.memory_bytes()};
+  std::ranges::sort(device.cpu_features);
+  for (const int capability : facts.capabilities()) device.capabilities.insert(name_of(capability));
+  device.capabilities.erase("");  // a newer agent's
+  for (const pb::Gpu& gpu : facts.gpus()) device.gpus.push_back({gpu.back_end(), gpu.memory_bytes()});
+  device.labels.insert(hello.labels().begin(), hello.labels().end());
+  TF_RETURN_IF_ERROR(check_labels(device.labels));
+  TF_RETURN_IF_ERROR(add_slots(hello, device));
+  device.hello = lasting_bytes(hello);
   return device;
 }
 
 absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello) {
-  tunefarm::farm::v1::AgentHello message;
+  pb::AgentHello message;
   if (!message.ParseFromString(hello)) return absl::DataLossError("a stored device is not an AgentHello");
   return device_from_proto(message);
+}
+
+absl::StatusOr<Requirements> requirements_from_proto(const pb::Requirements& message) {
+  TF_ASSIGN_OR_RETURN(Selector selector, Selector::parse(message.selector()));
+  Requirements requirements{.arch = message.arch(),
+                            .cpu_features = {message.cpu_features().begin(), message.cpu_features().end()},
+                            .min_threads = message.min_threads(),
+                            .min_memory_bytes = message.min_memory_bytes(),
+                            .selector = std::move(selector),
+                            .gpu = message.gpu(),
+                            .min_gpu_memory_bytes = message.min_gpu_memory_bytes()};
+  for (const int capability : message.capabilities()) {
+    const std::string name = name_of(capability);
+    if (name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("this tracker knows no capability ", capability, ": ask for others, or upgrade it"));
+    }
+    requirements.capabilities.insert(name);
+  }
+  return requirements;
 }
 
 }  // namespace tf::tracker

@@ -1,17 +1,26 @@
 #pragma once
-// Owns: how devices look to people and to scripts.
+// Owns: how devices, who waits for them and reservations look to people and to scripts.
 
 #include <string>
 
 namespace tunefarm::farm::v1 {
 class ListDevicesReply;
-}
+class ListReservationsReply;
+class ListWaitingReply;
+}  // namespace tunefarm::farm::v1
 
 namespace tf::tracker {
 
-// One line a slot under a heading; columns are as wide as they need to be. (devices_text_proto.cpp)
+// Tables have a line each under a heading, with columns as wide as they need to be; JSON is an array of
+// objects. (devices_text_proto.cpp)
+
+// A line a slot.
 std::string devices_table(const tunefarm::farm::v1::ListDevicesReply& devices);
-// One JSON array of devices, each with its slots.
 std::string devices_json(const tunefarm::farm::v1::ListDevicesReply& devices);
+// Requests in the order in which they would be served, then users. JSON: an object of both.
+std::string waiting_table(const tunefarm::farm::v1::ListWaitingReply& waiting);
+std::string waiting_json(const tunefarm::farm::v1::ListWaitingReply& waiting);
+std::string reservations_table(const tunefarm::farm::v1::ListReservationsReply& reservations);
+std::string reservations_json(const tunefarm::farm::v1::ListReservationsReply& reservations);
 
 }  // namespace tf::tracker

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/devices_text.h"
 
@@ -16,10 +20,61 @@ namespace pb = tunefarm::farm::v1;
 
 using Row = std::vector<std::string>;
 
+std::string health_text(const pb::Device& device) {
+  switch (device.health()) {
+    case pb::HEALTH_SUSPECT:
+      return "suspect";
+    case pb::HEALTH_QUARANTINED:
+      return "quarantined";
+    case pb::HEALTH_PROBATION:
+      return "probation";
+    default:
+      return "";
+  }
+}
+
+// What keeps the device from being like any other, most of all first; empty: nothing.
+std::string admission_text(const pb::Device& device) {
+  if (device.stopping()) return "stopping";
+  switch (device.admission()) {
+    case pb::ADMISSION_CORDONED:
+      return "cordoned";
+    case pb::ADMISSION_DRAINING:
+      return "draining";
+    default:
+      return "";
+  }
+}
+
+// "leased, suspect, cordoned"
 std::string state_of(const pb::Device& device, const pb::Slot& slot) {
-  if (!device.online()) return "away";
-  if (device.draining()) return slot.has_lease() ? "leased, draining" : "draining";
-  return slot.has_lease() ? "leased" : "idle";
+  std::vector<std::string> parts = {!device.online() ? "away" : slot.has_lease() ? "leased" : "idle"};
+  for (const std::string& part : {health_text(device), admission_text(device)}) {
+    if (part.empty()) continue;
+    parts.push_back(part == "draining" && !slot.has_lease() ? "drained" : part);
+  }
+  if (!device.reserved_for().empty()) parts.push_back("reserved for " + device.reserved_for());
+  return absl::StrJoin(parts, ", ");
+}
+
+const pb::GoldenSample* last_golden(const pb::Slot& slot) {
+  return slot.golden().samples().empty() ? nullptr : &*slot.golden().samples().rbegin();
+}
+
+std::string temperature(const pb::Slot& slot) {
+  const pb::GoldenSample* last = last_golden(slot);
+  if (!last || last->device().temperature_c() == 0) return "-";
+  return absl::StrFormat("%.0f C", last->device().temperature_c());
+}
+
+// How much slower the golden kernel has become, "+3.1%".
+std::string drift(const pb::Slot& slot) {
+  return slot.golden().baseline_ns() == 0 ? "-" : absl::StrFormat("%+.1f%%", 100 * slot.golden().drift());
+}
+
+std::string labels_text(const pb::Device& device) {
+  const std::map<std::string, std::string> sorted(device.labels().begin(), device.labels().end());
+  return sorted.empty() ? "-" : absl::StrJoin(sorted, ",", absl::PairFormatter("="));
 }
 
 // "3h20m", "45s": the two largest units at most.
@@ -37,14 +92,33 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
           device.device_key(),
           state_of(device, slot),
           age(device.since_ms()),
-          absl::StrJoin(slot.cpus(), ","),
-          absl::StrCat(slot.epoch()),
           leased ? slot.holder() : "-",
-          leased ? slot.lease().lease_id() : "-",
+          leased ? age(slot.held_ms()) : "-",
           leased ? age(slot.remaining_ms()) : "-",
           leased ? absl::StrCat(slot.queued()) : "-",
           leased ? absl::StrCat(slot.answered()) : "-",
+          temperature(slot),
+          drift(slot),
+          absl::StrJoin(slot.cpus(), ","),
+          labels_text(device),
           device.facts().cpu_model()};
+}
+
+nlohmann::json golden_json(const pb::GoldenTrend& golden) {
+  nlohmann::json samples = nlohmann::json::array();
+  for (const pb::GoldenSample& sample : golden.samples()) {
+    samples.push_back({{"kernel", sample.kernel()},
+                       {"time_ns", sample.time_ns()},
+                       {"spread", sample.spread()},
+                       {"temperature_c", sample.device().temperature_c()},
+                       {"clock_mhz", sample.device().clock_mhz()},
+                       {"governor", sample.device().governor()},
+                       {"load_1min", sample.device().load_1min()},
+                       {"throttled", sample.device().throttled()},
+                       {"age_ms", sample.age_ms()},
+                       {"detail", sample.detail()}});
+  }
+  return {{"baseline_ns", golden.baseline_ns()}, {"drift", golden.drift()}, {"samples", samples}};
 }
 
 nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
@@ -52,21 +126,20 @@ nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
                          {"cpus", std::vector<uint32_t>(slot.cpus().begin(), slot.cpus().end())},
                          {"state", state_of(device, slot)},
                          {"epoch", slot.epoch()}};
+  if (slot.has_golden()) json["golden"] = golden_json(slot.golden());
   if (slot.has_lease()) {
-    json["lease"] = {{"id", slot.lease().lease_id()},           {"holder", slot.holder()},
-                     {"remaining_ms", slot.remaining_ms()},     {"queued", slot.queued()},
-                     {"unacknowledged", slot.unacknowledged()}, {"answered", slot.answered()}};
+    json["lease"] = {{"id", slot.lease().lease_id()}, {"holder", slot.holder()},
+                     {"held_ms", slot.held_ms()},     {"remaining_ms", slot.remaining_ms()},
+                     {"queued", slot.queued()},       {"unacknowledged", slot.unacknowledged()},
+                     {"answered", slot.answered()}};
   }
   return json;
 }
 
-}  // namespace
-
-std::string devices_table(const pb::ListDevicesReply& devices) {
-  std::vector<Row> rows = {
-      {"SLOT", "KEY", "STATE", "AGE", "CPUS", "EPOCH", "HOLDER", "LEASE", "LEFT", "QUEUED", "DONE", "MODEL"}};
-  for (const pb::Device& device : devices.devices()) {
-    for (const pb::Slot& slot : device.slots()) rows.push_back(row_of(device, slot));
+// The first row is the heading.
+std::string table(std::vector<Row> rows) {
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = printable(cell);  // agents and tuners choose their names
   }
   std::vector<size_t> widths(rows.front().size());
   for (const Row& row : rows) {
@@ -85,6 +158,21 @@ std::string devices_table(const pb::ListDevicesReply& devices) {
   return text;
 }
 
+std::string time_text(int64_t unix_ms) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(unix_ms), absl::UTCTimeZone());
+}
+
+}  // namespace
+
+std::string devices_table(const pb::ListDevicesReply& devices) {
+  std::vector<Row> rows = {{"SLOT", "KEY", "STATE", "AGE", "HOLDER", "HELD", "LEFT", "QUEUED", "DONE", "TEMP",
+                            "DRIFT", "CPUS", "LABELS", "MODEL"}};
+  for (const pb::Device& device : devices.devices()) {
+    for (const pb::Slot& slot : device.slots()) rows.push_back(row_of(device, slot));
+  }
+  return table(std::move(rows));
+}
+
 std::string devices_json(const pb::ListDevicesReply& devices) {
   nlohmann::json list = nlohmann::json::array();
   for (const pb::Device& device : devices.devices()) {
@@ -93,7 +181,11 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
         {"device", device.device_id()},
         {"key", device.device_key()},
         {"online", device.online()},
-        {"draining", device.draining()},
+        {"admission", admission_text(device).empty() ? "open" : admission_text(device)},
+        {"health", health_text(device).empty() ? "healthy" : health_text(device)},
+        {"health_reason", device.health_reason()},
+        {"reserved_for", device.reserved_for()},
+        {"labels", std::map<std::string, std::string>(device.labels().begin(), device.labels().end())},
         {"since_ms", device.since_ms()},
         {"agent_version", device.agent_version()},
         {"arch", facts.arch()},
@@ -109,6 +201,66 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
     list.push_back(std::move(json));
   }
   // Agents choose their names: what is not UTF-8 must not end the command.
+  return json_text(list, 2) + "\n";
+}
+
+std::string waiting_table(const pb::ListWaitingReply& waiting) {
+  std::vector<Row> requests = {{"HOLDER", "USER", "KEY", "PRIORITY", "WAITS"}};
+  for (const pb::WaitingRequest& each : waiting.requests()) {
+    requests.push_back({each.holder(), each.user(), each.device_key(), absl::StrCat(each.priority()),
+                        age(each.waited_ms())});
+  }
+  std::vector<Row> users = {{"USER", "SHARE", "SLOTS", "WAITING", "RECENT SLOT-SECONDS"}};
+  for (const pb::UserUsage& each : waiting.users()) {
+    users.push_back({each.user(), absl::StrCat(each.share()), absl::StrCat(each.slots()),
+                     absl::StrCat(each.waiting()), absl::StrFormat("%.0f", each.recent_slot_seconds())});
+  }
+  return absl::StrCat(table(std::move(requests)), "\n", table(std::move(users)));
+}
+
+std::string waiting_json(const pb::ListWaitingReply& waiting) {
+  nlohmann::json requests = nlohmann::json::array();
+  for (const pb::WaitingRequest& each : waiting.requests()) {
+    requests.push_back({{"holder", each.holder()},
+                        {"user", each.user()},
+                        {"key", each.device_key()},
+                        {"priority", each.priority()},
+                        {"waited_ms", each.waited_ms()}});
+  }
+  nlohmann::json users = nlohmann::json::array();
+  for (const pb::UserUsage& each : waiting.users()) {
+    users.push_back({{"user", each.user()},
+                     {"share", each.share()},
+                     {"slots", each.slots()},
+                     {"waiting", each.waiting()},
+                     {"recent_slot_seconds", each.recent_slot_seconds()}});
+  }
+  return json_text({{"requests", requests}, {"users", users}}, 2) + "\n";
+}
+
+std::string reservations_table(const pb::ListReservationsReply& reservations) {
+  std::vector<Row> rows = {{"ID", "USER", "KEY", "SELECTOR", "FROM", "UNTIL", "IN FORCE", "DEVICES"}};
+  for (const pb::Reservation& each : reservations.reservations()) {
+    rows.push_back({absl::StrCat(each.id()), each.user(), each.device_key().empty() ? "-" : each.device_key(),
+                    each.selector().empty() ? "-" : each.selector(), time_text(each.from_unix_ms()),
+                    time_text(each.until_unix_ms()), each.in_force() ? "yes" : "no",
+                    absl::StrCat(each.devices())});
+  }
+  return table(std::move(rows));
+}
+
+std::string reservations_json(const pb::ListReservationsReply& reservations) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const pb::Reservation& each : reservations.reservations()) {
+    list.push_back({{"id", each.id()},
+                    {"user", each.user()},
+                    {"key", each.device_key()},
+                    {"selector", each.selector()},
+                    {"from", time_text(each.from_unix_ms())},
+                    {"until", time_text(each.until_unix_ms())},
+                    {"in_force", each.in_force()},
+                    {"devices", each.devices()}});
+  }
   return json_text(list, 2) + "\n";
 }
 

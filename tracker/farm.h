@@ -1,28 +1,36 @@
 #pragma once
-// Owns: the tracker's whole state behind one lock: devices and their sessions, leases, who waits for one, and
-// the trials under way. Makes leases durable before it grants them. Does not know: gRPC; streams are Links to
-// it.
+// Owns: the tracker's whole state behind one lock: devices with their sessions and health, leases, who waits
+// for one, reservations, and the trials under way. Makes leases durable before it grants them. Does not know:
+// gRPC; streams are Links to it.
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
 #include "rpc/clock.h"
+#include "tracker/blame.h"
 #include "tracker/device.h"
+#include "tracker/golden_trend.h"
+#include "tracker/health.h"
 #include "tracker/lease.h"
+#include "tracker/matchmaker.h"
 #include "tracker/relay.h"
+#include "tracker/reservations.h"
 
 namespace tf::tracker {
 
 class StateStore;
+struct StoredReservation;
 
 // The tracker's end of a stream. Called without the farm's lock; late calls after the stream's end must do
 // nothing.
@@ -36,7 +44,7 @@ class Link {
 
 struct Grant {
   Lease lease;
-  DeviceInfo device;
+  std::shared_ptr<const DeviceInfo> device;
   uint32_t threads = 0;
 };
 
@@ -54,6 +62,8 @@ struct AcquireRequest {
   absl::Duration term;  // zero: the farm's choice
   std::string holder;
   std::string holder_run;
+  std::string user;
+  int priority = 0;
 };
 
 struct AgentReply {
@@ -61,7 +71,14 @@ struct AgentReply {
   LeaseId lease;
   uint64_t epoch = 0;
   uint64_t sequence = 0;
-  std::string reply;  // serialized farm.v1.MeasureReply
+  std::string reply;                // serialized farm.v1.MeasureReply
+  TrialEnd end = TrialEnd::kOther;  // what it says
+};
+
+// What blame needs to know of a trial, which is otherwise opaque.
+struct TrialFacts {
+  std::string candidate;  // digest; empty: unknown
+  absl::Duration run_timeout;
 };
 
 // What the agent should do with one slot.
@@ -71,24 +88,62 @@ struct DesiredSlot {
   absl::Duration remaining;
   std::vector<QueuedTrial> window;
   std::vector<uint64_t> acknowledged;
+  bool golden_wanted = false;
 };
 
 struct SlotStatus {
   uint32_t slot = 0;
   uint64_t epoch = 0;
   std::optional<Lease> lease;
+  absl::Duration held;
   absl::Duration remaining;
   size_t unanswered = 0;
   size_t unacknowledged = 0;
   uint64_t answered = 0;
+  GoldenTrend golden;
 };
 
 struct DeviceStatus {
-  DeviceInfo info;
+  std::shared_ptr<const DeviceInfo> info;
   bool online = false;
-  bool draining = false;
+  bool stopping = false;
+  Admission admission = Admission::kOpen;
+  Health health = Health::kHealthy;
+  std::string health_reason;
+  std::string reserved_for;
   absl::Duration since;
   std::vector<SlotStatus> slots;
+};
+
+struct ReservationRequest {
+  std::string user;
+  std::string device_key;
+  Selector selector;
+  absl::Time from;
+  absl::Time until;
+};
+
+struct ReservationStatus {
+  Reservation reservation;
+  absl::Time from;
+  absl::Time until;
+  bool in_force = false;
+  size_t devices = 0;
+};
+
+struct WaitingStatus {
+  WaitingRequest request;
+  std::string key;
+  Requirements requirements;
+  absl::Duration waited;
+};
+
+struct UserStatus {
+  std::string user;
+  double share = 1;
+  uint32_t slots = 0;
+  size_t waiting = 0;
+  double slot_seconds = 0;
 };
 
 struct FarmOptions {
@@ -98,6 +153,10 @@ struct FarmOptions {
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
   size_t window = 4;                               // trials that an agent has ahead
   rpc::FlowLimits flow;                            // of a lease, before its stream is no longer read
+  MatchOptions match;
+  UserPolicies policies;
+  HealthOptions health;
+  absl::Time (*wall_now)() = absl::Now;  // only to read windows of reservations
 };
 
 // Thread-safe.
@@ -116,6 +175,9 @@ class Farm {
                                    std::shared_ptr<Link> link);
   void detach(SessionId session);
   void report(SessionId session, const std::vector<AgentReply>& replies, bool stopping);
+  // Of trials whose replies take another way.
+  void report_outcomes(SessionId session, const std::vector<TrialOutcome>& outcomes);
+  void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
   // What changed since the last call; empty: nothing.
   std::vector<DesiredSlot> take_desired(SessionId session);
 
@@ -123,6 +185,7 @@ class Farm {
   void acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter);
   // True: it waited and will not be answered. False: it has been answered or is about to be.
   bool cancel(const Waiter* waiter);
+  // NOT_FOUND: the lease has ended. ABORTED: it must make room, and goes on until its term ends.
   absl::StatusOr<Grant> renew(const LeaseId& id, uint64_t epoch);
   void release(const LeaseId& id, uint64_t epoch);
   // Begins a measure stream, ending an older one of the same lease. NOT_FOUND: the lease has ended.
@@ -131,54 +194,109 @@ class Farm {
   // False: enough is under way, read no more from the stream until the next wake(). A holder that has sent as
   // many trials as may be unanswered and acknowledged none of as many results could never go on: its lease
   // ends.
-  bool submit(SessionId stream, uint64_t sequence, std::string trial);
+  // A candidate that is known to be bad is answered at once.
+  bool submit(SessionId stream, uint64_t sequence, std::string trial, TrialFacts facts = {});
   bool has_room(SessionId stream);
   void acknowledge(SessionId stream, const std::vector<uint64_t>& sequences);
   std::vector<std::string> take_replies(SessionId stream);
 
-  // Operators.
+  // Operators. NOT_FOUND: no such device, lease or reservation.
   std::vector<DeviceStatus> devices();
-  absl::Status drain(const std::string& device_id, bool draining);
+  absl::Status set_admission(const std::string& device_id, Admission admission);
+  absl::Status readmit(const std::string& device_id);
   // Ends the leases with this id or on this device.
   absl::StatusOr<std::vector<LeaseId>> force_release(const std::string& name);
+  absl::StatusOr<ReservationStatus> reserve(const ReservationRequest& request);
+  absl::Status unreserve(uint64_t id);
+  std::vector<ReservationStatus> reservations();
+  // In the order in which a slot that all could use would be given.
+  std::vector<WaitingStatus> waiting();
+  std::vector<UserStatus> users();
 
   // Time. Ends what is over; returns when to call again, at the latest.
   std::optional<rpc::Instant> tick();
   // Called, without the lock, whenever tick()'s answer may have become earlier. Set before serving.
   void on_deadline_change(std::function<void()> callback) { deadline_changed_ = std::move(callback); }
+  // Called, without the lock, when a device can only be helped from outside: it went into quarantine, or was
+  // lost while it measured. Set before serving.
+  using Distress = std::function<void(const std::string& device_id, const std::string& reason)>;
+  void on_distress(Distress callback) { distress_ = std::move(callback); }
 
  private:
   struct Device;
   struct Stream;
-  struct Waiting;
+  struct Asker;
   class Locked;
 
+  // Leases on their way to the disk.
+  struct TakenUp {
+    std::vector<Match> matches;  // in step with `leases`
+    std::vector<Lease> leases;
+    std::vector<LeaseId> ended;
+    bool empty() const { return leases.empty() && ended.empty(); }
+  };
+
   Farm(const rpc::Clock& clock, StateStore& store, FarmOptions options);
+  absl::Status take_over(StoredReservation reservation);
   Device* by_session(SessionId session);
   Stream* by_stream(SessionId stream);
+  absl::StatusOr<Device*> by_id(const std::string& device_id);
   void touch(Locked& lock, const SlotKey& slot);
   void end_if_stuck(Locked& lock, const LeaseId& id);
+  void touch_all(Locked& lock, Device& device);
   void end_lease(Locked& lock, const LeaseId& id, const absl::Status& why);
-  void end_orphans(Locked& lock, const DeviceInfo& now);
+  void end_leases(Locked& lock, const Device& device, const absl::Status& why);
+  void end_orphans(Locked& lock, const Device& device, const DeviceInfo& now);
+  void became_away(Device& device);
+
+  // Leases.
+  bool may_lease(const Device& device) const;
+  // Tells the matchmaker which of the device's slots are free, after anything that may have changed that.
+  void offer(const Device& device);
+  // Takes up what can be granted; it is granted once it is durable.
   void match(Locked& lock);
-  bool try_grant(Locked& lock, Waiting& waiting);
-  absl::Status check_satisfiable(const AcquireRequest& request) const;
-  std::string busy_text(const AcquireRequest& request) const;
-  absl::Status why_unknown(const std::string& key) const;
+  // Makes durable what has been taken up: whoever finds nobody at it does so for all, outside the lock.
+  void save_taken_up();
+  void finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved);
+  bool still_offered(const Lease& lease) const;
+  absl::Status may_renew(const Lease& lease);
+  Grant grant_of(const Lease& lease) const;
+  std::string busy_text(const std::string& key) const;
+
+  // Health.
+  void judge(Locked& lock, Device& device, const TrialOutcome& outcome);
+  void blame_lost(Locked& lock, Device& device);
+  void health_changed(Locked& lock, Device& device);
+
+  void tick_devices(Locked& lock);
+  void tick_reservations();
+  ReservationStatus status_of(const Reservation& reservation) const;
   std::optional<rpc::Instant> next_deadline() const;
 
   const rpc::Clock& clock_;
   StateStore& store_;
   const FarmOptions options_;
   std::function<void()> deadline_changed_;
+  Distress distress_;
   std::mutex mutex_;
   LeaseTable leases_;
+  TakenUp taken_up_;
+  std::set<SlotKey> promised_;  // slots of leases that are taken up and not yet granted
+  bool saving_ = false;         // somebody is in save_taken_up()
+  Matchmaker matchmaker_;
+  ReservationBook reservations_;
+  std::optional<rpc::Instant> reservations_change_;  // when one begins or ends next
+  Blame blame_;
   std::map<std::string, Device> devices_;
+  std::set<std::pair<rpc::Instant, std::string>> away_;  // devices by when they lose their leases
+  std::set<std::string> quarantined_;
   std::map<LeaseId, Relay> relays_;
+  std::map<LeaseId, std::map<uint64_t, TrialFacts>> unanswered_;  // of trials, by sequence
   std::map<LeaseId, Stream> streams_;
   std::map<SessionId, std::string> device_of_;  // sessions that are current
   std::map<SessionId, LeaseId> lease_of_;       // streams that are current
-  std::list<Waiting> waiting_;                  // first come, first served
+  std::map<WaiterId, Asker> askers_;
+  std::map<const Waiter*, WaiterId> asker_of_;
   SessionId last_session_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: the inside of Farm, for its own source files only.
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -13,10 +14,15 @@
 namespace tf::tracker {
 
 struct Farm::Device {
-  DeviceInfo info;
-  bool draining = false;
-  bool stopping = false;  // until the next session
-  SessionId session = 0;  // 0: away
+  Device(const rpc::Clock& clock, const HealthOptions& options, StoredHealth stored)
+      : health(clock, options, std::move(stored)), since(clock.now()) {}
+
+  std::shared_ptr<const DeviceInfo> info;
+  Admission admission = Admission::kOpen;
+  DeviceHealth health;
+  std::map<uint32_t, GoldenTrend> golden;  // by slot
+  bool stopping = false;                   // until the next session
+  SessionId session = 0;                   // 0: away
   std::shared_ptr<Link> link;
   std::string run;
   rpc::Instant since;        // online or away
@@ -28,23 +34,29 @@ struct Farm::Stream {
   std::shared_ptr<Link> link;
 };
 
-struct Farm::Waiting {
-  AcquireRequest request;
+struct Farm::Asker {
   std::shared_ptr<Waiter> waiter;
-  rpc::Instant deadline;
+  absl::Duration term;
 };
 
 // Holds the farm's lock; what must happen outside it is noted here and done after the unlock.
 class Farm::Locked {
  public:
-  explicit Locked(Farm& farm) : farm_(farm), lock_(farm.mutex_) {}
+  // Whether the end of the lock saves what was taken up under it, or leaves that to the caller.
+  enum class Saves { kDone, kLeft };
+
+  explicit Locked(Farm& farm, Saves saves = Saves::kDone) : farm_(farm), saves_(saves), lock_(farm.mutex_) {}
   Locked(const Locked&) = delete;
   ~Locked() {
     lock_.unlock();
     for (auto& [waiter, grant] : answers_) waiter->answer(std::move(grant));
     for (auto& [link, status] : closes_) link->close(status);
     for (const auto& link : wakes_) link->wake();
+    for (const auto& [device_id, reason] : distressed_) {
+      if (farm_.distress_) farm_.distress_(device_id, reason);
+    }
     if (deadline_changed_ && farm_.deadline_changed_) farm_.deadline_changed_();
+    if (save_ && saves_ == Saves::kDone) farm_.save_taken_up();
   }
 
   void wake(const std::shared_ptr<Link>& link) {
@@ -56,15 +68,22 @@ class Farm::Locked {
   void answer(std::shared_ptr<Waiter> waiter, absl::StatusOr<Grant> grant) {
     answers_.emplace_back(std::move(waiter), std::move(grant));
   }
+  void distress(const std::string& device_id, const std::string& reason) {
+    distressed_.emplace_back(device_id, reason);
+  }
+  void save() { save_ = true; }
   void deadline_changed() { deadline_changed_ = true; }
 
  private:
   Farm& farm_;
+  const Saves saves_;
   std::unique_lock<std::mutex> lock_;
   std::set<std::shared_ptr<Link>> wakes_;
   std::vector<std::pair<std::shared_ptr<Link>, absl::Status>> closes_;
   std::vector<std::pair<std::shared_ptr<Waiter>, absl::StatusOr<Grant>>> answers_;
+  std::vector<std::pair<std::string, std::string>> distressed_;
   bool deadline_changed_ = false;
+  bool save_ = false;
 };
 
 }  // namespace tf::tracker

@@ -8,15 +8,17 @@
 
 namespace tf::tracker {
 
-Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, std::string holder, std::string holder_run,
-                          absl::Duration term) const {
+Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, absl::Duration term) const {
   TF_CHECK(!by_slot_.contains(slot)) << slot.device_id << "/" << slot.slot << " is leased already";
   return {.id = std::move(id),
           .slot = slot,
           .epoch = epoch(slot) + 1,
-          .holder = std::move(holder),
-          .holder_run = std::move(holder_run),
+          .holder = std::move(holder.holder),
+          .holder_run = std::move(holder.holder_run),
+          .user = std::move(holder.user),
+          .priority = holder.priority,
           .term = term,
+          .granted_at = clock_.now(),
           .expires_at = clock_.now() + term};
 }
 
@@ -26,15 +28,21 @@ void LeaseTable::commit(const Lease& lease) {
   TF_CHECK(lease.epoch > epoch(lease.slot))
       << "epoch " << lease.epoch << " is not above " << epoch(lease.slot);
   epochs_[lease.slot] = lease.epoch;
+  insert(lease);
+}
+
+void LeaseTable::insert(Lease lease) {
   by_slot_[lease.slot] = lease.id;
-  leases_[lease.id] = lease;
+  by_expiry_.insert({lease.expires_at, lease.id});
+  by_holder_[lease.holder].insert(lease.id);
+  leases_[lease.id] = std::move(lease);
 }
 
 void LeaseTable::restore(Lease lease) {
+  lease.granted_at = clock_.now();
   lease.expires_at = clock_.now() + lease.term;
   raise_epoch(lease.slot, lease.epoch);
-  by_slot_[lease.slot] = lease.id;
-  leases_[lease.id] = std::move(lease);
+  insert(std::move(lease));
 }
 
 void LeaseTable::raise_epoch(const SlotKey& slot, uint64_t epoch) {
@@ -65,7 +73,9 @@ absl::StatusOr<Lease> LeaseTable::find(const LeaseId& id, uint64_t epoch) const 
 absl::StatusOr<Lease> LeaseTable::renew(const LeaseId& id, uint64_t epoch) {
   TF_RETURN_IF_ERROR(find(id, epoch).status());
   Lease& lease = leases_.at(id);
+  by_expiry_.erase({lease.expires_at, id});
   lease.expires_at = clock_.now() + lease.term;
+  by_expiry_.insert({lease.expires_at, id});
   return lease;
 }
 
@@ -75,6 +85,10 @@ std::optional<Lease> LeaseTable::end(const LeaseId& id) {
   Lease lease = std::move(found->second);
   leases_.erase(found);
   by_slot_.erase(lease.slot);
+  by_expiry_.erase({lease.expires_at, lease.id});
+  const auto same_holder = by_holder_.find(lease.holder);
+  same_holder->second.erase(lease.id);
+  if (same_holder->second.empty()) by_holder_.erase(same_holder);
   return lease;
 }
 
@@ -85,23 +99,25 @@ const Lease* LeaseTable::on(const SlotKey& slot) const {
 
 std::vector<Lease> LeaseTable::expired() const {
   std::vector<Lease> result;
-  for (const auto& [id, lease] : leases_) {
-    if (clock_.now() >= lease.expires_at) result.push_back(lease);
+  for (const auto& [expires_at, id] : by_expiry_) {
+    if (expires_at > clock_.now()) break;
+    result.push_back(leases_.at(id));
   }
   return result;
 }
 
 std::optional<rpc::Instant> LeaseTable::next_expiry() const {
-  std::optional<rpc::Instant> next;
-  for (const auto& [id, lease] : leases_) next = std::min(next.value_or(lease.expires_at), lease.expires_at);
-  return next;
+  if (by_expiry_.empty()) return std::nullopt;
+  return by_expiry_.begin()->first;
 }
 
 std::vector<Lease> LeaseTable::superseded(const std::string& holder, const std::string& holder_run) const {
   std::vector<Lease> result;
-  if (holder.empty()) return result;
-  for (const auto& [id, lease] : leases_) {
-    if (lease.holder == holder && lease.holder_run != holder_run) result.push_back(lease);
+  const auto found = by_holder_.find(holder);
+  if (holder.empty() || found == by_holder_.end()) return result;
+  for (const LeaseId& id : found->second) {
+    const Lease& lease = leases_.at(id);
+    if (lease.holder_run != holder_run) result.push_back(lease);
   }
   return result;
 }

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,19 +29,29 @@ struct Lease {
   uint64_t epoch = 0;
   std::string holder;      // the same after the holder's restart
   std::string holder_run;  // this run of it
+  std::string user;        // whose share and quota it counts against
+  int priority = 0;        // of the request that it answers
   absl::Duration term;
+  rpc::Instant granted_at;  // or restored
   rpc::Instant expires_at;  // valid strictly before
 };
 
-// Not thread-safe.
+// Who a lease is for.
+struct LeaseHolder {
+  std::string holder;
+  std::string holder_run;
+  std::string user;
+  int priority = 0;
+};
+
+// Not thread-safe. No operation looks at all leases.
 class LeaseTable {
  public:
   // The clock must outlive the table.
   explicit LeaseTable(const rpc::Clock& clock) : clock_(clock) {}
 
   // A free slot's next lease. Changes nothing: make it durable, then commit it.
-  Lease propose(LeaseId id, const SlotKey& slot, std::string holder, std::string holder_run,
-                absl::Duration term) const;
+  Lease propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, absl::Duration term) const;
   // The lease begins. Its slot must be free and its epoch above all earlier ones of the slot.
   void commit(const Lease& lease);
   // What was committed before a restart. A lease gets a full term again: the time the tracker was away is not
@@ -65,8 +77,12 @@ class LeaseTable {
   std::vector<Lease> superseded(const std::string& holder, const std::string& holder_run) const;
 
  private:
+  void insert(Lease lease);
+
   const rpc::Clock& clock_;
   std::map<LeaseId, Lease> leases_;
+  std::set<std::pair<rpc::Instant, LeaseId>> by_expiry_;
+  std::map<std::string, std::set<LeaseId>> by_holder_;
   std::map<SlotKey, LeaseId> by_slot_;
   std::map<SlotKey, uint64_t> epochs_;  // the highest ever
 };

@@ -1,25 +1,46 @@
 #pragma once
-// Owns: what `tracker devices | drain | release` ask a running tracker. Does not know: the command line.
+// Owns: what the operators' commands (`tracker devices`, `drain`, `reserve`, …) ask a running tracker. Does
+// not know: the command line.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "rpc/endpoint.h"
+#include "tracker/device.h"
 
 namespace tf::tracker {
 
-enum class DevicesFormat { kTable, kJson };
+enum class TextFormat { kTable, kJson };
 
-// All calls: UNAVAILABLE if no tracker answers there, INVALID_ARGUMENT if it is not on loopback.
+// All calls: UNAVAILABLE if no tracker answers there, INVALID_ARGUMENT if it is not on loopback. Texts end
+// with a newline.
 
-// The devices as text that ends with a newline. `key` empty: all.
+// `key` empty: all.
 absl::StatusOr<std::string> render_devices(const rpc::Endpoint& tracker, const std::string& key,
-                                           DevicesFormat format);
+                                           const std::string& selector, TextFormat format);
+// Who waits, and what each user holds.
+absl::StatusOr<std::string> render_waiting(const rpc::Endpoint& tracker, TextFormat format);
+absl::StatusOr<std::string> render_reservations(const rpc::Endpoint& tracker, TextFormat format);
 // NOT_FOUND: no such device.
-absl::Status drain_device(const rpc::Endpoint& tracker, const std::string& device, bool undo);
+absl::Status set_admission(const rpc::Endpoint& tracker, const std::string& device, Admission admission);
+absl::Status readmit_device(const rpc::Endpoint& tracker, const std::string& device);
 // The ids of the leases ended. NOT_FOUND: neither a lease nor a device.
 absl::StatusOr<std::vector<std::string>> force_release(const rpc::Endpoint& tracker, const std::string& name);
+
+struct ReserveOptions {
+  std::string user;
+  std::string key;  // empty: any
+  std::string selector;
+  absl::Time from;
+  absl::Time until;
+};
+// Its id. INVALID_ARGUMENT: no user, a window that is over, or no selector.
+absl::StatusOr<uint64_t> reserve(const rpc::Endpoint& tracker, const ReserveOptions& options);
+// NOT_FOUND: no such reservation.
+absl::Status unreserve(const rpc::Endpoint& tracker, uint64_t id);
 
 }  // namespace tf::tracker

@@ -30,19 +30,57 @@ absl::StatusOr<Reply> call(const rpc::Endpoint& tracker, const Request& request,
 }  // namespace
 
 absl::StatusOr<std::string> render_devices(const rpc::Endpoint& tracker, const std::string& key,
-                                           DevicesFormat format) {
+                                           const std::string& selector, TextFormat format) {
   pb::ListDevicesRequest request;
   request.set_device_key(key);
+  request.set_selector(selector);
   TF_ASSIGN_OR_RETURN(const pb::ListDevicesReply reply,
                       call(tracker, request, &pb::Operators::Stub::ListDevices));
-  return format == DevicesFormat::kJson ? devices_json(reply) : devices_table(reply);
+  return format == TextFormat::kJson ? devices_json(reply) : devices_table(reply);
 }
 
-absl::Status drain_device(const rpc::Endpoint& tracker, const std::string& device, bool undo) {
-  pb::DrainDeviceRequest request;
+absl::StatusOr<std::string> render_waiting(const rpc::Endpoint& tracker, TextFormat format) {
+  TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply reply,
+                      call(tracker, pb::ListWaitingRequest(), &pb::Operators::Stub::ListWaiting));
+  return format == TextFormat::kJson ? waiting_json(reply) : waiting_table(reply);
+}
+
+absl::StatusOr<std::string> render_reservations(const rpc::Endpoint& tracker, TextFormat format) {
+  TF_ASSIGN_OR_RETURN(const pb::ListReservationsReply reply,
+                      call(tracker, pb::ListReservationsRequest(), &pb::Operators::Stub::ListReservations));
+  return format == TextFormat::kJson ? reservations_json(reply) : reservations_table(reply);
+}
+
+absl::Status set_admission(const rpc::Endpoint& tracker, const std::string& device, Admission admission) {
+  pb::SetAdmissionRequest request;
   request.set_device_id(device);
-  request.set_undo(undo);
-  return call(tracker, request, &pb::Operators::Stub::DrainDevice).status();
+  request.set_admission(admission == Admission::kOpen       ? pb::ADMISSION_OPEN
+                        : admission == Admission::kCordoned ? pb::ADMISSION_CORDONED
+                                                            : pb::ADMISSION_DRAINING);
+  return call(tracker, request, &pb::Operators::Stub::SetAdmission).status();
+}
+
+absl::Status readmit_device(const rpc::Endpoint& tracker, const std::string& device) {
+  pb::ReadmitDeviceRequest request;
+  request.set_device_id(device);
+  return call(tracker, request, &pb::Operators::Stub::ReadmitDevice).status();
+}
+
+absl::StatusOr<uint64_t> reserve(const rpc::Endpoint& tracker, const ReserveOptions& options) {
+  pb::ReserveRequest request;
+  request.set_user(options.user);
+  request.set_device_key(options.key);
+  request.set_selector(options.selector);
+  request.set_from_unix_ms(absl::ToUnixMillis(options.from));
+  request.set_until_unix_ms(absl::ToUnixMillis(options.until));
+  TF_ASSIGN_OR_RETURN(const pb::Reservation made, call(tracker, request, &pb::Operators::Stub::Reserve));
+  return made.id();
+}
+
+absl::Status unreserve(const rpc::Endpoint& tracker, uint64_t id) {
+  pb::UnreserveRequest request;
+  request.set_id(id);
+  return call(tracker, request, &pb::Operators::Stub::Unreserve).status();
 }
 
 absl::StatusOr<std::vector<std::string>> force_release(const rpc::Endpoint& tracker,

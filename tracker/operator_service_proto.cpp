@@ -1,5 +1,7 @@
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
 #include "tracker/farm.h"
@@ -10,13 +12,74 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-void to_proto(const SlotStatus& status, pb::Slot& slot) {
+pb::Admission to_proto(Admission admission) {
+  switch (admission) {
+    case Admission::kOpen:
+      return pb::ADMISSION_OPEN;
+    case Admission::kCordoned:
+      return pb::ADMISSION_CORDONED;
+    case Admission::kDraining:
+      return pb::ADMISSION_DRAINING;
+  }
+  return pb::ADMISSION_UNSPECIFIED;
+}
+
+absl::StatusOr<Admission> from_proto(pb::Admission admission) {
+  switch (admission) {
+    case pb::ADMISSION_OPEN:
+      return Admission::kOpen;
+    case pb::ADMISSION_CORDONED:
+      return Admission::kCordoned;
+    case pb::ADMISSION_DRAINING:
+      return Admission::kDraining;
+    default:
+      return absl::InvalidArgumentError("an admission of no known kind: upgrade this tracker");
+  }
+}
+
+pb::Health to_proto(Health health) {
+  switch (health) {
+    case Health::kHealthy:
+      return pb::HEALTH_HEALTHY;
+    case Health::kSuspect:
+      return pb::HEALTH_SUSPECT;
+    case Health::kQuarantined:
+      return pb::HEALTH_QUARANTINED;
+    case Health::kProbation:
+      return pb::HEALTH_PROBATION;
+  }
+  return pb::HEALTH_UNSPECIFIED;
+}
+
+void to_proto(const GoldenTrend& trend, rpc::Instant now, pb::GoldenTrend& message) {
+  message.set_baseline_ns(trend.baseline().time_ns);
+  message.set_drift(trend.drift());
+  for (const GoldenSample& sample : trend.samples()) {
+    pb::GoldenSample& each = *message.add_samples();
+    each.set_slot(sample.slot);
+    each.set_kernel(sample.kernel);
+    each.set_time_ns(sample.time_ns);
+    each.set_spread(sample.spread);
+    each.mutable_device()->set_temperature_c(sample.temperature_c);
+    each.mutable_device()->set_clock_mhz(sample.clock_mhz);
+    each.mutable_device()->set_governor(sample.governor);
+    each.mutable_device()->set_load_1min(sample.load_1min);
+    each.mutable_device()->set_throttled(sample.throttled);
+    each.set_age_ms(
+        static_cast<uint64_t>(std::max<int64_t>(0, absl::ToInt64Milliseconds(now - sample.taken_at))));
+    each.set_detail(sample.detail);
+  }
+}
+
+void to_proto(const SlotStatus& status, rpc::Instant now, pb::Slot& slot) {
   slot.set_slot(status.slot);
   slot.set_epoch(status.epoch);
+  if (!status.golden.samples().empty()) to_proto(status.golden, now, *slot.mutable_golden());
   if (!status.lease) return;
   slot.mutable_lease()->set_lease_id(status.lease->id.text);
   slot.mutable_lease()->set_epoch(status.lease->epoch);
   slot.set_holder(status.lease->holder);
+  slot.set_held_ms(absl::ToInt64Milliseconds(status.held));
   slot.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(status.remaining)));
   slot.set_queued(status.unanswered);
   slot.set_unacknowledged(status.unacknowledged);
@@ -24,19 +87,36 @@ void to_proto(const SlotStatus& status, pb::Slot& slot) {
 }
 
 void to_proto(const DeviceStatus& status, pb::Device& device) {
-  device.set_device_id(status.info.id);
-  device.set_device_key(status.info.key);
+  device.set_device_id(status.info->id);
+  device.set_device_key(status.info->key);
   device.set_online(status.online);
-  device.set_draining(status.draining);
+  device.set_stopping(status.stopping);
+  device.set_admission(to_proto(status.admission));
+  device.set_health(to_proto(status.health));
+  device.set_health_reason(status.health_reason);
+  device.set_reserved_for(status.reserved_for);
   device.set_since_ms(absl::ToInt64Milliseconds(status.since));
-  for (const SlotStatus& slot : status.slots) to_proto(slot, *device.add_slots());
+  const rpc::Instant now = rpc::real_clock().now();
+  for (const SlotStatus& slot : status.slots) to_proto(slot, now, *device.add_slots());
   pb::AgentHello hello;
-  if (!hello.ParseFromString(status.info.hello)) return;
+  if (!hello.ParseFromString(status.info->hello)) return;
   device.set_agent_version(hello.agent_version());
   device.mutable_facts()->Swap(hello.mutable_facts());
+  device.mutable_labels()->swap(*hello.mutable_labels());
   for (int i = 0; i < hello.slots_size() && i < device.slots_size(); ++i) {
     *device.mutable_slots(i)->mutable_cpus() = hello.slots(i).cpus();
   }
+}
+
+void to_proto(const ReservationStatus& status, pb::Reservation& message) {
+  message.set_id(status.reservation.id);
+  message.set_user(status.reservation.user);
+  message.set_device_key(status.reservation.device_key);
+  message.set_selector(status.reservation.selector.text());
+  message.set_from_unix_ms(absl::ToUnixMillis(status.from));
+  message.set_until_unix_ms(absl::ToUnixMillis(status.until));
+  message.set_in_force(status.in_force);
+  message.set_devices(static_cast<uint32_t>(status.devices));
 }
 
 class OperatorService final : public pb::Operators::CallbackService {
@@ -46,17 +126,27 @@ class OperatorService final : public pb::Operators::CallbackService {
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context,
                                         const pb::ListDevicesRequest* request,
                                         pb::ListDevicesReply* reply) override {
+    const absl::StatusOr<Selector> selector = Selector::parse(request->selector());
+    if (!selector.ok()) return finished(context, selector.status());
     for (const DeviceStatus& status : farm_.devices()) {
-      if (!request->device_key().empty() && status.info.key != request->device_key()) continue;
-      to_proto(status, *reply->add_devices());
+      if (!request->device_key().empty() && status.info->key != request->device_key()) continue;
+      if (selector->matches(status.info->labels)) to_proto(status, *reply->add_devices());
     }
     return finished(context, absl::OkStatus());
   }
 
-  grpc::ServerUnaryReactor* DrainDevice(grpc::CallbackServerContext* context,
-                                        const pb::DrainDeviceRequest* request,
-                                        pb::DrainDeviceReply*) override {
-    return finished(context, farm_.drain(request->device_id(), !request->undo()));
+  grpc::ServerUnaryReactor* SetAdmission(grpc::CallbackServerContext* context,
+                                         const pb::SetAdmissionRequest* request,
+                                         pb::SetAdmissionReply*) override {
+    const absl::StatusOr<Admission> admission = from_proto(request->admission());
+    if (!admission.ok()) return finished(context, admission.status());
+    return finished(context, farm_.set_admission(request->device_id(), *admission));
+  }
+
+  grpc::ServerUnaryReactor* ReadmitDevice(grpc::CallbackServerContext* context,
+                                          const pb::ReadmitDeviceRequest* request,
+                                          pb::ReadmitDeviceReply*) override {
+    return finished(context, farm_.readmit(request->device_id()));
   }
 
   grpc::ServerUnaryReactor* ForceRelease(grpc::CallbackServerContext* context,
@@ -67,6 +157,53 @@ class OperatorService final : public pb::Operators::CallbackService {
       for (const LeaseId& id : *ids) reply->add_lease_ids(id.text);
     }
     return finished(context, ids.status());
+  }
+
+  grpc::ServerUnaryReactor* Reserve(grpc::CallbackServerContext* context, const pb::ReserveRequest* request,
+                                    pb::Reservation* reply) override {
+    absl::StatusOr<Selector> selector = Selector::parse(request->selector());
+    if (!selector.ok()) return finished(context, selector.status());
+    const absl::StatusOr<ReservationStatus> made = farm_.reserve(
+        {.user = request->user(),
+         .device_key = request->device_key(),
+         .selector = *std::move(selector),
+         .from = request->from_unix_ms() == 0 ? absl::Now() : absl::FromUnixMillis(request->from_unix_ms()),
+         .until = absl::FromUnixMillis(request->until_unix_ms())});
+    if (made.ok()) to_proto(*made, *reply);
+    return finished(context, made.status());
+  }
+
+  grpc::ServerUnaryReactor* Unreserve(grpc::CallbackServerContext* context,
+                                      const pb::UnreserveRequest* request, pb::UnreserveReply*) override {
+    return finished(context, farm_.unreserve(request->id()));
+  }
+
+  grpc::ServerUnaryReactor* ListReservations(grpc::CallbackServerContext* context,
+                                             const pb::ListReservationsRequest*,
+                                             pb::ListReservationsReply* reply) override {
+    for (const ReservationStatus& status : farm_.reservations()) to_proto(status, *reply->add_reservations());
+    return finished(context, absl::OkStatus());
+  }
+
+  grpc::ServerUnaryReactor* ListWaiting(grpc::CallbackServerContext* context, const pb::ListWaitingRequest*,
+                                        pb::ListWaitingReply* reply) override {
+    for (const WaitingStatus& status : farm_.waiting()) {
+      pb::WaitingRequest& each = *reply->add_requests();
+      each.set_holder(status.request.holder);
+      each.set_user(status.request.user);
+      each.set_device_key(status.key);
+      each.set_priority(status.request.priority);
+      each.set_waited_ms(absl::ToInt64Milliseconds(status.waited));
+    }
+    for (const UserStatus& status : farm_.users()) {
+      pb::UserUsage& each = *reply->add_users();
+      each.set_user(status.user);
+      each.set_share(status.share);
+      each.set_slots(status.slots);
+      each.set_waiting(static_cast<uint32_t>(status.waiting));
+      each.set_recent_slot_seconds(status.slot_seconds);
+    }
+    return finished(context, absl::OkStatus());
   }
 
  private:

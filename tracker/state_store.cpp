@@ -1,8 +1,10 @@
 #include "tracker/state_store.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
-#include "absl/strings/match.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "database/file_lock.h"
@@ -11,36 +13,141 @@
 namespace tf::tracker {
 namespace {
 
-constexpr int64_t kSchemaVersion = 1;
-
-// An epoch outlives its leases and even its device: it must never be granted twice.
-constexpr const char* kSchema = R"sql(
-BEGIN IMMEDIATE;
+// Each brings a file of the version before it to the next one; the first makes an empty file one of
+// version 1.
+constexpr const char* kMigrations[] = {
+    // An epoch outlives its leases and even its device: it must never be granted twice.
+    R"sql(
 CREATE TABLE device (id TEXT PRIMARY KEY, draining INTEGER NOT NULL, hello BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE slot (device_id TEXT NOT NULL, slot INTEGER NOT NULL, epoch INTEGER NOT NULL,
                    PRIMARY KEY (device_id, slot)) WITHOUT ROWID;
 CREATE TABLE lease (id TEXT PRIMARY KEY, device_id TEXT NOT NULL, slot INTEGER NOT NULL, epoch INTEGER NOT NULL,
                     holder TEXT NOT NULL, holder_run TEXT NOT NULL, term_ms INTEGER NOT NULL,
                     UNIQUE (device_id, slot)) WITHOUT ROWID;
-PRAGMA user_version = 1;
-COMMIT;
-)sql";
+)sql",
+    // What was called draining is a cordon: the present lease could be renewed.
+    R"sql(
+ALTER TABLE device RENAME COLUMN draining TO admission;
+ALTER TABLE device ADD COLUMN health INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE device ADD COLUMN health_reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE device ADD COLUMN quarantines INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lease ADD COLUMN user TEXT NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+UPDATE lease SET user = substr(holder, 1, instr(holder || ':', ':') - 1);
+CREATE TABLE golden (device_id TEXT NOT NULL, slot INTEGER NOT NULL, kernel TEXT NOT NULL,
+                     fingerprint TEXT NOT NULL, time_ns REAL NOT NULL,
+                     PRIMARY KEY (device_id, slot)) WITHOUT ROWID;
+CREATE TABLE reservation (id INTEGER PRIMARY KEY, user TEXT NOT NULL, device_key TEXT NOT NULL,
+                          selector TEXT NOT NULL, from_unix_ms INTEGER NOT NULL, until_unix_ms INTEGER NOT NULL);
+)sql",
+};
+constexpr int64_t kSchemaVersion = std::size(kMigrations);
+
+absl::Status in_transaction(database::Connection& db, absl::FunctionRef<absl::Status()> work) {
+  TF_RETURN_IF_ERROR(db.execute("BEGIN IMMEDIATE"));
+  absl::Status done = work();
+  if (done.ok()) done = db.execute("COMMIT");
+  if (!done.ok() && db.in_transaction()) db.execute("ROLLBACK").IgnoreError();
+  return done;
+}
 
 absl::Status prepare_schema(database::Connection& db) {
   TF_RETURN_IF_ERROR(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
   TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
-  if (version == kSchemaVersion) return absl::OkStatus();
   if (version > kSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat("tracker state ", db.path(), " has version ", version,
                                                       ", this tracker knows up to ", kSchemaVersion,
                                                       ": run the newer tracker"));
   }
-  TF_ASSIGN_OR_RETURN(const int64_t tables, db.query_int("SELECT count(*) FROM sqlite_master"));
-  if (tables != 0) {
-    return absl::DataLossError(
-        absl::StrCat(db.path(), " is a database, but not a tracker's state: give another --state"));
+  if (version == 0) {
+    TF_ASSIGN_OR_RETURN(const int64_t tables, db.query_int("SELECT count(*) FROM sqlite_master"));
+    if (tables != 0) {
+      return absl::DataLossError(
+          absl::StrCat(db.path(), " is a database, but not a tracker's state: give another --state"));
+    }
   }
-  return db.execute(kSchema);
+  for (int64_t next = version; next < kSchemaVersion; ++next) {
+    const absl::Status migrated = in_transaction(db, [&]() -> absl::Status {
+      TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
+      return db.execute(absl::StrCat("PRAGMA user_version = ", next + 1));
+    });
+    if (!migrated.ok()) return migrated;
+  }
+  return absl::OkStatus();
+}
+
+// One value of an enum that an operator or a later version may have put out of range.
+template <typename Enum>
+Enum enum_of(int64_t value, Enum last) {
+  return static_cast<Enum>(std::clamp<int64_t>(value, 0, static_cast<int64_t>(last)));
+}
+
+absl::Status load_devices(database::Connection& db, StoredState& state) {
+  TF_ASSIGN_OR_RETURN(
+      auto devices,
+      db.prepare("SELECT hello, admission, health, health_reason, quarantines FROM device ORDER BY id"));
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, devices.step());
+    if (!row) break;
+    TF_ASSIGN_OR_RETURN(DeviceInfo info, device_from_bytes(devices.blob(0)));
+    state.devices.push_back({.info = std::move(info),
+                             .admission = enum_of(devices.integer(1), Admission::kDraining),
+                             .health = {.health = enum_of(devices.integer(2), Health::kProbation),
+                                        .reason = devices.text(3),
+                                        .quarantines = static_cast<uint32_t>(devices.integer(4))}});
+  }
+  TF_ASSIGN_OR_RETURN(auto slots, db.prepare("SELECT device_id, slot, epoch FROM slot"));
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, slots.step());
+    if (!row) break;
+    state.epochs[{slots.text(0), static_cast<uint32_t>(slots.integer(1))}] =
+        static_cast<uint64_t>(slots.integer(2));
+  }
+  TF_ASSIGN_OR_RETURN(auto golden,
+                      db.prepare("SELECT device_id, slot, kernel, fingerprint, time_ns FROM golden"));
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, golden.step());
+    if (!row) return absl::OkStatus();
+    state.golden[{golden.text(0), static_cast<uint32_t>(golden.integer(1))}] = {
+        .kernel = golden.text(2), .fingerprint = golden.text(3), .time_ns = golden.real(4)};
+  }
+}
+
+absl::Status load_leases(database::Connection& db, StoredState& state) {
+  TF_ASSIGN_OR_RETURN(
+      auto leases,
+      db.prepare(
+          "SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms FROM lease"));
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, leases.step());
+    if (!row) return absl::OkStatus();
+    state.leases.push_back({.id = {leases.text(0)},
+                            .slot = {leases.text(1), static_cast<uint32_t>(leases.integer(2))},
+                            .epoch = static_cast<uint64_t>(leases.integer(3)),
+                            .holder = leases.text(4),
+                            .holder_run = leases.text(5),
+                            .user = leases.text(6),
+                            .priority = static_cast<int>(leases.integer(7)),
+                            .term = absl::Milliseconds(leases.integer(8)),
+                            .granted_at = {},
+                            .expires_at = {}});
+  }
+}
+
+absl::Status load_reservations(database::Connection& db, StoredState& state) {
+  TF_ASSIGN_OR_RETURN(
+      auto rows,
+      db.prepare("SELECT id, user, device_key, selector, from_unix_ms, until_unix_ms FROM reservation"));
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, rows.step());
+    if (!row) return absl::OkStatus();
+    state.reservations.push_back({.id = static_cast<uint64_t>(rows.integer(0)),
+                                  .user = rows.text(1),
+                                  .device_key = rows.text(2),
+                                  .selector = rows.text(3),
+                                  .from = absl::FromUnixMillis(rows.integer(4)),
+                                  .until = absl::FromUnixMillis(rows.integer(5))});
+  }
 }
 
 }  // namespace
@@ -66,69 +173,95 @@ absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& 
 }
 
 absl::StatusOr<StoredState> StateStore::load() {
+  const std::scoped_lock lock(mutex_);
   StoredState state;
-  TF_ASSIGN_OR_RETURN(auto devices, db_->prepare("SELECT hello, draining FROM device ORDER BY id"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, devices.step());
-    if (!row) break;
-    TF_ASSIGN_OR_RETURN(DeviceInfo info, device_from_bytes(devices.blob(0)));
-    state.devices.push_back({std::move(info), devices.integer(1) != 0});
-  }
-  TF_ASSIGN_OR_RETURN(auto slots, db_->prepare("SELECT device_id, slot, epoch FROM slot"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, slots.step());
-    if (!row) break;
-    state.epochs[{slots.text(0), static_cast<uint32_t>(slots.integer(1))}] =
-        static_cast<uint64_t>(slots.integer(2));
-  }
-  TF_ASSIGN_OR_RETURN(
-      auto leases, db_->prepare("SELECT id, device_id, slot, epoch, holder, holder_run, term_ms FROM lease"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, leases.step());
-    if (!row) break;
-    state.leases.push_back({.id = {leases.text(0)},
-                            .slot = {leases.text(1), static_cast<uint32_t>(leases.integer(2))},
-                            .epoch = static_cast<uint64_t>(leases.integer(3)),
-                            .holder = leases.text(4),
-                            .holder_run = leases.text(5),
-                            .term = absl::Milliseconds(leases.integer(6)),
-                            .expires_at = {}});
-  }
+  TF_RETURN_IF_ERROR(load_devices(*db_, state));
+  TF_RETURN_IF_ERROR(load_leases(*db_, state));
+  TF_RETURN_IF_ERROR(load_reservations(*db_, state));
   return state;
 }
 
-absl::Status StateStore::save_device(const DeviceInfo& info, bool draining) {
+absl::Status StateStore::save_devices(std::span<const DeviceInfo> devices) {
+  const std::scoped_lock lock(mutex_);
+  return in_transaction(*db_, [&]() -> absl::Status {
+    for (const DeviceInfo& info : devices) {
+      TF_ASSIGN_OR_RETURN(auto save,
+                          db_->prepare("INSERT INTO device (id, admission, hello) VALUES (?, 0, ?) "
+                                       "ON CONFLICT (id) DO UPDATE SET hello = excluded.hello"));
+      TF_RETURN_IF_ERROR(save.bind_text(info.id).bind_blob(info.hello).run());
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status StateStore::save_admission(const std::string& device_id, Admission admission) {
+  const std::scoped_lock lock(mutex_);
+  TF_ASSIGN_OR_RETURN(auto save, db_->prepare("UPDATE device SET admission = ? WHERE id = ?"));
+  return save.bind(static_cast<int64_t>(admission)).bind_text(device_id).run();
+}
+
+absl::Status StateStore::save_health(const std::string& device_id, const StoredHealth& health) {
+  const std::scoped_lock lock(mutex_);
   TF_ASSIGN_OR_RETURN(
       auto save,
-      db_->prepare("INSERT INTO device (id, draining, hello) VALUES (?, ?, ?) "
-                   "ON CONFLICT (id) DO UPDATE SET draining = excluded.draining, hello = excluded.hello"));
-  return save.bind_text(info.id).bind(static_cast<int64_t>(draining)).bind_blob(info.hello).run();
+      db_->prepare("UPDATE device SET health = ?, health_reason = ?, quarantines = ? WHERE id = ?"));
+  save.bind(static_cast<int64_t>(health.health)).bind_text(health.reason);
+  return save.bind(static_cast<int64_t>(health.quarantines)).bind_text(device_id).run();
 }
 
-absl::Status StateStore::save_lease(const Lease& lease) {
-  TF_RETURN_IF_ERROR(db_->execute("BEGIN IMMEDIATE"));
-  const absl::Status saved = [&]() -> absl::Status {
-    TF_ASSIGN_OR_RETURN(auto slot,
-                        db_->prepare("INSERT INTO slot (device_id, slot, epoch) VALUES (?, ?, ?) "
-                                     "ON CONFLICT (device_id, slot) DO UPDATE SET epoch = excluded.epoch"));
-    slot.bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
-    TF_RETURN_IF_ERROR(slot.bind(static_cast<int64_t>(lease.epoch)).run());
-    // REPLACE: the end of the slot's last lease may not have reached the disk.
-    TF_ASSIGN_OR_RETURN(auto save,
-                        db_->prepare("INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, "
-                                     "holder_run, term_ms) VALUES (?, ?, ?, ?, ?, ?, ?)"));
-    save.bind_text(lease.id.text).bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
-    save.bind(static_cast<int64_t>(lease.epoch)).bind_text(lease.holder).bind_text(lease.holder_run);
-    TF_RETURN_IF_ERROR(save.bind(absl::ToInt64Milliseconds(lease.term)).run());
-    return db_->execute("COMMIT");
-  }();
-  if (!saved.ok() && db_->in_transaction()) db_->execute("ROLLBACK").IgnoreError();
-  return saved;
+absl::Status StateStore::save_golden(const SlotKey& slot, const GoldenBaseline& baseline) {
+  const std::scoped_lock lock(mutex_);
+  TF_ASSIGN_OR_RETURN(auto save,
+                      db_->prepare("INSERT OR REPLACE INTO golden (device_id, slot, kernel, fingerprint, "
+                                   "time_ns) VALUES (?, ?, ?, ?, ?)"));
+  save.bind_text(slot.device_id).bind(static_cast<int64_t>(slot.slot)).bind_text(baseline.kernel);
+  return save.bind_text(baseline.fingerprint).bind(baseline.time_ns).run();
 }
 
-absl::Status StateStore::end_lease(const LeaseId& id) {
-  TF_ASSIGN_OR_RETURN(auto remove, db_->prepare("DELETE FROM lease WHERE id = ?"));
-  return remove.bind_text(id.text).run();
+absl::Status StateStore::save_one(const Lease& lease) {
+  TF_ASSIGN_OR_RETURN(auto slot,
+                      db_->prepare("INSERT INTO slot (device_id, slot, epoch) VALUES (?, ?, ?) "
+                                   "ON CONFLICT (device_id, slot) DO UPDATE SET epoch = excluded.epoch"));
+  slot.bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
+  TF_RETURN_IF_ERROR(slot.bind(static_cast<int64_t>(lease.epoch)).run());
+  // REPLACE: the end of the slot's last lease may not have reached the disk.
+  TF_ASSIGN_OR_RETURN(
+      auto save, db_->prepare("INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, "
+                              "holder_run, term_ms, user, priority) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  save.bind_text(lease.id.text).bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
+  save.bind(static_cast<int64_t>(lease.epoch)).bind_text(lease.holder).bind_text(lease.holder_run);
+  save.bind(absl::ToInt64Milliseconds(lease.term)).bind_text(lease.user);
+  return save.bind(static_cast<int64_t>(lease.priority)).run();
+}
+
+absl::Status StateStore::save_leases(std::span<const Lease> begun, std::span<const LeaseId> ended) {
+  const std::scoped_lock lock(mutex_);
+  return in_transaction(*db_, [&]() -> absl::Status {
+    for (const LeaseId& id : ended) {
+      TF_ASSIGN_OR_RETURN(auto remove, db_->prepare("DELETE FROM lease WHERE id = ?"));
+      TF_RETURN_IF_ERROR(remove.bind_text(id.text).run());
+    }
+    for (const Lease& lease : begun) TF_RETURN_IF_ERROR(save_one(lease));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status StateStore::save_reservation(const StoredReservation& reservation) {
+  const std::scoped_lock lock(mutex_);
+  TF_ASSIGN_OR_RETURN(auto save,
+                      db_->prepare("INSERT INTO reservation (id, user, device_key, selector, from_unix_ms, "
+                                   "until_unix_ms) VALUES (?, ?, ?, ?, ?, ?)"));
+  save.bind(static_cast<int64_t>(reservation.id))
+      .bind_text(reservation.user)
+      .bind_text(reservation.device_key);
+  save.bind_text(reservation.selector).bind(absl::ToUnixMillis(reservation.from));
+  return save.bind(absl::ToUnixMillis(reservation.until)).run();
+}
+
+absl::Status StateStore::remove_reservation(uint64_t id) {
+  const std::scoped_lock lock(mutex_);
+  TF_ASSIGN_OR_RETURN(auto remove, db_->prepare("DELETE FROM reservation WHERE id = ?"));
+  return remove.bind(static_cast<int64_t>(id)).run();
 }
 
 }  // namespace tf::tracker

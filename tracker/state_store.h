@@ -1,15 +1,21 @@
 #pragma once
-// Owns: the tracker's file: devices, the highest epoch of each slot, active leases. Every change is durable
-// when the call returns. Does not know: time, sessions, trials.
+// Owns: the tracker's file: devices with what operators and their health have made of them, the highest epoch
+// of each slot, active leases, reservations. Every change is durable when the call returns. Does not know:
+// time, sessions, trials.
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "tracker/device.h"
+#include "tracker/golden_trend.h"
+#include "tracker/health.h"
 #include "tracker/lease.h"
 
 namespace tf::database {
@@ -21,16 +27,29 @@ namespace tf::tracker {
 
 struct StoredDevice {
   DeviceInfo info;
-  bool draining = false;
+  Admission admission = Admission::kOpen;
+  StoredHealth health;
+};
+
+// With the wall clock's times: they outlive this run of the machine.
+struct StoredReservation {
+  uint64_t id = 0;
+  std::string user;
+  std::string device_key;
+  std::string selector;
+  absl::Time from;
+  absl::Time until;
 };
 
 struct StoredState {
   std::vector<StoredDevice> devices;
   std::map<SlotKey, uint64_t> epochs;
-  std::vector<Lease> leases;  // without expires_at
+  std::map<SlotKey, GoldenBaseline> golden;
+  std::vector<Lease> leases;  // without times
+  std::vector<StoredReservation> reservations;
 };
 
-// Not thread-safe; one process a file.
+// Thread-safe; one process a file.
 class StateStore {
  public:
   // Makes the file and its folder if there are none. FAILED_PRECONDITION: another tracker has it, or a newer
@@ -39,14 +58,23 @@ class StateStore {
   ~StateStore();
 
   absl::StatusOr<StoredState> load();
-  absl::Status save_device(const DeviceInfo& info, bool draining);
-  // The lease and its epoch, in one transaction.
-  absl::Status save_lease(const Lease& lease);
-  absl::Status end_lease(const LeaseId& id);
+  // What an operator and its health have made of the device stays as it is.
+  absl::Status save_devices(std::span<const DeviceInfo> devices);
+  // The device must have been saved.
+  absl::Status save_admission(const std::string& device_id, Admission admission);
+  absl::Status save_health(const std::string& device_id, const StoredHealth& health);
+  absl::Status save_golden(const SlotKey& slot, const GoldenBaseline& baseline);
+  // Those that ended, then those that begin with their epochs: all of it or nothing, in one transaction.
+  absl::Status save_leases(std::span<const Lease> begun, std::span<const LeaseId> ended);
+  absl::Status save_reservation(const StoredReservation& reservation);
+  absl::Status remove_reservation(uint64_t id);
 
  private:
+  absl::Status save_one(const Lease& lease);
+
   StateStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr<database::Connection> db);
   std::unique_ptr<database::FileLock> lock_;
+  std::mutex mutex_;  // around the connection
   std::unique_ptr<database::Connection> db_;
 };
 

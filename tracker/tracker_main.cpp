@@ -1,10 +1,15 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/status.h"
@@ -17,6 +22,10 @@
 
 namespace {
 
+using tf::tracker::Admission;
+using tf::tracker::TextFormat;
+using tf::tracker::UserPolicy;
+
 constexpr const char* kDefaultEndpoint = "127.0.0.1:7190";
 
 struct Arguments {
@@ -24,7 +33,12 @@ struct Arguments {
   std::string config_path;
   std::string tracker = kDefaultEndpoint;
   std::string key;
+  std::string selector;
   std::string name;
+  std::string user;
+  std::string from;
+  std::string duration;
+  uint64_t id = 0;
   bool json = false;
   bool undo = false;
 };
@@ -37,7 +51,45 @@ tunefarm::config::v1::Tracker default_config() {
   config.set_lease_seconds(60);
   config.set_agent_grace_seconds(30);
   config.set_log_level("info");
+  config.mutable_everyone()->set_share(1);
+  config.set_ageing_seconds(30);
+  config.set_slice_seconds(300);
+  config.set_share_half_life_seconds(600);
+  config.set_quarantine_after(16);
+  config.set_golden_drift_percent(10);
+  config.set_power_cycle_minutes(10);
   return config;
+}
+
+absl::StatusOr<UserPolicy> policy_of(const tunefarm::config::v1::UserPolicy& config) {
+  if (config.share() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("user '", config.name(), "' has the share ", config.share(), ": give one above 0"));
+  }
+  UserPolicy policy{.share = config.share() == 0 ? 1 : config.share(),
+                    .max_slots = config.max_slots(),
+                    .max_waiting = config.max_waiting()};
+  if (config.has_highest_priority()) policy.highest_priority = config.highest_priority();
+  return policy;
+}
+
+absl::StatusOr<tf::tracker::FarmOptions> farm_options(const tunefarm::config::v1::Tracker& config) {
+  tf::tracker::FarmOptions farm{.default_term = absl::Seconds(config.lease_seconds()),
+                                .agent_grace = absl::Seconds(config.agent_grace_seconds())};
+  farm.match.rank.ageing = absl::Seconds(std::max(1u, config.ageing_seconds()));
+  farm.match.slice = absl::Seconds(config.slice_seconds());
+  farm.match.half_life = absl::Seconds(std::max(1u, config.share_half_life_seconds()));
+  farm.health.quarantine_after = config.quarantine_after();
+  farm.health.golden_drift = config.golden_drift_percent() / 100.0;
+  TF_ASSIGN_OR_RETURN(farm.policies.everyone, policy_of(config.everyone()));
+  for (const auto& user : config.users()) {
+    if (user.name().empty()) return absl::InvalidArgumentError("an entry of `users` has no name");
+    TF_ASSIGN_OR_RETURN(const UserPolicy policy, policy_of(user));
+    if (!farm.policies.users.emplace(user.name(), policy).second) {
+      return absl::InvalidArgumentError(absl::StrCat("user ", user.name(), " stands in `users` twice"));
+    }
+  }
+  return farm;
 }
 
 absl::Status serve(const Arguments& arguments) {
@@ -45,13 +97,16 @@ absl::Status serve(const Arguments& arguments) {
   tf::rpc::log_to_stderr("tracker", config.log_level());
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint listen, tf::rpc::parse_endpoint(config.listen()));
-  const tf::tracker::FarmOptions farm{.default_term = absl::Seconds(config.lease_seconds()),
-                                      .agent_grace = absl::Seconds(config.agent_grace_seconds())};
+  TF_ASSIGN_OR_RETURN(tf::tracker::FarmOptions farm, farm_options(config));
+  const tf::tracker::PowerCycleOptions power_cycle{
+      .command = {config.power_cycle_command().begin(), config.power_cycle_command().end()},
+      .interval = absl::Minutes(config.power_cycle_minutes())};
   TF_ASSIGN_OR_RETURN(const auto daemon,
                       tf::tracker::Daemon::start({.listen = listen,
                                                   .state_path = config.state(),
                                                   .artifact_bytes = uint64_t{config.artifact_mib()} << 20,
-                                                  .farm = farm}));
+                                                  .farm = std::move(farm),
+                                                  .power_cycle = power_cycle}));
   spdlog::info("listening on {}, plain text; configuration: {}", daemon->endpoint().text(),
                tf::rpc::one_line(config));
   signals.wait();
@@ -60,17 +115,25 @@ absl::Status serve(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status devices(const Arguments& arguments) {
+// Prints what one of the listing commands asks for.
+using Render = absl::StatusOr<std::string> (*)(const tf::rpc::Endpoint&, const Arguments&, TextFormat);
+
+absl::Status print(const Arguments& arguments, Render render) {
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
-  const auto format = arguments.json ? tf::tracker::DevicesFormat::kJson : tf::tracker::DevicesFormat::kTable;
-  TF_ASSIGN_OR_RETURN(const std::string text, tf::tracker::render_devices(tracker, arguments.key, format));
+  const TextFormat format = arguments.json ? TextFormat::kJson : TextFormat::kTable;
+  TF_ASSIGN_OR_RETURN(const std::string text, render(tracker, arguments, format));
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }
 
-absl::Status drain(const Arguments& arguments) {
+absl::Status set_admission(const Arguments& arguments, Admission admission) {
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
-  return tf::tracker::drain_device(tracker, arguments.name, arguments.undo);
+  return tf::tracker::set_admission(tracker, arguments.name, admission);
+}
+
+absl::Status readmit(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  return tf::tracker::readmit_device(tracker, arguments.name);
 }
 
 absl::Status release(const Arguments& arguments) {
@@ -79,6 +142,62 @@ absl::Status release(const Arguments& arguments) {
                       tf::tracker::force_release(tracker, arguments.name));
   for (const std::string& id : ids) std::printf("%s\n", id.c_str());
   return absl::OkStatus();
+}
+
+absl::Status reserve(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  tf::tracker::ReserveOptions options{.user = arguments.user,
+                                      .key = arguments.key,
+                                      .selector = arguments.selector,
+                                      .from = absl::Now(),
+                                      .until = {}};
+  std::string error;
+  if (!arguments.from.empty() &&
+      !absl::ParseTime(absl::RFC3339_full, arguments.from, &options.from, &error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--from ", arguments.from, " is no time as in 2026-05-01T09:00:00Z: ", error));
+  }
+  absl::Duration duration;
+  if (!absl::ParseDuration(arguments.duration, &duration)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--for ", arguments.duration, " is no duration as in 1h30m"));
+  }
+  options.until = options.from + duration;
+  TF_ASSIGN_OR_RETURN(const uint64_t id, tf::tracker::reserve(tracker, options));
+  std::printf("%llu\n", static_cast<unsigned long long>(id));
+  return absl::OkStatus();
+}
+
+absl::Status unreserve(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  return tf::tracker::unreserve(tracker, arguments.id);
+}
+
+absl::Status run(const std::string& command, const Arguments& arguments) {
+  if (command == "serve") return serve(arguments);
+  if (command == "devices") {
+    return print(arguments, [](const tf::rpc::Endpoint& tracker, const Arguments& from, TextFormat format) {
+      return tf::tracker::render_devices(tracker, from.key, from.selector, format);
+    });
+  }
+  if (command == "waiting") {
+    return print(arguments, [](const tf::rpc::Endpoint& tracker, const Arguments&, TextFormat format) {
+      return tf::tracker::render_waiting(tracker, format);
+    });
+  }
+  if (command == "reservations") {
+    return print(arguments, [](const tf::rpc::Endpoint& tracker, const Arguments&, TextFormat format) {
+      return tf::tracker::render_reservations(tracker, format);
+    });
+  }
+  if (command == "cordon") return set_admission(arguments, Admission::kCordoned);
+  if (command == "uncordon") return set_admission(arguments, Admission::kOpen);
+  if (command == "drain")
+    return set_admission(arguments, arguments.undo ? Admission::kOpen : Admission::kDraining);
+  if (command == "readmit") return readmit(arguments);
+  if (command == "reserve") return reserve(arguments);
+  if (command == "unreserve") return unreserve(arguments);
+  return release(arguments);
 }
 
 void add_tracker_option(CLI::App& command, Arguments& arguments) {
@@ -90,15 +209,13 @@ void add_number(CLI::App& command, const std::string& name, const std::string& w
   command.add_option_function<uint32_t>(name, set, what)->check(range)->default_str(std::to_string(present));
 }
 
-void build(CLI::App& app, Arguments& arguments) {
-  app.require_subcommand(1);
-  app.footer(
-      "Example: tracker serve --listen 127.0.0.1:7190 & device_agent --tracker 127.0.0.1:7190 --key box\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 no such device or lease.");
+void add_serve(CLI::App& app, Arguments& arguments) {
   CLI::App& serve = *app.add_subcommand("serve", "Run a tracker until SIGINT or SIGTERM");
   tunefarm::config::v1::Tracker& config = arguments.config;
-  serve.add_option("--config", arguments.config_path,
-                   "File in protobuf text format (proto/config/v1/farm.proto); flags override it");
+  serve.add_option(
+      "--config", arguments.config_path,
+      "File in protobuf text format (proto/config/v1/farm.proto), also of users' shares and quotas; "
+      "flags override it");
   serve.add_option("--listen", *config.mutable_listen(), "HOST:PORT to listen on; port 0 takes a free one")
       ->capture_default_str();
   serve.add_option("--state", *config.mutable_state(), "State file; artifacts go to FILE.artifacts")
@@ -110,23 +227,89 @@ void build(CLI::App& app, Arguments& arguments) {
   add_number(serve, "--agent-grace-seconds", "An agent that is away longer loses its lease",
              CLI::Range(1, 3600), config.agent_grace_seconds(),
              [&](uint32_t value) { config.set_agent_grace_seconds(value); });
+  add_number(serve, "--slice-seconds", "A lease for whose slot others wait is not renewed beyond this",
+             CLI::Range(1, 86400), config.slice_seconds(),
+             [&](uint32_t value) { config.set_slice_seconds(value); });
+  add_number(serve, "--quarantine-after",
+             "Different candidates that crash or time out in a row on one device; 0: never",
+             CLI::Range(0, 10000), config.quarantine_after(),
+             [&](uint32_t value) { config.set_quarantine_after(value); });
+  serve
+      .add_option_function<std::string>(
+          "--power-cycle-command",
+          [&](const std::string& command) {
+            config.clear_power_cycle_command();
+            for (const auto& word : absl::StrSplit(command, ' ', absl::SkipEmpty())) {
+              config.add_power_cycle_command(std::string(word));
+            }
+          },
+          "Program and arguments, split at spaces, run with a device's id as the last argument when it is "
+          "quarantined or was lost while it measured")
+      ->type_name("COMMAND");
   serve.add_option("--log-level", *config.mutable_log_level(), "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   serve.footer("Example: tracker serve --listen 127.0.0.1:7190 --state farm/tracker.db");
+}
 
-  CLI::App& devices = *app.add_subcommand("devices", "List devices: state, holder, lease, queue");
+void add_listings(CLI::App& app, Arguments& arguments) {
+  CLI::App& devices =
+      *app.add_subcommand("devices", "List devices: state, holder, temperature, drift, labels");
   add_tracker_option(devices, arguments);
   devices.add_option("--key", arguments.key, "Only devices with this key");
-  devices.add_flag("--json", arguments.json, "A JSON array instead of a table");
+  devices.add_option("--selector", arguments.selector,
+                     "Only devices with these labels, as in room=lab3,!shared");
   devices.footer("Example: tracker devices --tracker 127.0.0.1:7190 --json");
+  CLI::App& waiting = *app.add_subcommand(
+      "waiting", "List who waits for a lease, first the next one, and what each user holds");
+  add_tracker_option(waiting, arguments);
+  waiting.footer("Example: tracker waiting");
+  CLI::App& reservations = *app.add_subcommand("reservations", "List reservations");
+  add_tracker_option(reservations, arguments);
+  reservations.footer("Example: tracker reservations --json");
+  for (CLI::App* listing : {&devices, &waiting, &reservations}) {
+    listing->add_flag("--json", arguments.json, "JSON instead of a table");
+  }
+}
 
-  CLI::App& drain = *app.add_subcommand("drain", "Give a device no new lease; the present one goes on");
-  add_tracker_option(drain, arguments);
-  drain.add_option("DEVICE", arguments.name, "The device's id, without the slot")->required();
-  drain.add_flag("--undo", arguments.undo, "Let it be leased again");
-  drain.footer("Example: tracker drain box-1a2b3c4d");
+CLI::App& add_device_command(CLI::App& app, Arguments& arguments, const std::string& name,
+                             const std::string& what) {
+  CLI::App& command = *app.add_subcommand(name, what);
+  add_tracker_option(command, arguments);
+  command.add_option("DEVICE", arguments.name, "The device's id, without the slot")->required();
+  command.footer(absl::StrCat("Example: tracker ", name, " box-1a2b3c4d"));
+  return command;
+}
 
+void add_reservation_commands(CLI::App& app, Arguments& arguments) {
+  CLI::App& reserve =
+      *app.add_subcommand("reserve", "Keep devices for one user; prints the reservation's id");
+  add_tracker_option(reserve, arguments);
+  reserve.add_option("--user", arguments.user, "For whom")->required();
+  reserve.add_option("--key", arguments.key, "Devices with this key; default: any");
+  reserve.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
+  reserve.add_option("--from", arguments.from, "When it begins, as in 2026-05-01T09:00:00Z; default: now");
+  reserve.add_option("--for", arguments.duration, "How long, as in 1h30m")->required();
+  reserve.footer("Example: tracker reserve --user alice --key pi4 --selector room=lab3 --for 2h");
+  CLI::App& unreserve = *app.add_subcommand("unreserve", "End a reservation");
+  add_tracker_option(unreserve, arguments);
+  unreserve.add_option("ID", arguments.id, "As `tracker reservations` lists it")->required();
+  unreserve.footer("Example: tracker unreserve 3");
+}
+
+void build(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  app.footer(
+      "Example: tracker serve --listen 127.0.0.1:7190 & device_agent --tracker 127.0.0.1:7190 --key box\n"
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 no such device, lease or reservation.");
+  add_serve(app, arguments);
+  add_listings(app, arguments);
+  add_device_command(app, arguments, "cordon", "Give a device no new lease; the present one goes on");
+  add_device_command(app, arguments, "uncordon", "Let a device be leased again after cordon or drain");
+  add_device_command(app, arguments, "drain", "Give a device no new lease and do not renew the present one")
+      .add_flag("--undo", arguments.undo, "The same as uncordon");
+  add_device_command(app, arguments, "readmit", "End a device's quarantine: it is on probation");
+  add_reservation_commands(app, arguments);
   CLI::App& release =
       *app.add_subcommand("release", "End leases against their holder's will; prints their ids");
   add_tracker_option(release, arguments);
@@ -158,12 +341,7 @@ int main(int argc, char** argv) {
     parse(argc, argv, merged, command);
     arguments = std::move(merged);
   }
-  if (status.ok()) {
-    status = command == "serve"     ? serve(arguments)
-             : command == "devices" ? devices(arguments)
-             : command == "drain"   ? drain(arguments)
-                                    : release(arguments);
-  }
+  if (status.ok()) status = run(command, arguments);
   if (status.ok()) return tf::finish_output("tracker", tf::kExitOk);
   const tf::ExitCode code = tf::report_error("tracker", status);
   return absl::IsNotFound(status) && command != "serve" ? tf::kExitNoDevice : code;

@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/protocol.h"
@@ -16,26 +17,30 @@ void to_proto(const Grant& grant, pb::LeaseGrant& message) {
   message.set_lease_id(grant.lease.id.text);
   message.set_epoch(grant.lease.epoch);
   message.set_term_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(grant.lease.term)));
-  message.set_device_id(grant.device.id);
+  message.set_device_id(grant.device->id);
   message.set_slot(grant.lease.slot.slot);
   message.set_threads(grant.threads);
   pb::AgentHello hello;
-  if (!hello.ParseFromString(grant.device.hello)) return;
+  if (!hello.ParseFromString(grant.device->hello)) return;
   message.mutable_facts()->Swap(hello.mutable_facts());
   message.set_direct_endpoint(hello.direct_endpoint());
 }
 
-AcquireRequest from_proto(const pb::AcquireLeaseRequest& message) {
-  const pb::Requirements& needs = message.requirements();
-  return {.key = message.device_key(),
-          .requirements = {.arch = needs.arch(),
-                           .cpu_features = {needs.cpu_features().begin(), needs.cpu_features().end()},
-                           .min_threads = needs.min_threads(),
-                           .min_memory_bytes = needs.min_memory_bytes()},
-          .wait = absl::Milliseconds(message.wait_ms()),
-          .term = absl::Milliseconds(message.term_ms()),
-          .holder = message.holder(),
-          .holder_run = message.holder_run()};
+absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message) {
+  TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
+  return AcquireRequest{.key = message.device_key(),
+                        .requirements = std::move(requirements),
+                        .wait = absl::Milliseconds(message.wait_ms()),
+                        .term = absl::Milliseconds(message.term_ms()),
+                        .holder = message.holder(),
+                        .holder_run = message.holder_run(),
+                        .user = user_of(message.holder()),
+                        .priority = message.priority()};
+}
+
+TrialFacts facts_of(const pb::Trial& trial) {
+  return {.candidate = trial.artifact_digest(),
+          .run_timeout = absl::Nanoseconds(trial.limits().run_timeout_ns())};
 }
 
 // An AcquireLease call that waits for its turn.
@@ -48,10 +53,11 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
   grpc::ServerUnaryReactor* begin(const pb::AcquireLeaseRequest& request) {
     self_ = shared_from_this();
     const absl::Status version = rpc::check_protocol("the tuner", request.protocol_version(), "this tracker");
-    if (version.ok()) {
-      farm_.acquire(from_proto(request), self_);
+    absl::StatusOr<AcquireRequest> asked = version.ok() ? from_proto(request) : version;
+    if (asked.ok()) {
+      farm_.acquire(*std::move(asked), self_);
     } else {
-      Finish(rpc::to_grpc(version));
+      Finish(rpc::to_grpc(asked.status()));
     }
     return this;
   }
@@ -143,7 +149,8 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
       case pb::MeasureRequest::kAssignment:
         if (message.assignment().sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
         farm_.submit(stream_, message.assignment().sequence(),
-                     message.assignment().trial().SerializeAsString());
+                     message.assignment().trial().SerializeAsString(),
+                     facts_of(message.assignment().trial()));
         return absl::OkStatus();
       case pb::MeasureRequest::kAcknowledgement: {
         const auto& sequences = message.acknowledgement().sequences();

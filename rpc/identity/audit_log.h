@@ -16,7 +16,7 @@ namespace tf::rpc {
 
 struct AuditLine {
   std::string who;      // "admin ada"; "nobody" without a certificate
-  std::string method;   // "Operators/DrainDevice"
+  std::string method;   // "Operators/SetAdmission"
   std::string object;   // what it was done to; empty: nothing of its own
   std::string outcome;  // "ok", or the status
 };

@@ -31,7 +31,7 @@ std::string name_of(const std::optional<Identity>& identity) {
   return identity ? identity->text() : "nobody";
 }
 
-// "/tunefarm.farm.v1.Operators/DrainDevice" → "Operators/DrainDevice"
+// "/tunefarm.farm.v1.Operators/SetAdmission" → "Operators/SetAdmission"
 std::string short_name(std::string_view method) {
   const size_t slash = method.rfind('/');
   const size_t dot = slash == std::string_view::npos ? slash : method.rfind('.', slash);

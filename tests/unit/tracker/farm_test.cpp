@@ -1,10 +1,4 @@
-#include "tracker/farm.h"
-
-#include <unistd.h>
-
-#include <filesystem>
-
-#include "tracker/state_store.h"
+#include "tests/unit/tracker/farm_fixture.h"
 
 namespace tf::tracker {
 namespace {
@@ -12,96 +6,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class FakeLink final : public Link {
- public:
-  void wake() override { ++wakes; }
-  void close(const absl::Status& status) override { closed = status; }
-  int wakes = 0;
-  absl::Status closed;
-};
-
-class FakeWaiter final : public Waiter {
- public:
-  void answer(absl::StatusOr<Grant> answer) override {
-    EXPECT_FALSE(grant.has_value()) << "answered twice";
-    grant = std::move(answer);
-  }
-  std::optional<absl::StatusOr<Grant>> grant;
-};
-
-class FarmTest : public testing::Test {
- protected:
-  void SetUp() override {
-    path_ = std::string(testing::TempDir()) + "/farm_state" + std::to_string(getpid()) + ".db";
-    remove_files();
-    open();
-  }
-
-  void TearDown() override {
-    farm_ = nullptr;
-    store_ = nullptr;
-    remove_files();
-  }
-
-  void remove_files() {
-    for (const char* suffix : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path_ + suffix);
-  }
-
-  void open() {
-    farm_ = nullptr;
-    store_ = nullptr;
-    auto store = StateStore::open(path_);
-    ASSERT_TRUE(store.ok()) << store.status();
-    store_ = *std::move(store);
-    auto farm = Farm::open(clock_, *store_);
-    ASSERT_TRUE(farm.ok()) << farm.status();
-    farm_ = *std::move(farm);
-  }
-
-  Farm::SessionId attach(const std::string& id, const std::string& key = "box",
-                         const std::string& run = "run", uint64_t highest_epoch = 0) {
-    // The store keeps the hello and reads the device back from it.
-    DeviceInfo info{.id = id, .key = key, .slots = {{0, 2, highest_epoch}}, .hello = hello_bytes(id, key)};
-    link_ = std::make_shared<FakeLink>();
-    const auto session = farm_->attach(info, run, link_);
-    EXPECT_TRUE(session.ok()) << session.status();
-    return *session;
-  }
-
-  // farm.v1.AgentHello by hand: agent_id = 2, device_key = 4, slots = 6 {cpus = 2 packed}.
-  static std::string hello_bytes(const std::string& id, const std::string& key) {
-    const auto text = [](char field, const std::string& value) {
-      return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(value.size())} + value;
-    };
-    return text(2, id) + text(4, key) + text(6, text(2, std::string{0, 1}));
-  }
-
-  std::shared_ptr<FakeWaiter> acquire(const std::string& key, absl::Duration wait = absl::ZeroDuration(),
-                                      const std::string& holder = "h", const std::string& run = "r") {
-    auto waiter = std::make_shared<FakeWaiter>();
-    farm_->acquire({.key = key, .wait = wait, .term = absl::Seconds(60), .holder = holder, .holder_run = run},
-                   waiter);
-    farm_->tick();
-    return waiter;
-  }
-
-  Lease lease(const std::string& key = "box") {
-    const auto waiter = acquire(key);
-    EXPECT_TRUE(waiter->grant && waiter->grant->ok());
-    return (*waiter->grant)->lease;
-  }
-
-  AgentReply reply(const Lease& lease, uint64_t sequence) {
-    return {lease.slot, lease.id, lease.epoch, sequence, "r" + std::to_string(sequence)};
-  }
-
-  std::string path_;
-  rpc::FakeClock clock_;
-  std::unique_ptr<StateStore> store_;
-  std::unique_ptr<Farm> farm_;
-  std::shared_ptr<FakeLink> link_;
-};
 
 TEST_F(FarmTest, CarriesATrialThereAndItsReplyBack) {
   const auto session = attach("a");
@@ -285,21 +189,6 @@ TEST_F(FarmTest, HolderThatStartsAgainDoesNotWaitForItself) {
   EXPECT_EQ((**again->grant).lease.epoch, 2u);
 }
 
-TEST_F(FarmTest, DrainingDeviceKeepsItsLeaseAndGetsNoOther) {
-  attach("a");
-  const Lease granted = lease();
-  ASSERT_TRUE(farm_->drain("a", true).ok());
-  EXPECT_TRUE(farm_->renew(granted.id, granted.epoch).ok());
-  farm_->release(granted.id, granted.epoch);
-  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
-  open();  // remembered
-  attach("a");
-  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
-  ASSERT_TRUE(farm_->drain("a", false).ok());
-  EXPECT_TRUE(acquire("box")->grant->ok());
-  EXPECT_TRUE(absl::IsNotFound(farm_->drain("nobody", true)));
-}
-
 TEST_F(FarmTest, OperatorEndsLeasesByIdAndByDevice) {
   attach("a");
   const Lease granted = lease();
@@ -381,16 +270,11 @@ TEST_F(FarmTest, HolderThatAcknowledgesLateGetsAllItsAnswers) {
   EXPECT_TRUE(holder->closed.ok()) << holder->closed;
 }
 
-TEST_F(FarmTest, RequirementsAreMatchedAgainstTheDevice) {
-  const DeviceInfo device{
-      .id = "a", .arch = "x86_64", .cpu_features = {"avx2", "fma"}, .memory_bytes = 4ull << 30};
-  const SlotOffer slot{0, 2, 0};
-  EXPECT_EQ(unmet_requirement(device, slot, {.arch = "x86_64", .cpu_features = {"avx2"}, .min_threads = 2}),
-            "");
-  EXPECT_THAT(unmet_requirement(device, slot, {.arch = "aarch64"}), HasSubstr("arch aarch64"));
-  EXPECT_THAT(unmet_requirement(device, slot, {.cpu_features = {"avx512f"}}), HasSubstr("avx512f"));
-  EXPECT_THAT(unmet_requirement(device, slot, {.min_threads = 3}), HasSubstr("3 threads"));
-  EXPECT_THAT(unmet_requirement(device, slot, {.min_memory_bytes = 8ull << 30}), HasSubstr("8192 MiB"));
+TEST_F(FarmTest, ReconnectionOfAKnownDeviceWritesNothing) {
+  attach("a");
+  const auto before = std::filesystem::file_size(path_ + "-wal");
+  for (int i = 0; i < 10; ++i) farm_->detach(attach("a"));
+  EXPECT_EQ(std::filesystem::file_size(path_ + "-wal"), before);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ class LeaseTest : public testing::Test {
  protected:
   Lease grant(const std::string& id, const SlotKey& slot, const std::string& holder = "h",
               const std::string& run = "r") {
-    const Lease lease = table_.propose({id}, slot, holder, run, absl::Seconds(60));
+    const Lease lease = table_.propose({id}, slot, {holder, run, "user", 0}, absl::Seconds(60));
     table_.commit(lease);
     return lease;
   }
@@ -56,7 +56,7 @@ TEST_F(LeaseTest, EpochsOfASlotGrowAndSlotsDoNotShareThem) {
 }
 
 TEST_F(LeaseTest, ProposalThatIsNotCommittedChangesNothing) {
-  table_.propose({"a"}, slot_, "h", "r", absl::Seconds(60));
+  table_.propose({"a"}, slot_, {"h", "r", "user", 0}, absl::Seconds(60));
   EXPECT_EQ(table_.epoch(slot_), 0u);
   EXPECT_EQ(table_.on(slot_), nullptr);
 }
@@ -69,7 +69,7 @@ TEST_F(LeaseTest, RestoredLeaseGetsAFullTermAndKeepsItsEpoch) {
   EXPECT_TRUE(after.find(lease.id, lease.epoch).ok());
   EXPECT_EQ(after.next_expiry(), clock_.now() + absl::Seconds(60));
   after.end(lease.id);
-  EXPECT_EQ(after.propose({"b"}, slot_, "h", "r", absl::Seconds(60)).epoch, 2u);
+  EXPECT_EQ(after.propose({"b"}, slot_, {"h", "r", "user", 0}, absl::Seconds(60)).epoch, 2u);
 }
 
 TEST_F(LeaseTest, GrantsAboveWhatTheAgentHasServed) {
@@ -98,7 +98,7 @@ TEST_F(LeaseTest, NewRunOfAHolderSupersedesItsOlderRunsOnly) {
 
 TEST_F(LeaseTest, SecondLeaseOfALeasedSlotIsOurBug) {
   grant("a", slot_);
-  EXPECT_DEATH(table_.propose({"b"}, slot_, "h", "r", absl::Seconds(60)), "leased already");
+  EXPECT_DEATH(table_.propose({"b"}, slot_, {"h", "r", "user", 0}, absl::Seconds(60)), "leased already");
 }
 
 }  // namespace

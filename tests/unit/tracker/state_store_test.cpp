@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "database/sqlite_connection.h"
+#include "proto/farm/v1/farm.pb.h"
+
 namespace tf::tracker {
 namespace {
 
@@ -20,7 +23,38 @@ class StateStoreTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Lease lease(const std::string& id, uint64_t epoch) {
-    return {{id}, {"device", 0}, epoch, "holder", "run", absl::Seconds(60), absl::ZeroDuration()};
+    return {.id = {id},
+            .slot = {"device", 0},
+            .epoch = epoch,
+            .holder = "holder",
+            .holder_run = "run",
+            .user = "user",
+            .priority = -3,
+            .term = absl::Seconds(60),
+            .granted_at = {},
+            .expires_at = {}};
+  }
+
+  static absl::Status save(StateStore& store, const Lease& lease) {
+    return store.save_leases({&lease, 1}, {});
+  }
+
+  static absl::Status save(StateStore& store, const DeviceInfo& device) {
+    return store.save_devices({&device, 1});
+  }
+
+  static absl::Status end(StateStore& store, const std::string& id) {
+    const LeaseId lease{id};
+    return store.save_leases({}, {&lease, 1});
+  }
+
+  static DeviceInfo device(const std::string& id) {
+    tunefarm::farm::v1::AgentHello hello;
+    hello.set_agent_id(id);
+    hello.set_device_key("box");
+    (*hello.mutable_labels())["room"] = "lab3";
+    hello.add_slots()->add_cpus(0);
+    return *device_from_proto(hello);
   }
 
   std::string folder_;
@@ -30,23 +64,98 @@ class StateStoreTest : public testing::Test {
 TEST_F(StateStoreTest, KeepsLeasesAndEpochs) {
   {
     const auto store = *StateStore::open(path_);
-    ASSERT_TRUE(store->save_lease(lease("a", 1)).ok());
-    ASSERT_TRUE(store->end_lease({"a"}).ok());
-    ASSERT_TRUE(store->save_lease(lease("b", 2)).ok());
+    ASSERT_TRUE(save(*store, lease("a", 1)).ok());
+    ASSERT_TRUE(end(*store, "a").ok());
+    ASSERT_TRUE(save(*store, lease("b", 2)).ok());
   }
   const StoredState state = *(*StateStore::open(path_))->load();
   ASSERT_EQ(state.leases.size(), 1u);
   EXPECT_EQ(state.leases[0].id.text, "b");
   EXPECT_EQ(state.leases[0].epoch, 2u);
   EXPECT_EQ(state.leases[0].term, absl::Seconds(60));
+  EXPECT_EQ(state.leases[0].user, "user");
+  EXPECT_EQ(state.leases[0].priority, -3);
   EXPECT_EQ(state.epochs.at({"device", 0}), 2u);
 }
 
 TEST_F(StateStoreTest, NewLeaseOfASlotReplacesOneWhoseEndWasNotWritten) {
   const auto store = *StateStore::open(path_);
-  ASSERT_TRUE(store->save_lease(lease("a", 1)).ok());
-  ASSERT_TRUE(store->save_lease(lease("b", 2)).ok());
+  ASSERT_TRUE(save(*store, lease("a", 1)).ok());
+  ASSERT_TRUE(save(*store, lease("b", 2)).ok());
   EXPECT_EQ(store->load()->leases.size(), 1u);
+}
+
+TEST_F(StateStoreTest, GrantsAllLeasesOfATransactionOrNone) {
+  const auto store = *StateStore::open(path_);
+  Lease second = lease("b", 1);
+  second.slot = {"other", 0};
+  const std::vector<Lease> leases = {lease("a", 1), second};
+  ASSERT_TRUE(store->save_leases(leases, {}).ok());
+  EXPECT_EQ(store->load()->leases.size(), 2u);
+}
+
+TEST_F(StateStoreTest, KeepsWhatOperatorsAndHealthHaveMadeOfADevice) {
+  const StoredHealth quarantined{Health::kQuarantined, "the golden kernel is off", 2};
+  const GoldenBaseline baseline{"kernel", "machine", 1.5e6};
+  {
+    const auto store = *StateStore::open(path_);
+    ASSERT_TRUE(save(*store, device("a")).ok());
+    ASSERT_TRUE(store->save_admission("a", Admission::kDraining).ok());
+    ASSERT_TRUE(store->save_health("a", quarantined).ok());
+    ASSERT_TRUE(store->save_golden({"a", 0}, baseline).ok());
+    ASSERT_TRUE(save(*store, device("a")).ok());  // it comes back
+  }
+  const StoredState state = *(*StateStore::open(path_))->load();
+  ASSERT_EQ(state.devices.size(), 1u);
+  EXPECT_EQ(state.devices[0].admission, Admission::kDraining);
+  EXPECT_EQ(state.devices[0].health, quarantined);
+  EXPECT_EQ(state.devices[0].info.labels.at("room"), "lab3");
+  EXPECT_EQ(state.golden.at({"a", 0}), baseline);
+}
+
+TEST_F(StateStoreTest, KeepsReservations) {
+  const absl::Time from = absl::FromUnixMillis(1'700'000'000'123);
+  {
+    const auto store = *StateStore::open(path_);
+    ASSERT_TRUE(store->save_reservation({3, "alice", "box", "room=lab3", from, from + absl::Hours(2)}).ok());
+    ASSERT_TRUE(store->save_reservation({4, "bob", "", "", from, from + absl::Hours(1)}).ok());
+    ASSERT_TRUE(store->remove_reservation(4).ok());
+  }
+  const StoredState state = *(*StateStore::open(path_))->load();
+  ASSERT_EQ(state.reservations.size(), 1u);
+  EXPECT_EQ(state.reservations[0].id, 3u);
+  EXPECT_EQ(state.reservations[0].user, "alice");
+  EXPECT_EQ(state.reservations[0].selector, "room=lab3");
+  EXPECT_EQ(state.reservations[0].from, from);
+  EXPECT_EQ(state.reservations[0].until, from + absl::Hours(2));
+}
+
+TEST_F(StateStoreTest, BringsAFileOfTheFirstVersionUpToDate) {
+  std::filesystem::create_directories(folder_ + "/made");
+  {
+    const auto old = *database::Connection::open(path_, database::Access::kWrite);
+    ASSERT_TRUE(old->execute(R"sql(
+        CREATE TABLE device (id TEXT PRIMARY KEY, draining INTEGER NOT NULL, hello BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE slot (device_id TEXT NOT NULL, slot INTEGER NOT NULL, epoch INTEGER NOT NULL,
+                           PRIMARY KEY (device_id, slot)) WITHOUT ROWID;
+        CREATE TABLE lease (id TEXT PRIMARY KEY, device_id TEXT NOT NULL, slot INTEGER NOT NULL,
+                            epoch INTEGER NOT NULL, holder TEXT NOT NULL, holder_run TEXT NOT NULL,
+                            term_ms INTEGER NOT NULL, UNIQUE (device_id, slot)) WITHOUT ROWID;
+        INSERT INTO slot VALUES ('a', 0, 7);
+        INSERT INTO lease VALUES ('l', 'a', 0, 7, 'alice:123', 'run', 60000);
+        PRAGMA user_version = 1;)sql")
+                    .ok());
+    auto insert = *old->prepare("INSERT INTO device VALUES ('a', 1, ?)");
+    const DeviceInfo info = device("a");
+    ASSERT_TRUE(insert.bind_blob(info.hello).run().ok());
+  }
+  const auto store = StateStore::open(path_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const StoredState state = *(*store)->load();
+  EXPECT_EQ(state.devices.at(0).admission, Admission::kCordoned);
+  EXPECT_EQ(state.devices.at(0).health, StoredHealth());
+  EXPECT_EQ(state.leases.at(0).user, "alice");
+  EXPECT_EQ(state.epochs.at({"a", 0}), 7u);
 }
 
 TEST_F(StateStoreTest, RefusesASecondTracker) {

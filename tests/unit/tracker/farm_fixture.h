@@ -1,0 +1,115 @@
+#pragma once
+// Owns: a Farm on a state file of its own, with links and waiters that note what they hear.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tracker/farm.h"
+#include "tracker/state_store.h"
+
+namespace tf::tracker {
+
+class FakeLink final : public Link {
+ public:
+  void wake() override { ++wakes; }
+  void close(const absl::Status& status) override { closed = status; }
+  int wakes = 0;
+  absl::Status closed;
+};
+
+class FakeWaiter final : public Waiter {
+ public:
+  void answer(absl::StatusOr<Grant> answer) override {
+    EXPECT_FALSE(grant.has_value()) << "answered twice";
+    grant = std::move(answer);
+  }
+  std::optional<absl::StatusOr<Grant>> grant;
+};
+
+class FarmTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::string(testing::TempDir()) + "/farm_state" + std::to_string(getpid()) + ".db";
+    remove_files();
+    open();
+  }
+
+  void TearDown() override {
+    farm_ = nullptr;
+    store_ = nullptr;
+    remove_files();
+  }
+
+  void remove_files() {
+    for (const char* suffix : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path_ + suffix);
+  }
+
+  void open() {
+    farm_ = nullptr;
+    store_ = nullptr;
+    auto store = StateStore::open(path_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    auto farm = Farm::open(clock_, *store_, options_);
+    ASSERT_TRUE(farm.ok()) << farm.status();
+    farm_ = *std::move(farm);
+  }
+
+  Farm::SessionId attach(const std::string& id, const std::string& key = "box",
+                         const std::string& run = "run", uint64_t highest_epoch = 0) {
+    // The store keeps the hello and reads the device back from it.
+    DeviceInfo info{.id = id, .key = key, .slots = {{0, 2, highest_epoch}}, .hello = hello_bytes(id, key)};
+    link_ = std::make_shared<FakeLink>();
+    const auto session = farm_->attach(info, run, link_);
+    EXPECT_TRUE(session.ok()) << session.status();
+    return *session;
+  }
+
+  // farm.v1.AgentHello by hand: agent_id = 2, device_key = 4, slots = 6 {cpus = 2 packed}.
+  static std::string hello_bytes(const std::string& id, const std::string& key) {
+    const auto text = [](char field, const std::string& value) {
+      return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(value.size())} + value;
+    };
+    return text(2, id) + text(4, key) + text(6, text(2, std::string{0, 1}));
+  }
+
+  std::shared_ptr<FakeWaiter> acquire(AcquireRequest request) {
+    auto waiter = std::make_shared<FakeWaiter>();
+    request.term = absl::Seconds(60);
+    request.user = user_of(request.holder);
+    farm_->acquire(std::move(request), waiter);
+    farm_->tick();
+    return waiter;
+  }
+
+  std::shared_ptr<FakeWaiter> acquire(const std::string& key, absl::Duration wait = absl::ZeroDuration(),
+                                      const std::string& holder = "h", const std::string& run = "r") {
+    return acquire({.key = key, .wait = wait, .holder = holder, .holder_run = run});
+  }
+
+  Lease lease(const std::string& key = "box") {
+    const auto waiter = acquire(key);
+    EXPECT_TRUE(waiter->grant && waiter->grant->ok());
+    return (*waiter->grant)->lease;
+  }
+
+  AgentReply reply(const Lease& lease, uint64_t sequence) {
+    return {lease.slot, lease.id, lease.epoch, sequence, "r" + std::to_string(sequence), TrialEnd::kMeasured};
+  }
+
+  std::string path_;
+  rpc::FakeClock clock_;
+  FarmOptions options_;
+  std::unique_ptr<StateStore> store_;
+  std::unique_ptr<Farm> farm_;
+  std::shared_ptr<FakeLink> link_;
+};
+
+}  // namespace tf::tracker

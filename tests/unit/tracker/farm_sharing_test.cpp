@@ -1,0 +1,158 @@
+#include "tests/unit/tracker/farm_fixture.h"
+
+namespace tf::tracker {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class FarmSharingTest : public FarmTest {};
+
+TEST_F(FarmSharingTest, CordonedDeviceKeepsItsLeaseAndGetsNoOther) {
+  attach("a");
+  const Lease granted = lease();
+  ASSERT_TRUE(farm_->set_admission("a", Admission::kCordoned).ok());
+  EXPECT_TRUE(farm_->renew(granted.id, granted.epoch).ok());
+  farm_->release(granted.id, granted.epoch);
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
+  open();  // remembered
+  attach("a");
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
+  ASSERT_TRUE(farm_->set_admission("a", Admission::kOpen).ok());
+  EXPECT_TRUE(acquire("box")->grant->ok());
+  EXPECT_TRUE(absl::IsNotFound(farm_->set_admission("nobody", Admission::kOpen)));
+}
+
+TEST_F(FarmSharingTest, DrainingDeviceDoesNotRenewItsLease) {
+  attach("a");
+  const Lease granted = lease();
+  ASSERT_TRUE(farm_->set_admission("a", Admission::kDraining).ok());
+  const absl::Status refused = farm_->renew(granted.id, granted.epoch).status();
+  EXPECT_TRUE(absl::IsAborted(refused)) << refused;
+  EXPECT_TRUE(farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>()).ok())
+      << "until its term ends, the lease goes on";
+  clock_.advance(absl::Seconds(60));
+  farm_->tick();
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
+}
+
+TEST_F(FarmSharingTest, ReservedDeviceGoesToItsUserOnlyAndIsFreedInTime) {
+  attach("a");
+  const Lease other = lease();
+  const absl::Time now = absl::Now();
+  const auto made = farm_->reserve({.user = "alice",
+                                    .device_key = "box",
+                                    .selector = {},
+                                    .from = now - absl::Seconds(1),
+                                    .until = now + absl::Minutes(10)});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->devices, 1u);
+  EXPECT_TRUE(made->in_force);
+  EXPECT_TRUE(absl::IsAborted(farm_->renew(other.id, other.epoch).status()));
+  farm_->release(other.id, other.epoch);
+  EXPECT_TRUE(absl::IsUnavailable(acquire("box", absl::ZeroDuration(), "bob")->grant->status()));
+  const auto waiting = acquire("box", absl::Minutes(10), "bob:1", "r1");
+  const auto alice = acquire("box", absl::ZeroDuration(), "alice:42");
+  ASSERT_TRUE(alice->grant->ok()) << alice->grant->status();
+  farm_->release((**alice->grant).lease.id, (**alice->grant).lease.epoch);
+  EXPECT_FALSE(waiting->grant);
+  open();  // remembered
+  attach("a");
+  EXPECT_EQ(farm_->devices()[0].reserved_for, "alice");
+  const auto again = acquire("box", absl::Minutes(10), "bob:1", "r1");
+  ASSERT_TRUE(farm_->tick());
+  clock_.advance(*farm_->tick() - clock_.now());
+  while (!again->grant && clock_.now() < absl::Seconds(1000) + absl::Minutes(11)) {
+    farm_->tick();
+    clock_.advance(absl::Seconds(1));
+  }
+  ASSERT_TRUE(again->grant && again->grant->ok()) << "the window is over";
+  EXPECT_THAT(farm_->reservations(), IsEmpty());
+}
+
+TEST_F(FarmSharingTest, UnreservedDeviceIsForEverybodyAgain) {
+  attach("a");
+  const absl::Time now = absl::Now();
+  const auto made = farm_->reserve(
+      {.user = "alice", .device_key = "", .selector = {}, .from = now, .until = now + absl::Minutes(10)});
+  ASSERT_TRUE(made.ok()) << made.status();
+  const auto bob = acquire("box", absl::Minutes(1), "bob");
+  EXPECT_FALSE(bob->grant);
+  ASSERT_TRUE(farm_->unreserve(made->reservation.id).ok());
+  EXPECT_TRUE(bob->grant && bob->grant->ok());
+  EXPECT_TRUE(absl::IsNotFound(farm_->unreserve(made->reservation.id)));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      farm_->reserve({.user = "a", .device_key = "", .selector = {}, .from = now, .until = now}).status()));
+}
+
+TEST_F(FarmSharingTest, LongHolderMakesRoomForAWaiterAndIsServedAgainAfterIt) {
+  attach("a");
+  const Lease first = lease();
+  for (int i = 0; i < 9; ++i) {
+    clock_.advance(absl::Seconds(30));
+    EXPECT_TRUE(farm_->renew(first.id, first.epoch).ok()) << "nobody waits";
+  }
+  const auto waiter = acquire("box", absl::Minutes(10), "other");
+  EXPECT_TRUE(farm_->renew(first.id, first.epoch).ok()) << "within its slice";
+  clock_.advance(absl::Seconds(31));
+  const absl::Status refused = farm_->renew(first.id, first.epoch).status();
+  EXPECT_TRUE(absl::IsAborted(refused)) << refused;
+  EXPECT_FALSE(waiter->grant) << "the lease goes on until its term ends";
+  const auto again = acquire("box", absl::Minutes(10), "h");
+  farm_->release(first.id, first.epoch);
+  ASSERT_TRUE(waiter->grant && waiter->grant->ok());
+  const Lease second = (**waiter->grant).lease;
+  farm_->release(second.id, second.epoch);
+  EXPECT_TRUE(again->grant && again->grant->ok());
+}
+
+TEST_F(FarmSharingTest, QuotasLimitWhatAUserHoldsAndHowManyOfItsRequestsWait) {
+  options_.policies.users["alice"] = {.max_slots = 1, .max_waiting = 1};
+  open();
+  attach("a");
+  attach("b");
+  const auto first = acquire("box", absl::Minutes(1), "alice:1");
+  ASSERT_TRUE(first->grant->ok());
+  const auto second = acquire("box", absl::Minutes(1), "alice:2");
+  EXPECT_FALSE(second->grant) << "though a slot is free";
+  const auto third = acquire("box", absl::Minutes(1), "alice:3");
+  EXPECT_TRUE(absl::IsResourceExhausted(third->grant->status())) << third->grant->status();
+  EXPECT_TRUE(acquire("box", absl::Minutes(1), "bob")->grant->ok());
+  farm_->release((**first->grant).lease.id, (**first->grant).lease.epoch);
+  EXPECT_TRUE(second->grant && second->grant->ok());
+}
+
+TEST_F(FarmSharingTest, RequirementsAreMatchedAgainstTheDevice) {
+  const DeviceInfo device{
+      .id = "a", .arch = "x86_64", .cpu_features = {"avx2", "fma"}, .memory_bytes = 4ull << 30};
+  const SlotOffer slot{0, 2, 0};
+  EXPECT_EQ(unmet_requirement(device, slot, {.arch = "x86_64", .cpu_features = {"avx2"}, .min_threads = 2}),
+            "");
+  EXPECT_THAT(unmet_requirement(device, slot, {.arch = "aarch64"}), HasSubstr("arch aarch64"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.cpu_features = {"avx512f"}}), HasSubstr("avx512f"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.min_threads = 3}), HasSubstr("3 threads"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.min_memory_bytes = 8ull << 30}), HasSubstr("8192 MiB"));
+}
+
+TEST_F(FarmSharingTest, LabelsCapabilitiesAndGpusAreMatchedAgainstTheDevice) {
+  const DeviceInfo device{.id = "a",
+                          .capabilities = {"seccomp"},
+                          .gpus = {{"cuda", 8ull << 30}, {"opencl", 1ull << 30}},
+                          .labels = {{"room", "lab3"}}};
+  const SlotOffer slot{0, 2, 0};
+  EXPECT_EQ(unmet_requirement(device, slot,
+                              {.selector = *Selector::parse("room=lab3,!shared"),
+                               .capabilities = {"seccomp"},
+                               .gpu = "cuda",
+                               .min_gpu_memory_bytes = 8ull << 30}),
+            "");
+  EXPECT_THAT(unmet_requirement(device, slot, {.selector = *Selector::parse("room=lab4")}),
+              HasSubstr("labels with room=lab4"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.capabilities = {"landlock"}}), HasSubstr("landlock"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.gpu = "hip"}), HasSubstr("a GPU for hip"));
+  EXPECT_THAT(unmet_requirement(device, slot, {.gpu = "opencl", .min_gpu_memory_bytes = 2ull << 30}),
+              HasSubstr("2048 MiB (it has 1024 MiB)"));
+}
+
+}  // namespace
+}  // namespace tf::tracker

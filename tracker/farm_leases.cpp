@@ -1,0 +1,208 @@
+// The tuners' side of Farm: how leases are asked for, granted, renewed and given back.
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
+#include "tracker/farm_state.h"
+#include "tracker/state_store.h"
+
+namespace tf::tracker {
+namespace {
+
+LeaseId new_lease_id() {
+  std::random_device random;
+  return {absl::StrFormat("%08x%08x", random(), random())};
+}
+
+}  // namespace
+
+bool Farm::may_lease(const Device& device) const {
+  return device.session != 0 && device.admission == Admission::kOpen && !device.stopping &&
+         device.health.may_measure();
+}
+
+void Farm::offer(const Device& device) {
+  const bool open = may_lease(device);
+  const Terms terms{.reserved_for = reservations_.user_for(*device.info, clock_.now()),
+                    .standing = device.health.standing()};
+  for (const SlotOffer& slot : device.info->slots) {
+    const SlotKey key{device.info->id, slot.slot};
+    if (open && !leases_.on(key) && !promised_.contains(key)) {
+      matchmaker_.set_free(key, terms);
+    } else {
+      matchmaker_.set_taken(key);
+    }
+  }
+}
+
+std::string Farm::busy_text(const std::string& key) const {
+  int away = 0;
+  int closed = 0;
+  int quarantined = 0;
+  int busy = 0;
+  for (const std::string& id : matchmaker_.slots().devices_with(key)) {
+    const Device& device = devices_.at(id);
+    ++(device.session == 0                                       ? away
+       : !device.health.may_measure()                            ? quarantined
+       : device.admission != Admission::kOpen || device.stopping ? closed
+                                                                 : busy);
+  }
+  return absl::StrCat("no device with the key ", key, " became free in time: ", busy, " busy, ", closed,
+                      " draining, ", quarantined, " quarantined, ", away, " away; see `tracker devices`");
+}
+
+void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
+  Locked lock(*this);
+  const absl::StatusOr<WaiterId> id =
+      matchmaker_.ask({.demand = {request.key, request.requirements},
+                       .user = request.user,
+                       .holder = request.holder,
+                       .holder_run = request.holder_run,
+                       .priority = request.priority,
+                       .wait = std::min(request.wait, options_.longest_wait)});
+  if (!id.ok()) {
+    lock.answer(std::move(waiter), id.status());
+    return;
+  }
+  asker_of_[waiter.get()] = *id;
+  const absl::Duration term = request.term <= absl::ZeroDuration() ? options_.default_term : request.term;
+  askers_[*id] = {std::move(waiter), std::min(term, options_.longest_term)};
+  for (const Lease& old : leases_.superseded(request.holder, request.holder_run)) {
+    end_lease(lock, old.id, absl::NotFoundError("its holder has been started again"));
+  }
+  match(lock);
+  lock.deadline_changed();
+}
+
+bool Farm::cancel(const Waiter* waiter) {
+  Locked lock(*this);
+  const auto found = asker_of_.find(waiter);
+  if (found == asker_of_.end()) return false;
+  if (!matchmaker_.withdraw(found->second)) return false;  // its lease is on its way to the disk
+  askers_.erase(found->second);
+  asker_of_.erase(found);
+  return true;
+}
+
+void Farm::match(Locked& lock) {
+  while (std::optional<Match> match = matchmaker_.next()) {
+    const WaitingRequest& request = match->request;
+    taken_up_.leases.push_back(leases_.propose(new_lease_id(), match->slot,
+                                               {.holder = request.holder,
+                                                .holder_run = request.holder_run,
+                                                .user = request.user,
+                                                .priority = request.priority},
+                                               askers_.at(match->waiter).term));
+    promised_.insert(match->slot);
+    taken_up_.matches.push_back(*std::move(match));
+    lock.save();
+  }
+}
+
+// A transaction takes as long as the disk takes to sync: all that comes in between shares the next one.
+void Farm::save_taken_up() {
+  while (true) {
+    TakenUp batch;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (saving_ || taken_up_.empty()) return;
+      saving_ = true;
+      batch = std::exchange(taken_up_, {});
+    }
+    const absl::Status saved = store_.save_leases(batch.leases, batch.ended);
+    // If an end could not be written, a restart finds the lease again and lets it expire: late, but safe.
+    if (!saved.ok()) spdlog::error("{}", saved.ToString());
+    Locked lock(*this, Locked::Saves::kLeft);
+    saving_ = false;
+    for (size_t i = 0; i < batch.leases.size(); ++i) finish(lock, batch.matches[i], batch.leases[i], saved);
+  }
+}
+
+// What changed while the lease was written: then it is not granted after all.
+bool Farm::still_offered(const Lease& lease) const {
+  const Device& device = devices_.at(lease.slot.device_id);
+  return device.health.may_measure() && leases_.epoch(lease.slot) < lease.epoch &&
+         std::ranges::find(device.info->slots, lease.slot.slot, &SlotOffer::slot) != device.info->slots.end();
+}
+
+void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved) {
+  promised_.erase(lease.slot);
+  auto asker = askers_.extract(match.waiter);
+  asker_of_.erase(asker.mapped().waiter.get());
+  if (saved.ok() && still_offered(lease)) {
+    leases_.commit(lease);
+    relays_.emplace(lease.id, Relay(options_.flow));
+    spdlog::info("lease {} on {}/{} epoch {} to {}", lease.id.text, lease.slot.device_id, lease.slot.slot,
+                 lease.epoch, lease.holder);
+    lock.answer(std::move(asker.mapped().waiter), grant_of(lease));
+    lock.deadline_changed();
+    touch(lock, lease.slot);
+    return;
+  }
+  if (saved.ok()) {
+    leases_.raise_epoch(lease.slot, lease.epoch);
+    taken_up_.ended.push_back(lease.id);
+    lock.answer(std::move(asker.mapped().waiter),
+                absl::UnavailableError(
+                    absl::StrCat("device ", lease.slot.device_id, " has just been taken out: ask again")));
+  } else {
+    // Not the asker's fault, and mendable: a full disk, most likely. The slot is offered again at the next
+    // event: at once, the next in line would only meet the same fate.
+    lock.answer(std::move(asker.mapped().waiter),
+                absl::UnavailableError(
+                    absl::StrCat("the tracker cannot make a lease durable: ", std::string(saved.message()))));
+  }
+  matchmaker_.end(match.slot, match.request.user);
+  offer(devices_.at(match.slot.device_id));
+}
+
+Grant Farm::grant_of(const Lease& lease) const {
+  const std::shared_ptr<const DeviceInfo>& device = devices_.at(lease.slot.device_id).info;
+  const auto slot = std::ranges::find(device->slots, lease.slot.slot, &SlotOffer::slot);
+  return {lease, device, slot == device->slots.end() ? 0 : slot->threads};
+}
+
+absl::Status Farm::may_renew(const Lease& lease) {
+  const Device& device = devices_.at(lease.slot.device_id);
+  const std::string& id = device.info->id;
+  if (device.admission == Admission::kDraining) {
+    return absl::AbortedError(absl::StrCat("device ", id, " drains: release the lease and acquire another"));
+  }
+  const std::string reserved_for = reservations_.user_for(*device.info, clock_.now());
+  if (!reserved_for.empty() && reserved_for != lease.user) {
+    return absl::AbortedError(absl::StrCat("device ", id, " is reserved for ", reserved_for,
+                                           ": release the lease and acquire another"));
+  }
+  // Nobody could have the slot next.
+  if (!may_lease(device)) return absl::OkStatus();
+  return matchmaker_.may_renew({.slot = lease.slot,
+                                .user = lease.user,
+                                .holder = lease.holder,
+                                .holder_run = lease.holder_run,
+                                .priority = lease.priority,
+                                .held = clock_.now() - lease.granted_at,
+                                .reserved_for = reserved_for});
+}
+
+absl::StatusOr<Grant> Farm::renew(const LeaseId& id, uint64_t epoch) {
+  Locked lock(*this);
+  TF_ASSIGN_OR_RETURN(const Lease present, leases_.find(id, epoch));
+  TF_RETURN_IF_ERROR(may_renew(present));
+  TF_ASSIGN_OR_RETURN(const Lease lease, leases_.renew(id, epoch));
+  touch(lock, lease.slot);
+  return grant_of(lease);
+}
+
+void Farm::release(const LeaseId& id, uint64_t epoch) {
+  Locked lock(*this);
+  if (!leases_.find(id, epoch).ok()) return;
+  end_lease(lock, id, absl::NotFoundError("its holder has released it"));
+  match(lock);
+}
+
+}  // namespace tf::tracker

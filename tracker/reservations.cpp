@@ -1,0 +1,55 @@
+#include "tracker/reservations.h"
+
+#include <algorithm>
+
+namespace tf::tracker {
+
+absl::Status ReservationBook::check(const std::string& user, absl::Time from, absl::Time until,
+                                    absl::Time now) {
+  if (user.empty()) return absl::InvalidArgumentError("a reservation needs a user: give --user");
+  if (until <= from || until <= now) {
+    return absl::InvalidArgumentError("the reservation's window is empty or over: give a later end");
+  }
+  return absl::OkStatus();
+}
+
+void ReservationBook::add(Reservation reservation) {
+  last_id_ = std::max(last_id_, reservation.id);
+  reservations_[reservation.id] = std::move(reservation);
+}
+
+bool ReservationBook::remove(uint64_t id) {
+  return reservations_.erase(id) > 0;
+}
+
+std::vector<Reservation> ReservationBook::remove_over(rpc::Instant now) {
+  std::vector<Reservation> over;
+  for (auto each = reservations_.begin(); each != reservations_.end();) {
+    if (now < each->second.until) {
+      ++each;
+      continue;
+    }
+    over.push_back(std::move(each->second));
+    each = reservations_.erase(each);
+  }
+  return over;
+}
+
+std::string ReservationBook::user_for(const DeviceInfo& device, rpc::Instant now) const {
+  for (const auto& [id, reservation] : reservations_) {
+    if (reservation.in_force(now) && reservation.covers(device)) return reservation.user;
+  }
+  return "";
+}
+
+std::optional<rpc::Instant> ReservationBook::next_change(rpc::Instant now) const {
+  std::optional<rpc::Instant> next;
+  for (const auto& [id, reservation] : reservations_) {
+    for (const rpc::Instant at : {reservation.from, reservation.until}) {
+      if (at > now) next = std::min(next.value_or(at), at);
+    }
+  }
+  return next;
+}
+
+}  // namespace tf::tracker

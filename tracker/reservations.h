@@ -1,0 +1,57 @@
+#pragma once
+// Owns: which devices are kept for whom, from when until when. Pure: windows are instants of the tracker's
+// own clock, so that a jump of the wall clock moves none. Does not know: slots, leases, files.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rpc/clock.h"
+#include "tracker/device.h"
+#include "tracker/labels.h"
+
+namespace tf::tracker {
+
+struct Reservation {
+  uint64_t id = 0;
+  std::string user;
+  std::string device_key;  // empty: any
+  Selector selector;
+  rpc::Instant from;
+  rpc::Instant until;  // not included
+
+  bool covers(const DeviceInfo& device) const {
+    return (device_key.empty() || device_key == device.key) && selector.matches(device.labels);
+  }
+  bool in_force(rpc::Instant now) const { return from <= now && now < until; }
+};
+
+// Not thread-safe. Reservations are few: a look at a device looks at all.
+class ReservationBook {
+ public:
+  // INVALID_ARGUMENT: no user, or a window that is empty or over.
+  static absl::Status check(const std::string& user, absl::Time from, absl::Time until, absl::Time now);
+
+  // Above all that were ever added.
+  uint64_t next_id() const { return last_id_ + 1; }
+  void add(Reservation reservation);
+  // False: there is none.
+  bool remove(uint64_t id);
+  // Takes away those that are over.
+  std::vector<Reservation> remove_over(rpc::Instant now);
+
+  // The user for whom the device is kept now; empty: nobody. Of several reservations the lowest id counts.
+  std::string user_for(const DeviceInfo& device, rpc::Instant now) const;
+  const std::map<uint64_t, Reservation>& all() const { return reservations_; }
+  // When one begins or ends next, after `now`.
+  std::optional<rpc::Instant> next_change(rpc::Instant now) const;
+
+ private:
+  std::map<uint64_t, Reservation> reservations_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace tf::tracker

@@ -1,0 +1,184 @@
+#include "tracker/slot_index.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/check.h"
+
+namespace tf::tracker {
+namespace {
+
+std::string known_keys(const std::map<std::string, std::set<std::string>>& by_key) {
+  return absl::StrJoin(by_key, ", ",
+                       [](std::string* out, const auto& each) { absl::StrAppend(out, each.first); });
+}
+
+}  // namespace
+
+SlotIndex::Slot& SlotIndex::at(const SlotKey& slot) {
+  const auto device = devices_.find(slot.device_id);
+  TF_CHECK(device != devices_.end()) << slot.device_id << " is not described";
+  const auto found = device->second.slots.find(slot.slot);
+  TF_CHECK(found != device->second.slots.end()) << slot.device_id << "/" << slot.slot << " is not described";
+  return found->second;
+}
+
+void SlotIndex::enter(const SlotKey& key, const Slot& slot, Class& demand) {
+  demand.free[slot.terms->reserved_for].insert({slot.terms->standing, key});
+}
+
+void SlotIndex::leave(const SlotKey& key, const Slot& slot, Class& demand) {
+  const auto owned = demand.free.find(slot.terms->reserved_for);
+  owned->second.erase({slot.terms->standing, key});
+  if (owned->second.empty()) demand.free.erase(owned);
+}
+
+void SlotIndex::connect(const DeviceInfo& info, Slot& slot, DemandId id, Class& demand) {
+  if (!unmet_requirement(info, slot.offer, demand.demand.requirements).empty()) return;
+  slot.meets.insert(id);
+  ++demand.capable;
+  if (slot.terms) enter({info.id, slot.offer.slot}, slot, demand);
+}
+
+void SlotIndex::forget(Device& device) {
+  for (auto& [number, slot] : device.slots) {
+    const SlotKey key{device.info->id, number};
+    for (const DemandId id : slot.meets) {
+      Class& demand = demands_.at(id);
+      --demand.capable;
+      if (slot.terms) leave(key, slot, demand);
+    }
+  }
+  const auto same_key = by_key_.find(device.info->key);
+  same_key->second.erase(device.info->id);
+  if (same_key->second.empty()) by_key_.erase(same_key);
+  device = {};
+}
+
+void SlotIndex::describe(const std::shared_ptr<const DeviceInfo>& info) {
+  Device& device = devices_[info->id];
+  if (device.info) forget(device);
+  device.info = info;
+  by_key_[info->key].insert(info->id);
+  for (const SlotOffer& offer : info->slots) device.slots[offer.slot].offer = offer;
+  const auto demands = demands_of_key_.find(info->key);
+  if (demands == demands_of_key_.end()) return;
+  for (auto& [number, slot] : device.slots) {
+    for (const DemandId id : demands->second) connect(*info, slot, id, demands_.at(id));
+  }
+}
+
+void SlotIndex::set_free(const SlotKey& key, const Terms& terms) {
+  Slot& slot = at(key);
+  if (slot.terms == terms) return;
+  set_taken(key);
+  slot.terms = terms;
+  for (const DemandId id : slot.meets) enter(key, slot, demands_.at(id));
+}
+
+void SlotIndex::set_taken(const SlotKey& key) {
+  Slot& slot = at(key);
+  if (!slot.terms) return;
+  for (const DemandId id : slot.meets) leave(key, slot, demands_.at(id));
+  slot.terms.reset();
+}
+
+const Terms* SlotIndex::free(const SlotKey& key) const {
+  const auto device = devices_.find(key.device_id);
+  if (device == devices_.end()) return nullptr;
+  const auto slot = device->second.slots.find(key.slot);
+  return slot == device->second.slots.end() || !slot->second.terms ? nullptr : &*slot->second.terms;
+}
+
+DemandId SlotIndex::intern(const Demand& demand) {
+  const auto [known, is_new] = ids_.try_emplace(demand, last_id_ + 1);
+  if (!is_new) return known->second;
+  const DemandId id = ++last_id_;
+  Class& made = demands_[id];
+  made.demand = demand;
+  made.idle_since = ++last_idle_;
+  idle_[made.idle_since] = id;
+  demands_of_key_[demand.key].insert(id);
+  for (const std::string& device_id : devices_with(demand.key)) {
+    Device& device = devices_.at(device_id);
+    for (auto& [number, slot] : device.slots) connect(*device.info, slot, id, made);
+  }
+  evict_idle();
+  return id;
+}
+
+void SlotIndex::use(DemandId id) {
+  Class& demand = demands_.at(id);
+  if (++demand.uses == 1) idle_.erase(demand.idle_since);
+}
+
+void SlotIndex::unuse(DemandId id) {
+  Class& demand = demands_.at(id);
+  TF_CHECK(demand.uses > 0) << "nobody waits with this demand";
+  if (--demand.uses > 0) return;
+  demand.idle_since = ++last_idle_;
+  idle_[demand.idle_since] = id;
+  evict_idle();
+}
+
+void SlotIndex::evict_idle() {
+  // Never the newest: its id is about to be used.
+  while (idle_.size() > idle_demands_ && idle_.size() > 1) {
+    const DemandId id = idle_.begin()->second;
+    idle_.erase(idle_.begin());
+    const auto evicted = demands_.find(id);
+    const std::string& key = evicted->second.demand.key;
+    for (const std::string& device_id : devices_with(key)) {
+      for (auto& [number, slot] : devices_.at(device_id).slots) slot.meets.erase(id);
+    }
+    const auto same_key = demands_of_key_.find(key);
+    same_key->second.erase(id);
+    if (same_key->second.empty()) demands_of_key_.erase(same_key);
+    ids_.erase(evicted->second.demand);
+    demands_.erase(evicted);
+  }
+}
+
+std::optional<SlotKey> SlotIndex::pick(DemandId id, const std::string& user) const {
+  const auto& free = demands_.at(id).free;
+  for (const std::string& owner : {user, std::string()}) {
+    const auto found = free.find(owner);
+    if (found != free.end()) return found->second.begin()->slot;
+  }
+  return std::nullopt;
+}
+
+const std::set<DemandId>& SlotIndex::met_by(const SlotKey& key) const {
+  static const std::set<DemandId> none;
+  const auto device = devices_.find(key.device_id);
+  if (device == devices_.end()) return none;
+  const auto slot = device->second.slots.find(key.slot);
+  return slot == device->second.slots.end() ? none : slot->second.meets;
+}
+
+const std::set<std::string>& SlotIndex::devices_with(const std::string& key) const {
+  static const std::set<std::string> none;
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? none : found->second;
+}
+
+absl::Status SlotIndex::why_unsatisfiable(const Demand& demand) const {
+  if (by_key_.empty()) {
+    return absl::NotFoundError(absl::StrCat("no device has the key ", demand.key,
+                                            ": no device has ever registered here; start ",
+                                            "`device_agent --tracker HOST:PORT --key ", demand.key, "`"));
+  }
+  const std::set<std::string>& devices = devices_with(demand.key);
+  if (devices.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no device has the key ", demand.key, "; known keys: ", known_keys(by_key_)));
+  }
+  // Any one device's lack is an example; the last one's is as good as another.
+  const Device& device = devices_.at(*devices.rbegin());
+  std::string unmet = "a slot";
+  if (!device.slots.empty()) {
+    unmet = unmet_requirement(*device.info, device.slots.rbegin()->second.offer, demand.requirements);
+  }
+  return absl::NotFoundError(absl::StrCat("no device with the key ", demand.key, " has ", unmet));
+}
+
+}  // namespace tf::tracker

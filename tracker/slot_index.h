@@ -1,0 +1,109 @@
+#pragma once
+// Owns: which slots meet which demands, and which of them are free, so that neither a new request nor a freed
+// slot looks at the whole farm. Does not know: who waits, leases, time.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tracker/device.h"
+
+namespace tf::tracker {
+
+// What a request asks for. Requests that ask for the same share one.
+struct Demand {
+  std::string key;
+  Requirements requirements;
+  auto operator<=>(const Demand&) const = default;
+};
+
+using DemandId = uint64_t;
+
+// How a free slot may be used.
+struct Terms {
+  std::string reserved_for;  // a user; empty: anybody
+  int standing = 0;          // lower is taken first
+  bool operator==(const Terms&) const = default;
+};
+
+// Not thread-safe. With D demands of a device's key: a slot is freed and taken in O(D log slots), a device
+// described in O(D) comparisons. A demand not asked for lately costs a look at all devices with its key once.
+class SlotIndex {
+ public:
+  // Demands kept though nobody waits with them.
+  explicit SlotIndex(size_t idle_demands = 256) : idle_demands_(idle_demands) {}
+
+  // What is known of the device, replacing what was; none of its slots is free afterwards.
+  void describe(const std::shared_ptr<const DeviceInfo>& device);
+  // The slot must be described. Replaces its terms.
+  void set_free(const SlotKey& slot, const Terms& terms);
+  void set_taken(const SlotKey& slot);
+  // Its terms if it is free.
+  const Terms* free(const SlotKey& slot) const;
+
+  // The demand's id, the same while it is used.
+  DemandId intern(const Demand& demand);
+  const Demand& demand(DemandId demand) const { return demands_.at(demand).demand; }
+  // Somebody waits with it (use) or does no more (unuse); it is kept in between.
+  void use(DemandId demand);
+  void unuse(DemandId demand);
+  // Whether any slot of the farm, free or not, online or away, meets it.
+  bool satisfiable(DemandId demand) const { return demands_.at(demand).capable > 0; }
+  // The free slot that a user's request of this demand should take.
+  std::optional<SlotKey> pick(DemandId demand, const std::string& user) const;
+  // The demands that the slot meets.
+  const std::set<DemandId>& met_by(const SlotKey& slot) const;
+
+  // NOT_FOUND, with what is missing: why no slot meets the demand.
+  absl::Status why_unsatisfiable(const Demand& demand) const;
+  // The ids of the devices with this key.
+  const std::set<std::string>& devices_with(const std::string& key) const;
+
+ private:
+  struct Slot {
+    SlotOffer offer;
+    std::optional<Terms> terms;  // absent: not free
+    std::set<DemandId> meets;
+  };
+  struct Device {
+    std::shared_ptr<const DeviceInfo> info;
+    std::map<uint32_t, Slot> slots;
+  };
+  struct Preference {
+    int standing = 0;
+    SlotKey slot;
+    auto operator<=>(const Preference&) const = default;
+  };
+  struct Class {
+    Demand demand;
+    size_t capable = 0;  // slots that meet it
+    size_t uses = 0;
+    uint64_t idle_since = 0;
+    std::map<std::string, std::set<Preference>> free;  // by the user they are reserved for
+  };
+
+  Slot& at(const SlotKey& slot);
+  void forget(Device& device);
+  void connect(const DeviceInfo& info, Slot& slot, DemandId id, Class& demand);
+  void enter(const SlotKey& key, const Slot& slot, Class& demand);
+  void leave(const SlotKey& key, const Slot& slot, Class& demand);
+  void evict_idle();
+
+  const size_t idle_demands_;
+  std::map<std::string, Device> devices_;
+  std::map<std::string, std::set<std::string>> by_key_;
+  std::map<DemandId, Class> demands_;
+  std::map<Demand, DemandId> ids_;
+  std::map<std::string, std::set<DemandId>> demands_of_key_;
+  std::map<uint64_t, DemandId> idle_;  // by idle_since
+  uint64_t last_id_ = 0;
+  uint64_t last_idle_ = 0;
+};
+
+}  // namespace tf::tracker

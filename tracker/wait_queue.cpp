@@ -1,0 +1,152 @@
+#include "tracker/wait_queue.h"
+
+#include "base/check.h"
+
+namespace tf::tracker {
+
+std::pair<rpc::Instant, WaiterId> WaitQueue::place_in_line(const WaitingRequest& request, WaiterId id) const {
+  return {virtual_arrival(request.arrived, request.priority, options_), id};
+}
+
+void WaitQueue::forget_places() {
+  while (!places_until_.empty() && places_until_.begin()->first < clock_.now()) {
+    const auto [until, key] = *places_until_.begin();
+    places_until_.erase(places_until_.begin());
+    const auto [first, last] = places_.equal_range(key);
+    for (auto place = first; place != last; ++place) {
+      if (place->second.until != until) continue;
+      places_.erase(place);
+      break;
+    }
+  }
+}
+
+WaiterId WaitQueue::add(WaitingRequest request) {
+  forget_places();
+  request.arrived = clock_.now();
+  if (const auto place = places_.find({request.holder, request.holder_run, request.demand});
+      place != places_.end()) {
+    request.arrived = place->second.arrived;
+    places_.erase(place);  // its entry in places_until_ finds nothing
+  }
+  const WaiterId id = ++last_id_;
+  lines_[request.demand][request.user].insert(place_in_line(request, id));
+  ++waiting_with_[request.demand];
+  ++by_user_[request.user][request.demand];
+  deadlines_.insert({request.deadline, id});
+  requests_[id] = std::move(request);
+  return id;
+}
+
+std::optional<WaitingRequest> WaitQueue::take(WaiterId id) {
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return std::nullopt;
+  WaitingRequest request = std::move(found->second);
+  requests_.erase(found);
+  deadlines_.erase({request.deadline, id});
+  const auto lines = lines_.find(request.demand);
+  const auto line = lines->second.find(request.user);
+  line->second.erase(place_in_line(request, id));
+  if (line->second.empty()) lines->second.erase(line);
+  if (lines->second.empty()) lines_.erase(lines);
+  const auto with = waiting_with_.find(request.demand);
+  if (--with->second == 0) waiting_with_.erase(with);
+  const auto user = by_user_.find(request.user);
+  const auto demand = user->second.find(request.demand);
+  if (--demand->second == 0) user->second.erase(demand);
+  if (user->second.empty()) by_user_.erase(user);
+  return request;
+}
+
+std::optional<WaitingRequest> WaitQueue::withdraw(WaiterId id) {
+  std::optional<WaitingRequest> request = take(id);
+  if (!request || request->holder.empty()) return request;
+  const PlaceKey key{request->holder, request->holder_run, request->demand};
+  const rpc::Instant until = clock_.now() + place_kept_;
+  places_.insert({key, {request->arrived, until}});
+  places_until_.insert({until, key});
+  return request;
+}
+
+Rank WaitQueue::rank_now(const WaitingRequest& request, double cost) const {
+  return rank_of(virtual_arrival(request.arrived, request.priority, options_), cost, clock_.now(), options_);
+}
+
+std::optional<WaiterId> WaitQueue::best(const std::set<DemandId>& demands, CostOf cost_of) const {
+  std::optional<WaiterId> best;
+  Rank best_rank;
+  for (const DemandId demand : demands) {
+    const auto lines = lines_.find(demand);
+    if (lines == lines_.end()) continue;
+    for (const auto& [user, line] : lines->second) {
+      const std::optional<double> cost = cost_of(user);
+      if (!cost) continue;
+      const auto [virtual_arrival, id] = *line.begin();
+      const Rank rank = rank_of(virtual_arrival, *cost, clock_.now(), options_);
+      if (best && (best_rank < rank || (best_rank == rank && *best < id))) continue;
+      best = id;
+      best_rank = rank;
+    }
+  }
+  return best;
+}
+
+std::optional<WaiterId> WaitQueue::best_before(const Rank& limit, const std::set<DemandId>& demands,
+                                               CostOf cost_of, Filter filter) const {
+  std::optional<WaiterId> best;
+  Rank best_rank = limit;
+  for (const DemandId demand : demands) {
+    const auto lines = lines_.find(demand);
+    if (lines == lines_.end()) continue;
+    for (const auto& [user, line] : lines->second) {
+      const std::optional<double> cost = cost_of(user);
+      if (!cost) continue;
+      for (const auto& [virtual_arrival, id] : line) {
+        const Rank rank = rank_of(virtual_arrival, *cost, clock_.now(), options_);
+        if (!(rank < best_rank)) break;
+        if (!filter(requests_.at(id))) continue;
+        best = id;
+        best_rank = rank;
+        break;
+      }
+    }
+  }
+  return best;
+}
+
+size_t WaitQueue::waiting(const std::string& user) const {
+  const auto found = by_user_.find(user);
+  size_t count = 0;
+  if (found == by_user_.end()) return count;
+  for (const auto& [demand, each] : found->second) count += each;
+  return count;
+}
+
+size_t WaitQueue::waiting(DemandId demand) const {
+  const auto found = waiting_with_.find(demand);
+  return found == waiting_with_.end() ? 0 : found->second;
+}
+
+std::vector<DemandId> WaitQueue::demands_of(const std::string& user) const {
+  std::vector<DemandId> demands;
+  const auto found = by_user_.find(user);
+  if (found == by_user_.end()) return demands;
+  for (const auto& [demand, count] : found->second) demands.push_back(demand);
+  return demands;
+}
+
+std::vector<WaiterId> WaitQueue::overtime() const {
+  std::vector<WaiterId> ids;
+  for (const auto& [deadline, id] : deadlines_) {
+    if (deadline > clock_.now()) break;
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+std::optional<rpc::Instant> WaitQueue::next_deadline() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+}  // namespace tf::tracker

@@ -1,0 +1,98 @@
+#pragma once
+// Owns: who waits for a lease, in what order, until when; and for a while the place of who has given up and
+// may come again. Pure but for its clock. Does not know: slots, quotas, what an answer is.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "rpc/clock.h"
+#include "tracker/rank.h"
+#include "tracker/slot_index.h"
+
+namespace tf::tracker {
+
+using WaiterId = uint64_t;
+
+struct WaitingRequest {
+  DemandId demand = 0;
+  std::string user;
+  std::string holder;
+  std::string holder_run;
+  int priority = 0;
+  rpc::Instant arrived;   // set by the queue
+  rpc::Instant deadline;  // waits strictly before
+};
+
+// Not thread-safe. Takes and gives in O(log waiters); finding who is next takes O(users that wait).
+class WaitQueue {
+ public:
+  // What a user's request costs it now (rank.h); nothing: this user gets nothing now.
+  using CostOf = absl::FunctionRef<std::optional<double>(const std::string& user)>;
+  // Whether this request is one to look at.
+  using Filter = absl::FunctionRef<bool(const WaitingRequest&)>;
+
+  // Who leaves unserved and comes again within `place_kept` has the place that it had. The clock must outlive
+  // the queue.
+  WaitQueue(const rpc::Clock& clock, RankOptions options, absl::Duration place_kept)
+      : clock_(clock), options_(options), place_kept_(place_kept) {}
+
+  WaiterId add(WaitingRequest request);
+  // It is served, and gone.
+  std::optional<WaitingRequest> take(WaiterId id);
+  // It leaves unserved. Nothing if it is not here.
+  std::optional<WaitingRequest> withdraw(WaiterId id);
+
+  // The next of all that wait with one of these demands.
+  std::optional<WaiterId> best(const std::set<DemandId>& demands, CostOf cost_of) const;
+  // The next of those that the filter lets through, if it goes before `rank`.
+  std::optional<WaiterId> best_before(const Rank& rank, const std::set<DemandId>& demands, CostOf cost_of,
+                                      Filter filter) const;
+  const WaitingRequest& at(WaiterId id) const { return requests_.at(id); }
+
+  size_t waiting(const std::string& user) const;
+  size_t waiting(DemandId demand) const;
+  // The demands with which this user waits.
+  std::vector<DemandId> demands_of(const std::string& user) const;
+  // All, in no particular order.
+  const std::map<WaiterId, WaitingRequest>& requests() const { return requests_; }
+
+  // Whose deadline has passed, and when the next one does.
+  std::vector<WaiterId> overtime() const;
+  std::optional<rpc::Instant> next_deadline() const;
+
+  // As seen now; `cost` as CostOf gives it.
+  Rank rank_now(const WaitingRequest& request, double cost) const;
+  const RankOptions& options() const { return options_; }
+
+ private:
+  using Line = std::set<std::pair<rpc::Instant, WaiterId>>;  // by virtual arrival
+  using PlaceKey = std::tuple<std::string, std::string, DemandId>;
+  struct Place {
+    rpc::Instant arrived;
+    rpc::Instant until;
+  };
+
+  std::pair<rpc::Instant, WaiterId> place_in_line(const WaitingRequest& request, WaiterId id) const;
+  void forget_places();
+
+  const rpc::Clock& clock_;
+  const RankOptions options_;
+  const absl::Duration place_kept_;
+  std::map<WaiterId, WaitingRequest> requests_;
+  std::map<DemandId, std::map<std::string, Line>> lines_;  // by user
+  std::map<DemandId, size_t> waiting_with_;
+  std::map<std::string, std::map<DemandId, size_t>> by_user_;  // how many
+  std::set<std::pair<rpc::Instant, WaiterId>> deadlines_;
+  std::multimap<PlaceKey, Place> places_;
+  std::multimap<rpc::Instant, PlaceKey> places_until_;
+  WaiterId last_id_ = 0;
+};
+
+}  // namespace tf::tracker
