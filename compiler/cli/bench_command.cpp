@@ -10,16 +10,20 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/cli/model_arguments.h"
+#include "compiler/driver/loaded_model.h"
+#include "compiler/driver/turns.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/target/target.h"
 
 namespace tf::compiler_cli {
 namespace {
 
+using driver::KernelTime;
+using driver::LoadedModel;
+
 struct BenchArguments {
-  std::string folder;
+  std::vector<std::string> folders;
   int threads = 1, runs = 30;
   std::vector<int> affinity;  // CPUs; empty: any
   bool profile = false, json = false;
@@ -126,11 +130,52 @@ void warn_of_shared_cpus(int threads, int cpus) {
       threads, cpus, cpus == 1 ? "" : "s", cpus);
 }
 
-absl::Status run(const BenchArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
+absl::StatusOr<std::unique_ptr<LoadedModel>> open_bound(const std::string& folder,
+                                                        const BenchArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModel> model, LoadedModel::open(folder, arguments.threads));
   TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
-  warn_of_shared_cpus(arguments.threads, cpus_of(arguments));
   TF_RETURN_IF_ERROR(model->bind(random_inputs(*model, 1)));
+  return model;
+}
+
+// Several builds, in turns; each against the first.
+absl::Status compare(const BenchArguments& arguments) {
+  std::vector<std::unique_ptr<LoadedModel>> models;
+  std::vector<LoadedModel*> in_turn;
+  for (const std::string& folder : arguments.folders) {
+    TF_ASSIGN_OR_RETURN(models.emplace_back(), open_bound(folder, arguments));
+    in_turn.push_back(models.back().get());
+  }
+  TF_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> runs_ns,
+                      driver::run_in_turns(in_turn, {.rounds = arguments.runs}));
+  nlohmann::json all = nlohmann::json::array();
+  for (size_t i = 0; i < runs_ns.size(); ++i) {
+    const Estimate time = estimate(runs_ns[i]), ratio = driver::ratio_of(runs_ns[i], runs_ns[0]);
+    all.push_back({{"folder", arguments.folders[i]},
+                   {"median_ms", time.median_ns / 1e6},
+                   {"min_ms", *std::min_element(runs_ns[i].begin(), runs_ns[i].end()) / 1e6},
+                   {"ratio", ratio.median_ns},
+                   {"ratio_interval", {ratio.low_ns, ratio.high_ns}}});
+    if (arguments.json) continue;
+    std::printf("%10.3f ms", time.median_ns / 1e6);
+    if (i == 0) {
+      std::printf("%27s", "");
+    } else {
+      std::printf("  %.3f (%.3f to %.3f)   ", ratio.median_ns, ratio.low_ns, ratio.high_ns);
+    }
+    std::printf("  %s\n", arguments.folders[i].c_str());
+  }
+  if (arguments.json) std::printf("%s\n", json_text(all, 1).c_str());
+  return absl::OkStatus();
+}
+
+absl::Status run(const BenchArguments& arguments) {
+  warn_of_shared_cpus(arguments.threads, cpus_of(arguments));
+  if (arguments.folders.size() > 1 && arguments.profile)
+    return absl::InvalidArgumentError(
+        "--profile takes one folder: the kernels of several builds do not compare");
+  if (arguments.folders.size() > 1) return compare(arguments);
+  TF_ASSIGN_OR_RETURN(const auto model, open_bound(arguments.folders[0], arguments));
   constexpr int kWarmUp = 3;
   std::vector<double> samples_ms;
   for (int i = -kWarmUp; i < arguments.runs; ++i) {
@@ -149,7 +194,10 @@ absl::Status run(const BenchArguments& arguments) {
 void add_bench_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Time a built model on random inputs");
-  command->add_option("folder", arguments->folder, "What `compiler build -o` wrote")->required();
+  command
+      ->add_option("folder", arguments->folders,
+                   "What `compiler build -o` wrote; several run in turns and are compared with the first")
+      ->required();
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -157,9 +205,12 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--runs", arguments->runs, "Timed runs, after three that are not")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_flag("--profile", arguments->profile, "Time, rate and share of the FMA peak of every kernel");
+  command->add_flag("--profile", arguments->profile,
+                    "Of one folder: time, rate and share of the FMA peak of every kernel");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
-  command->footer("Example: compiler bench build/squeezenet --threads 1 --profile");
+  command->footer(
+      "Examples: compiler bench build/squeezenet --threads 1 --profile\n"
+      "          compiler bench build/untuned build/tuned");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {
       const absl::Status status = run(*arguments);

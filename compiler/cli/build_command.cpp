@@ -16,18 +16,25 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/interrupt.h"
 #include "compiler/cli/model_arguments.h"
-#include "compiler/cli/records_source.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
-#include "compiler/driver/measured_layouts.h"
+#include "compiler/records/plan.h"
+#include "compiler/records/records_source.h"
 #include "database/open_records.h"
 #include "tuner/remote/remote_records.h"
 
 namespace tf::compiler_cli {
 namespace {
 
-using driver::ScheduleChoice;
-using Choices = std::vector<std::optional<ScheduleChoice>>;
+using records::best_but_for_numerics;
+using records::BestSource;
+using records::Choices;
+using records::device_classes;
+using records::Lock;
+using records::LockedSource;
+using records::mixed_devices_warning;
+using records::Plan;
+using records::problem_of;
 
 struct BuildArguments {
   ModelArguments model;
@@ -78,25 +85,6 @@ absl::Status hint_at_numerics(database::Records& records, const graph::Program& 
   return absl::OkStatus();
 }
 
-// A network in the layouts that records speak for, and its schedules.
-struct Plan {
-  graph::Program program;
-  Choices choices;
-  std::vector<LockEntry> layouts;  // records that layouts were chosen by
-};
-
-// With layouts chosen by what `times` knows.
-absl::StatusOr<Plan> plan_by(driver::ScheduleSource& times, graph::Graph graph, const target::Target& target,
-                             int threads) {
-  driver::MeasuredLayoutCost cost(times, target, threads);
-  Plan plan;
-  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_program(std::move(graph), {target.fp32_lanes(), &cost}));
-  TF_RETURN_IF_ERROR(cost.status());
-  for (const driver::ConsultedRecord& record : cost.consulted())
-    plan.layouts.push_back({record.query, record.label, record.choice.record});
-  return plan;
-}
-
 absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph graph,
                                const target::Target& target) {
   const int threads = arguments.threads;
@@ -105,28 +93,22 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
     TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database, remote::open_remote_records));
   }
   if (arguments.records == BuildArguments::Records::kLocked) {
-    TF_ASSIGN_OR_RETURN(Lock lock, read_lock(lock_path(arguments)));
+    TF_ASSIGN_OR_RETURN(Lock lock, records::read_lock(lock_path(arguments)));
     TF_RETURN_IF_ERROR(check_allowed(lock, arguments.allowed));
     LockedSource times(std::move(lock.layouts), records.get(), arguments.allowed,
                        LockedSource::Unknown::kNoSchedule);
-    TF_ASSIGN_OR_RETURN(Plan plan, plan_by(times, std::move(graph), target, threads));
+    TF_ASSIGN_OR_RETURN(Plan plan, records::plan_layouts(times, std::move(graph), target, threads));
     LockedSource source(std::move(lock.tasks), records.get(), arguments.allowed);
     TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
     return plan;
   }
-  if (!records) {
-    Plan plan;
-    TF_ASSIGN_OR_RETURN(plan.program, graph::plan_program(std::move(graph), {target.fp32_lanes()}));
-    plan.choices.resize(plan.program.tasks.size());
-    return plan;
-  }
+  if (!records) return records::plan_untuned(std::move(graph), target);
   std::optional<std::string> device;
   if (!arguments.device.empty()) device = arguments.device;
   BestSource source(*records, device, arguments.allowed);
-  TF_ASSIGN_OR_RETURN(Plan plan, plan_by(source, std::move(graph), target, threads));
+  TF_ASSIGN_OR_RETURN(Plan plan, records::plan_network(source, std::move(graph), target, threads));
   if (!device) TF_RETURN_IF_ERROR(warn_of_mixed_devices(*records, plan.program, target, threads));
   TF_RETURN_IF_ERROR(hint_at_numerics(*records, plan.program, device, arguments, target));
-  TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
   return plan;
 }
 

@@ -15,9 +15,9 @@
 #include "base/status.h"
 #include "base/temporary_folder.h"
 #include "compiler/cli/commands.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/optimize.h"
@@ -26,6 +26,8 @@
 
 namespace tf::compiler_cli {
 namespace {
+
+using driver::LoadedModel;
 
 namespace fs = std::filesystem;
 using graph::HostTensor;

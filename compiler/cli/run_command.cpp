@@ -11,13 +11,14 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/cli/model_arguments.h"
+#include "compiler/driver/loaded_model.h"
 #include "compiler/onnx/tensor_proto.h"
 
 namespace tf::compiler_cli {
 namespace {
 
+using driver::LoadedModel;
 using graph::HostTensor;
 
 struct RunArguments {

@@ -12,8 +12,8 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
-#include "compiler/cli/records_source.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/records/records_source.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/tensor/workload.h"
@@ -25,6 +25,9 @@ namespace tf::compiler_cli {
 namespace {
 
 namespace proto = tunefarm::kernel::v1;
+using records::best_but_for_numerics;
+using records::device_classes;
+using records::mixed_devices_warning;
 
 struct ShowArguments {
   std::string key, database, device, allow;

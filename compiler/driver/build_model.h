@@ -20,6 +20,9 @@ struct ScheduleChoice {
   std::string schedule;  // canonical text
   std::string record;    // digest of the record, hexadecimal
   double median_ns = 0;  // as measured
+  // It was measured as this network runs the kernel (ScheduleQuery::reuse_distance_bytes). If not, it vouches
+  // for the schedule, but its time compares with no other.
+  bool is_of_network = true;
 };
 
 // What a schedule is wanted for, in the texts that records are keyed by.

@@ -8,6 +8,8 @@ namespace tf::driver {
 namespace {
 
 constexpr char kEverything[] = "";
+// By so much an estimate may be too good.
+constexpr double kUnmeasured = 1.25;
 
 std::string computation(const graph::Task& task) {
   return absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));
@@ -43,7 +45,7 @@ double MeasuredLayoutCost::nanoseconds(const graph::Task& task) {
   if (const ScheduleChoice* choice = find(task)) return choice->median_ns;
   for (const std::string& key : {computation(task), first_operator(task), std::string(kEverything)})
     if (const auto known = ratios_.find(key); known != ratios_.end())
-      return estimated * median(known->second);
+      return kUnmeasured * estimated * median(known->second);
   return estimated;
 }
 
@@ -54,7 +56,7 @@ const ScheduleChoice* MeasuredLayoutCost::find(const graph::Task& task) {
     absl::StatusOr<std::optional<ScheduleChoice>> choice = source_.find(query);
     if (!choice.ok()) {
       status_ = choice.status();
-    } else if (choice->has_value() && (*choice)->median_ns > 0) {
+    } else if (choice->has_value() && (*choice)->is_of_network && (*choice)->median_ns > 0) {
       known->second = static_cast<int>(consulted_.size());
       consulted_.push_back({query, task.label, **std::move(choice)});
     }

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/onnx/import.h"
 #include "compiler/onnx/zoo.h"
@@ -46,10 +46,10 @@ class BuiltFor : public ::testing::TestWithParam<std::string> {
   }
 
   std::vector<double> run_here(const target::Target& target) {
-    auto model = compiler_cli::LoadedModel::open(folder(target), 2);
+    auto model = driver::LoadedModel::open(folder(target), 2);
     EXPECT_TRUE(model.ok()) << model.status();
     if (!model.ok()) return {};
-    inputs_ = compiler_cli::random_inputs(**model, 1);
+    inputs_ = driver::random_inputs(**model, 1);
     const absl::StatusOr<std::vector<HostTensor>> outputs = (*model)->run(inputs_);
     EXPECT_TRUE(outputs.ok()) << outputs.status();
     return outputs.ok() ? floats(outputs->front().data->bytes()) : std::vector<double>{};

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
@@ -24,7 +24,7 @@
 namespace tf::driver {
 namespace {
 
-using compiler_cli::LoadedModel;
+using driver::LoadedModel;
 using graph::HostTensor;
 
 class BuildModel : public testing::Test {
@@ -95,7 +95,7 @@ TEST_F(BuildModel, ComputesAZooNetworkForANamedBatch) {
   ASSERT_TRUE(build(*program, "mlp").ok());
   auto model = LoadedModel::open(folder("mlp"), 1);
   ASSERT_TRUE(model.ok()) << model.status();
-  const std::vector<HostTensor> inputs = compiler_cli::random_inputs(**model, 7);
+  const std::vector<HostTensor> inputs = driver::random_inputs(**model, 7);
   const std::vector<HostTensor> got = *(*model)->run(inputs), want = *graph::evaluate(*network, inputs);
   EXPECT_LE(graph::largest_difference(got, want), 1e-5 * largest(want));
   EXPECT_GT(largest(want), 0.11) << "ten equal classes would prove nothing";
@@ -127,7 +127,7 @@ TEST_F(BuildModel, ComputesTheSameByWinogradWhereThatIsAllowed) {
                   .ok());
   auto plain = LoadedModel::open(folder("plain"), 1), winograd = LoadedModel::open(folder("winograd"), 2);
   ASSERT_TRUE(plain.ok() && winograd.ok());
-  const std::vector<HostTensor> inputs = compiler_cli::random_inputs(**plain, 7);
+  const std::vector<HostTensor> inputs = driver::random_inputs(**plain, 7);
   const std::vector<HostTensor> want = *(*plain)->run(inputs), got = *(*winograd)->run(inputs);
   const double difference = graph::largest_difference(got, want);
   EXPECT_LE(difference, 1e-5 * largest(want));

@@ -1,9 +1,9 @@
 // What the `compiler` program makes of records in a database.
 #include <fstream>
 
-#include "compiler/cli/records_source.h"
 #include "compiler/graph/program.h"
 #include "compiler/onnx/import.h"
+#include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
 #include "database/sqlite_store.h"
 #include "tests/integration/compiler/commands.h"
@@ -75,10 +75,10 @@ TEST_F(CommandsOnRecords, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnE
   EXPECT_THAT(answer.out, HasSubstr("0 of 5 tasks from records"));
 
   const std::string lock = folder + "/tuning.lock";
-  compiler_cli::Lock entries = *compiler_cli::read_lock(lock);
+  records::Lock entries = *records::read_lock(lock);
   EXPECT_EQ(entries.tasks[0].record, "");
   entries.tasks[0].record = database::record_digest(illegal).hex();
-  ASSERT_TRUE(compiler_cli::write_lock(lock, entries).ok());
+  ASSERT_TRUE(records::write_lock(lock, entries).ok());
   const std::string before = *read_file(lock);
   answer = run(build + " --locked");
   EXPECT_EQ(answer.code, 1);

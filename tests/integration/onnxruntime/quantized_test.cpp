@@ -8,9 +8,9 @@
 #include <random>
 
 #include "base/file.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/onnx/import.h"
 #include "tests/integration/onnxruntime/reference.h"
@@ -91,7 +91,7 @@ class QuantizedAgainstOnnxRuntime : public testing::TestWithParam<Case> {
         driver::build_model(program, std::vector<std::optional<driver::ScheduleChoice>>(program.tasks.size()),
                             **pool, {.target = target_, .folder = root_});
     if (!report.ok()) return report.status();
-    auto loaded = compiler_cli::LoadedModel::open(root_, 1);
+    auto loaded = driver::LoadedModel::open(root_, 1);
     if (!loaded.ok()) return loaded.status();
     auto outputs = (*loaded)->run(inputs);
     if (!outputs.ok()) return outputs.status();

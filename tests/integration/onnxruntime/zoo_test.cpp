@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "base/file.h"
-#include "compiler/cli/loaded_model.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/onnx/import.h"
 #include "tests/integration/onnxruntime/reference.h"
@@ -133,7 +133,7 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
         program_, choices, *pool_, {.target = target_, .threads = threads, .folder = root_});
     EXPECT_TRUE(report.ok()) << report.status();
     if (!report.ok()) return 0;
-    auto model = compiler_cli::LoadedModel::open(root_, threads);
+    auto model = driver::LoadedModel::open(root_, threads);
     EXPECT_TRUE(model.ok()) << model.status();
     if (!model.ok()) return 0;
     const absl::StatusOr<std::vector<HostTensor>> got = (*model)->run(reference_.inputs);

@@ -12,7 +12,7 @@
 #include "compiler/schedule/numerics.h"
 #include "database/store.h"
 
-namespace tf::compiler_cli {
+namespace tf::records {
 
 // The best record of each problem, of one device class or of any. Only schedules of this version's meaning
 // and of allowed numerics count.
@@ -82,4 +82,4 @@ absl::StatusOr<Lock> read_lock(const std::string& path);
 absl::Status check_allowed(const Lock& lock, const schedule::Numerics& allowed);
 absl::Status write_lock(const std::string& path, const Lock& lock);
 
-}  // namespace tf::compiler_cli
+}  // namespace tf::records

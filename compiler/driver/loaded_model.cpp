@@ -1,4 +1,4 @@
-#include "compiler/cli/loaded_model.h"
+#include "compiler/driver/loaded_model.h"
 
 #include <dlfcn.h>
 
@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "compiler/cli/library_file.h"
+#include "compiler/driver/library_file.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/model.h"
 
-namespace tf::compiler_cli {
+namespace tf::driver {
 namespace {
 
 using graph::HostTensor;
@@ -216,4 +216,4 @@ std::vector<HostTensor> random_inputs(const LoadedModel& model, uint64_t seed) {
   return values;
 }
 
-}  // namespace tf::compiler_cli
+}  // namespace tf::driver

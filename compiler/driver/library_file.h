@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 
-namespace tf::compiler_cli {
+namespace tf::driver {
 
 // FAILED_PRECONDITION for what is no ELF file, one of another processor, or one that was cut off.
 absl::Status check_library_file(const std::string& path);
 
-}  // namespace tf::compiler_cli
+}  // namespace tf::driver

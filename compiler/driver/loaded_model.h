@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/graph/host_tensor.h"
 
-namespace tf::compiler_cli {
+namespace tf::driver {
 
 struct KernelTime {
   std::string name;
@@ -54,4 +54,4 @@ class LoadedModel {
 // Seeded uniform values in [0, 1) (whole numbers below 100 for integers) for each of the model's inputs.
 std::vector<graph::HostTensor> random_inputs(const LoadedModel& model, uint64_t seed);
 
-}  // namespace tf::compiler_cli
+}  // namespace tf::driver

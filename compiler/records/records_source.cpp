@@ -1,4 +1,4 @@
-#include "compiler/cli/records_source.h"
+#include "compiler/records/records_source.h"
 
 #include <nlohmann/json.hpp>
 
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 
-namespace tf::compiler_cli {
+namespace tf::records {
 namespace {
 
 using driver::ScheduleChoice;
@@ -17,8 +17,9 @@ using driver::ScheduleQuery;
 
 constexpr int kLockVersion = 3;
 
-ScheduleChoice choice_of(const database::Measurement& record) {
-  return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0)};
+ScheduleChoice choice_of(const database::Measurement& record, const ScheduleQuery& query) {
+  return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0),
+          record.problem.reuse_distance_bytes == query.reuse_distance_bytes};
 }
 
 bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
@@ -120,7 +121,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQue
   best.semantics_version = schedule::kSemanticsVersion;
   TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, records_.best(best));
   if (!record) return std::nullopt;
-  return choice_of(*record);
+  return choice_of(*record, query);
 }
 
 absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
@@ -150,7 +151,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
       return absl::FailedPreconditionError(absl::StrCat(
           "record ", entry.record.substr(0, 12), " of '", entry.label,
           "', which tuning.lock names: ", usable.message(), "; build without --locked to make a new lock"));
-    return choice_of(*record);
+    return choice_of(*record, query);
   }
   if (unknown_ == Unknown::kNoSchedule) return std::nullopt;
   return absl::FailedPreconditionError(
@@ -198,4 +199,4 @@ absl::Status write_lock(const std::string& path, const Lock& lock) {
   return write_file(path, json_text(json, 1) + "\n");
 }
 
-}  // namespace tf::compiler_cli
+}  // namespace tf::records

@@ -1,4 +1,4 @@
-#include "compiler/cli/records_source.h"
+#include "compiler/records/records_source.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"
 
-namespace tf::compiler_cli {
+namespace tf::records {
 namespace {
 
 using driver::ScheduleQuery;
@@ -52,6 +52,7 @@ class RecordsSource : public testing::Test {
     for (const tensor::Layout& layout : task.out_layouts) m.problem.out_layouts.push_back(layout.text());
     m.problem.target = target_.text();
     m.problem.threads = 1;
+    m.problem.reuse_distance_bytes = task.reuse_distance_bytes;
     m.schedule = "schedule v1\n# " + std::to_string(ns) + "\n";
     m.semantics_version = schedule::kSemanticsVersion;
     m.samples = {{ns, 1}};
@@ -242,4 +243,4 @@ TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace tf::compiler_cli
+}  // namespace tf::records

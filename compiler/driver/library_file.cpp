@@ -1,4 +1,4 @@
-#include "compiler/cli/library_file.h"
+#include "compiler/driver/library_file.h"
 
 #include <elf.h>
 
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tf::compiler_cli {
+namespace tf::driver {
 namespace {
 
 // Up to the fields that 32 and 64 bit files share: identification, type, processor.
@@ -67,4 +67,4 @@ absl::Status check_library_file(const std::string& path) {
   return absl::OkStatus();
 }
 
-}  // namespace tf::compiler_cli
+}  // namespace tf::driver
