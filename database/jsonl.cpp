@@ -131,7 +131,7 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
       ++counts.workloads;
       unwritten.erase(found);
     }
-    out << to_json(measurement) << '\n';
+    out << to_json_with_bounds(measurement) << '\n';
     ++counts.measurements;
     return out ? absl::OkStatus()
                : absl::DataLossError("cannot write the export: the stream failed; free some space");

@@ -29,6 +29,8 @@ bool answers(const BestQuery& query, const Measurement& m) {
          same_kernel(m.problem, query.problem) &&
          (!query.device_class || m.device.device_class == *query.device_class) &&
          (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
+         (!query.schedule || m.schedule == *query.schedule) && (!query.only_untuned || m.untuned) &&
+         query.in_network == (m.cache_mode == CacheMode::kNetwork) &&
          numerics_allowed(m.numerics, query.allowed_numerics);
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
+#include "base/race.h"
 
 namespace tf::database {
 namespace {
@@ -90,28 +91,41 @@ std::string_view cache_mode_name(CacheMode mode) {
       return "rotate";
     case CacheMode::kWarm:
       return "warm";
+    case CacheMode::kNetwork:
+      return "network";
   }
   TF_UNREACHABLE() << static_cast<int>(mode);
   return "";
 }
 
 absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name) {
-  for (CacheMode mode : {CacheMode::kUnknown, CacheMode::kRotate, CacheMode::kWarm}) {
+  for (CacheMode mode : {CacheMode::kUnknown, CacheMode::kRotate, CacheMode::kWarm, CacheMode::kNetwork}) {
     if (cache_mode_name(mode) == name) return mode;
   }
   return absl::InvalidArgumentError(absl::StrCat("there is no cache mode \"", std::string(name), "\""));
 }
 
-std::optional<double> median_ns(const std::vector<Sample>& samples) {
-  std::vector<double> times;
-  times.reserve(samples.size());
+std::vector<double> runs_ns(const std::vector<Sample>& samples) {
+  std::vector<double> runs;
+  runs.reserve(samples.size());
   for (const Sample& sample : samples) {
-    if (sample.iterations > 0) times.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
+    if (sample.iterations > 0) runs.push_back(static_cast<double>(sample.total_ns) / sample.iterations);
   }
+  return runs;
+}
+
+std::optional<double> median_ns(const std::vector<Sample>& samples) {
+  std::vector<double> times = runs_ns(samples);
   if (times.empty()) return std::nullopt;
   std::ranges::sort(times);
   const size_t middle = times.size() / 2;
   return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+std::optional<Interval> interval_ns(const std::vector<Sample>& samples) {
+  const Estimate bounds = estimate(runs_ns(samples));
+  if (bounds.median_ns == 0) return std::nullopt;
+  return Interval{bounds.low_ns, bounds.high_ns};
 }
 
 std::string_view job_state_name(JobState state) {

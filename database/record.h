@@ -66,7 +66,9 @@ enum class Outcome : uint8_t {
 std::string_view outcome_name(Outcome outcome);  // "ok", "stopped_early", …
 absl::StatusOr<Outcome> outcome_from_name(std::string_view name);
 
-enum class CacheMode : uint8_t { kUnknown = 0, kRotate, kWarm };
+// Where a kernel found its operands while it was timed. kNetwork: where its network leaves them, because it
+// ran in there; how much that is worth beside kRotate is for Records::best to say.
+enum class CacheMode : uint8_t { kUnknown = 0, kRotate, kWarm, kNetwork };
 std::string_view cache_mode_name(CacheMode mode);
 absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name);
 
@@ -76,9 +78,18 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
+// Of each sample of at least one iteration, the time of one run.
+std::vector<double> runs_ns(const std::vector<Sample>& samples);
 // Median over the samples of total_ns / iterations (the mean of the middle two for an even count); nothing
 // without a sample of at least one iteration.
 std::optional<double> median_ns(const std::vector<Sample>& samples);
+
+// 95% bounds of the median, as base/race.h estimates them.
+struct Interval {
+  double low_ns = 0, high_ns = 0;
+  bool operator==(const Interval&) const = default;
+};
+std::optional<Interval> interval_ns(const std::vector<Sample>& samples);
 
 // What the device was like while it measured; 0 or empty where its OS does not tell.
 struct DeviceState {
@@ -112,6 +123,7 @@ struct Measurement {
   std::string sketch_hash;
   std::vector<int64_t> slot_values;
   std::vector<std::string> numerics;  // what beyond reassociation it used, sorted: "bf16", "winograd", …
+  bool untuned = false;               // it is the schedule of a build without tuning, as of who measured it
   Outcome outcome = Outcome::kOk;
   std::string detail;  // one line for people
   std::vector<Sample> samples;
@@ -124,7 +136,13 @@ struct Measurement {
   int64_t job_id = 0;  // 0: none. Local to one database, so neither exported nor part of the digest
   int64_t finished_unix_ns = 0;
   std::optional<double> median_ns() const { return database::median_ns(samples); }
+  std::optional<Interval> interval_ns() const { return database::interval_ns(samples); }
 };
+
+// Whether a record can be what it says: what writes records keeps to it, what reads them from a file, which
+// anybody may have written, asks first. INVALID_ARGUMENT with what is wrong. What a schedule says is not
+// read.
+absl::Status check(const Measurement& measurement);
 
 // Names one record independently of the database that holds it (tuning.lock): SHA-256 of its canonical JSON
 // line, that is of everything but `id` and `job_id`.

@@ -1,6 +1,7 @@
 #include "database/record_json.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,15 @@ double parse_number(const json& in) {
   const std::string text = in.get<std::string>();
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   return text == "-inf" ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+}
+
+// A whole number of that range; the JSON library makes another one of what does not fit.
+absl::StatusOr<int64_t> whole(const json& in, std::string_view name, int64_t low, int64_t high) {
+  const bool fits = in.is_number_integer() && (!in.is_number_unsigned() || in.get<uint64_t>() <= INT64_MAX);
+  const int64_t value = fits ? in.get<int64_t>() : 0;
+  if (fits && value >= low && value <= high) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat("not a record: its ", std::string(name), " is ", json_text(in).substr(0, 32)));
 }
 
 json samples_json(const std::vector<Sample>& samples) {
@@ -58,15 +68,18 @@ json device_json(const DeviceState& device) {
           {"load_1min", number_json(device.load_1min)}};
 }
 
-Problem parse_problem(const json& in, const Digest& workload) {
+absl::StatusOr<Problem> parse_problem(const json& in, const Digest& workload) {
   Problem problem;
   problem.workload = {workload};
   problem.binding = in.at("binding").get<std::string>();
   problem.in_layouts = split_layouts(in.at("in_layouts").get<std::string>());
   problem.out_layouts = split_layouts(in.at("out_layouts").get<std::string>());
   problem.target = in.at("target").get<std::string>();
-  problem.threads = in.at("threads").get<uint32_t>();
-  problem.reuse_distance_bytes = in.value("reuse_distance_bytes", uint64_t{0});
+  TF_ASSIGN_OR_RETURN(const int64_t threads, whole(in.at("threads"), "threads", 1, UINT32_MAX));
+  TF_ASSIGN_OR_RETURN(const int64_t distance,
+                      whole(in.value("reuse_distance_bytes", json(0)), "reuse distance", 0, INT64_MAX));
+  problem.threads = static_cast<uint32_t>(threads);
+  problem.reuse_distance_bytes = static_cast<uint64_t>(distance);
   return problem;
 }
 
@@ -96,16 +109,20 @@ absl::StatusOr<JsonLine> parse_workload(const json& in) {
 absl::StatusOr<JsonLine> parse_measurement(const json& in) {
   TF_ASSIGN_OR_RETURN(Digest workload, Digest::from_hex(in.at("problem").at("workload").get<std::string>()));
   Measurement m;
-  m.problem = parse_problem(in.at("problem"), workload);
+  TF_ASSIGN_OR_RETURN(m.problem, parse_problem(in.at("problem"), workload));
   m.schedule = in.at("schedule").get<std::string>();
-  m.semantics_version = in.at("semantics_version").get<uint32_t>();
+  TF_ASSIGN_OR_RETURN(const int64_t semantics,
+                      whole(in.at("semantics_version"), "semantics version", 0, UINT32_MAX));
+  m.semantics_version = static_cast<uint32_t>(semantics);
   m.sketch_hash = in.at("sketch_hash").get<std::string>();
   m.slot_values = in.at("slot_values").get<std::vector<int64_t>>();
   m.numerics = in.at("numerics").get<std::vector<std::string>>();
   TF_ASSIGN_OR_RETURN(m.outcome, outcome_from_name(in.at("outcome").get<std::string>()));
   m.detail = in.at("detail").get<std::string>();
   for (const json& sample : in.at("samples")) {
-    m.samples.push_back({sample.at(0).get<int64_t>(), sample.at(1).get<uint32_t>()});
+    TF_ASSIGN_OR_RETURN(const int64_t total_ns, whole(sample.at(0), "sample", 0, INT64_MAX));
+    TF_ASSIGN_OR_RETURN(const int64_t runs, whole(sample.at(1), "number of iterations", 0, UINT32_MAX));
+    m.samples.push_back({total_ns, static_cast<uint32_t>(runs)});
   }
   TF_ASSIGN_OR_RETURN(m.cache_mode, cache_mode_from_name(in.at("cache_mode").get<std::string>()));
   m.max_error = parse_number(in.at("max_error"));
@@ -119,7 +136,10 @@ absl::StatusOr<JsonLine> parse_measurement(const json& in) {
                          .epoch = lease.at("epoch").get<uint64_t>(),
                          .sequence = lease.at("sequence").get<uint64_t>()};
   }
-  m.finished_unix_ns = in.at("finished_unix_ns").get<int64_t>();
+  TF_ASSIGN_OR_RETURN(m.finished_unix_ns, whole(in.at("finished_unix_ns"), "time", 0, INT64_MAX));
+  m.untuned = in.value("untuned", false);
+  const absl::Status possible = check(m);
+  if (!possible.ok()) return absl::InvalidArgumentError(absl::StrCat("not a record: ", possible.message()));
   return m;
 }
 
@@ -137,7 +157,9 @@ std::string to_json(const Workload& workload) {
                         {"flops", number_json(workload.flops)}});
 }
 
-std::string to_json(const Measurement& m) {
+namespace {
+
+json json_of(const Measurement& m) {
   json out = {{"type", "measurement"},
               {"problem", problem_json(m.problem)},
               {"schedule", m.schedule},
@@ -160,7 +182,22 @@ std::string to_json(const Measurement& m) {
                     {"epoch", m.lease->epoch},
                     {"sequence", m.lease->sequence}};
   }
-  // `replace`: what a candidate printed may be no UTF-8, and must not make its record unwritable.
+  // Only where it is: digests of records from before there was such a thing are for ever.
+  if (m.untuned) out["untuned"] = true;
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const Measurement& m) {
+  return json_text(json_of(m));
+}
+
+std::string to_json_with_bounds(const Measurement& m) {
+  json out = json_of(m);
+  if (const std::optional<double> median = m.median_ns()) out["median_ns"] = *median;
+  if (const std::optional<Interval> bounds = m.interval_ns())
+    out["interval_ns"] = {bounds->low_ns, bounds->high_ns};
   return json_text(out);
 }
 

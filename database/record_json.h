@@ -23,6 +23,8 @@ using JsonLine = std::variant<JsonHeader, Workload, Measurement>;
 std::string to_json(const JsonHeader& header);
 std::string to_json(const Workload& workload);
 std::string to_json(const Measurement& measurement);
+// With the median of its samples and its 95% bounds, for those who read the line: parsing ignores them.
+std::string to_json_with_bounds(const Measurement& measurement);
 
 // INVALID_ARGUMENT, with what is wrong in the line, for anything that to_json cannot have written: a workload
 // whose key is not its text's digest, an unknown outcome, a missing field. Unknown fields are ignored.

@@ -44,6 +44,10 @@ absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
     case SQLITE_IOERR:
       return absl::InternalError(absl::StrCat("cannot read or write ", path, ": ", reason, " (",
                                               sqlite3_errstr(code), "); check the disk"));
+    case SQLITE_TOOBIG:
+      return absl::DataLossError(absl::StrCat(
+          cannot,
+          "it has a value of more than 64 MB, which no record has; restore a copy or give another path"));
     case SQLITE_CONSTRAINT:
       return absl::FailedPreconditionError(absl::StrCat("cannot write to ", path, ": ", reason));
     default:
@@ -142,6 +146,26 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
+bool Statement::is_of_type(int column, char type) const {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+      return type == 'i' || type == 'I' || type == 'r';
+    case SQLITE_FLOAT:
+      return type == 'r';
+    case SQLITE_TEXT:
+      return type == 't' || type == 'T';
+    case SQLITE_BLOB:
+      return type == 'b';
+    default:
+      return type == 'I' || type == 'T' || type == 'r';
+  }
+}
+
+std::string Statement::name(int column) const {
+  const char* name = sqlite3_column_name(statement_, column);
+  return name == nullptr ? "column" : name;
+}
+
 absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access,
                                                              const std::string& vfs) {
   const bool write = access == Access::kWrite;
@@ -154,6 +178,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
     std::unique_ptr<Connection> connection(new Connection(db, path));
     if (code == SQLITE_OK) {
       sqlite3_busy_timeout(db, 5000);
+      // Of what we write, nothing comes near it; what another wrote must not take all memory.
+      sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
       if (!write) sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
       // The first read is what opens the log, and what tells a database from another file.
       code = sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr);

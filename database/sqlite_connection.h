@@ -44,6 +44,11 @@ class Statement {
   std::string text(int column) const;
   std::string blob(int column) const;
   bool is_null(int column) const;
+  // Whether the value is an integer (i), a text (t), a blob (b), one of these or NULL (I, T), a number or
+  // NULL (r).
+  bool is_of_type(int column, char type) const;
+  std::string name(int column) const;
+  const std::string& path() const { return *path_; }
 
  private:
   sqlite3* db_;

@@ -79,8 +79,9 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
           "INSERT INTO measurements (digest, problem_id, schedule, schedule_digest, semantics_version, "
           "sketch_hash, slot_values, numerics, outcome, detail, samples, median_ns, cache_mode, max_error, "
           "device_class, fingerprint, model, clock_mhz, temperature_c, throttled, governor, load_1min, "
-          "artifact_digest, code_digest, slot, lease_id, epoch, sequence, job_id, finished_unix_ns) VALUES "
-          "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "artifact_digest, code_digest, slot, lease_id, epoch, sequence, job_id, finished_unix_ns, low_ns, "
+          "high_ns, untuned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   const Digest schedule = sha256(m.schedule);
   const std::string slots = absl::StrJoin(m.slot_values, ","), numerics = absl::StrJoin(m.numerics, ",");
   const std::string samples = encode_samples(m.samples);
@@ -100,6 +101,9 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
     add.bind_null().bind_null().bind_null().bind_null();
   }
   add.bind(m.job_id).bind(m.finished_unix_ns);
+  const std::optional<Interval> interval = m.interval_ns();
+  interval ? add.bind(interval->low_ns).bind(interval->high_ns) : add.bind_null().bind_null();
+  add.bind(int64_t{m.untuned});
   return add.run();
 }
 

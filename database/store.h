@@ -21,6 +21,11 @@ struct BestQuery {
   std::vector<std::string> allowed_numerics;  // records that use anything else do not count
   std::optional<uint32_t>
       semantics_version;  // of schedules; nothing: any (display only, never to build from)
+  // Narrowed further: to one schedule; to those of builds without tuning; to times taken inside the network,
+  // which otherwise do not count, because few schedules have any.
+  std::optional<std::string> schedule;
+  bool only_untuned = false;
+  bool in_network = false;
 };
 
 // Every part that is set narrows the scan.
@@ -42,8 +47,10 @@ class Records {
   // schedule that was measured again on the same class of device, the last one counts. Where the problem has
   // none, those of the same kernel at the nearest other reuse distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
-  // The first of them, if there is one. Only outcome ok counts: stopped_early is a lower bound, the rest is
-  // no answer.
+  // What to build with: the first of them, if there is one, but the schedule of a build without tuning where
+  // its time does not lie above the first one's, by the 95% bounds of both (a tie is no reason to change), or
+  // where both were timed inside their network and it was no slower there. Only outcome ok counts:
+  // stopped_early is a lower bound, the rest is no answer.
   absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);
 
   // NOT_FOUND if the key is unknown. A key prefix of at least 6 hexadecimal digits is enough if it is

@@ -11,7 +11,6 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "base/race.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
@@ -23,7 +22,6 @@
 #include "tuner/cli/progress_text.h"
 #include "tuner/remote/remote_records.h"
 #include "tuner/service/job_spec.h"
-#include "tuner/session/record_times.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -54,7 +52,7 @@ struct Answer {
 
 json to_json(const Answer& answer) {
   const database::Measurement& m = answer.measurement;
-  const Estimate median = estimate(session::runs_ns(m));
+  const database::Interval bounds = m.interval_ns().value_or(database::Interval());
   return {{"key", m.problem.workload.hex()},
           {"op", answer.workload.op},
           {"binding", m.problem.binding},
@@ -66,7 +64,8 @@ json to_json(const Answer& answer) {
           {"device_class", m.device.device_class},
           {"device_model", m.device.model},
           {"median_ns", *m.median_ns()},
-          {"interval_ns", {median.low_ns, median.high_ns}},
+          {"interval_ns", {bounds.low_ns, bounds.high_ns}},
+          {"untuned", m.untuned},
           {"gflops", answer.gflops()},
           {"numerics", m.numerics},
           {"max_error", m.max_error},
@@ -81,18 +80,51 @@ std::string reuse_text(const database::Problem& problem) {
   return absl::StrFormat("%.4gM", static_cast<double>(problem.reuse_distance_bytes) / (1 << 20));
 }
 
+// How far the 95% bounds lie from the median: "-0.5% +1.2%".
+std::string bounds_text(const database::Measurement& m) {
+  const std::optional<database::Interval> bounds = m.interval_ns();
+  const double median_ns = m.median_ns().value_or(0);
+  if (!bounds || median_ns <= 0) return "";
+  return absl::StrFormat("%+.1f%% %+.1f%%", 100 * (bounds->low_ns / median_ns - 1),
+                         100 * (bounds->high_ns / median_ns - 1));
+}
+
 // A record may be another's: its texts are shown, not obeyed.
 void print_row(const Answer& answer, int op_width, bool schedule) {
   const database::Measurement& m = answer.measurement;
   const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
                                            database::join_layouts(m.problem.out_layouts));
-  std::printf("%-12s %-*s %12s %9.1f %3u %7s %-10s %-20s %s%s%s\n",
+  std::printf("%-12s %-*s %12s %-13s %9.1f %3u %7s %-10s %-20s %s%s%s\n",
               m.problem.workload.hex().substr(0, 12).c_str(), op_width, printable(answer.workload.op).c_str(),
-              duration_text(*m.median_ns()).c_str(), answer.gflops(), m.problem.threads,
-              reuse_text(m.problem).c_str(), printable(m.device.device_class).c_str(),
+              duration_text(*m.median_ns()).c_str(), bounds_text(m).c_str(), answer.gflops(),
+              m.problem.threads, reuse_text(m.problem).c_str(), printable(m.device.device_class).c_str(),
               printable(m.problem.target).c_str(), printable(m.problem.binding).c_str(),
               layouts == "->" ? "" : " ", layouts == "->" ? "" : layouts.c_str());
   if (schedule) std::printf("%s\n", printable_lines(m.schedule).c_str());
+}
+
+// Whether the schedule can be one; if not, that is said. A build would refuse it, too.
+bool is_readable(const database::Measurement& m) {
+  const absl::Status status = schedule::parse_schedule(m.schedule).status();
+  if (status.ok()) return true;
+  std::fprintf(stderr, "tuner best: warning: record %s is left out: its schedule is none: %s\n",
+               record_digest(m).hex().substr(0, 12).c_str(),
+               printable(std::string(status.message())).c_str());
+  return false;
+}
+
+// One: what a build takes. More: the fastest.
+absl::StatusOr<std::vector<database::Measurement>> answers_of(database::Records& records,
+                                                              const database::BestQuery& query,
+                                                              size_t count) {
+  std::vector<database::Measurement> found;
+  if (count == 1) {
+    TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> best, records.best(query));
+    if (best) found.push_back(*std::move(best));
+  } else {
+    TF_ASSIGN_OR_RETURN(found, records.top(query, count));
+  }
+  return found;
 }
 
 bool wanted(const BestArguments& arguments, const std::string& target, const database::Problem& problem) {
@@ -117,10 +149,11 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     database::BestQuery query{
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (!arguments.device.empty()) query.device_class = arguments.device;
-    TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top, records->top(query, arguments.top));
+    TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top, answers_of(*records, query, arguments.top));
     if (top.empty() || !(top[0].problem == problem)) continue;
     TF_ASSIGN_OR_RETURN(database::Workload workload, records->find_workload(problem.workload.hex()));
-    for (database::Measurement& measurement : top) answers.push_back({workload, std::move(measurement)});
+    for (database::Measurement& measurement : top)
+      if (is_readable(measurement)) answers.push_back({workload, std::move(measurement)});
   }
   return answers;
 }
@@ -143,8 +176,8 @@ int run_best(const BestArguments& arguments) {
   size_t op_width = 2;
   for (const Answer& answer : *answers) op_width = std::max(op_width, answer.workload.op.size());
   const int width = static_cast<int>(op_width);
-  std::printf("%-12s %-*s %12s %9s %3s %7s %-10s %-20s %s\n", "key", width, "op", "time", "GFLOP/s", "thr",
-              "reuse", "device", "target", "binding layouts");
+  std::printf("%-12s %-*s %12s %-13s %9s %3s %7s %-10s %-20s %s\n", "key", width, "op", "time", "95% bounds",
+              "GFLOP/s", "thr", "reuse", "device", "target", "binding layouts");
   for (const Answer& answer : *answers) print_row(answer, width, arguments.schedule);
   return kExitOk;
 }
@@ -193,7 +226,8 @@ constexpr char kDbHelp[] = "A database FILE, FILE.jsonl, or a running tuner as t
 
 void add_best(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BestArguments>();
-  CLI::App* command = app.add_subcommand("best", "Print the fastest schedule of each problem");
+  CLI::App* command =
+      app.add_subcommand("best", "Print what a build takes for each problem: the best schedule");
   command->add_option("--db", arguments->db, kDbHelp)->required();
   command->add_option("key", arguments->key, "Only this workload: its key, or the first 6 or more digits");
   command->add_option("--target", arguments->target, "Only this target, as in host or x86_64:cpu=znver4");
@@ -201,7 +235,8 @@ void add_best(CLI::App& app, Invocation& invocation) {
   command->add_option("--threads", arguments->threads, "Only with so many threads");
   command->add_option("--allow", arguments->allow,
                       absl::StrCat("Numerics that a schedule may use: ", schedule::kAllowHelp));
-  command->add_option("--top", arguments->top, "So many schedules a problem")->capture_default_str();
+  command->add_option("--top", arguments->top, "So many schedules a problem, the fastest")
+      ->capture_default_str();
   command->add_flag("--schedule", arguments->schedule, "Print the schedules too");
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");
   command->footer("Example: tuner best --db tune.db --target host --json");

@@ -27,6 +27,9 @@ pb::BestRequest to_proto(const database::BestQuery& query, size_t limit) {
   for (const std::string& name : query.allowed_numerics) out.add_allowed_numerics(name);
   if (query.semantics_version) out.set_semantics_version(*query.semantics_version);
   out.set_limit(static_cast<uint32_t>(limit));
+  if (query.schedule) out.set_schedule(*query.schedule);
+  out.set_only_untuned(query.only_untuned);
+  out.set_in_network(query.in_network);
   return out;
 }
 
@@ -56,6 +59,9 @@ absl::StatusOr<database::BestQuery> from_proto(const pb::BestRequest& request) {
   if (request.has_device_class()) query.device_class = request.device_class();
   query.allowed_numerics.assign(request.allowed_numerics().begin(), request.allowed_numerics().end());
   if (request.has_semantics_version()) query.semantics_version = request.semantics_version();
+  if (request.has_schedule()) query.schedule = request.schedule();
+  query.only_untuned = request.only_untuned();
+  query.in_network = request.in_network();
   if (request.limit() == 0) return absl::InvalidArgumentError("a best request needs a limit of at least 1");
   return query;
 }

@@ -58,6 +58,7 @@ pb::Progress to_proto(const session::Progress& progress) {
     added->set_best_ns(task.best_ns);
     added->set_exhausted(task.exhausted);
     added->set_given_up(task.given_up);
+    added->set_untuned_ns(task.untuned_ns);
   }
   return out;
 }
@@ -79,6 +80,7 @@ session::Progress from_proto(const pb::Progress& progress) {
                          .flops = task.flops(),
                          .trials = task.trials(),
                          .best_ns = task.best_ns(),
+                         .untuned_ns = task.untuned_ns(),
                          .exhausted = task.exhausted(),
                          .given_up = task.given_up()});
   }

@@ -15,16 +15,26 @@ namespace tf::session {
 // For one thread, but for the training inside.
 class BackgroundModel final : public model::CostModel {
  public:
+  using Prior = std::shared_ptr<const model::CostModel>;
   // `prior`, which may be null, is what the made model corrects.
-  using Make =
-      std::function<std::unique_ptr<model::CostModel>(std::shared_ptr<const model::CostModel> prior)>;
+  using Make = std::function<std::unique_ptr<model::CostModel>(Prior prior)>;
   explicit BackgroundModel(Make make) : make_(std::move(make)) {}
 
-  // What all models from now on correct. Nothing may be learning.
-  void set_prior(std::shared_ptr<const model::CostModel> prior) { prior_ = std::move(prior); }
+  // Starts learning what all models correct from now on, and the first of them. Whoever asks first waits for
+  // it: until then candidates can be tried that no model ranks. Nothing else may have been asked or learned.
+  void begin(std::function<Prior()> learn_prior, std::vector<model::Example> examples) {
+    first_ = std::async(std::launch::async,
+                        [make = make_, learn_prior = std::move(learn_prior), examples = std::move(examples)] {
+                          Prior prior = learn_prior();
+                          std::unique_ptr<model::CostModel> made = make(prior);
+                          if (!made->train(examples).ok()) made.reset();
+                          return First{std::move(prior), std::move(made)};
+                        });
+  }
 
   // Starts learning; adopt() takes the result. Nothing else may be learning.
   void start(std::vector<model::Example> examples) {
+    settle();
     learning_ =
         std::async(std::launch::async, [make = make_, prior = prior_, examples = std::move(examples)] {
           std::unique_ptr<model::CostModel> made = make(prior);
@@ -42,20 +52,42 @@ class BackgroundModel final : public model::CostModel {
   }
 
   absl::Status train(std::span<const model::Example> examples) override {
+    settle();
     std::unique_ptr<model::CostModel> made = make_(prior_);
     absl::Status status = made->train(examples);
     if (status.ok()) current_ = std::move(made);
     return status;
   }
-  bool is_trained() const override { return current_ != nullptr && current_->is_trained(); }
+  bool is_trained() const override {
+    settle();
+    return current_ != nullptr && current_->is_trained();
+  }
   std::vector<float> score(std::span<const model::Features> rows) const override {
+    settle();
     return current_->score(rows);
+  }
+  std::vector<float> spread(std::span<const model::Features> rows) const override {
+    settle();
+    return current_->spread(rows);
   }
 
  private:
+  struct First {
+    Prior prior;
+    std::unique_ptr<model::CostModel> current;  // null: nothing came of it
+  };
+
+  void settle() const {
+    if (!first_.valid()) return;
+    First first = first_.get();
+    prior_ = std::move(first.prior);
+    current_ = std::move(first.current);
+  }
+
   Make make_;
-  std::shared_ptr<const model::CostModel> prior_;
-  std::unique_ptr<model::CostModel> current_;
+  mutable std::future<First> first_;
+  mutable Prior prior_;
+  mutable std::unique_ptr<model::CostModel> current_;
   std::future<std::unique_ptr<model::CostModel>> learning_;
 };
 

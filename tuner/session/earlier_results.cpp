@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "tuner/session/record_times.h"
 
 namespace tf::session {
 
@@ -15,6 +16,7 @@ absl::StatusOr<EarlierResults> EarlierResults::read(database::Records& records, 
   TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
     results.first_record_ = std::min(results.first_record_, record.id);
     results.finished_unix_ns_.push_back(record.finished_unix_ns);
+    if (is_of_network(record)) return absl::OkStatus();
     const auto problem = std::find(problems.begin(), problems.end(), record.problem);
     if (problem == problems.end()) return absl::OkStatus();
     const auto index = static_cast<int>(problem - problems.begin());

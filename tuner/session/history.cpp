@@ -89,7 +89,8 @@ absl::Status History::read_problem(database::Records& records, const database::P
   database::Filter filter;
   filter.problem = problem;
   TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
-    if (record.id < viewpoint.before_record) by_class[record.device.device_class].push_back(record);
+    if (record.id < viewpoint.before_record && !is_of_network(record))
+      by_class[record.device.device_class].push_back(record);
     return absl::OkStatus();
   }));
   if (by_class.empty()) return absl::OkStatus();

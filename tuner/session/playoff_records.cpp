@@ -1,6 +1,8 @@
 #include "tuner/session/playoff_records.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/race.h"
@@ -17,12 +19,17 @@
 namespace tf::session {
 namespace {
 
+// What was measured only once may have been lucky: once those that took part have been measured again, one
+// that did not may look the fastest. Then it has to meet them, too.
+constexpr int kTurns = 2;
+constexpr uint64_t kTickets = 1'000'000;  // more than a turn has trials
+
 // All of its trials as one measurement.
 absl::Status record_played(const Played& played, const database::Measurement& before,
                            const SessionOptions& options, TaskState& task, measure::Runner& runner,
                            database::Store& store) {
-  const Subject subject{task.problem(),     before.schedule,      before.sketch_hash,
-                        before.slot_values, options.device_class, options.job_id};
+  const Subject subject{task.problem(),       before.schedule, before.sketch_hash, before.slot_values,
+                        options.device_class, options.job_id,  before.untuned};
   database::Measurement row = record_of(subject, *played.built, *played.results.back());
   row.samples.clear();
   for (const auto& result : played.results) {
@@ -37,25 +44,21 @@ absl::Status record_played(const Played& played, const database::Measurement& be
   return absl::OkStatus();
 }
 
-// The best few records of a task, with the untuned schedule's among them if it is anywhere near.
+// The best few records of a task and that of the untuned schedule, which they have to beat.
 absl::StatusOr<std::vector<database::Measurement>> best_of(const TaskState& task,
                                                            const SessionOptions& options,
                                                            database::Store& store) {
-  constexpr size_t kNear = 64;
-  const database::BestQuery query{.problem = task.problem(),
-                                  .device_class = options.device_class,
-                                  .allowed_numerics = options.allowed_numerics,
-                                  .semantics_version = schedule::kSemanticsVersion};
-  TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> best, store.top(query, kNear));
-  if (best.size() <= Playoff::kFinalists) return best;
-  if (task.untuned()) {
-    const std::string untuned = task.subject_of(*task.untuned()).schedule;
-    const auto found =
-        std::find_if(best.begin() + Playoff::kFinalists, best.end(),
-                     [&](const database::Measurement& each) { return each.schedule == untuned; });
-    if (found != best.end()) std::swap(best[Playoff::kFinalists - 1], *found);
-  }
-  best.resize(Playoff::kFinalists);
+  database::BestQuery query{.problem = task.problem(),
+                            .device_class = options.device_class,
+                            .allowed_numerics = options.allowed_numerics,
+                            .semantics_version = schedule::kSemanticsVersion};
+  TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> best, store.top(query, Playoff::kFinalists));
+  query.only_untuned = true;
+  TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> untuned, store.top(query, 1));
+  const auto is_untuned = [](const database::Measurement& record) { return record.untuned; };
+  if (untuned.empty() || std::ranges::any_of(best, is_untuned)) return best;
+  if (best.size() == Playoff::kFinalists) best.pop_back();
+  best.push_back(std::move(untuned.front()));
   return best;
 }
 
@@ -78,18 +81,26 @@ absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options,
                          std::chrono::steady_clock::time_point deadline) {
   const std::string target = options.target.text();
   const auto tasks = tried.tasks;
-  std::vector<std::vector<database::Measurement>> best(tasks.size());
-  std::vector<Match> matches;
-  for (const size_t i : order_of(tried)) {
-    TF_ASSIGN_OR_RETURN(best[i], best_of(*tasks[i], options, store));
-    Match& match = matches.emplace_back(i);
-    for (const database::Measurement& record : best[i])
-      match.contenders.push_back(
-          {candidate_request(tasks[i]->task(), target, record.schedule), estimate(runs_ns(record))});
-  }
-  for (const Played& played : play_off(pipeline, matches, stop, deadline)) {
-    TF_RETURN_IF_ERROR(record_played(played, best[played.task][played.contender], options,
-                                     *tasks[played.task], runner, store));
+  std::vector<std::set<std::string>> settled(tasks.size());  // schedules that had their match
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::vector<std::vector<database::Measurement>> best(tasks.size());
+    std::vector<Match> matches;
+    for (const size_t i : order_of(tried)) {
+      TF_ASSIGN_OR_RETURN(best[i], best_of(*tasks[i], options, store));
+      if (best[i].empty() || !settled[i].insert(best[i].front().schedule).second) continue;
+      Match& match = matches.emplace_back(i);
+      for (const database::Measurement& record : best[i])
+        match.contenders.push_back({candidate_request(tasks[i]->task(), target, record.schedule),
+                                    estimate(database::runs_ns(record.samples))});
+    }
+    const std::vector<Played> all =
+        play_off(pipeline, matches, stop, deadline, kTickets * static_cast<uint64_t>(turn));
+    for (const Played& played : all) {
+      const database::Measurement& before = best[played.task][played.contender];
+      TF_RETURN_IF_ERROR(record_played(played, before, options, *tasks[played.task], runner, store));
+      settled[played.task].insert(before.schedule);
+    }
+    if (all.empty()) break;
   }
   return absl::OkStatus();
 }

@@ -59,7 +59,8 @@ void take(Finished finished, const Seat& seat) {
 // All tables, with as many trials under way as keep the pipeline busy.
 class Hall {
  public:
-  Hall(Pipeline& pipeline, std::span<const Match> matches) : pipeline_(pipeline) {
+  Hall(Pipeline& pipeline, std::span<const Match> matches, uint64_t first_ticket)
+      : pipeline_(pipeline), next_ticket_(first_ticket) {
     for (const Match& match : matches) tables_.push_back(make_table(match));
     for (Table& table : tables_) next_.push_back(&table);
   }
@@ -74,6 +75,7 @@ class Hall {
       std::optional<Finished> finished = pipeline_.next(kPatience);
       if (!finished) return;
       const auto seat = seats_.find(finished->work.ticket);
+      if (seat == seats_.end()) continue;
       Table& table = *seat->second.table;
       take(*std::move(finished), seat->second);
       seats_.erase(seat);
@@ -99,7 +101,7 @@ class Hall {
     next_.pop_front();
     for (const size_t finalist : table.playoff.next_round()) {
       Work work = table.works[finalist];
-      work.ticket = ++last_ticket_;
+      work.ticket = next_ticket_++;
       seats_.emplace(work.ticket, Seat{&table, finalist});
       ++table.playing;
       pipeline_.submit(std::move(work));
@@ -110,14 +112,15 @@ class Hall {
   std::vector<Table> tables_;
   std::deque<Table*> next_;         // between two rounds
   std::map<uint64_t, Seat> seats_;  // under way, by ticket
-  uint64_t last_ticket_ = 0;
+  uint64_t next_ticket_;
 };
 
 }  // namespace
 
 std::vector<Played> play_off(Pipeline& pipeline, std::span<const Match> matches,
-                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline) {
-  Hall hall(pipeline, matches);
+                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline,
+                             uint64_t first_ticket) {
+  Hall hall(pipeline, matches, first_ticket);
   hall.play([&] { return stop.load() || std::chrono::steady_clock::now() >= deadline; });
   return hall.played();
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,8 +35,10 @@ struct Match {
 
 // Runs the matches side by side, the first ones first; nothing else may be in the pipeline. A candidate that
 // can no longer be measured is out. No round begins after the deadline or once `stop` is set: what is not
-// decided by then goes by the rounds it had. Ends when no result comes for a minute.
+// decided by then goes by the rounds it had. Ends when no result comes for a minute; what comes after all is
+// none of the next call's, whose tickets are others.
 std::vector<Played> play_off(Pipeline& pipeline, std::span<const Match> matches,
-                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline);
+                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline,
+                             uint64_t first_ticket = 0);
 
 }  // namespace tf::session

@@ -24,9 +24,9 @@ class ProgressMeter {
   // The device took a trial's samples between these times of its clock. In any order.
   void count_timed(int64_t from_ns, int64_t until_ns) { timed_ns_.emplace_back(from_ns, until_ns); }
 
-  // When the budget's minutes are spent; never without any.
+  // When the budget's minutes are spent, but for its reserve; never without any.
   Clock::time_point deadline() const;
-  // Whether so few seconds of them are left.
+  // Whether so few seconds of them are left, beside the budget's reserve.
   bool time_is_up(double reserve_s) const;
   // Everything about time and rates; `progress.trials` is read. `slots`: of the runner, at least 1.
   void describe(int slots, Progress& progress);

@@ -27,6 +27,7 @@ database::Measurement start_of(const Subject& subject) {
   record.slot_values = subject.slot_values;
   record.device.device_class = subject.device_class;
   record.job_id = subject.job_id;
+  record.untuned = subject.untuned;
   return record;
 }
 

@@ -20,6 +20,7 @@ struct Subject {
   std::vector<int64_t> slot_values;
   std::string device_class;
   int64_t job_id = 0;
+  bool untuned = false;  // it is what a build without tuning takes
 };
 
 // A candidate that did not compile.

@@ -16,11 +16,12 @@ struct Time {
   double sampled_seconds = 0;  // what it took to find out
 };
 
+// Its times were taken inside the network: they compare with each other alone (database::Records::best), and
+// a search learns nothing from them.
+bool is_of_network(const database::Measurement& record);
+
 // Neither a time nor a bound came of it.
 bool is_failure(database::Outcome outcome);
-
-// Of each sample, the time of one run in nanoseconds.
-std::vector<double> runs_ns(const database::Measurement& record);
 
 // The time that a record tells, if any: of an early stop only that it takes at least so long.
 std::optional<Time> time_of(const database::Measurement& record);

@@ -27,6 +27,8 @@ struct Budget {
   // Tuning ends once the next minute is expected to save less than this share of the network's time; 0: no
   // limit.
   double until_gain = 0;
+  // Of the minutes, what is left for those who come after the session.
+  double reserve_s = 0;
 };
 
 struct SessionOptions {
@@ -52,6 +54,7 @@ struct TaskProgress {
   double flops = 0;
   int64_t trials = 0;
   double best_ns = 0;      // 0: nothing ok yet
+  double untuned_ns = 0;   // of the schedule of a build without tuning; 0: not measured
   bool exhausted = false;  // its space has nothing new
   std::string given_up;    // why nothing more is tried; empty if something is
 };

@@ -41,6 +41,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
   }
   if (seeds_.empty()) return;
   untuned_ = seeds_.back();
+  untuned_loops_ = space_.loops_of(*untuned_);
   seeds_.insert(seeds_.end() - 1, std::move_iterator(carried.rbegin()), std::move_iterator(carried.rend()));
 }
 
@@ -128,6 +129,13 @@ TaskState::Prospect TaskState::prospect() const {
   return prospect;
 }
 
+double TaskState::untuned_seconds() const {
+  if (!untuned_loops_) return 0;
+  const auto known = programs_.find(*untuned_loops_);
+  const bool is_measured = known != programs_.end() && known->second.time && !known->second.time->lower_bound;
+  return is_measured ? known->second.time->seconds : 0;
+}
+
 double TaskState::mean_sampled_seconds() const {
   return results_ > 0 ? sampled_seconds_ / static_cast<double>(results_) : 0;
 }
@@ -191,6 +199,7 @@ Subject TaskState::subject_of(const space::Candidate& candidate) const {
   subject.slot_values.assign(candidate.point.begin(), candidate.point.end());
   subject.device_class = device_class_;
   subject.job_id = job_id_;
+  subject.untuned = untuned_ == candidate;
   return subject;
 }
 

@@ -73,6 +73,7 @@ class TaskState {
   Prospect prospect() const;
   // The schedule of a build without tuning, if the task begins with it.
   const std::optional<space::Candidate>& untuned() const { return untuned_; }
+  double untuned_seconds() const;  // 0: it has no time
 
   // The best candidate, if it has become that since the last call.
   std::optional<Donor> take_new_best();
@@ -120,6 +121,7 @@ class TaskState {
   int known_in_a_row_ = 0;              // points whose program was there already
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
+  std::optional<uint64_t> untuned_loops_;
   bool is_best_new_ = false;
   int64_t results_ = 0;
   double sampled_seconds_ = 0;

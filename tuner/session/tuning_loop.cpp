@@ -375,6 +375,7 @@ void TuningLoop::update_progress() {
   expect();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
+    progress_.tasks[i].untuned_ns = tasks_[i]->untuned_seconds() * 1e9;
     progress_.tasks[i].exhausted = tasks_[i]->exhausted();
   }
 }

@@ -43,7 +43,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) problems.push_back(problem_of(task, target_, options_.threads));
   TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
   meter_.add_earlier_runs(earlier_.finished_unix_ns());
-  TF_ASSIGN_OR_RETURN(const History history, read_history(problems));
+  TF_ASSIGN_OR_RETURN(History history, read_history(problems));
   for (size_t i = 0; i < tasks.size(); ++i) {
     TF_ASSIGN_OR_RETURN(
         std::unique_ptr<TaskState> state,
@@ -61,13 +61,13 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
   results_at_training_ = results_;
   std::vector<model::Example> examples;
   for (const auto& task : tasks_) task->append_examples(examples);
-  // A model that cannot be trained costs speed of search, not correctness: the draft model goes on ranking.
-  model_.train(examples).IgnoreError();
+  model_.begin([history = std::move(history),
+                options = model_options(options_)] { return prior_of(history, options); },
+               std::move(examples));
   return absl::OkStatus();
 }
 
-// What the store knows of other tasks, and a model of it that all later ones correct. The baseline like Ansor
-// learns from its own tasks alone.
+// What the store knows of other tasks. The baseline like Ansor learns from its own tasks alone.
 absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own) {
   History history;
   if (options_.strategy == search::Kind::kAnsorLike) return history;
@@ -77,7 +77,6 @@ absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Pro
                                            .allowed_numerics = options_.allowed_numerics,
                                            .own = own,
                                            .before_record = earlier_.first_record()}));
-  model_.set_prior(prior_of(history, model_options(options_)));
   return history;
 }
 
@@ -88,7 +87,7 @@ absl::Status TuningLoop::recall(TaskState& task) {
   filter.problem = task.problem();
   return store_.scan(filter, [&](const database::Measurement& record) {
     // Times of other devices say nothing about this one's.
-    if (record.device.device_class != options_.device_class) return absl::OkStatus();
+    if (record.device.device_class != options_.device_class || is_of_network(record)) return absl::OkStatus();
     if (options_.job_id != 0 && record.job_id == options_.job_id) {
       task.know_code(record.code_digest, time_of(record));
     } else if (task.observe(record, time_of(record))) {

@@ -173,6 +173,24 @@ TEST(Jsonl, OpensAsRecordsWithTheSameBest) {
   EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 100);
 }
 
+TEST(Jsonl, AnExportTellsMediansAndTheirBoundsWhichAnImportTakesFromTheSamples) {
+  auto store = make_memory_store();
+  ASSERT_TRUE(store->add_workload(conv_workload()).ok());
+  Measurement m = measured(100);
+  m.samples.assign(12, {1000, 10});
+  ASSERT_TRUE(store->insert(m).ok());
+  std::ostringstream out;
+  ASSERT_TRUE(export_jsonl(*store, {}, out).ok());
+  EXPECT_THAT(out.str(), HasSubstr("\"median_ns\":100.0"));
+  EXPECT_THAT(out.str(), HasSubstr("\"interval_ns\":[99.5"));
+  std::istringstream lines(out.str());
+  std::string line, last;
+  while (std::getline(lines, line)) last = line;
+  const absl::StatusOr<JsonLine> parsed = parse_json_line(last);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(record_digest(std::get<Measurement>(*parsed)), record_digest(m));
+}
+
 TEST(RecordDigest, DoesNotDependOnWhereTheRecordIs) {
   Measurement here = measured(10), there = measured(10);
   here.id = 1;

@@ -62,9 +62,11 @@ TEST(Migrations, EveryEarlierVersionBecomesCurrent) {
           migrate(**connection, {migrations().begin(), migrations().begin() + static_cast<long>(known)})
               .ok());
       EXPECT_EQ(*schema_state(**connection), SchemaState::kOlder);
-      ASSERT_TRUE((*connection)
-                      ->execute("INSERT INTO workloads (key, text, op, flops) VALUES (x'00', 't', 'o', 1)")
-                      .ok());
+      ASSERT_TRUE(
+          (*connection)
+              ->execute("INSERT INTO workloads (key, text, op, flops) VALUES "
+                        "(x'e3b98a4da31a127d4bde6e43033f66ba274cab0eb7eb1c70ec41402bf6273dd8', 't', 'o', 1)")
+              .ok());
       if (known < 3) {
         const absl::Status inserted = (*connection)->execute(kProblemOfTheFirstSchema);
         ASSERT_TRUE(inserted.ok()) << inserted;
@@ -83,9 +85,11 @@ TEST(Migrations, AStepMayReplaceATableThatOthersName) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   auto connection = Connection::open(folder.file("t.db"), Access::kWrite);
   ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 2}).ok());
-  ASSERT_TRUE((*connection)
-                  ->execute("INSERT INTO workloads (id, key, text, op, flops) VALUES (1, x'00', 't', 'o', 1)")
-                  .ok());
+  ASSERT_TRUE(
+      (*connection)
+          ->execute("INSERT INTO workloads (id, key, text, op, flops) VALUES (1, "
+                    "x'e3b98a4da31a127d4bde6e43033f66ba274cab0eb7eb1c70ec41402bf6273dd8', 't', 'o', 1)")
+          .ok());
   ASSERT_TRUE((*connection)->execute(kProblemOfTheFirstSchema).ok());
   ASSERT_TRUE((*connection)->execute("PRAGMA foreign_keys = ON").ok());
   const absl::Status status = migrate(**connection);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -72,7 +73,7 @@ class FakeRunner final : public measure::Runner {
     if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
     if (!fatal.ok()) return fatal;
     EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
-    measured.insert(request.candidate.digest);
+    const bool is_first = measured.insert(request.candidate.digest).second;
     reuse_distances.insert(request.trial->options().reuse_distance_bytes());
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
@@ -90,7 +91,7 @@ class FakeRunner final : public measure::Runner {
     if (result.outcome() == farm::OUTCOME_OK) {
       farm::Sample& sample = *result.add_samples();
       sample.set_iterations(1);
-      sample.set_total_ns(1000 + request.candidate.digest[0]);
+      sample.set_total_ns(1000 + request.candidate.digest[0] + (is_lucky_first && is_first ? 0 : unlucky_ns));
     }
     return result;
   }
@@ -101,6 +102,8 @@ class FakeRunner final : public measure::Runner {
 
   int stop_after = 0;  // runs; 0: never
   std::atomic<bool>* stop = nullptr;
+  bool is_lucky_first = false;  // only the first measurement of a candidate is without unlucky_ns
+  int64_t unlucky_ns = 0;
   int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0;
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
@@ -160,6 +163,27 @@ TEST_F(TuneTest, SpendsItsBudgetOfTrialsAndRecordsEachOnce) {
   for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
   EXPECT_EQ(schedules.size(), 24u) << "a candidate was measured twice";
   EXPECT_GT(progress->tasks[0].best_ns, 0);
+}
+
+TEST_F(TuneTest, TellsTheTimesOfTheUntunedSchedules) {
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  for (const TaskProgress& task : progress->tasks) {
+    EXPECT_GE(task.untuned_ns, task.best_ns);
+    EXPECT_GT(task.untuned_ns, 0);
+  }
+}
+
+TEST_F(TuneTest, LearnsNothingFromTimesTakenInsideTheNetwork) {
+  ASSERT_TRUE(run().ok());
+  database::Measurement row = records().front();
+  row.cache_mode = database::CacheMode::kNetwork;
+  row.samples = {{1, 1}};
+  ASSERT_TRUE(store_->insert(row).ok());
+  options_.job_id = store_->add_job({}).value();  // another job, which looks back
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  for (const TaskProgress& task : progress->tasks) EXPECT_GT(task.best_ns, 1000);
 }
 
 TEST_F(TuneTest, MeasuresAndRecordsAtTheNetworksReuseDistance) {
@@ -252,6 +276,10 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
         found = found || record.schedule.starts_with(schedule::to_string(untuned));
         schedules.push_back(record.schedule);
       }
+      const auto untuned_rows = std::ranges::count_if(records(), [&](const auto& record) {
+        return record.untuned && record.problem.workload.digest == tensor::workload_key(task.workload);
+      });
+      EXPECT_EQ(untuned_rows, 1) << "named in its record";
       EXPECT_TRUE(found) << task.label << ", strategy " << static_cast<int>(kind) << "\n"
                          << schedule::to_string(untuned) << "not in\n"
                          << testing::PrintToString(schedules);
@@ -385,6 +413,18 @@ TEST_F(TuneTest, LetsTheBestThatAreTooCloseToCallMeetAgainInTheEnd) {
   ASSERT_TRUE(more.ok());
   EXPECT_EQ(more->trials, 24) << "rows of play-offs are no trials";
   EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
+}
+
+TEST_F(TuneTest, ThePlayOffEndsOnlyWhenWhoLooksFastestHasTakenPart) {
+  options_.play_off = true;
+  runner_.is_lucky_first = true;
+  runner_.unlucky_ns = 400;
+  options_.budget.trials = 100;
+  ASSERT_TRUE(run().ok());
+  std::map<std::string, int> rows;
+  for (const auto& record : records()) ++rows[record.problem.workload.hex() + record.schedule];
+  const auto again = std::ranges::count_if(rows, [](const auto& row) { return row.second > 1; });
+  EXPECT_GT(again, 2 * static_cast<int>(Playoff::kFinalists)) << "then those that had been lucky, too";
 }
 
 TEST_F(TuneTest, BeginsNoRoundOfAPlayOffAfterTheDeadline) {

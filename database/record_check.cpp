@@ -1,0 +1,57 @@
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "database/record.h"
+
+namespace tf::database {
+namespace {
+
+// What records have of each is far below.
+constexpr size_t kMaxTextBytes = 4 << 20, kMaxSamples = 100'000, kMaxSlots = 10'000;
+constexpr uint32_t kMaxThreads = 1 << 16;
+constexpr int64_t kMaxSampleNs = 1'000'000'000'000'000;  // eleven days
+
+absl::Status wrong(std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("it ", std::string(what)));
+}
+
+absl::Status check_texts(const Measurement& m) {
+  for (const std::string* text :
+       {&m.schedule, &m.sketch_hash, &m.detail, &m.problem.binding, &m.problem.target, &m.device.device_class,
+        &m.device.model, &m.artifact_digest, &m.code_digest}) {
+    if (text->size() > kMaxTextBytes) return wrong(absl::StrCat("has a text of ", text->size(), " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_samples(const Measurement& m) {
+  if (m.samples.size() > kMaxSamples) return wrong(absl::StrCat("has ", m.samples.size(), " samples"));
+  for (const Sample& sample : m.samples) {
+    if (sample.total_ns < 0 || sample.total_ns > kMaxSampleNs)
+      return wrong(absl::StrCat("has a sample of ", sample.total_ns, " ns"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status check(const Measurement& m) {
+  if (m.outcome < Outcome::kOk || m.outcome > Outcome::kOutOfMemory)
+    return wrong(absl::StrCat("has the outcome ", static_cast<int>(m.outcome), ", which there is not"));
+  if (m.cache_mode > CacheMode::kNetwork)
+    return wrong(absl::StrCat("has the cache mode ", static_cast<int>(m.cache_mode), ", which there is not"));
+  if (m.problem.threads < 1 || m.problem.threads > kMaxThreads)
+    return wrong(absl::StrCat("is of ", m.problem.threads, " threads"));
+  if (m.problem.reuse_distance_bytes > uint64_t{1} << 60)
+    return wrong(absl::StrCat("has a reuse distance of ", m.problem.reuse_distance_bytes, " bytes"));
+  if (m.finished_unix_ns < 0)
+    return wrong(absl::StrCat("was measured ", m.finished_unix_ns, " ns after 1970"));
+  if (m.slot_values.size() > kMaxSlots) return wrong(absl::StrCat("has ", m.slot_values.size(), " slots"));
+  TF_RETURN_IF_ERROR(check_texts(m));
+  return check_samples(m);
+}
+
+}  // namespace tf::database
