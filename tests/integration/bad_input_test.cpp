@@ -120,6 +120,49 @@ TEST_F(BadInput, ADatabaseOfANewerProgramIsRefusedAndKept) {
   expect_refused_everywhere(path, "its schema has version 99");
 }
 
+TEST_F(BadInput, ADatabaseWithADamagedRowIsNamedAndNothingOfItIsUsed) {
+  const std::string path = database("rows.db"), model = file("mlp.onnx");
+  const auto execute = [&](const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  };
+  execute(
+      "DROP TRIGGER measurements_fixed;"
+      "UPDATE measurements SET samples = x'ffffffffffffffff01000000', median_ns = 0.001, outcome = 1");
+  const std::string words = "a sample of -1 ns";
+  expect_refusal("tuner", {"best", "--db", path}, kFailed, words);
+  expect_refusal("tuner", {"export", "--db", path, "-o", file("out.jsonl")}, kFailed, words);
+  expect_refusal("compiler", {"build", model, "--db", path, "-o", file("out")}, kFailed, words);
+  EXPECT_FALSE(read_file(file("out.jsonl")).ok());
+  EXPECT_FALSE(read_file(file("out/model.so")).ok());
+  const Result tuned = run("tuner", {"tune", model, "--target", "host", "--db", path, "--trials", "6"});
+  EXPECT_EQ(tuned.code, kFailed);
+  EXPECT_THAT(tuned.err, testing::HasSubstr(words));
+}
+
+TEST_F(BadInput, ASchedulesTextThatIsNoneIsLeftOut) {
+  const std::string path = database("texts.db"), model = file("mlp.onnx");
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db,
+                         "DROP TRIGGER measurements_fixed; UPDATE measurements SET schedule = char(27) || "
+                         "'[31m no schedule' || id, untuned = 0",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  const Result best = run("tuner", {"best", "--db", path});
+  EXPECT_EQ(best.code, kFailed);
+  EXPECT_THAT(best.err, testing::HasSubstr("its schedule is none"));
+  EXPECT_THAT(best.err, testing::Not(testing::HasSubstr("\x1b")));
+  const Result built = run("compiler", {"build", model, "--db", path, "-o", file("out")});
+  EXPECT_EQ(built.code, 0) << built.err;
+  EXPECT_THAT(built.err, testing::HasSubstr("has the default schedule"));
+  const Result tuned = run("tuner", {"tune", model, "--target", "host", "--db", path, "--trials", "6"});
+  EXPECT_EQ(tuned.code, 0) << tuned.err;
+}
+
 class BadRequest : public ServedTuning {
  protected:
   std::vector<std::string> submit(const std::string& model, const std::string& target,

@@ -88,6 +88,8 @@ TEST_F(Tuning, TheFirstLinesOfJsonAreProgressAndParse) {
   for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
   EXPECT_EQ(last["trials"], 10);
   EXPECT_EQ(last["tasks"].size(), 5u);
+  EXPECT_GT(last["network"]["ratio"], 0) << "the network itself was tried";
+  EXPECT_GT(last["network"]["tuned_ns"], 0);
 }
 
 }  // namespace

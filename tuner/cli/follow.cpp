@@ -58,7 +58,7 @@ class JobReport {
   }
 
   void finish(const service::JobView& view) {
-    if (view.progress && printer_) printer_->finish(*view.progress);
+    if (view.progress && printer_) printer_->finish(*view.progress, std::nullopt);
     if (json_) std::printf("%s\n", job_json(view).c_str());
   }
 

@@ -51,13 +51,16 @@ void ProgressPrinter::say(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-void ProgressPrinter::finish(const session::Progress& progress) {
+void ProgressPrinter::finish(const session::Progress& progress,
+                             const std::optional<session::NetworkTrial>& trial) {
   clear_line();
   if (style_ == ProgressStyle::kJson) {
-    print(progress);
+    std::printf("%s\n", progress_json(progress, job_id_, trial).c_str());
+    std::fflush(stdout);
   } else {
     std::fprintf(stderr, "%s\n", progress_line(progress, trial_limit_).c_str());
     std::printf("%s", task_table(progress).c_str());
+    if (trial) std::printf("\n%s", trial_text(*trial).c_str());
     std::fflush(stdout);
   }
 }

@@ -3,9 +3,11 @@
 // few seconds, both on stderr; as JSON a line every second on stdout. Does not know: how it reads.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/time/time.h"
+#include "tuner/session/network_trial.h"
 #include "tuner/session/session.h"
 
 namespace tf::tuner_cli {
@@ -24,8 +26,9 @@ class ProgressPrinter {
   void show(const session::Progress& progress);
   // One line for people, on stderr, above the line that is updated.
   void say(const std::string& line);
-  // The last state, whenever the one before was shown, and the table of tasks unless JSON was asked for.
-  void finish(const session::Progress& progress);
+  // The last state, whenever the one before was shown, and what came of it in the whole network if that was
+  // tried; the table of tasks unless JSON was asked for.
+  void finish(const session::Progress& progress, const std::optional<session::NetworkTrial>& trial);
 
  private:
   void print(const session::Progress& progress);

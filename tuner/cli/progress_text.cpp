@@ -21,6 +21,24 @@ std::string best_text(const session::TaskProgress& task) {
                          gflops(task.flops, task.best_ns));
 }
 
+// Of all kernels that the network uses; 0 until each has a time.
+double network_sum_ns(const session::Progress& progress, double session::TaskProgress::*time_ns) {
+  double sum_ns = 0;
+  for (const session::TaskProgress& task : progress.tasks) {
+    if (task.weight <= 0) continue;
+    if (task.*time_ns <= 0) return 0;
+    sum_ns += task.weight * task.*time_ns;
+  }
+  return sum_ns;
+}
+
+nlohmann::json trial_json(const session::NetworkTrial& trial) {
+  return {{"untuned_ns", trial.untuned_ns}, {"tuned_ns", trial.tuned_ns},
+          {"ratio", trial.ratio.median_ns}, {"ratio_interval", {trial.ratio.low_ns, trial.ratio.high_ns}},
+          {"kernels", trial.kernels},       {"kernels_tuned", trial.tuned},
+          {"kernels_faster", trial.faster}, {"kernels_put_back", trial.put_back}};
+}
+
 }  // namespace
 
 std::string duration_text(double ns) {
@@ -40,6 +58,11 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
   std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
                                     : absl::StrFormat("%d trials", progress.trials);
   absl::StrAppendFormat(&out, "  %.1f/s", progress.trials_per_second);
+  const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
+  const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
+  if (network_ns > 0) absl::StrAppend(&out, "  network ", duration_text(network_ns));
+  if (network_ns > 0 && untuned_ns > 0)
+    absl::StrAppendFormat(&out, " (%.3f of untuned)", network_ns / untuned_ns);
   const int current = progress.current_task;
   if (current >= 0 && current < static_cast<int>(progress.tasks.size())) {
     absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks.size()),
@@ -51,7 +74,8 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
   return out;
 }
 
-std::string progress_json(const session::Progress& progress, int64_t job_id) {
+std::string progress_json(const session::Progress& progress, int64_t job_id,
+                          const std::optional<session::NetworkTrial>& trial) {
   nlohmann::json tasks = nlohmann::json::array();
   for (const session::TaskProgress& task : progress.tasks) {
     tasks.push_back({{"label", task.label},
@@ -59,6 +83,7 @@ std::string progress_json(const session::Progress& progress, int64_t job_id) {
                      {"flops", task.flops},
                      {"trials", task.trials},
                      {"best_ns", task.best_ns},
+                     {"untuned_ns", task.untuned_ns},
                      {"exhausted", task.exhausted},
                      {"given_up", task.given_up}});
   }
@@ -73,7 +98,18 @@ std::string progress_json(const session::Progress& progress, int64_t job_id) {
   if (progress.expected_gain) out["expected_gain"] = *progress.expected_gain;
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
   if (job_id != 0) out["job"] = job_id;
+  if (trial) out["network"] = trial_json(*trial);
   return json_text(out);
+}
+
+std::string trial_text(const session::NetworkTrial& trial) {
+  return absl::StrFormat(
+      "the network itself: untuned %s, tuned %s: %.3f of the time (%.3f to %.3f)\n"
+      "of %d kernels, %d have a schedule of their own, %d of which are surely faster there than the untuned "
+      "one%s\n",
+      duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
+      trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster,
+      trial.put_back == 0 ? "" : absl::StrFormat("; %d were no faster and have it again", trial.put_back));
 }
 
 std::string task_table(const session::Progress& progress) {

@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "compiler/onnx/import.h"
 #include "compiler/target/target.h"
 #include "database/sqlite_store.h"
 #include "rpc/stop_signals.h"
@@ -25,11 +28,13 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/network_tasks.h"
+#include "tuner/session/network_trial.h"
 
 namespace tf::tuner_cli {
 namespace {
 
 using database::JobState;
+using Clock = std::chrono::steady_clock;
 
 struct TuneArguments : SpecArguments {
   std::string db;
@@ -113,7 +118,35 @@ absl::Status check_runs_here(const target::Target& target, int threads, size_t c
   return absl::OkStatus();
 }
 
+// What is set aside for the network's own trial, at most a tenth of the budget.
+double trial_seconds(const service::JobSpec& spec, size_t tasks) {
+  const double seconds = session::network_trial_seconds(tasks);
+  return spec.minutes > 0 ? std::min(seconds, spec.minutes * 6) : seconds;
+}
+
+// The network as without tuning and by the records. What was tuned stands without it.
+std::optional<session::NetworkTrial> try_network(const TuneArguments& arguments, const service::JobSpec& spec,
+                                                 const session::SessionOptions& options,
+                                                 const std::vector<int>& cpus, Clock::time_point deadline,
+                                                 measure::PoolBuilder& builder, database::Store& store) {
+  const auto trial = [&]() -> absl::StatusOr<session::NetworkTrial> {
+    TF_ASSIGN_OR_RETURN(const graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
+    return session::try_network(network, store, builder.pool(),
+                                {.target = options.target,
+                                 .threads = options.threads,
+                                 .device_class = options.device_class,
+                                 .allowed_numerics = options.allowed_numerics,
+                                 .job_id = options.job_id,
+                                 .cpus = cpus,
+                                 .deadline = deadline});
+  }();
+  if (trial.ok()) return *trial;
+  report_error("tuner tune: the tuned network itself was not timed", trial.status());
+  return std::nullopt;
+}
+
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
+  const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
   TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
   TF_ASSIGN_OR_RETURN(session::SessionOptions options,
@@ -136,6 +169,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
   options.takes_turns = split.takes_turns;
+  options.budget.reserve_s = trial_seconds(spec, tasks.size());
   TF_ASSIGN_OR_RETURN(
       database::Job job,
       open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
@@ -154,8 +188,15 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                     [&](const session::Progress& progress) { printer.show(progress); });
   TF_RETURN_IF_ERROR(close_job(*store, job, result, stop));
   TF_RETURN_IF_ERROR(result.status());
-  printer.finish(*result);
-  if (!stop) return kExitOk;
+  if (!stop) {
+    const auto whole = spec.minutes > 0 ? std::chrono::duration<double>(spec.minutes * 60)
+                                        : std::chrono::duration<double>(Clock::now() - began) +
+                                              std::chrono::duration<double>(options.budget.reserve_s);
+    const auto deadline = began + std::chrono::duration_cast<Clock::duration>(whole);
+    printer.finish(*result, try_network(arguments, spec, options, split.measure, deadline, *builder, *store));
+    return kExitOk;
+  }
+  printer.finish(*result, std::nullopt);
   std::fprintf(stderr, "interrupted; the same command goes on from here\n");
   return kExitInterrupted;
 }

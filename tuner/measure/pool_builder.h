@@ -20,6 +20,8 @@ class PoolBuilder final : public Builder {
   void pause() override { pool_->pause(); }
   void resume() override { pool_->resume(); }
   void cancel() override { pool_->cancel(); }
+  // For builds of other things; the same workers.
+  driver::BuildPool& pool() { return *pool_; }
 
  private:
   explicit PoolBuilder(std::unique_ptr<driver::BuildPool> pool) : pool_(std::move(pool)) {}
