@@ -145,11 +145,11 @@ absl::StatusOr<Hierarchy> find_hierarchy(Controller controller, std::string_view
     if (parts.size() != 3) continue;
     if (lists(parts[1], ',', name)) {
       if (const Mount mount = find_mount(mounts, "cgroup", name); !mount.point.empty())
-        return Hierarchy{1, folder_of(mount, parts[2])};
+        return Hierarchy{1, folder_of(mount, parts[2]), mount.point};
     }
     if (parts[0] == "0" && parts[1].empty()) {
       const Mount mount = find_mount(mounts, "cgroup2", "");
-      if (!mount.point.empty()) unified = {2, folder_of(mount, parts[2])};
+      if (!mount.point.empty()) unified = {2, folder_of(mount, parts[2]), mount.point};
     }
   }
   if (unified.version == 0) return absl::NotFoundError("no control groups are mounted");
@@ -158,6 +158,7 @@ absl::StatusOr<Hierarchy> find_hierarchy(Controller controller, std::string_view
 }
 
 Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
+  std::swap(unified_parent_, other.unified_parent_);
   std::swap(name_, other.name_);
   std::swap(pids_folder_, other.pids_folder_);
   std::swap(memory_folder_, other.memory_folder_);
@@ -178,11 +179,23 @@ Cgroup::~Cgroup() {
   }
 }
 
+// The top is bounded by nothing and may have processes and groups side by side.
+absl::Status Cgroup::choose_parent(const Hierarchy& hierarchy, Controller controller) {
+  if (!unified_parent_.empty()) return delegate(unified_parent_, name_of(controller));
+  absl::Status delegated = delegate(hierarchy.folder, name_of(controller));
+  unified_parent_ = hierarchy.folder;
+  if (delegated.ok() || ::access((hierarchy.top + "/cgroup.subtree_control").c_str(), W_OK) != 0)
+    return delegated;
+  unified_parent_ = hierarchy.top;
+  return delegate(hierarchy.top, name_of(controller));
+}
+
 absl::StatusOr<std::string> Cgroup::group_in(const Hierarchy& hierarchy, Controller controller) {
-  sweep(hierarchy.folder);
-  if (hierarchy.version == 2) TF_RETURN_IF_ERROR(delegate(hierarchy.folder, name_of(controller)));
+  if (hierarchy.version == 2) TF_RETURN_IF_ERROR(choose_parent(hierarchy, controller));
+  const std::string& parent = hierarchy.version == 2 ? unified_parent_ : hierarchy.folder;
+  sweep(parent);
   if (name_.empty()) name_ = unique_name();
-  std::string folder = absl::StrCat(hierarchy.folder, "/", name_);
+  std::string folder = absl::StrCat(parent, "/", name_);
   if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return absl::ErrnoToStatus(errno, folder);
   return folder;
 }

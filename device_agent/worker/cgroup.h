@@ -19,6 +19,7 @@ enum class Controller { kPids, kMemory };
 struct Hierarchy {
   int version = 0;     // 1 or 2
   std::string folder;  // of the group that the process is in
+  std::string top;     // of all that it sees
 };
 
 // From the contents of /proc/self/cgroup and /proc/self/mountinfo. NOT_FOUND if the controller has no
@@ -26,8 +27,9 @@ struct Hierarchy {
 absl::StatusOr<Hierarchy> find_hierarchy(Controller controller, std::string_view membership,
                                          std::string_view mounts);
 
-// A group for each controller, below the one that this process is in; gone with the value, after everything
-// in it was killed. Not thread-safe but for kill_all().
+// A group for each controller, below the one that this process is in, or at the top where that is impossible
+// and the top is ours (root's); gone with the value, after everything in it was killed. Not thread-safe but
+// for kill_all().
 class Cgroup {
  public:
   Cgroup() = default;  // bounds nothing
@@ -52,8 +54,10 @@ class Cgroup {
 
  private:
   absl::StatusOr<std::string> group_in(const Hierarchy& hierarchy, Controller controller);
+  absl::Status choose_parent(const Hierarchy& hierarchy, Controller controller);
 
-  std::string name_;                         // of our folder, in each hierarchy
+  std::string unified_parent_;  // of our folder in version 2, where one group has both controllers
+  std::string name_;            // of our folder, in each hierarchy
   std::string pids_folder_, memory_folder_;  // the same one in version 2; empty: not bounded
   int memory_version_ = 0;
   uint64_t memory_bytes_ = 0, processes_ = 0;  // the limits; 0: none yet

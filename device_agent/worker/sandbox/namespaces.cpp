@@ -61,16 +61,25 @@ int enter_user_namespace() {
   return write_file("/proc/self/gid_map", group);
 }
 
+// Nor lets anybody of its own kind trace it: its children must make themselves readable again.
+void give_up_capabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  syscall(SYS_capset, &header, none);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_DUMPABLE, 0);
+}
+
 // The caller stays outside as the one whom the worker knows. Of its first process an errno, else 0.
 int become_first_process() {
   const pid_t pid = fork();
   if (pid < 0) return errno;
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return 0;
-  }
-  for (int fd = 0; fd < 64; ++fd)
-    close(fd);  // whoever is at the socket's other end sees the first process end
+  if (pid == 0) return 0;
+  // The same user as its child will be, or its death would have no right to end that one.
+  if (geteuid() == 0) become_nobody();
+  give_up_capabilities();
+  // Whoever is at the socket's other end is to see the first process end.
+  for (int fd = 0; fd < 64; ++fd) close(fd);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -114,15 +123,6 @@ int leave_file_system(bool own_processes) {
   return error_of(mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kPlain, nullptr));
 }
 
-// And lets nobody of its own kind trace it: its children must set themselves readable again.
-void give_up_capabilities() {
-  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-  syscall(SYS_capset, &header, none);
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  prctl(PR_SET_DUMPABLE, 0);
-}
-
 }  // namespace
 
 void enter_namespaces(CapabilitySet without, Hello* hello) {
@@ -142,6 +142,8 @@ void enter_namespaces(CapabilitySet without, Hello* hello) {
     (*hello)[Capability::kMountNamespace] = leave_file_system(entered(Capability::kPidNamespace));
   if (was_root && without.contains(Capability::kUserNamespace)) become_nobody();
   give_up_capabilities();
+  // Last: the system forgets it where a process becomes another user.
+  if (entered(Capability::kPidNamespace)) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 }  // namespace tf::worker::sandbox

@@ -30,6 +30,7 @@ TEST(FindHierarchy, OfVersion2HasAllControllersInOneFolder) {
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->version, 2);
     EXPECT_EQ(found->folder, "/sys/fs/cgroup/user.slice/user-1000.slice/run-1.scope");
+    EXPECT_EQ(found->top, "/sys/fs/cgroup");
   }
 }
 

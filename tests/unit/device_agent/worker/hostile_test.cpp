@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
-#include <optional>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "device_agent/worker/sandbox/job.h"
 #include "device_agent/worker/worker.h"
@@ -42,6 +46,11 @@ std::unique_ptr<Worker> worker_without(std::string_view list) {
 bool only_cgroups_lack(const Worker& worker) {
   const auto cgroup = tf::worker::parse_without_sandbox("cgroup")->without;
   return (worker.without_sandbox().bits & ~cgroup.bits) == 0;
+}
+
+bool keeps_from_killing(const Worker& worker) {
+  const tf::worker::CapabilitySet without = worker.without_sandbox();
+  return !without.contains(Capability::kSeccomp) || !without.contains(Capability::kPidNamespace);
 }
 
 constexpr int64_t kShortNs = 300'000'000, kLongNs = 5'000'000'000;
@@ -136,6 +145,7 @@ class HostileCandidates : public testing::TestWithParam<const char*> {};
 TEST_P(HostileCandidates, AreContainedWithOneLayerLess) {
   const std::unique_ptr<Worker> worker = worker_without(GetParam());
   ASSERT_NE(worker, nullptr);
+  if (!keeps_from_killing(*worker)) GTEST_SKIP() << "they would kill whatever else this user runs";
   for (const Hostile& hostile : kHostile) {
     const farm::TrialResult result = run(*worker, hostile);
     EXPECT_NE(result.outcome(), farm::OUTCOME_UNSPECIFIED) << hostile.entry;
@@ -172,6 +182,53 @@ TEST(HostileConstructor, IsTheCandidatesFault) {
         << static_cast<int>(constructor) << ": " << result.detail();
     expect_next_is_measured(*worker, "a constructor");
   }
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> found;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
+  for (pid_t child; file >> child;) found.push_back(child);
+  return found;
+}
+
+std::string status_of(pid_t pid) {
+  std::stringstream text;
+  text << std::ifstream("/proc/" + std::to_string(pid) + "/status").rdbuf();
+  return text.str();
+}
+
+TEST(TheHelper, HasNoCapabilityAndGainsNone) {
+  const std::unique_ptr<Worker> worker = worker_without("");
+  ASSERT_NE(worker, nullptr);
+  ASSERT_EQ(run(*worker, candidate("good")).outcome(), farm::OUTCOME_OK);
+  std::vector<pid_t> helpers = children_of(getpid());
+  for (size_t i = 0; i < helpers.size(); ++i) {
+    for (const pid_t child : children_of(helpers[i])) helpers.push_back(child);
+  }
+  ASSERT_FALSE(helpers.empty());
+  for (const pid_t pid : helpers) {
+    EXPECT_THAT(status_of(pid), testing::HasSubstr("CapEff:\t0000000000000000\n"));
+    EXPECT_THAT(status_of(pid), testing::HasSubstr("CapPrm:\t0000000000000000\n"));
+    EXPECT_THAT(status_of(pid), testing::HasSubstr("NoNewPrivs:\t1\n"));
+    if (getuid() == 0) {
+      EXPECT_THAT(status_of(pid), testing::Not(testing::HasSubstr("Uid:\t0\t")));
+    }
+  }
+}
+
+// With root's own rights instead, as in a container that has no user namespaces; another user has no others.
+TEST(TheHelper, DiesWithTheWorkerWithoutAUserNamespaceToo) {
+  const std::unique_ptr<Worker> worker = worker_without("user-namespace,cgroup");
+  ASSERT_NE(worker, nullptr);
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    worker->cancel();
+  });
+  const std::string spins = serialized(candidate("spins"));
+  farm::Trial trial = tf::testing::trial_of(spins, "");
+  trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
+  EXPECT_EQ(worker->run(trial, spins, "").status().code(), absl::StatusCode::kCancelled);
+  canceller.join();
 }
 
 TEST(HostileOutput, IsKeptUpToALimitWhateverTheTrialAsksFor) {
