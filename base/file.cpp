@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/owned_fd.h"
 
 namespace tf {
@@ -63,6 +64,7 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
     const OwnedFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (file.get() < 0) return errno_status("write", path);
     status = fill(file.get());
+    if (status.ok()) status = failpoint("file.written");
     if (status.ok() && ::fsync(file.get()) != 0) status = errno_status("write", path);
   }
   if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = errno_status("write", path);
@@ -70,6 +72,7 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
     ::unlink(temporary.c_str());
     return status;
   }
+  killpoint("file.renamed");
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
   const OwnedFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+
 namespace tf::rpc {
 
 // Once, in main. `level` is one of trace, debug, info, warning, error.
@@ -12,5 +14,9 @@ void log_to_stderr(const std::string& program, const std::string& level = "info"
 // ~/.local/state/tunefarm (or under $XDG_STATE_HOME), where daemons keep their state unless told otherwise.
 // Read in main only.
 std::string default_state_folder();
+
+// What a test asks of this process by its environment: TF_EVENT_LOG=FILE (base/event_log.h) and
+// TF_FAILPOINTS=SPEC (base/failpoint.h). In main only, before threads start. Their errors.
+absl::Status obey_test_environment(const std::string& program);
 
 }  // namespace tf::rpc
