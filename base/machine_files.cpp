@@ -32,8 +32,9 @@ uint64_t parse_size_bytes(std::string_view text) {
   return absl::SimpleAtoi(absl::string_view(text.data(), text.size()), &count) ? count << shift : 0;
 }
 
-void for_each_cpu_field(const std::function<bool(std::string_view name, std::string_view value)>& field) {
-  std::ifstream file("/proc/cpuinfo");
+void for_each_cpu_field(const std::function<bool(std::string_view name, std::string_view value)>& field,
+                        const std::string& root) {
+  std::ifstream file(root + "/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(':');
     if (!line.empty() && colon == std::string::npos) continue;

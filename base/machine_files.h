@@ -15,7 +15,8 @@ std::string first_line(const std::string& path);
 uint64_t parse_size_bytes(std::string_view text);
 
 // Calls `field` with each line "name : value" of /proc/cpuinfo, and with two empty texts for the lines
-// between processors, until it returns false.
-void for_each_cpu_field(const std::function<bool(std::string_view name, std::string_view value)>& field);
+// between processors, until it returns false. `root` stands before the path.
+void for_each_cpu_field(const std::function<bool(std::string_view name, std::string_view value)>& field,
+                        const std::string& root = "");
 
 }  // namespace tf

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/machine_files.h"
+#include "base/processors.h"
 #include "compiler/target/cpu_table.h"
 #include "compiler/target/target.h"
 
@@ -19,7 +20,7 @@ namespace tf::target {
 namespace {
 
 // Of the first processor.
-std::string cpu_field(std::string_view wanted) {
+[[maybe_unused]] std::string cpu_field(std::string_view wanted) {
   std::string found;
   for_each_cpu_field([&](std::string_view name, std::string_view value) {
     if (name == wanted) found = value;
@@ -151,18 +152,11 @@ constexpr Arch kHostArch = Arch::kX86_64;
 
 #elif defined(__aarch64__)
 
+// Of the first processor, if the table has it.
 std::string host_cpu() {
-  constexpr std::pair<std::string_view, std::string_view> kParts[] = {
-      {"0xd03", "cortex-a53"},  {"0xd05", "cortex-a55"},  {"0xd07", "cortex-a57"}, {"0xd08", "cortex-a72"},
-      {"0xd09", "cortex-a73"},  {"0xd0b", "cortex-a76"},  {"0xd41", "cortex-a78"}, {"0xd0c", "neoverse-n1"},
-      {"0xd49", "neoverse-n2"}, {"0xd40", "neoverse-v1"}, {"0xd4f", "neoverse-v2"}};
-  std::string part = cpu_field("CPU part");
-  if (cpu_field("CPU implementer") == "0x41") {
-    for (const auto& [number, name] : kParts) {
-      if (part == number) return std::string(name);
-    }
-  }
-  return "generic";
+  const std::vector<Processor> processors = read_processors();
+  const std::string name = processors.empty() ? "" : arm_core(processors.front());
+  return find_cpu(arch_entry(Arch::kAArch64), name) ? name : "generic";
 }
 
 constexpr Arch kHostArch = Arch::kAArch64;

@@ -69,26 +69,55 @@ const std::map<std::string, std::string, std::less<>>& x86_names() {
   return names;
 }
 
-const std::map<std::string, std::string, std::less<>>& arm_names() {
+const std::map<std::string, std::string, std::less<>>& aarch64_names() {
   static const std::map<std::string, std::string, std::less<>> names = {
-      {"asimd", "neon"},      {"neon", "neon"},   {"fp", "fp-armv8"}, {"asimdhp", "fullfp16"},
-      {"asimddp", "dotprod"}, {"i8mm", "i8mm"},   {"bf16", "bf16"},   {"sve", "sve"},
-      {"sve2", "sve2"},       {"atomics", "lse"}, {"aes", "aes"},     {"crc32", "crc"},
-      {"asimdrdm", "rdm"},    {"vfpv4", "vfp4"}};
+      {"fp", "fp-armv8"},     {"asimd", "neon"},     {"asimdhp", "fullfp16"}, {"asimddp", "dotprod"},
+      {"asimdrdm", "rdm"},    {"i8mm", "i8mm"},      {"bf16", "bf16"},        {"sve", "sve"},
+      {"sve2", "sve2"},       {"atomics", "lse"},    {"aes", "aes"},          {"sha2", "sha2"},
+      {"crc32", "crc"},       {"fcma", "complxnum"}, {"jscvt", "jsconv"},     {"lrcpc", "rcpc"},
+      {"asimdfhm", "fp16fml"}};
+  return names;
+}
+
+// Of a 32-bit kernel, then of a 64-bit one, whose processors all have ARMv7's instructions and say it in
+// words of theirs.
+const std::multimap<std::string, std::string, std::less<>>& armv7_names() {
+  static const std::multimap<std::string, std::string, std::less<>> names = {
+      {"neon", "neon"},        {"vfpv3", "vfp3"}, {"vfpv4", "vfp4"},     {"idiva", "hwdiv-arm"},
+      {"idivt", "hwdiv"},      {"crc32", "crc"},  {"aes", "aes"},        {"asimddp", "dotprod"},
+      {"asimdhp", "fullfp16"}, {"i8mm", "i8mm"},  {"asimdbf16", "bf16"}, {"asimd", "neon"},
+      {"asimd", "vfp4"},       {"asimd", "vfp3"}, {"bf16", "bf16"}};
   return names;
 }
 
 }  // namespace
 
 std::vector<std::string> llvm_features(std::string_view arch, std::string_view flags) {
-  const bool x86 = arch == "x86_64" || arch == "i686";
-  const auto& names = x86 ? x86_names() : arm_names();
   std::set<std::string> features;
   for (const absl::string_view flag : absl::StrSplit(std::string(flags), ' ', absl::SkipEmpty())) {
-    const auto found = names.find(std::string_view(flag.data(), flag.size()));
-    if (found != names.end()) features.insert(found->second);
+    const auto add_all = [&](const auto& names) {
+      const auto [first, last] = names.equal_range(std::string_view(flag.data(), flag.size()));
+      for (auto found = first; found != last; ++found) features.insert(found->second);
+    };
+    if (arch == "x86_64") add_all(x86_names());
+    if (arch == "aarch64") add_all(aarch64_names());
+    if (arch.starts_with("armv")) add_all(armv7_names());
   }
   return {features.begin(), features.end()};
+}
+
+std::string program_arch() {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#elif defined(__arm__)
+  return "armv7l";
+#elif defined(__riscv) && __riscv_xlen == 64
+  return "riscv64";
+#else
+#error "name this architecture as uname -m does"
+#endif
 }
 
 std::vector<uint32_t> allowed_cpus() {

@@ -12,8 +12,16 @@ class DeviceFacts;
 
 namespace tf::agent {
 
-// Everything but fingerprint and peak, which the worker knows. (facts_proto.cpp)
-tunefarm::farm::v1::DeviceFacts read_facts();
+// What code this program is, and so what it can load, as uname -m names the machine for it: a 32-bit agent
+// under a 64-bit kernel is armv7l, whatever uname says.
+std::string program_arch();
+
+// Everything but fingerprint and peak, which the worker knows; caches and kinds of cores are those of `cpus`
+// (empty: all). `root` stands before the paths of /proc and /sys: a copy of another machine's files, or "".
+// (facts_proto.cpp)
+tunefarm::farm::v1::DeviceFacts read_facts(const std::vector<uint32_t>& cpus = {},
+                                           const std::string& root = "",
+                                           const std::string& arch = program_arch());
 
 // LLVM's names, sorted, of what the "flags" (x86) or "Features" (ARM) line of /proc/cpuinfo lists. Flags that
 // LLVM has no name for are left out.

@@ -1,53 +1,39 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/machine_files.h"
+#include "base/processors.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
 
 namespace tf::agent {
 namespace {
 
-// The first processor's fields of /proc/cpuinfo, and how many cores there are in all.
-struct CpuInfo {
-  std::map<std::string, std::string> fields;
-  uint32_t cores = 0;
-};
-
-CpuInfo read_cpu_info() {
-  CpuInfo info;
-  std::set<std::string> cores;
-  std::string package;
-  for_each_cpu_field([&](std::string_view name, std::string_view value) {
-    info.fields.emplace(name, value);
-    if (name == "physical id") package = value;
-    if (name == "core id") cores.insert(absl::StrCat(package, "/", std::string(value)));
-    return true;
-  });
-  info.cores = static_cast<uint32_t>(cores.size());
-  return info;
-}
-
-uint32_t number(const CpuInfo& info, const std::string& field) {
-  const auto found = info.fields.find(field);
+uint32_t number(const std::string& text) {
   uint32_t value = 0;
-  return found != info.fields.end() && absl::SimpleAtoi(found->second, &value) ? value : 0;
+  if (text.starts_with("0x")) return absl::SimpleHexAtoi(text, &value) ? value : 0;
+  return absl::SimpleAtoi(text, &value) ? value : 0;
 }
 
-std::string text(const CpuInfo& info, const std::string& field) {
-  const auto found = info.fields.find(field);
-  return found == info.fields.end() ? "" : found->second;
+// Physical cores; 0 where the processors do not say which of them share one.
+uint32_t count_cores(const std::vector<Processor>& processors) {
+  std::set<std::string> cores;
+  for (const Processor& processor : processors) {
+    if (processor.field("core id").empty()) continue;
+    cores.insert(absl::StrCat(processor.field("physical id"), "/", processor.field("core id")));
+  }
+  return static_cast<uint32_t>(cores.size());
 }
 
-void read_caches(tunefarm::farm::v1::DeviceFacts& facts) {
-  const std::filesystem::path caches = "/sys/devices/system/cpu/cpu0/cache";
+void read_caches(uint32_t cpu, const std::string& root, tunefarm::farm::v1::DeviceFacts& facts) {
+  const std::filesystem::path caches = absl::StrCat(root, "/sys/devices/system/cpu/cpu", cpu, "/cache");
   std::error_code error;
   for (const auto& cache : std::filesystem::directory_iterator(caches, error)) {
     if (!cache.path().filename().string().starts_with("index")) continue;
@@ -60,29 +46,45 @@ void read_caches(tunefarm::farm::v1::DeviceFacts& facts) {
   }
 }
 
+// ARM gives its processors' makers and kinds as numbers, in other fields than x86.
+void describe(const Processor& processor, tunefarm::farm::v1::DeviceFacts& facts) {
+  const bool arm = !processor.field("CPU part").empty();
+  facts.set_cpu_vendor(processor.field(arm ? "CPU implementer" : "vendor_id"));
+  facts.set_cpu_family(number(processor.field(arm ? "CPU architecture" : "cpu family")));
+  facts.set_cpu_model_number(number(processor.field(arm ? "CPU part" : "model")));
+  const std::string& flags = processor.field(facts.arch() == "x86_64" ? "flags" : "Features");
+  for (std::string& feature : llvm_features(facts.arch(), flags)) facts.add_cpu_features(std::move(feature));
+}
+
+// The first of `processors` that is one of `cpus`.
+const Processor& first_of(const std::vector<Processor>& processors, const std::vector<uint32_t>& cpus) {
+  static const Processor none;
+  for (const Processor& processor : processors) {
+    if (cpus.empty() || std::ranges::find(cpus, processor.number) != cpus.end()) return processor;
+  }
+  return processors.empty() ? none : processors.front();
+}
+
 }  // namespace
 
-tunefarm::farm::v1::DeviceFacts read_facts() {
+tunefarm::farm::v1::DeviceFacts read_facts(const std::vector<uint32_t>& cpus, const std::string& root,
+                                           const std::string& arch) {
   tunefarm::farm::v1::DeviceFacts facts;
   utsname system{};
   uname(&system);
-  facts.set_arch(system.machine);
+  facts.set_arch(arch);
   facts.set_os(absl::AsciiStrToLower(system.sysname));
   facts.set_kernel(system.release);
   facts.set_hostname(system.nodename);
-  const CpuInfo cpu = read_cpu_info();
-  facts.set_cpu_model(text(cpu, "model name"));
-  if (facts.cpu_model().empty()) facts.set_cpu_model(first_line("/proc/device-tree/model"));
-  facts.set_cpu_vendor(text(cpu, "vendor_id"));
-  facts.set_cpu_family(number(cpu, "cpu family"));
-  facts.set_cpu_model_number(number(cpu, "model"));
-  const std::string flags = text(cpu, "flags").empty() ? text(cpu, "Features") : text(cpu, "flags");
-  for (std::string& feature : llvm_features(facts.arch(), flags)) facts.add_cpu_features(std::move(feature));
+  const std::vector<Processor> processors = read_processors(root);
+  facts.set_cpu_model(processor_model(processors, cpus, root));
+  describe(first_of(processors, cpus), facts);
   facts.set_threads(static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN)));
-  facts.set_cores(cpu.cores != 0 ? cpu.cores : facts.threads());
+  const uint32_t cores = count_cores(processors);
+  facts.set_cores(cores != 0 ? cores : facts.threads());
   facts.set_memory_bytes(static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                          static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
-  read_caches(facts);
+  read_caches(cpus.empty() ? 0 : cpus.front(), root, facts);
   return facts;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace tunefarm::farm::v1 {
@@ -18,8 +19,9 @@ std::vector<int> near_cpus(const std::vector<int>& cpus, const std::vector<int>&
 // Thread-safe. What does not change is read once.
 class DeviceProbe {
  public:
-  // `cpus` are those that candidates run on; empty: all.
-  explicit DeviceProbe(std::vector<int> cpus);
+  // `cpus` are those that candidates run on; empty: all. `root` stands before the paths of /proc and /sys: a
+  // copy of another machine's files, or "".
+  explicit DeviceProbe(std::vector<int> cpus, std::string root = "");
   ~DeviceProbe();
 
   // What the OS does not tell stays 0 or empty.
@@ -31,7 +33,8 @@ class DeviceProbe {
   uint64_t last_cache_bytes() const { return last_cache_bytes_; }
 
  private:
-  std::vector<int> cpus_;
+  const std::vector<int> cpus_;
+  const std::string root_;
   uint64_t l2_bytes_ = 0;
   uint64_t last_cache_bytes_ = 0;
   std::unique_ptr<const tunefarm::farm::v1::DeviceState> fixed_;
