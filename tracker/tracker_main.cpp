@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
 #include "tracker/daemon.h"
@@ -109,7 +110,10 @@ absl::Status serve(const Arguments& arguments) {
                                                   .power_cycle = power_cycle}));
   spdlog::info("listening on {}, plain text; configuration: {}", daemon->endpoint().text(),
                tf::rpc::one_line(config));
+  const tf::rpc::ServiceManager manager = tf::rpc::ServiceManager::from_environment();
+  manager.ready();
   signals.wait();
+  manager.stopping();
   spdlog::info("stopping; leases go on after a restart");
   daemon->stop();
   return absl::OkStatus();

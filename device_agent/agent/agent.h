@@ -66,6 +66,9 @@ class Agent {
   std::optional<rpc::Endpoint> endpoint() const;
   // Finishes what runs, hands the leases back and makes run() return. Blocks. Thread-safe, once.
   void stop();
+  // Returns once it could look at its state: never if something that holds it hangs, a dead disk for example.
+  // Thread-safe.
+  void answer();
 
  private:
   class Impl;

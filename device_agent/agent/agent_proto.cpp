@@ -154,6 +154,8 @@ class Agent::Impl {
     if (session_) session->context.TryCancel();
   }
 
+  void answer() { const std::scoped_lock lock(mutex_); }
+
  private:
   void add_slot(const AgentSlot& offered) {
     const auto number = static_cast<uint32_t>(slots_.size());
@@ -346,6 +348,10 @@ absl::Status Agent::run() {
 
 void Agent::stop() {
   impl_->stop();
+}
+
+void Agent::answer() {
+  impl_->answer();
 }
 
 }  // namespace tf::agent

@@ -22,6 +22,7 @@
 #include "proto/config/v1/farm.pb.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
 
@@ -61,7 +62,9 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   }
   const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
   if (!without.empty()) spdlog::warn("candidates are confined without {}", absl::StrJoin(without, ","));
-  tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts();
+  std::vector<uint32_t> cpus;
+  for (const tf::agent::CpuSet& slot : offer.slots) cpus.insert(cpus.end(), slot.begin(), slot.end());
+  tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts(cpus);
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
   facts.set_peak_gflops(peak_gflops);
@@ -97,8 +100,14 @@ absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) 
       signals.stop_waiting();
     });
   }
+  const tf::rpc::ServiceManager manager = tf::rpc::ServiceManager::from_environment();
+  const tf::rpc::Watchdog watchdog(manager, [&] {
+    for (Served& served : all) served.agent->answer();
+  });
+  manager.ready();
   if (signals.wait() != 0)
     spdlog::info("stopping once the running trials have ended; a second signal stops at once");
+  manager.stopping();
   for (Served& served : all) stopping.emplace_back([&] { served.agent->stop(); });
   for (std::thread& thread : stopping) thread.join();
   for (std::thread& thread : serving) thread.join();

@@ -13,6 +13,7 @@
 #include "compiler/target/target.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
 #include "tuner/cli/commands.h"
@@ -59,7 +60,10 @@ absl::Status serve(const ServeArguments& arguments) {
       auto daemon, service::Daemon::start({.listen = listen, .database_path = config.db()}, make_executor));
   spdlog::info("listening on {} (plain text, loopback only); configuration: {}", daemon->endpoint().text(),
                rpc::one_line(config));
+  const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
+  manager.ready();
   signals.wait();
+  manager.stopping();
   spdlog::info(
       "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at once)");
   daemon->stop();
