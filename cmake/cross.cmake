@@ -2,7 +2,7 @@
 # installed. TF_CROSS_ARCHS lists the architectures that there is a compiler for; nothing else depends on them.
 set(TF_CROSS_ARCHS)
 foreach(arch aarch64 riscv64)
-  if(NOT arch STREQUAL CMAKE_SYSTEM_PROCESSOR)
+  if(NOT arch STREQUAL CMAKE_SYSTEM_PROCESSOR AND NOT TF_AGENT_ONLY)
     find_program(TF_CXX_${arch} ${arch}-linux-gnu-g++)
     if(TF_CXX_${arch})
       list(APPEND TF_CROSS_ARCHS ${arch})

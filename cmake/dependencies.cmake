@@ -1,4 +1,9 @@
 # Everything comes from Debian packages (deploy/install_packages.sh lists them). Nothing is downloaded.
+if(TF_AGENT_ONLY)
+  include(cmake/archives.cmake)  # tf_link_archives
+else()
+  find_package(spdlog REQUIRED)
+endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # header-only parts: Asio, Beast, Process
@@ -8,7 +13,13 @@ find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(spdlog REQUIRED)
+find_library(TF_SECCOMP seccomp REQUIRED)
+find_path(TF_SECCOMP_INCLUDE seccomp.h REQUIRED)
+if(TF_AGENT_ONLY)
+  tf_link_archives()
+  return()  # what the agent needs stands above, the rest below
+endif()
+
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(SQLite3 REQUIRED)
@@ -27,6 +38,3 @@ target_link_libraries(tf_lld INTERFACE ${LLVM_LIBRARY_DIRS}/liblldELF.a ${LLVM_L
 find_library(TF_XGBOOST xgboost REQUIRED)
 find_path(TF_XGBOOST_INCLUDE xgboost/c_api.h REQUIRED)
 find_library(TF_ONNX_PROTO onnx_proto REQUIRED)
-
-find_library(TF_SECCOMP seccomp REQUIRED)
-find_path(TF_SECCOMP_INCLUDE seccomp.h REQUIRED)

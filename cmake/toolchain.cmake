@@ -13,11 +13,16 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of the release build" FORCE)
 
 find_program(TF_MOLD mold)
-if(TF_MOLD)
+if(TF_MOLD AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler looks for a linker of its own
   add_link_options(-fuse-ld=mold)
 endif()
 
 add_link_options(-Wl,--as-needed)  # a program that only starts build workers does not load LLVM
+
+if(TF_AGENT_ONLY)
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections -static-libstdc++ -static-libgcc)
+endif()
 
 set(TF_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=")
 if(TF_SANITIZE)

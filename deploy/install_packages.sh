@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Installs what Tunefarm builds and runs with, from Debian 12's own packages. Safe to run again: it installs only what is
-# missing, and needs root only then. With --cross also what runs code for aarch64 here: a cross compiler and qemu
-# (300 MB), for models built for such a device and for the tests of such code.
+# missing, and needs root only then.
+#   --cross            also what runs code for aarch64 here: a cross compiler and qemu (300 MB), for models built for such a
+#                      device and for the tests of such code
+#   --boards [ARCH…]   also what builds the agent for boards, aarch64 and armv7 unless named: a cross compiler each, qemu, and
+#                      Debian's libraries for that processor (160 MB, below build/)
 set -euo pipefail
 
 packages=(
@@ -20,11 +23,29 @@ packages=(
 )
 # ONNX Runtime, the oracle of tests, comes from npm; a newer node.js than Debian's will do as well.
 command -v npm >/dev/null || packages+=(nodejs npm)
+boards=()
 case "${1-}" in
   '') ;;
   --cross) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
-  *) echo "usage: $0 [--cross]" >&2 && exit 2 ;;
+  --boards)
+    shift
+    if [ $# -gt 0 ]; then boards=("$@"); else boards=(aarch64 armv7); fi
+    packages+=(qemu-user)
+    for board in "${boards[@]}"; do
+      case $board in
+        aarch64) packages+=(g++-aarch64-linux-gnu) ;;
+        armv7) packages+=(g++-arm-linux-gnueabihf) ;;
+        *) echo "usage: $0 --boards [aarch64] [armv7]" >&2 && exit 2 ;;
+      esac
+    done ;;
+  *) echo "usage: $0 [--cross | --boards [ARCH…]]" >&2 && exit 2 ;;
 esac
+
+# A board's libraries are unpacked beside this system's, not installed into it.
+fetch_libraries() {
+  local board
+  for board in "${boards[@]}"; do "$(dirname "$0")/boards/sysroot.sh" "$board"; done
+}
 
 missing=()
 for package in "${packages[@]}"; do
@@ -32,6 +53,7 @@ for package in "${packages[@]}"; do
 done
 if [ ${#missing[@]} -eq 0 ]; then
   echo "packages: all ${#packages[@]} are installed"
+  fetch_libraries
   exit 0
 fi
 
@@ -47,3 +69,4 @@ fi
 echo "packages: installing ${missing[*]}"
 "${sudo[@]}" apt-get update -qq
 "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fetch_libraries

@@ -1,0 +1,140 @@
+// What a board gets: the install script, tried on a folder in place of a system, and the units, read by
+// systemd.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+namespace tf {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+struct Ended {
+  int code = -1;
+  std::string output;
+};
+
+Ended run(const std::string& command) {
+  Ended ended;
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ended;
+  char chunk[512];
+  while (std::fgets(chunk, sizeof chunk, pipe) != nullptr) ended.output += chunk;
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
+  return ended;
+}
+
+std::string source(const std::string& path) {
+  return std::string(TF_SOURCE_DIR) + "/deploy/" + path;
+}
+
+class InstallScript : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(package_);
+    for (const char* file :
+         {"boards/install.sh", "boards/device_agent.txtpb", "systemd/device_agent.service"})
+      fs::copy(source(file), package_);
+    for (const char* file : {"README", "LICENSES", "device_agent", "trial_worker"})
+      ASSERT_TRUE(write_file(package_ + "/" + file, "version 1").ok());
+  }
+  Ended install(const std::string& arguments = "") {
+    return run(package_ + "/install.sh " + arguments + " --root " + root_);
+  }
+  std::string installed(const std::string& path) { return read_file(root_ + path).value_or("(not there)"); }
+  // Files and links that are left of all folders.
+  std::vector<std::string> left() {
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+      if (!entry.is_directory() || entry.is_symlink())
+        paths.push_back("/" + fs::relative(entry.path(), root_).string());
+    }
+    return paths;
+  }
+
+ private:
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
+  const std::string package_ = folder_.file("package"), root_ = folder_.file("root");
+
+ protected:
+  const std::string& package() const { return package_; }
+  const std::string& root() const { return root_; }
+};
+
+constexpr const char* kConfiguration = "/etc/tunefarm/device_agent.txtpb";
+
+TEST_F(InstallScript, InstallsProgramsUnitAndConfiguration) {
+  const Ended ended = install();
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("edit"));
+  for (const char* program : {"/usr/local/lib/tunefarm/device_agent", "/usr/local/lib/tunefarm/trial_worker",
+                              "/usr/local/bin/device_agent"})
+    EXPECT_EQ(access((root() + program).c_str(), X_OK), 0) << program;
+  EXPECT_THAT(installed("/etc/systemd/system/device_agent.service"), HasSubstr("WatchdogSec="));
+  EXPECT_THAT(installed(kConfiguration), HasSubstr("tracker:"));
+}
+
+TEST_F(InstallScript, ASecondRunReplacesProgramsAndKeepsTheConfiguration) {
+  ASSERT_EQ(install().code, 0);
+  ASSERT_TRUE(write_file(root() + kConfiguration, "key: \"mine\"\n").ok());
+  ASSERT_TRUE(write_file(package() + "/device_agent", "version 2").ok());
+  const Ended ended = install();
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(installed(kConfiguration), "key: \"mine\"\n");
+  EXPECT_EQ(installed("/usr/local/lib/tunefarm/device_agent"), "version 2");
+}
+
+TEST_F(InstallScript, UninstallingKeepsTheConfigurationAndPurgingNothing) {
+  ASSERT_EQ(install().code, 0);
+  EXPECT_EQ(install("--uninstall").code, 0);
+  EXPECT_THAT(left(), testing::ElementsAre(kConfiguration));
+  EXPECT_EQ(install("--purge").code, 0);
+  EXPECT_THAT(left(), testing::IsEmpty());
+  EXPECT_EQ(install("--purge").code, 0) << "what is not there is no error";
+}
+
+TEST_F(InstallScript, RefusesAnUnknownArgument) {
+  const Ended ended = install("--purgee");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.output, HasSubstr("--uninstall"));
+}
+
+class Unit : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Unit, IsUnderstoodBySystemdToTheLastLine) {
+  if (access("/usr/bin/systemd-analyze", X_OK) != 0 ||
+      access("/lib/systemd/system/sysinit.target", R_OK) != 0)
+    GTEST_SKIP() << "there is no systemd here to read it";
+  const std::string name = std::string(GetParam()) + ".service";
+  std::string unit = read_file(source("systemd/" + name)).value_or("");
+  // The program is not installed here, and that alone would be a mistake.
+  const size_t start = unit.find("ExecStart=");
+  ASSERT_NE(start, std::string::npos);
+  unit.replace(start, unit.find('\n', start) - start, "ExecStart=/bin/true");
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  ASSERT_TRUE(write_file(folder.file(name), unit).ok());
+  const Ended ended = run("systemd-analyze verify --man=no " + folder.file(name));
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Daemons, Unit, ::testing::Values("device_agent", "tracker", "tuner"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(AgentsConfiguration, ExampleAndUnitBelongTogether) {
+  const std::string unit = *read_file(source("systemd/device_agent.service"));
+  const std::string example = *read_file(source("boards/device_agent.txtpb"));
+  EXPECT_THAT(unit, HasSubstr(std::string("--config ") + kConfiguration));
+  EXPECT_THAT(unit, HasSubstr("StateDirectory=tunefarm\n"));
+  EXPECT_THAT(example, HasSubstr("state_dir: \"/var/lib/tunefarm/"));
+}
+
+}  // namespace
+}  // namespace tf
