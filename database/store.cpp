@@ -39,11 +39,11 @@ absl::StatusOr<std::optional<Measurement>> Records::best(const BestQuery& query)
   of_untuned.only_untuned = true;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, top(of_untuned, 1));
   if (untuned.empty() || !(untuned.front().problem == fastest.problem)) return std::move(fastest);
-  if (!is_surely_faster(fastest, untuned.front())) return std::move(untuned.front());
   TF_ASSIGN_OR_RETURN(const std::optional<Measurement> ours, in_network(*this, same, fastest));
   TF_ASSIGN_OR_RETURN(const std::optional<Measurement> theirs, in_network(*this, same, untuned.front()));
-  const bool no_slower_there = ours && theirs && theirs->median_ns() <= ours->median_ns();
-  return std::move(no_slower_there ? untuned.front() : fastest);
+  const bool is_faster =
+      ours && theirs ? *ours->median_ns() < *theirs->median_ns() : is_surely_faster(fastest, untuned.front());
+  return std::move(is_faster ? fastest : untuned.front());
 }
 
 bool numerics_allowed(const std::vector<std::string>& used, const std::vector<std::string>& allowed) {

@@ -48,8 +48,8 @@ class Records {
   // none, those of the same kernel at the nearest other reuse distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
   // What to build with: the first of them, if there is one, but the schedule of a build without tuning where
-  // its time does not lie above the first one's, by the 95% bounds of both (a tie is no reason to change), or
-  // where both were timed inside their network and it was no slower there. Only outcome ok counts:
+  // it was no slower inside their network, or, if they were not both timed there, its time does not lie above
+  // the first one's, by the 95% bounds of both (a tie is no reason to change). Only outcome ok counts:
   // stopped_early is a lower bound, the rest is no answer.
   absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);
 

@@ -124,6 +124,9 @@ TEST_P(StoreContract, TheUntunedScheduleIsBestWhereItIsNoSlowerInsideTheNetwork)
   insert(in_network(steady(900, 2), 1110));
   EXPECT_EQ(best({conv_problem()})->schedule, "untuned");
   EXPECT_EQ(best({conv_problem()})->median_ns(), 1000) << "times of the network are not what is told";
+  insert(in_network(steady(900, 2), 1090));
+  insert(untuned(901, 4));
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "a tie elsewhere, but faster in the network";
   insert(steady(800, 3));
   EXPECT_EQ(best({conv_problem()})->median_ns(), 800) << "one that has not been in the network yet";
   BestQuery there{conv_problem()};
