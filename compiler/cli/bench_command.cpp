@@ -209,8 +209,8 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
                     "Of one folder: time, rate and share of the FMA peak of every kernel");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
-      "Examples: compiler bench build/squeezenet --threads 1 --profile\n"
-      "          compiler bench build/untuned build/tuned");
+      "Example: compiler bench build/squeezenet --threads 1 --profile\n"
+      "         compiler bench build/untuned build/tuned");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {
       const absl::Status status = run(*arguments);
