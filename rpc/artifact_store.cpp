@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/status.h"
 
@@ -105,10 +106,14 @@ absl::Status ArtifactStore::write(const Digest& digest, std::string_view bytes) 
   std::ofstream out(part, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  if (out && rename(part.c_str(), path(digest).c_str()) == 0) return absl::OkStatus();
+  killpoint("artifact.written");
+  if (out && rename(part.c_str(), path(digest).c_str()) == 0) {
+    killpoint("artifact.named");
+    return absl::OkStatus();
+  }
   unlink(part.c_str());
-  return absl::ResourceExhaustedError(
-      absl::StrCat("cannot store an artifact in ", folder_, ": is the disk full?"));
+  return absl::UnavailableError(
+      absl::StrCat("cannot store an artifact in ", folder_, ": is the disk full? Make room there"));
 }
 
 absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {

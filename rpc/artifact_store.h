@@ -64,8 +64,8 @@ class ArtifactStore {
   // is exceeded.
   static absl::StatusOr<std::unique_ptr<ArtifactStore>> open(const std::string& folder, uint64_t max_bytes);
 
-  // INVALID_ARGUMENT: the bytes do not have the digest. RESOURCE_EXHAUSTED: there is no room beside what is
-  // pinned, or the disk is full although everything else was removed. Storing what is there already is cheap.
+  // INVALID_ARGUMENT: the bytes do not have the digest. RESOURCE_EXHAUSTED: no room beside what is pinned.
+  // UNAVAILABLE: the disk is full, although everything else was removed. Storing what is there is cheap.
   absl::Status put(const Digest& digest, std::string_view bytes);
   // The bytes, verified. NOT_FOUND: never stored, evicted, or found damaged (then it is removed).
   absl::StatusOr<std::string> get(const Digest& digest);
