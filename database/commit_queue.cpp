@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "database/sqlite_connection.h"
 
@@ -66,7 +67,9 @@ absl::Status CommitQueue::commit(std::vector<Operation>& group) {
     status = apply_one(operation);
     if (!status.ok()) break;
   }
+  if (status.ok()) status = failpoint("database.group.applied");
   if (status.ok()) status = connection_->execute("COMMIT");
+  if (status.ok()) killpoint("database.group.committed");
   // A commit that failed may have left the transaction open, and the next group needs a fresh one.
   if (connection_->in_transaction()) connection_->execute("ROLLBACK").IgnoreError();
   return status;

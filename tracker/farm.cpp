@@ -6,11 +6,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/event_log.h"
 #include "base/status.h"
 #include "tracker/farm_state.h"
 #include "tracker/state_store.h"
 
 namespace tf::tracker {
+
+void log_lease(std::string_view event, const Lease& lease) {
+  if (!event_log_is_open()) return;
+  const std::string slot = absl::StrCat(lease.slot.device_id, "/", lease.slot.slot);
+  log_event(event, {{"lease", lease.id.text},
+                    {"epoch", lease.epoch},
+                    {"slot", slot},
+                    {"term_ms", static_cast<uint64_t>(absl::ToInt64Milliseconds(lease.term))}});
+}
 
 Farm::Farm(const rpc::Clock& clock, StateStore& store, FarmOptions options)
     : clock_(clock),
@@ -43,6 +53,7 @@ absl::StatusOr<std::unique_ptr<Farm>> Farm::open(const rpc::Clock& clock, StateS
   for (Lease& lease : state.leases) {
     farm->relays_.emplace(lease.id, Relay(farm->options_.flow));
     farm->matchmaker_.begin(lease.user);
+    log_lease("lease_restored", lease);
     farm->leases_.restore(std::move(lease));
   }
   for (StoredReservation& stored : state.reservations) TF_RETURN_IF_ERROR(farm->take_over(std::move(stored)));
@@ -76,6 +87,7 @@ void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
   if (!lease) return;
   taken_up_.ended.push_back(lease->id);
   lock.save();
+  log_lease("lease_ended", *lease);
   spdlog::info("lease {} on {}/{} ends: {}", lease->id.text, lease->slot.device_id, lease->slot.slot,
                std::string(why.message()));
   relays_.erase(lease->id);
@@ -187,7 +199,11 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
       lock.wake(stream->second.link);
     touch(lock, reply.slot);
     std::map<uint64_t, TrialFacts>::node_type trial;
-    if (is_new) trial = unanswered_[reply.lease].extract(reply.sequence);
+    if (is_new) {
+      log_event("reply_relayed",
+                {{"lease", reply.lease.text}, {"epoch", reply.epoch}, {"sequence", reply.sequence}});
+      trial = unanswered_[reply.lease].extract(reply.sequence);
+    }
     end_if_stuck(lock, LeaseId(reply.lease));
     // After a restart of the tracker the trial may be unknown: then its answer is passed on, and blames
     // nobody.

@@ -136,6 +136,7 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
   asker_of_.erase(asker.mapped().waiter.get());
   if (saved.ok() && still_offered(lease)) {
     leases_.commit(lease);
+    log_lease("lease_granted", lease);
     relays_.emplace(lease.id, Relay(options_.flow));
     spdlog::info("lease {} on {}/{} epoch {} to {}", lease.id.text, lease.slot.device_id, lease.slot.slot,
                  lease.epoch, lease.holder);
@@ -194,6 +195,7 @@ absl::StatusOr<Grant> Farm::renew(const LeaseId& id, uint64_t epoch) {
   TF_ASSIGN_OR_RETURN(const Lease present, leases_.find(id, epoch));
   TF_RETURN_IF_ERROR(may_renew(present));
   TF_ASSIGN_OR_RETURN(const Lease lease, leases_.renew(id, epoch));
+  log_lease("lease_renewed", lease);
   touch(lock, lease.slot);
   return grant_of(lease);
 }

@@ -6,12 +6,16 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tracker/farm.h"
 
 namespace tf::tracker {
+
+// Into the event log, in the order in which the farm does it: under the farm's lock.
+void log_lease(std::string_view event, const Lease& lease);
 
 struct Farm::Device {
   Device(const rpc::Clock& clock, const HealthOptions& options, StoredHealth stored)

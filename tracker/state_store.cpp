@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
@@ -51,6 +52,15 @@ absl::Status in_transaction(database::Connection& db, absl::FunctionRef<absl::St
   return done;
 }
 
+// An epoch that is lost with a damaged page could be granted twice.
+absl::Status check_sound(database::Connection& db) {
+  TF_ASSIGN_OR_RETURN(const std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
+  if (verdict == "ok") return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("tracker state ", db.path(), " is damaged (", verdict,
+                                          "): restore a copy, or remove it (agents tell their epochs again, ",
+                                          "and leases end)"));
+}
+
 absl::Status prepare_schema(database::Connection& db) {
   TF_RETURN_IF_ERROR(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
   TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
@@ -66,6 +76,7 @@ absl::Status prepare_schema(database::Connection& db) {
           absl::StrCat(db.path(), " is a database, but not a tracker's state: give another --state"));
     }
   }
+  if (version > 0) TF_RETURN_IF_ERROR(check_sound(db));
   for (int64_t next = version; next < kSchemaVersion; ++next) {
     const absl::Status migrated = in_transaction(db, [&]() -> absl::Status {
       TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
@@ -169,6 +180,7 @@ absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& 
       auto lock, database::FileLock::acquire(path, "stop that tracker, or give this one another --state"));
   TF_ASSIGN_OR_RETURN(auto db, database::Connection::open(path, database::Access::kWrite));
   TF_RETURN_IF_ERROR(prepare_schema(*db));
+  TF_RETURN_IF_ERROR(failpoint("tracker.state.opened"));
   return std::unique_ptr<StateStore>(new StateStore(std::move(lock), std::move(db)));
 }
 
@@ -176,6 +188,7 @@ absl::StatusOr<StoredState> StateStore::load() {
   const std::scoped_lock lock(mutex_);
   StoredState state;
   TF_RETURN_IF_ERROR(load_devices(*db_, state));
+  TF_RETURN_IF_ERROR(failpoint("tracker.state.half_loaded"));
   TF_RETURN_IF_ERROR(load_leases(*db_, state));
   TF_RETURN_IF_ERROR(load_reservations(*db_, state));
   return state;
@@ -183,6 +196,7 @@ absl::StatusOr<StoredState> StateStore::load() {
 
 absl::Status StateStore::save_devices(std::span<const DeviceInfo> devices) {
   const std::scoped_lock lock(mutex_);
+  TF_RETURN_IF_ERROR(failpoint("tracker.device.saving"));
   return in_transaction(*db_, [&]() -> absl::Status {
     for (const DeviceInfo& info : devices) {
       TF_ASSIGN_OR_RETURN(auto save,
@@ -236,14 +250,16 @@ absl::Status StateStore::save_one(const Lease& lease) {
 
 absl::Status StateStore::save_leases(std::span<const Lease> begun, std::span<const LeaseId> ended) {
   const std::scoped_lock lock(mutex_);
-  return in_transaction(*db_, [&]() -> absl::Status {
+  const absl::Status saved = in_transaction(*db_, [&]() -> absl::Status {
     for (const LeaseId& id : ended) {
       TF_ASSIGN_OR_RETURN(auto remove, db_->prepare("DELETE FROM lease WHERE id = ?"));
       TF_RETURN_IF_ERROR(remove.bind_text(id.text).run());
     }
     for (const Lease& lease : begun) TF_RETURN_IF_ERROR(save_one(lease));
-    return absl::OkStatus();
+    return failpoint(begun.empty() ? "tracker.lease.ending" : "tracker.lease.committing");
   });
+  if (saved.ok()) killpoint(begun.empty() ? "tracker.lease.ended" : "tracker.lease.committed");
+  return saved;
 }
 
 absl::Status StateStore::save_reservation(const StoredReservation& reservation) {

@@ -95,6 +95,7 @@ absl::StatusOr<tf::tracker::FarmOptions> farm_options(const tunefarm::config::v1
 
 absl::Status serve(const Arguments& arguments) {
   const tunefarm::config::v1::Tracker& config = arguments.config;
+  TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("tracker"));
   tf::rpc::log_to_stderr("tracker", config.log_level());
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint listen, tf::rpc::parse_endpoint(config.listen()));

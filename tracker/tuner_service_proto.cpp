@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
@@ -64,6 +65,7 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
 
   void answer(absl::StatusOr<Grant> grant) override {
     const std::scoped_lock lock(mutex_);
+    killpoint("tracker.lease.answering");
     if (grant.ok()) {
       to_proto(*grant, *reply_);
       granted_ = grant->lease;
@@ -148,11 +150,13 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
         return greet(message.hello());
       case pb::MeasureRequest::kAssignment:
         if (message.assignment().sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
+        killpoint("tracker.trial.received");
         farm_.submit(stream_, message.assignment().sequence(),
                      message.assignment().trial().SerializeAsString(),
                      facts_of(message.assignment().trial()));
         return absl::OkStatus();
       case pb::MeasureRequest::kAcknowledgement: {
+        killpoint("tracker.acknowledgement.received");
         const auto& sequences = message.acknowledgement().sequences();
         farm_.acknowledge(stream_, {sequences.begin(), sequences.end()});
         return absl::OkStatus();
@@ -179,6 +183,7 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
       for (std::string& reply : farm_.take_replies(stream_)) replies_.push_back(std::move(reply));
     }
     if (replies_.empty()) return false;
+    killpoint("tracker.reply.sending");
     const bool parsed = message.ParseFromString(replies_.front());
     replies_.pop_front();
     return parsed;
@@ -205,6 +210,7 @@ class TunerService final : public pb::Tuners::CallbackService {
   grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
                                        pb::LeaseGrant* reply) override {
     const absl::StatusOr<Grant> grant = farm_.renew({request->lease_id()}, request->epoch());
+    killpoint("tracker.renewal.answering");
     if (grant.ok()) to_proto(*grant, *reply);
     return finished(context, grant.status());
   }

@@ -116,6 +116,7 @@ absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) 
 }
 
 absl::Status serve(const DeviceAgent& config) {
+  TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("agent"));
   tf::rpc::log_to_stderr("device_agent", config.log_level());
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/failpoint.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/golden_kernel.h"
@@ -170,6 +171,7 @@ void SlotRunner::work() {
     if (!started) return;
     lock.unlock();
     std::optional<std::string> reply = measure(*started, fetcher_, executor_);
+    killpoint("agent.trial.measured");
     lock.lock();
     if (reply) {
       state_.finish(*started, *std::move(reply));

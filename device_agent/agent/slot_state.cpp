@@ -4,9 +4,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/event_log.h"
 #include "base/status.h"
 
 namespace tf::agent {
+namespace {
+
+void log_trial_ended(const StartedTrial& trial) {
+  log_event("trial_ended",
+            {{"lease", trial.lease.id}, {"epoch", trial.lease.epoch}, {"sequence", trial.trial.sequence}});
+}
+
+}  // namespace
 
 SlotState::SlotState(const rpc::Clock& clock, LeaseRef newest, SaveLease save)
     : clock_(clock), save_(std::move(save)), newest_(std::move(newest)) {}
@@ -20,6 +29,7 @@ absl::Status SlotState::apply(const Desired& desired) {
     }
     TF_RETURN_IF_ERROR(save_(*desired.lease));
     newest_ = *desired.lease;
+    log_event("lease_accepted", {{"lease", newest_.id}, {"epoch", newest_.epoch}});
   }
   if (desired.lease != lease_) {
     lease_ = desired.lease;
@@ -110,11 +120,14 @@ std::optional<StartedTrial> SlotState::start() {
   queue_bytes_ -= first.mapped().size();
   running_ = true;
   running_sequence_ = first.key();
+  log_event("trial_started",
+            {{"lease", lease_->id}, {"epoch", lease_->epoch}, {"sequence", running_sequence_}});
   return StartedTrial{*lease_, {first.key(), std::move(first.mapped())}};
 }
 
 void SlotState::finish(const StartedTrial& started, std::string reply) {
   TF_CHECK(running_) << "finish without start";
+  log_trial_ended(started);
   running_ = false;
   if (!serves(started.lease)) return;
   reply_bytes_ += reply.size();
@@ -124,6 +137,7 @@ void SlotState::finish(const StartedTrial& started, std::string reply) {
 
 void SlotState::requeue(const StartedTrial& started) {
   TF_CHECK(running_) << "requeue without start";
+  log_trial_ended(started);
   running_ = false;
   if (serves(started.lease)) enqueue(started.trial.sequence, started.trial.trial);
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/status.h"
 
@@ -46,6 +47,7 @@ absl::Status StateDir::load() {
   const absl::StatusOr<std::string> text = read_file(path_ + "/epochs");
   if (absl::IsNotFound(text.status())) return absl::OkStatus();
   TF_RETURN_IF_ERROR(text.status());
+  killpoint("agent.state.loading");
   std::istringstream lines(*text);
   uint32_t slot = 0;
   LeaseRef lease;
@@ -81,7 +83,9 @@ absl::Status StateDir::save_newest_lease(uint32_t slot, const LeaseRef& lease) {
   std::string text;
   for (const auto& [number, newest] : updated)
     absl::StrAppend(&text, number, " ", newest.epoch, " ", newest.id, "\n");
+  TF_RETURN_IF_ERROR(failpoint("agent.lease.saving"));
   TF_RETURN_IF_ERROR(write_file(path_ + "/epochs", text));
+  killpoint("agent.lease.saved");
   newest_ = std::move(updated);
   return absl::OkStatus();
 }

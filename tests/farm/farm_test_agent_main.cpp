@@ -9,11 +9,12 @@
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "rpc/daemon_environment.h"
 #include "rpc/stop_signals.h"
 #include "tests/farm/fake_executor.h"
 
 int main(int argc, char** argv) {
-  if (argc < 6) return 2;
+  if (argc < 6 || !tf::rpc::obey_test_environment("agent").ok()) return 2;
   tf::rpc::StopSignals signals;
   tf::farm_test::FakeExecutor executor(std::chrono::milliseconds(std::atoi(argv[4])), argv[5]);
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts();

@@ -56,14 +56,18 @@ int Process::wait() {
   int status = 0;
   waitpid(pid_, &status, 0);
   pid_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-bool Process::exited_within(int milliseconds) {
+bool Process::has_exited() const {
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return info.si_pid == pid_;
+}
+
+bool Process::exited_within(int milliseconds) const {
   for (int waited = 0; waited < milliseconds; waited += 10) {
-    siginfo_t info{};
-    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (info.si_pid == pid_) return true;
+    if (has_exited()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;

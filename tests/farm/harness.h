@@ -23,9 +23,11 @@ class Process {
   ~Process();
   void signal(int number) const;
   void kill_9();
-  // The exit code; -1 if a signal ended it.
+  // The exit code; minus the number of the signal if one ended it.
   int wait();
-  bool exited_within(int milliseconds);
+  bool has_exited() const;
+  bool exited_within(int milliseconds) const;
+  int pid() const { return pid_; }
 
  private:
   int pid_ = -1;

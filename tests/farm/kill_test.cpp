@@ -7,12 +7,12 @@
 #include <csignal>
 #include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "base/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/harness.h"
+#include "tests/farm/stored_candidates.h"
 
 namespace tf::farm_test {
 namespace {
@@ -155,36 +155,31 @@ TEST_F(KillTest, JobSurvivesTrackerAndAgentAtOnce) {
 }
 
 TEST_F(KillTest, JobSurvivesTheTuner) {
-  const std::string journal = dir_.path() + "/journal";
+  const std::string database = dir_.path() + "/tuned.db";
+  const auto stored = [&] { return stored_rows(database).value_or(std::vector<StoredRow>()); };
   const auto start_tuner = [&] {
     return std::make_unique<Process>(
-        std::vector<std::string>{program("farm_test_tuner"), endpoint_.text(), "box", "100", journal},
+        std::vector<std::string>{program("farm_test_tuner"), endpoint_.text(), "box", "100", database},
         dir_.path() + "/output");
   };
   ASSERT_TRUE(connect().ok());  // the key is known
   for (const size_t kill_at : {20, 50}) {
     const auto tuner = start_tuner();
-    while (lines_of(journal).size() < kill_at) {
+    while (stored().size() < kill_at) {
       ASSERT_FALSE(tuner->exited_within(5));
     }
     tuner->kill_9();
   }
   // Its own lease does not keep it waiting: the new run ends the dead one's.
   EXPECT_EQ(start_tuner()->wait(), 0);
-  std::set<std::string> candidates;
-  std::set<std::string> names;
-  for (const std::string& line : lines_of(journal)) {
-    const size_t tab = line.find('\t');
-    EXPECT_TRUE(candidates.insert(line.substr(0, tab)).second) << line;
-    EXPECT_TRUE(names.insert(line.substr(tab)).second) << line;
-  }
-  EXPECT_EQ(candidates.size(), 100u);
+  EXPECT_EQ(stored().size(), 100u);
+  EXPECT_EQ(check_history({}, stored()), std::vector<std::string>());
 }
 
 TEST_F(KillTest, UnknownKeyEndsATunerWithExitCodeThree) {
   ASSERT_TRUE(connect().ok());
   const std::string output = dir_.path() + "/tuner";
-  Process tuner({program("farm_test_tuner"), endpoint_.text(), "toaster", "1", dir_.path() + "/journal"},
+  Process tuner({program("farm_test_tuner"), endpoint_.text(), "toaster", "1", dir_.path() + "/tuned.db"},
                 output);
   EXPECT_EQ(tuner.wait(), 3);
   EXPECT_NE(lines_of(output).at(0).find("known keys: box"), std::string::npos);

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/event_log.h"
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
@@ -109,11 +111,14 @@ class FarmRunner::Impl {
     std::unique_lock lock(mutex_);
     // Of an earlier lease: nobody keeps it any more.
     if (!lease_ || lease_->lease_id != result.lease_id() || lease_->epoch != result.epoch()) return;
+    log_event("acknowledged",
+              {{"lease", result.lease_id()}, {"epoch", result.epoch()}, {"sequence", result.sequence()}});
     durable_.insert(result.sequence());
     const std::shared_ptr<Stream> stream = stream_;
     lock.unlock();
     // Lost with the stream? Then the farm sends the result again, and received() acknowledges it again.
     if (stream) stream->write(acknowledgement({result.sequence()}));
+    killpoint("tuner.acknowledgement.sent");
   }
 
   LeasedDevice leased_device() const {
@@ -182,6 +187,7 @@ class FarmRunner::Impl {
 
   static void send(Stream& stream, uint64_t sequence, const pb::Trial& trial) {
     pb::MeasureRequest message;
+    killpoint("tuner.trial.sending");
     message.mutable_assignment()->set_sequence(sequence);
     *message.mutable_assignment()->mutable_trial() = trial;
     stream.write(message);
@@ -271,6 +277,7 @@ class FarmRunner::Impl {
     pb::MeasureReply reply;
     while (stream->stream->Read(&reply)) {
       worked = true;
+      killpoint("tuner.reply.received");
       received(*stream, std::move(reply));
     }
     {

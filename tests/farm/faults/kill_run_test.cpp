@@ -1,0 +1,38 @@
+// Every numbered failpoint kills its process once, in recovery too, and then some moments at random; the
+// history of the job is checked as a whole.
+
+#include "tests/farm/kill_run.h"
+
+namespace tf::farm_test {
+namespace {
+
+using testing::Contains;
+using testing::IsEmpty;
+
+TEST(KillRun, JobsOutliveADeathAtEveryFailpoint) {
+  const std::map<Role, std::vector<std::string>> failpoints = find_failpoints();
+  ASSERT_EQ(failpoints.size(), kRoles.size());
+  EXPECT_THAT(failpoints.at(Role::kTracker), Contains("tracker.lease.committing"));
+  EXPECT_THAT(failpoints.at(Role::kTracker), Contains("tracker.state.half_loaded"));
+  EXPECT_THAT(failpoints.at(Role::kAgent), Contains("agent.lease.saved"));
+  EXPECT_THAT(failpoints.at(Role::kTuner), Contains("database.group.committed"));
+  std::map<Role, std::vector<Death>> deaths;
+  size_t count = 0;
+  for (const auto& [role, names] : failpoints) {
+    for (const std::string& name : names) deaths[role].push_back({.failpoint = name});
+    count += names.size();
+  }
+  const KillReport report = run_kills(deaths, absl::Seconds(90));
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_GE(report.kills, static_cast<int>(count));
+}
+
+TEST(KillRun, JobsOutliveDeathsAtRandomMoments) {
+  const KillReport report =
+      run_kills(random_deaths(find_failpoints(), 10, 20240607), absl::Seconds(60), absl::Seconds(1));
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_GE(report.kills, 10);
+}
+
+}  // namespace
+}  // namespace tf::farm_test

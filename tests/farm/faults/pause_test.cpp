@@ -1,0 +1,41 @@
+// A process that stands still for three lease times (SIGSTOP) comes back to a farm that has moved on.
+
+#include <csignal>
+#include <thread>
+
+#include "tests/farm/farm_run.h"
+#include "tests/farm/stored_candidates.h"
+
+namespace tf::farm_test {
+namespace {
+
+using testing::IsEmpty;
+
+class PauseTest : public testing::TestWithParam<Role> {};
+
+TEST_P(PauseTest, ForThreeLeaseTimesCostsNoResult) {
+  FarmRun run;
+  run.set_candidates(200);
+  run.start(Role::kTracker);
+  run.start(Role::kAgent);
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(500));  // else the tuner finds no such device, and ends
+  run.start(Role::kTuner);
+  const auto stored = [&] { return stored_rows(run.database()).value_or(std::vector<StoredRow>()).size(); };
+  for (int i = 0; i < 1000 && stored() < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  run.process(GetParam()).signal(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  run.process(GetParam()).signal(SIGCONT);
+  EXPECT_FALSE(run.has_ended(GetParam()));
+  EXPECT_TRUE(run.process(Role::kTuner).exited_within(30000)) << "the tuner did not go on by itself";
+  EXPECT_TRUE(run.finish_job(absl::Seconds(30)));
+  EXPECT_THAT(run.problems(), IsEmpty());
+  if (!HasFailure()) return;
+  for (const std::string& line : lines_of(run.output())) std::fprintf(stderr, "  %s\n", line.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(, PauseTest, testing::ValuesIn(kRoles),
+                         [](const auto& role) { return "Of" + role_name(role.param); });
+
+}  // namespace
+}  // namespace tf::farm_test
