@@ -5,6 +5,7 @@
 // a lease allows (SlotState).
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct AgentOptions {
   std::string state_dir;
   std::vector<AgentSlot> slots;  // numbered in this order
   std::string version;
+  std::map<std::string, std::string> labels;  // that requests may select by
   uint64_t cache_bytes = 512ull << 20;
   const GoldenKernel* golden = nullptr;  // outlives the agent; null: none runs
   absl::Duration golden_every = absl::Minutes(5);

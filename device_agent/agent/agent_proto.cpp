@@ -98,7 +98,9 @@ class Agent::Impl {
     hello_.set_agent_run(absl::StrFormat("%016x", rpc::backoff_seed()));
     hello_.set_device_key(options_.key);
     hello_.set_agent_version(options_.version);
+    hello_.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
     *hello_.mutable_facts() = facts;
+    if (options_.golden) hello_.mutable_facts()->add_capabilities(pb::CAPABILITY_GOLDEN_KERNEL);
     for (const AgentSlot& slot : options_.slots) add_slot(slot);
   }
 
@@ -260,6 +262,7 @@ class Agent::Impl {
       if (desired.slot() >= slots_.size()) continue;
       const absl::Status accepted = slots_[desired.slot()]->apply(from_proto(desired));
       if (!accepted.ok()) refuse(session, desired, accepted);
+      if (desired.golden_wanted()) slots_[desired.slot()]->want_golden();
     }
     return absl::OkStatus();
   }

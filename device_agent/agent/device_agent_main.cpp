@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,6 +78,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                                 .state_dir = offer.state_dir,
                                                 .slots = std::move(slots),
                                                 .version = TF_VERSION,
+                                                .labels = {config.labels().begin(), config.labels().end()},
                                                 .cache_bytes = uint64_t{config.cache_mib()} << 20,
                                                 .golden = config.golden_seconds() == 0 ? nullptr : &golden,
                                                 .golden_every = golden_every,
@@ -152,6 +154,17 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
   app.add_option("--device", *config.mutable_device(), "What to measure on")
       ->check(CLI::IsMember({"cpu"}))
       ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+         "--label",
+         [&](const std::vector<std::string>& labels) {
+           for (const std::string& label : labels) {
+             const size_t sign = label.find('=');
+             if (sign == std::string::npos) throw CLI::ValidationError("--label", label + " is no KEY=VALUE");
+             (*config.mutable_labels())[label.substr(0, sign)] = label.substr(sign + 1);
+           }
+         },
+         "What requests may select by, as in room=lab3; may be repeated")
+      ->type_name("KEY=VALUE");
   app.add_option("--id", *config.mutable_id(),
                  "Unique name of this device [made on the first start, kept in the state folder]");
   app.add_option("--state-dir", *config.mutable_state_dir(),

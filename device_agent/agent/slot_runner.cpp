@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/failpoint.h"
@@ -14,6 +15,7 @@ namespace tf::agent {
 namespace {
 
 constexpr absl::Duration kRefetchDelay = absl::Milliseconds(500);
+constexpr absl::Duration kBetweenWantedGoldens = absl::Seconds(10);
 
 }  // namespace
 
@@ -78,6 +80,13 @@ void SlotRunner::rewind() {
 std::vector<UnsentReply> SlotRunner::take_unsent() {
   const std::scoped_lock lock(mutex_);
   return state_.take_unsent(Route::kRelay);
+}
+
+void SlotRunner::want_golden() {
+  const std::scoped_lock lock(mutex_);
+  if (!golden_) return;
+  golden_due_ = std::min(golden_due_, std::max(rpc::real_clock().now(), golden_at_ + kBetweenWantedGoldens));
+  changed_.notify_all();
 }
 
 std::optional<SlotRunner::Golden> SlotRunner::take_golden() {

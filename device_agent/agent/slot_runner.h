@@ -66,6 +66,8 @@ class SlotRunner {
     absl::Duration age;
   };
   std::optional<Golden> take_golden();
+  // The tracker wants a golden sample: as soon as the slot is idle, but not right after the last one.
+  void want_golden();
 
   // A holder that comes straight; as SlotState.
   absl::Status open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link);
