@@ -49,7 +49,14 @@ TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
        std::vector<std::vector<std::string>>{{"tracker", "--help"},
                                              {"tracker", "serve", "--help"},
                                              {"tracker", "devices", "--help"},
+                                             {"tracker", "waiting", "--help"},
+                                             {"tracker", "cordon", "--help"},
+                                             {"tracker", "uncordon", "--help"},
                                              {"tracker", "drain", "--help"},
+                                             {"tracker", "readmit", "--help"},
+                                             {"tracker", "reserve", "--help"},
+                                             {"tracker", "unreserve", "--help"},
+                                             {"tracker", "reservations", "--help"},
                                              {"tracker", "release", "--help"},
                                              {"device_agent", "--help"},
                                              {"device_agent", "doctor", "--help"}}) {
@@ -172,6 +179,17 @@ TEST_F(CommandTest, FlagsOverrideTheConfigurationFile) {
   EXPECT_EQ(tracker.wait(), 0);
 }
 
+TEST_F(CommandTest, MistakesInUsersPoliciesAreNamed) {
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--config",
+                 write("share.txtpb", "users { name: \"ci\" share: -1 }\n")}),
+            2);
+  expect_one_line_with("user 'ci' has the share -1");
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--config",
+                 write("twice.txtpb", "users { name: \"ci\" }\nusers { name: \"ci\" }\n")}),
+            2);
+  expect_one_line_with("user ci stands in `users` twice");
+}
+
 TEST_F(CommandTest, FileThatIsNoTrackerStateIsRefusedAndKept) {
   const std::string path = write("state", std::string(5000, 'x'));
   EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--state", path}), 1);
@@ -190,8 +208,38 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   EXPECT_EQ(run({"tracker", "drain", "nobody", "--tracker", endpoint.text()}), 3);
   expect_one_line_with("nobody");
   EXPECT_EQ(run({"tracker", "release", "nobody", "--tracker", endpoint.text()}), 3);
+  EXPECT_EQ(run({"tracker", "unreserve", "7", "--tracker", endpoint.text()}), 3);
+  expect_one_line_with("no reservation 7");
   EXPECT_EQ(run({"tracker", "devices", "--json", "--tracker", endpoint.text()}), 0);
   EXPECT_EQ(output(), "[]\n");
+}
+
+TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
+  const rpc::Endpoint endpoint = free_endpoint();
+  const Process tracker(
+      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
+      dir_.path() + "/tracker.log");
+  for (int i = 0; i < 500 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(run({"tracker", "reserve", "--user", "alice", "--selector", "room=lab3", "--from",
+                 "2099-05-01T09:00:00Z", "--for", "1h30m", "--tracker", endpoint.text()}),
+            0);
+  EXPECT_EQ(output(), "1\n");
+  EXPECT_EQ(run({"tracker", "reservations", "--tracker", endpoint.text()}), 0);
+  EXPECT_THAT(output(),
+              HasSubstr("1   alice  -    room=lab3  2099-05-01T09:00:00Z  2099-05-01T10:30:00Z  no"));
+  EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--selector", "room in (a)", "--for", "1h",
+                 "--tracker", endpoint.text()}),
+            2);
+  expect_one_line_with("room in (a)");
+  EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--for", "soon", "--tracker", endpoint.text()}), 2);
+  expect_one_line_with("1h30m");
+  EXPECT_EQ(run({"tracker", "unreserve", "1", "--tracker", endpoint.text()}), 0);
+  EXPECT_EQ(run({"tracker", "reservations", "--json", "--tracker", endpoint.text()}), 0);
+  EXPECT_EQ(output(), "[]\n");
+  EXPECT_EQ(run({"tracker", "waiting", "--json", "--tracker", endpoint.text()}), 0);
+  EXPECT_THAT(output(), HasSubstr("\"requests\": []"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -102,6 +103,55 @@ TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
     EXPECT_TRUE(result.ok()) << result.status();
     if (result.ok()) (*runner)->acknowledge(*result);
   }
+  (*agent)->stop();
+  serving.join();
+}
+
+// Two tuners, one slot, and leases of which neither is long enough for a job.
+TEST(FarmRunnerTest, TunersThatShareASlotTakeTurnsAndLoseNoTrial) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  tracker::FarmOptions farm;
+  farm.match.slice = absl::Milliseconds(300);
+  farm.match.shortest_slice = absl::Milliseconds(300);
+  auto tracker =
+      tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/t.db", .farm = farm});
+  ASSERT_TRUE(tracker.ok()) << tracker.status();
+  const rpc::Endpoint endpoint = (*tracker)->endpoint();
+  FakeExecutor executor(std::chrono::milliseconds(10), dir.path() + "/runs");
+  auto agent = agent::Agent::create({.tracker = endpoint,
+                                     .key = "box",
+                                     .id = "a1",
+                                     .state_dir = dir.path() + "/a",
+                                     .slots = {{.cpus = {0}, .executor = &executor}}},
+                                    agent::read_facts());
+  ASSERT_TRUE(agent.ok()) << agent.status();
+  std::thread serving([&] { (*agent)->run().IgnoreError(); });
+
+  constexpr int kTrials = 120;
+  const auto job = [&](const std::string& holder, uint64_t& last_epoch) {
+    absl::StatusOr<std::unique_ptr<FarmRunner>> runner = absl::NotFoundError("");
+    for (int i = 0; i < 100 && absl::IsNotFound(runner.status()); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      runner = FarmRunner::connect(
+          {.tracker = endpoint, .device_key = "box", .holder = holder, .term = absl::Seconds(1)});
+    }
+    ASSERT_TRUE(runner.ok()) << runner.status();
+    const pb::Trial trial;
+    for (int i = 0; i < kTrials; ++i) {
+      const absl::StatusOr<pb::TrialResult> result =
+          (*runner)->run(request(trial, holder + " candidate " + std::to_string(i)));
+      ASSERT_TRUE(result.ok()) << result.status();
+      (*runner)->acknowledge(*result);
+      last_epoch = result->epoch();
+    }
+  };
+  uint64_t first_epoch = 0;
+  uint64_t second_epoch = 0;
+  std::thread second([&] { job("bob:1", second_epoch); });
+  job("alice:1", first_epoch);
+  second.join();
+  EXPECT_GT(std::min(first_epoch, second_epoch), 2u) << "neither had the slot at one stretch";
+  EXPECT_EQ(lines_of(dir.path() + "/runs").size(), 2u * kTrials) << "no trial ran twice";
   (*agent)->stop();
   serving.join();
 }

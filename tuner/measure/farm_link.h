@@ -39,7 +39,7 @@ class FarmLink {
   // Waits for a free slot, at most so long, and sees whether its agent can be reached. Errors as
   // FarmRunner::connect; CANCELLED after cancel().
   absl::StatusOr<LeasedDevice> acquire(absl::Duration wait);
-  // NOT_FOUND: the lease has ended.
+  // NOT_FOUND: the lease has ended. ABORTED: it must make room for another.
   absl::Status renew(const LeasedDevice& lease);
   void release(const LeasedDevice& lease);
 

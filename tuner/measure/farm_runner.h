@@ -22,6 +22,8 @@ struct FarmRunnerOptions {
   std::string arch;
   std::vector<std::string> cpu_features;
   uint32_t min_threads = 0;
+  std::string selector;  // on the device's labels, as in "room=lab3,!shared"
+  int priority = 0;      // -10 to 10, higher is served first
   // Who asks, the same after a restart of the tuner: its new run ends the leases of the dead one. Runners of
   // one process may share it.
   std::string holder;
@@ -54,10 +56,12 @@ struct LeasedDevice {
 
 // Thread-safe. run() survives the death and return of tracker and agent, the end of the lease and the
 // eviction of artifacts: it then measures again, under the next lease if need be, and returns one result.
-// Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait. A trial
-// under which the lease ends three times is given up as UNAVAILABLE: it may be the reason. Trials and
-// artifacts go straight to the agent where it can be reached, and through the tracker from the moment when it
-// cannot. Once the tracker refuses this runner for good (another protocol), run() returns what it said.
+// Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait. When
+// others wait for the slot, it finishes what is under way, gives the lease back and acquires another. A trial
+// under which the lease ends three times against its holder's will is given up as UNAVAILABLE: it may be the
+// reason. Trials and artifacts go straight to the agent where it can be reached, and through the tracker from
+// the moment when it cannot. Once the tracker refuses this runner for good (another protocol), run() returns
+// what it said.
 class FarmRunner final : public Runner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: the tracker is not on loopback. NOT_FOUND: no device with

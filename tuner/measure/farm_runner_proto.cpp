@@ -1,14 +1,12 @@
 #include <spdlog/spdlog.h>
 
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/event_log.h"
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -19,6 +17,7 @@
 #include "rpc/protocol.h"
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
+#include "tuner/measure/held_lease_proto.h"
 
 namespace tf::measure {
 namespace {
@@ -56,7 +55,7 @@ pb::MeasureRequest acknowledgement(const std::set<uint64_t>& sequences) {
 class FarmRunner::Impl {
  public:
   Impl(FarmRunnerOptions options, std::unique_ptr<FarmLink> link, LeasedDevice first)
-      : options_(std::move(options)), link_(std::move(link)), device_(first), lease_(std::move(first)) {
+      : options_(std::move(options)), link_(std::move(link)), device_(first), held_(std::move(first)) {
     keeping_ = std::thread([this] { keep_stream(); });
     renewing_ = std::thread([this] { keep_renewing(); });
   }
@@ -65,7 +64,7 @@ class FarmRunner::Impl {
     cancel();
     keeping_.join();
     renewing_.join();
-    if (lease_) link_->release(*lease_);
+    if (held_.lease()) link_->release(*held_.lease());
   }
 
   absl::StatusOr<pb::TrialResult> run(const MeasureRequest& request) {
@@ -80,9 +79,10 @@ class FarmRunner::Impl {
       }
       TF_RETURN_IF_ERROR(upload(request.candidate));
       if (!request.reference.digest.empty()) TF_RETURN_IF_ERROR(upload(request.reference));
-      TF_ASSIGN_OR_RETURN(const std::optional<pb::MeasureReply> reply, measure_once(trial));
+      TF_ASSIGN_OR_RETURN(const Attempt attempt, measure_once(trial));
+      const std::optional<pb::MeasureReply>& reply = attempt.reply;
       if (!reply) {
-        ++lost_leases;
+        if (!attempt.made_room) ++lost_leases;
         continue;
       }
       if (reply->has_result()) return reply->result();
@@ -109,11 +109,7 @@ class FarmRunner::Impl {
 
   void acknowledge(const pb::TrialResult& result) {
     std::unique_lock lock(mutex_);
-    // Of an earlier lease: nobody keeps it any more.
-    if (!lease_ || lease_->lease_id != result.lease_id() || lease_->epoch != result.epoch()) return;
-    log_event("acknowledged",
-              {{"lease", result.lease_id()}, {"epoch", result.epoch()}, {"sequence", result.sequence()}});
-    durable_.insert(result.sequence());
+    if (!held_.set_durable(result)) return;  // nobody keeps it any more
     const std::shared_ptr<Stream> stream = stream_;
     lock.unlock();
     // Lost with the stream? Then the farm sends the result again, and received() acknowledges it again.
@@ -137,10 +133,9 @@ class FarmRunner::Impl {
   }
 
  private:
-  struct Pending {
-    pb::Trial trial;
-    std::optional<pb::MeasureReply> reply;
-    bool lost = false;  // with its lease
+  struct Attempt {
+    std::optional<pb::MeasureReply> reply;  // absent: the lease ended before it came
+    bool made_room = false;
   };
 
   std::string device_id() const {
@@ -164,25 +159,22 @@ class FarmRunner::Impl {
     return cancelled_ ? cancelled() : absl::OkStatus();
   }
 
-  // The reply, or nothing if the lease ended before it came.
-  absl::StatusOr<std::optional<pb::MeasureReply>> measure_once(const pb::Trial& trial) {
+  absl::StatusOr<Attempt> measure_once(const pb::Trial& trial) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || lease_; });
+    changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || held_.begins_trials(); });
     if (cancelled_) return cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
-    const uint64_t sequence = ++last_sequence_;
-    const auto pending = std::make_shared<Pending>(Pending{.trial = trial, .reply = {}});
-    pending_[sequence] = pending;
+    const std::shared_ptr<PendingTrial> pending = held_.add(trial);
     const std::shared_ptr<Stream> stream = stream_;
     lock.unlock();
-    if (stream) send(*stream, sequence, trial);  // else the next stream begins with it
+    if (stream) send(*stream, pending->sequence, trial);  // else the next stream begins with it
     lock.lock();
     changed_.wait(lock, [&] { return cancelled_ || !hopeless_.ok() || pending->lost || pending->reply; });
-    if (pending->reply) return pending->reply;
-    if (!pending->lost) pending_.erase(sequence);
+    if (pending->reply) return Attempt{.reply = pending->reply};
+    if (!pending->lost) held_.forget(pending->sequence);
     if (cancelled_) return cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
-    return std::nullopt;
+    return Attempt{.reply = std::nullopt, .made_room = pending->made_room};
   }
 
   static void send(Stream& stream, uint64_t sequence, const pb::Trial& trial) {
@@ -201,22 +193,23 @@ class FarmRunner::Impl {
         if (cancelled_) return;
         continue;
       }
-      absl::Status status = ensure_lease();
+      const absl::StatusOr<LeasedDevice> lease = ensure_lease();
       bool worked = false;
-      if (status.ok()) status = run_stream(worked);
+      const absl::Status status = lease.ok() ? run_stream(worked) : lease.status();
       if (worked) backoff.reset();
       std::unique_lock lock(mutex_);
       if (cancelled_) return;
-      if (absl::IsNotFound(status)) {
-        if (lease_) {
+      if (lease.ok() && absl::IsNotFound(status)) {
+        if (held_.is(*lease)) {
           spdlog::warn("{}", std::string(status.message()));
           drop_lease();
-          continue;
         }
-        hopeless_ = status;  // no such device
-      } else if (!is_transient(status) && !status.ok()) {
-        hopeless_ = status;
+        continue;
       }
+      // As many of our user's requests wait as may: one of them will be served.
+      const bool over_quota = !lease.ok() && absl::IsResourceExhausted(status);
+      if (!status.ok() && !is_transient(status) && !over_quota)
+        hopeless_ = status;  // no such device, for one
       if (!hopeless_.ok()) {
         changed_.notify_all();
         return;
@@ -228,27 +221,23 @@ class FarmRunner::Impl {
 
   // Called with the lock held.
   void drop_lease() {
-    lease_.reset();
-    for (auto& [sequence, pending] : pending_) pending->lost = true;
-    pending_.clear();
-    durable_.clear();
-    last_sequence_ = 0;
+    held_.drop();
     changed_.notify_all();
   }
 
-  absl::Status ensure_lease() {
+  absl::StatusOr<LeasedDevice> ensure_lease() {
     {
       const std::scoped_lock lock(mutex_);
       if (cancelled_) return cancelled();
-      if (lease_) return absl::OkStatus();
+      if (held_.lease()) return *held_.lease();
     }
     TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(kAcquireWait));
     const std::scoped_lock lock(mutex_);
     spdlog::info("lease {} on device {}", lease.lease_id, lease.device_id);
     device_ = lease;
-    lease_ = std::move(lease);
+    held_.begin(lease);
     changed_.notify_all();
-    return absl::OkStatus();
+    return lease;
   }
 
   // One Measure stream from its beginning to its end. `worked`: a message came.
@@ -259,17 +248,17 @@ class FarmRunner::Impl {
     stream->stream = stub->Measure(&stream->context);
     pb::MeasureRequest hello;
     hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
-    std::map<uint64_t, std::shared_ptr<Pending>> unanswered;
+    HeldLease::Pending unanswered;
     {
       const std::scoped_lock lock(mutex_);
-      if (cancelled_ || !lease_) return cancelled();
-      hello.mutable_hello()->mutable_lease()->set_lease_id(lease_->lease_id);
-      hello.mutable_hello()->mutable_lease()->set_epoch(lease_->epoch);
+      if (cancelled_ || !held_.lease()) return cancelled();
+      hello.mutable_hello()->mutable_lease()->set_lease_id(held_.lease()->lease_id);
+      hello.mutable_hello()->mutable_lease()->set_epoch(held_.lease()->epoch);
       // From here on run() writes its trial itself; those before are ours to send. The write lock is taken
       // first, so that nobody writes before the hello.
       stream->writing.lock();
       stream_ = stream;
-      unanswered = pending_;
+      unanswered = held_.unanswered();
     }
     stream->stream->Write(hello);
     stream->writing.unlock();
@@ -295,23 +284,16 @@ class FarmRunner::Impl {
   void received(Stream& stream, pb::MeasureReply reply) {
     std::unique_lock lock(mutex_);
     const uint64_t sequence = reply.sequence();
-    const auto found = pending_.find(sequence);
-    if (found == pending_.end()) {
+    const bool is_failure = reply.has_failure();
+    const bool stale = reply.failure().kind() == pb::FAILURE_KIND_STALE_EPOCH;
+    if (!held_.answer(std::move(reply))) {
       // Sent again because our acknowledgement was lost, or because it is not durable here yet.
-      const bool again = durable_.contains(sequence);
+      const bool again = held_.is_durable(sequence);
       lock.unlock();
       if (again) stream.write(acknowledgement({sequence}));
       return;
     }
-    const bool is_failure = reply.has_failure();
-    const bool stale = reply.failure().kind() == pb::FAILURE_KIND_STALE_EPOCH;
-    if (reply.has_result() && lease_) {
-      reply.mutable_result()->set_slot(absl::StrCat(lease_->device_id, "/", lease_->slot));
-    }
-    found->second->reply = std::move(reply);
-    pending_.erase(found);
-    if (is_failure) durable_.insert(sequence);  // nothing to store
-    const std::optional<LeasedDevice> given_up = stale ? lease_ : std::nullopt;
+    const std::optional<LeasedDevice> given_up = stale ? held_.lease() : std::nullopt;
     if (stale) drop_lease();
     changed_.notify_all();
     lock.unlock();
@@ -327,16 +309,31 @@ class FarmRunner::Impl {
     while (true) {
       changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.term / 3), [this] { return cancelled_; });
       if (cancelled_) return;
-      const std::optional<LeasedDevice> lease = lease_;
+      const std::optional<LeasedDevice> lease = held_.lease();
       if (!lease) continue;
       lock.unlock();
       const absl::Status status = link_->renew(*lease);
       lock.lock();
+      if (absl::IsAborted(status)) make_room(lock, *lease, status);
       // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.
-      if (absl::IsNotFound(status) && lease_ && lease_->lease_id == lease->lease_id && stream_) {
-        stream_->context.TryCancel();
-      }
+      if (absl::IsNotFound(status) && held_.is(*lease) && stream_) stream_->context.TryCancel();
     }
+  }
+
+  // Another has a claim to the slot: what is under way comes to its end there, as long as the present term
+  // lasts; what comes after it waits for the next lease.
+  void make_room(std::unique_lock<std::mutex>& lock, const LeasedDevice& lease, const absl::Status& why) {
+    if (!held_.is(lease)) return;
+    spdlog::info("{}", std::string(why.message()));
+    held_.make_room();
+    changed_.wait(lock, [&] { return cancelled_ || !held_.is(lease) || held_.unanswered().empty(); });
+    if (cancelled_ || !held_.is(lease)) return;
+    const std::shared_ptr<Stream> stream = stream_;
+    drop_lease();
+    lock.unlock();
+    if (stream) stream->context.TryCancel();
+    link_->release(lease);
+    lock.lock();
   }
 
   const FarmRunnerOptions options_;
@@ -345,12 +342,9 @@ class FarmRunner::Impl {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   LeasedDevice device_;
-  std::optional<LeasedDevice> lease_;
+  HeldLease held_;
   std::shared_ptr<Stream> stream_;
-  std::map<uint64_t, std::shared_ptr<Pending>> pending_;  // of the present lease, unanswered
-  std::set<uint64_t> durable_;                            // of the present lease
-  uint64_t last_sequence_ = 0;                            // of the present lease
-  absl::Status hopeless_;                                 // no attempt will get better
+  absl::Status hopeless_;  // no attempt will get better
   bool cancelled_ = false;
   std::thread keeping_;
   std::thread renewing_;
