@@ -292,6 +292,8 @@ class Agent::Impl {
     if (!session) return;  // the next session tells everything
     pb::AgentMessage message;
     if (const auto golden = slot.take_golden()) add_golden(message, *golden);
+    for (const std::string& outcome : slot.take_outcomes())
+      message.mutable_report()->add_outcomes()->ParseFromString(outcome);
     for (const UnsentReply& reply : slot.take_unsent()) {
       add_reply(message, slot.slot(), reply.lease).mutable_reply()->ParseFromString(reply.reply);
       if (message.report().replies_size() < kRepliesPerMessage) continue;

@@ -67,6 +67,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   for (const tf::agent::CpuSet& slot : offer.slots) cpus.insert(cpus.end(), slot.begin(), slot.end());
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts(cpus);
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
+  tf::agent::add_sandbox(served.workers.front()->without_sandbox(), facts);
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
   facts.set_peak_gflops(peak_gflops);
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));

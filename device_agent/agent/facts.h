@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "device_agent/worker/sandbox_capabilities.h"
+
 namespace tunefarm::farm::v1 {
 class DeviceFacts;
 }
@@ -26,6 +28,9 @@ tunefarm::farm::v1::DeviceFacts read_facts(const std::vector<uint32_t>& cpus = {
 // LLVM's names, sorted, of what the "flags" (x86) or "Features" (ARM) line of /proc/cpuinfo lists. Flags that
 // LLVM has no name for are left out.
 std::vector<std::string> llvm_features(std::string_view arch, std::string_view flags);
+
+// Adds the layers of the sandbox that candidates are confined in here: all but `without`. (facts_proto.cpp)
+void add_sandbox(worker::CapabilitySet without, tunefarm::farm::v1::DeviceFacts& facts);
 
 // The CPUs that this process may run on.
 std::vector<uint32_t> allowed_cpus();

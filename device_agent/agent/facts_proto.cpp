@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/machine_files.h"
 #include "base/processors.h"
 #include "device_agent/agent/facts.h"
@@ -86,6 +87,20 @@ tunefarm::farm::v1::DeviceFacts read_facts(const std::vector<uint32_t>& cpus, co
                          static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
   read_caches(cpus.empty() ? 0 : cpus.front(), root, facts);
   return facts;
+}
+
+void add_sandbox(worker::CapabilitySet without, tunefarm::farm::v1::DeviceFacts& facts) {
+  for (uint32_t i = 0; i < worker::sandbox::kCapabilityCount; ++i) {
+    const auto layer = static_cast<worker::Capability>(i);
+    // "pid-namespace" is CAPABILITY_PID_NAMESPACE.
+    const std::string name(worker::capability_name(layer));
+    tunefarm::farm::v1::Capability known;
+    if (!without.contains(layer) &&
+        tunefarm::farm::v1::Capability_Parse(
+            absl::StrCat("CAPABILITY_", absl::AsciiStrToUpper(absl::StrReplaceAll(name, {{"-", "_"}}))),
+            &known))
+      facts.add_capabilities(known);
+  }
 }
 
 }  // namespace tf::agent

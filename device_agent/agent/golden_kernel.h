@@ -8,8 +8,6 @@
 #include <mutex>
 #include <string>
 
-#include "absl/status/statusor.h"
-
 namespace tunefarm::farm::v1 {
 class Trial;
 }
@@ -24,9 +22,9 @@ class GoldenKernel {
   GoldenKernel();
   ~GoldenKernel();
 
-  // A serialized farm.v1.GoldenSample. One runs at a time, whichever slot asks. Errors: the executor's;
-  // INTERNAL if the kernel does not end well, which it does on every device that works.
-  absl::StatusOr<std::string> sample(uint32_t slot, TrialExecutor& executor) const;
+  // A serialized farm.v1.GoldenSample. One runs at a time, whichever slot asks. If the kernel does not end
+  // well, which it does on every device that works, or cannot be run, the sample has no time and says why.
+  std::string sample(uint32_t slot, TrialExecutor& executor) const;
 
  private:
   std::string artifact_;

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/status.h"
+#include "base/printable.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/golden_kernel.h"
@@ -68,6 +68,19 @@ std::vector<int64_t> sorted_times_ns(const farm::TrialResult& result) {
   return times_ns;
 }
 
+void set_times(const farm::TrialResult& result, farm::GoldenSample& sample) {
+  *sample.mutable_device() = result.device();
+  const std::vector<int64_t> times_ns = sorted_times_ns(result);
+  if (result.outcome() != farm::OUTCOME_OK || times_ns.empty() || times_ns.front() <= 0) {
+    sample.set_detail(
+        absl::StrCat("it ended as ", farm::Outcome_Name(result.outcome()), ": ", result.detail()));
+    return;
+  }
+  const int64_t median_ns = times_ns[times_ns.size() / 2];
+  sample.set_time_ns(median_ns);
+  sample.set_spread(static_cast<double>(times_ns.back() - times_ns.front()) / static_cast<double>(median_ns));
+}
+
 }  // namespace
 
 GoldenKernel::GoldenKernel()
@@ -75,22 +88,17 @@ GoldenKernel::GoldenKernel()
 
 GoldenKernel::~GoldenKernel() = default;
 
-absl::StatusOr<std::string> GoldenKernel::sample(uint32_t slot, TrialExecutor& executor) const {
+std::string GoldenKernel::sample(uint32_t slot, TrialExecutor& executor) const {
   const std::scoped_lock lock(running_);
-  TF_ASSIGN_OR_RETURN(const farm::TrialResult result, executor.run(*trial_, artifact_, ""));
-  const std::vector<int64_t> times_ns = sorted_times_ns(result);
-  if (result.outcome() != farm::OUTCOME_OK || times_ns.empty() || times_ns.front() <= 0) {
-    return absl::InternalError(absl::StrCat("it ended as ", farm::Outcome_Name(result.outcome()), ": ",
-                                            result.detail(),
-                                            "; nothing that is measured here can be trusted"));
-  }
   farm::GoldenSample sample;
-  const int64_t median_ns = times_ns[times_ns.size() / 2];
   sample.set_slot(slot);
   sample.set_kernel(trial_->artifact_digest().substr(0, 16));
-  sample.set_time_ns(median_ns);
-  sample.set_spread(static_cast<double>(times_ns.back() - times_ns.front()) / static_cast<double>(median_ns));
-  *sample.mutable_device() = result.device();
+  const absl::StatusOr<farm::TrialResult> result = executor.run(*trial_, artifact_, "");
+  if (result.ok()) {
+    set_times(*result, sample);
+  } else {
+    sample.set_detail(printable(std::string(result.status().message())));
+  }
   return sample.SerializeAsString();
 }
 

@@ -1,7 +1,5 @@
 #include "device_agent/agent/slot_runner.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +14,7 @@ namespace {
 
 constexpr absl::Duration kRefetchDelay = absl::Milliseconds(500);
 constexpr absl::Duration kBetweenWantedGoldens = absl::Seconds(10);
+constexpr size_t kMostOutcomes = 1000;
 
 }  // namespace
 
@@ -93,6 +92,13 @@ std::optional<SlotRunner::Golden> SlotRunner::take_golden() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(golden_told_, true)) return std::nullopt;
   return Golden{*newest_golden_, rpc::real_clock().now() - golden_at_};
+}
+
+std::vector<std::string> SlotRunner::take_outcomes() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> taken(outcomes_.begin(), outcomes_.end());
+  outcomes_.clear();
+  return taken;
 }
 
 absl::Status SlotRunner::open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link) {
@@ -183,6 +189,8 @@ void SlotRunner::work() {
     killpoint("agent.trial.measured");
     lock.lock();
     if (reply) {
+      if (direct_) outcomes_.push_back(outcome_of(started->trial, *reply));
+      if (outcomes_.size() > kMostOutcomes) outcomes_.pop_front();
       state_.finish(*started, *std::move(reply));
       changed_.notify_all();
       lock.unlock();
@@ -203,14 +211,11 @@ bool SlotRunner::golden_is_due() const {
 // Called by the thread that runs the trials, so never beside one of this slot.
 void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  absl::StatusOr<std::string> sample = golden_->sample(settings_.slot, executor_);
-  if (!sample.ok())
-    spdlog::warn("slot {}: the golden kernel: {}", settings_.slot, std::string(sample.status().message()));
+  std::string sample = golden_->sample(settings_.slot, executor_);
   lock.lock();
   golden_at_ = rpc::real_clock().now();
   golden_due_ = golden_at_ + settings_.golden_every;
-  if (!sample.ok()) return;
-  newest_golden_ = *std::move(sample);
+  newest_golden_ = std::move(sample);
   golden_told_ = false;
   lock.unlock();
   something_to_tell_();
@@ -234,7 +239,7 @@ void SlotRunner::fetch_ahead() {
   }
 }
 
-// To the holder if it is here, else the tracker takes it. A holder that reads nothing holds up this slot
+// To the holder if it is here; the tracker takes the rest. A holder that reads nothing holds up this slot
 // alone.
 void SlotRunner::deliver() {
   std::shared_ptr<DirectLink> link;
@@ -244,10 +249,9 @@ void SlotRunner::deliver() {
     link = direct_;
     if (link) unsent = state_.take_unsent(Route::kDirect);
   }
-  for (const UnsentReply& reply : unsent) {
-    if (!link->write(reply.reply)) return;  // once the stream is over, everything is told again
-  }
-  if (!link) something_to_tell_();
+  bool over = false;  // then everything is told again
+  for (const UnsentReply& reply : unsent) over = over || !link->write(reply.reply);
+  something_to_tell_();
 }
 
 }  // namespace tf::agent

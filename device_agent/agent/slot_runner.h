@@ -4,6 +4,7 @@
 // tracker and holder (it is told what they want and tells them that there is something to take).
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,9 @@ class SlotRunner {
   std::optional<Golden> take_golden();
   // The tracker wants a golden sample: as soon as the slot is idle, but not right after the last one.
   void want_golden();
+  // How trials ended whose replies went straight to their holder (serialized farm.v1.TrialOutcome), since the
+  // last call; if there are too many, the newest.
+  std::vector<std::string> take_outcomes();
 
   // A holder that comes straight; as SlotState.
   absl::Status open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link);
@@ -109,6 +113,7 @@ class SlotRunner {
   bool golden_told_ = true;
   rpc::Instant golden_at_;  // when newest_golden_ was taken
   rpc::Instant golden_due_ = -absl::InfiniteDuration();
+  std::deque<std::string> outcomes_;  // that the tracker has not been told
   bool queue_changed_ = false;
   bool draining_ = false;
   bool stop_ = false;

@@ -78,6 +78,22 @@ std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher&
   return success(started, *std::move(result));
 }
 
+std::string outcome_of(const QueuedTrial& queued, const std::string& bytes) {
+  pb::Trial trial;
+  pb::MeasureReply reply;
+  trial.ParseFromString(queued.trial);
+  reply.ParseFromString(bytes);
+  pb::TrialOutcome outcome;
+  outcome.set_candidate_digest(trial.artifact_digest());
+  outcome.set_run_timeout_ns(trial.limits().run_timeout_ns());
+  if (reply.has_result()) {
+    outcome.set_outcome(reply.result().outcome());
+  } else {
+    outcome.set_failure(reply.failure().kind());
+  }
+  return outcome.SerializeAsString();
+}
+
 void prefetch(const QueuedTrial& queued, ArtifactFetcher& fetcher) {
   pb::Trial trial;
   if (!trial.ParseFromString(queued.trial)) return;

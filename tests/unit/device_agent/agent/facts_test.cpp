@@ -67,6 +67,18 @@ TEST(Facts, BoardWithTwoKindsOfCoresIsDescribedByThoseThatItOffers) {
   EXPECT_THAT(facts.cpu_features(), ElementsAre("crc", "fp-armv8", "neon"));
 }
 
+TEST(Facts, EveryLayerOfTheSandboxHasItsNameInTheProtocol) {
+  tunefarm::farm::v1::DeviceFacts facts;
+  add_sandbox({}, facts);
+  EXPECT_EQ(facts.capabilities_size(), static_cast<int>(worker::sandbox::kCapabilityCount));
+  facts.clear_capabilities();
+  worker::CapabilitySet without;
+  without.add(worker::Capability::kSeccomp);
+  add_sandbox(without, facts);
+  EXPECT_EQ(facts.capabilities_size(), static_cast<int>(worker::sandbox::kCapabilityCount) - 1);
+  EXPECT_THAT(facts.capabilities(), testing::Not(testing::Contains(tunefarm::farm::v1::CAPABILITY_SECCOMP)));
+}
+
 TEST(Facts, ThisMachineHasAnArchitectureCoresAndMemory) {
   const tunefarm::farm::v1::DeviceFacts facts = read_facts();
   EXPECT_FALSE(facts.arch().empty());
