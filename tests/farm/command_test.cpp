@@ -116,7 +116,7 @@ TEST_F(CommandTest, DoctorSaysWhatFailsAndWhatToDo) {
   const Process tracker(
       {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
       dir_.path() + "/tracker.log");
-  for (int i = 0; i < 500 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
+  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   std::vector<std::string> json = doctor;
@@ -170,7 +170,7 @@ TEST_F(CommandTest, FlagsOverrideTheConfigurationFile) {
       write("c.txtpb", "listen: \"0.0.0.0:0\"\nlease_seconds: 17\nstate: \"" + dir_.path() + "/t.db\"\n");
   Process tracker({program("tracker"), "serve", "--config", config, "--listen", "127.0.0.1:0"},
                   dir_.path() + "/out");
-  for (int i = 0; i < 500 && lines_of(dir_.path() + "/out").empty(); ++i) {
+  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/out").empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_THAT(output(), HasSubstr("listening on 127.0.0.1:"));
@@ -202,7 +202,7 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   const Process tracker(
       {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
       dir_.path() + "/tracker.log");
-  for (int i = 0; i < 500 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
+  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(run({"tracker", "drain", "nobody", "--tracker", endpoint.text()}), 3);
@@ -219,7 +219,7 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   const Process tracker(
       {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
       dir_.path() + "/tracker.log");
-  for (int i = 0; i < 500 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
+  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(run({"tracker", "reserve", "--user", "alice", "--selector", "room=lab3", "--from",
