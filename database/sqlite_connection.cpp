@@ -166,15 +166,13 @@ std::string Statement::name(int column) const {
   return name == nullptr ? "column" : name;
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access,
-                                                             const std::string& vfs) {
+absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access) {
   const bool write = access == Access::kWrite;
   const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
                     SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   for (std::string_view parameters : {"", "?immutable=1"}) {
     sqlite3* db = nullptr;
-    int code =
-        sqlite3_open_v2(file_uri(path, parameters).c_str(), &db, flags, vfs.empty() ? nullptr : vfs.c_str());
+    int code = sqlite3_open_v2(file_uri(path, parameters).c_str(), &db, flags, nullptr);
     std::unique_ptr<Connection> connection(new Connection(db, path));
     if (code == SQLITE_OK) {
       sqlite3_busy_timeout(db, 5000);

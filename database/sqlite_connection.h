@@ -61,11 +61,9 @@ enum class Access { kReadOnly, kWrite };
 
 class Connection {
  public:
-  // kWrite makes the file if there is none. `vfs` names a registered SQLite VFS, empty for the default. A
-  // read-only connection never checkpoints, and reads a folder it may not write to if no writer left a log
-  // there.
-  static absl::StatusOr<std::unique_ptr<Connection>> open(const std::string& path, Access access,
-                                                          const std::string& vfs = "");
+  // kWrite makes the file if there is none. A read-only connection never checkpoints, and reads a folder it
+  // may not write to if no writer left a log there.
+  static absl::StatusOr<std::unique_ptr<Connection>> open(const std::string& path, Access access);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "database/commit_queue.h"
 #include "database/file_lock.h"
@@ -193,12 +194,12 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
   TF_ASSIGN_OR_RETURN(
       std::unique_ptr<FileLock> lock,
       FileLock::acquire(path, "wait for it, stop it, or talk to it (--db tuner://HOST:PORT)"));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer,
-                      Connection::open(path, Access::kWrite, options.vfs));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer, Connection::open(path, Access::kWrite));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*writer));
+  TF_RETURN_IF_ERROR(failpoint("database.opened"));
   TF_RETURN_IF_ERROR(prepare_for_writing(*writer, state));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader,
-                      Connection::open(path, Access::kReadOnly, options.vfs));
+  TF_RETURN_IF_ERROR(failpoint("database.prepared"));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, Connection::open(path, Access::kReadOnly));
   return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), std::move(reader),
                                        options.commit_window);
 }

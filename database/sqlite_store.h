@@ -15,7 +15,6 @@ namespace tf::database {
 struct SqliteOptions {
   // An asynchronous insert waits at most this long for others to share its commit.
   absl::Duration commit_window = absl::Milliseconds(5);
-  std::string vfs;  // a registered SQLite VFS; empty: the operating system's
 };
 
 // Opens the file for writing, making or migrating it as needed. One clear line for each refusal, and the file

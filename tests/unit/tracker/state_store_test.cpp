@@ -4,9 +4,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "database/sqlite_connection.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "tests/support/faulty_disk/faulty_disk.h"
 
 namespace tf::tracker {
 namespace {
@@ -180,6 +185,117 @@ TEST_F(StateStoreTest, RefusesAFolderThatCannotBeMade) {
   std::ofstream(folder_ + "/file") << "x";
   const absl::Status status = StateStore::open(folder_ + "/file/tracker.db").status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("--state"));
+}
+
+// A scripted life of a tracker; what was acknowledged of it.
+struct Acknowledged {
+  std::map<uint32_t, uint64_t> epochs;     // by slot, the highest
+  std::map<uint32_t, std::string> leases;  // by slot
+  std::set<uint32_t> uncertain;  // slots whose last change failed: it may have reached the disk or not
+  bool all = true;
+};
+
+Acknowledged live(const std::string& path) {
+  Acknowledged done;
+  const auto store = StateStore::open(path);
+  if (!store.ok()) {
+    done.all = false;
+    return done;
+  }
+  const auto note = [&](uint32_t slot, const absl::Status& status) {
+    if (!status.ok()) done.uncertain.insert(slot);
+    done.all &= status.ok();
+    return status.ok();
+  };
+  for (uint64_t epoch = 1; epoch <= 2; ++epoch) {
+    for (uint32_t slot = 0; slot < 3; ++slot) {
+      const Lease lease{.id = {absl::StrCat(slot, "-", epoch)},
+                        .slot = {"device", slot},
+                        .epoch = epoch,
+                        .holder = "holder",
+                        .holder_run = "run",
+                        .user = "user",
+                        .priority = 0,
+                        .term = absl::Seconds(60),
+                        .granted_at = {},
+                        .expires_at = {}};
+      if (note(slot, (*store)->save_leases({&lease, 1}, {}))) {
+        done.epochs[slot] = epoch;
+        done.leases[slot] = lease.id.text;
+        done.uncertain.erase(slot);
+      }
+      if (slot == 1 && note(slot, (*store)->save_leases({}, {&lease.id, 1}))) done.leases.erase(slot);
+    }
+  }
+  return done;
+}
+
+TEST_F(StateStoreTest, LosesNoEpochAndNoLeaseWhicheverWriteFails) {
+  for (const faulty_disk::DiskFault fault : {faulty_disk::DiskFault::kGone, faulty_disk::DiskFault::kOnce}) {
+    bool undisturbed = false;
+    int64_t n = 0;
+    while (!undisturbed && ++n < 300) {
+      std::filesystem::remove_all(folder_);
+      faulty_disk::fail_disk_at(n, fault);
+      const Acknowledged done = live(path_);
+      undisturbed = faulty_disk::mend_disk() < n;
+      EXPECT_TRUE(done.all || !undisturbed) << n;
+      const auto store = StateStore::open(path_);
+      ASSERT_TRUE(store.ok()) << "write " << n << ": " << store.status();
+      const StoredState state = *(*store)->load();
+      for (const auto& [slot, epoch] : done.epochs) EXPECT_GE(state.epochs.at({"device", slot}), epoch) << n;
+      std::map<uint32_t, std::string> leases;
+      for (const Lease& lease : state.leases) leases[lease.slot.slot] = lease.id.text;
+      for (uint32_t slot = 0; slot < 3; ++slot) {
+        if (done.uncertain.contains(slot)) continue;
+        const auto acknowledged = done.leases.find(slot);
+        EXPECT_EQ(leases.contains(slot), acknowledged != done.leases.end())
+            << "write " << n << ", slot " << slot;
+        if (acknowledged != done.leases.end()) {
+          EXPECT_EQ(leases[slot], acknowledged->second) << n;
+        }
+      }
+    }
+    EXPECT_TRUE(undisturbed);
+    EXPECT_GT(n, 30);
+  }
+}
+
+// Whatever byte of the file is another one, the tracker starts with sound epochs, or says that the file is
+// damaged.
+TEST_F(StateStoreTest, ADamagedFileIsRefusedOrReadButNeverACrash) {
+  live(path_);
+  const std::string sound = *read_file(path_);
+  int refused = 0;
+  for (size_t at = 0; at < sound.size(); at += 97) {
+    std::string damaged = sound;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    ASSERT_TRUE(write_file(path_, damaged).ok());
+    const auto store = StateStore::open(path_);
+    const absl::Status status = store.ok() ? (*store)->load().status() : store.status();
+    if (status.ok()) continue;
+    ++refused;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path_)) << at;
+  }
+  EXPECT_GT(refused, 10);
+}
+
+// SQLite takes a file that is shorter than its header for a new one; zeros behind the last row are no loss.
+TEST_F(StateStoreTest, ATruncatedFileIsRefusedOrLosesNoEpoch) {
+  live(path_);
+  const std::string sound = *read_file(path_);
+  int refused = 0;
+  for (size_t size = 1; size < sound.size(); size += 1000) {
+    ASSERT_TRUE(write_file(path_, sound.substr(0, size)).ok());
+    const auto store = StateStore::open(path_);
+    if (store.ok()) {
+      EXPECT_EQ((*store)->load()->epochs.size(), size < 512 ? 0u : 3u) << size;
+      continue;
+    }
+    ++refused;
+    EXPECT_THAT(std::string(store.status().message()), HasSubstr(path_)) << size;
+  }
+  EXPECT_GT(refused, 10);
 }
 
 }  // namespace
