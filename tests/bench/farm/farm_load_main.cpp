@@ -1,0 +1,259 @@
+// Loads a real tracker with simulated agents and tuners that speak the real protocol, and says what came of
+// it. See README.md.
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/check.h"
+#include "base/command_line.h"
+#include "base/digest.h"
+#include "base/exit_code.h"
+#include "base/temporary_folder.h"
+#include "database/sqlite_store.h"
+#include "rpc/channel.h"
+#include "tests/bench/farm/process_figures.h"
+#include "tests/bench/farm/simulated_agent.h"
+#include "tests/bench/farm/simulated_tuner.h"
+#include "tests/farm/harness.h"
+#include "tests/farm/stored_candidates.h"
+
+namespace {
+
+using namespace tf::farm_load;  // NOLINT: the program is this module's main
+using std::chrono::seconds;
+using tf::farm_test::Process;
+
+constexpr int kTunersAChannel = 50;
+constexpr seconds kReportEvery(10);
+
+struct Options {
+  int agents = 1000;
+  int tuners = -1;  // -1: as many as agents
+  int run_s = 600;
+  int warm_up_s = 10;
+  int trial_ms = 1000;
+  int trials_a_lease = 10;
+  bool storm = false;
+  std::string json;
+};
+
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+// Waits until it is so; how long that took, or nothing after `patience`.
+template <typename IsSo>
+std::optional<double> time_until(const IsSo& is_so, seconds patience) {
+  const auto begin = SteadyClock::now();
+  while (seconds_since(begin) < static_cast<double>(patience.count())) {
+    if (is_so()) return seconds_since(begin);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return std::nullopt;
+}
+
+nlohmann::ordered_json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+class Load {
+ public:
+  explicit Load(const Options& options) : options_(options) {
+    start_tracker();
+    auto opened = tf::database::open_sqlite_store(folder_.file("tuned.db"));
+    TF_CHECK(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    TF_CHECK(store_->add_workload(tf::farm_test::made_up_workload()).ok());
+  }
+
+  nlohmann::ordered_json run() {
+    nlohmann::ordered_json report;
+    report["agents"] = options_.agents;
+    report["tuners"] = tuner_count();
+    report["connected_s"] = or_null(connect_agents());
+    start_tuners();
+    std::this_thread::sleep_for(seconds(options_.warm_up_s));
+    measure(report);
+    if (options_.storm) report["storm"] = storm();
+    report["errors"] = tally_.errors.load();
+    for (const auto& [what, count] : tally_.error_kinds()) report["error_kinds"][what] = count;
+    return report;
+  }
+
+  // What would outlive this process.
+  void leave() {
+    tracker_ = nullptr;
+    std::error_code error;
+    std::filesystem::remove_all(folder_.path(), error);
+  }
+
+ private:
+  int tuner_count() const { return options_.tuners < 0 ? options_.agents : options_.tuners; }
+
+  void start_tracker() {
+    tracker_ = nullptr;
+    tracker_ = std::make_unique<Process>(
+        std::vector<std::string>{tf::farm_test::program("tracker"), "serve", "--listen", endpoint_.text(),
+                                 "--state", folder_.file("tracker.db"), "--log-level", "warning"},
+        folder_.file("output"));
+  }
+
+  std::optional<double> connect_agents() {
+    const AgentPlan plan{
+        .tracker = endpoint_, .key = "box", .trial = std::chrono::milliseconds(options_.trial_ms)};
+    for (int i = 0; i < options_.agents; ++i)
+      agents_.push_back(std::make_unique<SimulatedAgent>(i, plan, alarms_, tally_));
+    for (const auto& agent : agents_) agent->connect();
+    return time_until([&] { return tally_.connected == options_.agents; }, seconds(300));
+  }
+
+  void start_tuners() {
+    const TunerPlan plan{.tracker = endpoint_,
+                         .key = "box",
+                         .trials_a_lease = options_.trials_a_lease,
+                         .artifact = tf::sha256("one for all").hex()};
+    std::shared_ptr<grpc::Channel> channel;
+    for (int i = 0; i < tuner_count(); ++i) {
+      if (i % kTunersAChannel == 0) channel = tf::rpc::make_channel(endpoint_);
+      tuners_.push_back(std::make_unique<SimulatedTuner>(i, plan, channel, *store_, alarms_, tally_));
+    }
+    for (const auto& tuner : tuners_) tuner->start();
+  }
+
+  void measure(nlohmann::ordered_json& report) {
+    const auto begin = SteadyClock::now();
+    tally_.take_grant_ms();
+    const int64_t durable = tally_.durable;
+    const int64_t grants = tally_.grants;
+    const ProcessFigures self = figures_of(getpid());
+    const ProcessFigures tracker = figures_of(tracker_->pid());
+    int64_t lowest_connected = tally_.connected;
+    double next_report = 0;
+    while (seconds_since(begin) < options_.run_s) {
+      if (seconds_since(begin) >= next_report) {
+        report["over_time"].push_back(sample(seconds_since(begin), durable));
+        next_report += static_cast<double>(kReportEvery.count());
+      }
+      lowest_connected = std::min<int64_t>(lowest_connected, tally_.connected);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    report["over_time"].push_back(sample(seconds_since(begin), durable));
+    const double took = seconds_since(begin);
+    const std::vector<double> grant_ms = tally_.take_grant_ms();
+    const double cpus = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+    report["seconds"] = took;
+    report["results_per_s"] = static_cast<double>(tally_.durable - durable) / took;
+    report["grants_per_s"] = static_cast<double>(tally_.grants - grants) / took;
+    report["grant_ms"] = {{"p50", percentile(grant_ms, 0.5)},
+                          {"p99", percentile(grant_ms, 0.99)},
+                          {"max", grant_ms.empty() ? 0 : grant_ms.back()}};
+    report["agents_connected_at_least"] = lowest_connected;
+    report["cpus"] = cpus;
+    report["generator_share_of_cpu"] = (figures_of(getpid()).cpu_s - self.cpu_s) / took / cpus;
+    report["tracker_share_of_cpu"] = (figures_of(tracker_->pid()).cpu_s - tracker.cpu_s) / took / cpus;
+  }
+
+  nlohmann::ordered_json sample(double at_s, int64_t durable_before) const {
+    const ProcessFigures tracker = figures_of(tracker_->pid());
+    const double mib = static_cast<double>(tracker.resident_bytes) / (1 << 20);
+    std::fprintf(stderr, "%5.0f s: %ld agents, %ld results, tracker %.1f MiB, %ld descriptors, %ld errors\n",
+                 at_s, static_cast<long>(tally_.connected),
+                 static_cast<long>(tally_.durable - durable_before), mib,
+                 static_cast<long>(tracker.descriptors), static_cast<long>(tally_.errors));
+    return {{"at_s", at_s},
+            {"results", tally_.durable - durable_before},
+            {"tracker_mib", mib},
+            {"tracker_descriptors", tracker.descriptors}};
+  }
+
+  // The tracker is killed and started again: all agents and tuners come back at once.
+  nlohmann::ordered_json storm() {
+    nlohmann::ordered_json report;
+    tally_.storm = true;
+    tracker_->kill_9();
+    std::this_thread::sleep_for(seconds(1));
+    tally_.take_grant_ms();
+    const int64_t grants = tally_.grants;
+    std::vector<int64_t> stored;
+    for (const auto& tuner : tuners_) stored.push_back(tuner->stored());
+    start_tracker();
+    const auto begin = SteadyClock::now();
+    std::optional<double> first_grant;
+    std::optional<double> connected;
+    const auto all_work = [&] {
+      for (size_t i = 0; i < tuners_.size(); ++i)
+        if (tuners_[i]->stored() == stored[i]) return false;
+      return true;
+    };
+    const auto settled = time_until(
+        [&] {
+          if (!first_grant && tally_.grants > grants) first_grant = seconds_since(begin);
+          if (!connected && tally_.connected == options_.agents) connected = seconds_since(begin);
+          return connected && all_work();
+        },
+        seconds(120));
+    tally_.storm = false;
+    report["first_grant_s"] = or_null(first_grant);
+    report["agents_connected_s"] = or_null(connected);
+    report["every_tuner_stored_again_s"] = or_null(settled);
+    return report;
+  }
+
+  const Options options_;
+  const tf::TemporaryFolder folder_ = *tf::TemporaryFolder::make();
+  const tf::rpc::Endpoint endpoint_ = tf::farm_test::free_endpoint();
+  std::unique_ptr<Process> tracker_;
+  std::unique_ptr<tf::database::Store> store_;
+  Tally tally_;
+  Alarms alarms_;
+  std::vector<std::unique_ptr<SimulatedAgent>> agents_;
+  std::vector<std::unique_ptr<SimulatedTuner>> tuners_;
+};
+
+// A descriptor for each agent.
+void allow_many_descriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Loads a tracker with simulated agents and tuners that speak the real protocol", "farm_load");
+  app.add_option("--agents", options.agents, "Simulated agents, a connection each")->capture_default_str();
+  app.add_option("--tuners", options.tuners, "Leases held at a time; 0: the agents idle [as many as agents]");
+  app.add_option("--seconds", options.run_s, "How long is measured")->capture_default_str();
+  app.add_option("--warm-up", options.warm_up_s, "Seconds before that")->capture_default_str();
+  app.add_option("--trial-ms", options.trial_ms, "How long an agent takes for a trial")
+      ->capture_default_str();
+  app.add_option("--trials-a-lease", options.trials_a_lease, "After so many a lease is released")
+      ->capture_default_str();
+  app.add_flag("--storm", options.storm, "Then kill the tracker, start it again, and time how all come back");
+  app.add_option("--json", options.json, "File for the report, which is printed anyway");
+  app.footer("Example: farm_load --agents 1000 --seconds 60 --storm");
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
+  allow_many_descriptors();
+
+  auto load = std::make_unique<Load>(options);
+  const nlohmann::ordered_json report = load->run();
+  std::printf("%s\n", report.dump(2).c_str());
+  std::fflush(stdout);
+  if (!options.json.empty()) std::ofstream(options.json) << report.dump(2) << "\n";
+  const bool any_error = report["errors"] != 0;
+  // Streams and alarms point into the load, and nothing that they hold needs an end.
+  load->leave();
+  std::_Exit(any_error ? tf::kExitFailed : tf::kExitOk);
+}

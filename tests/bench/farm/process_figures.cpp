@@ -1,0 +1,39 @@
+#include "tests/bench/farm/process_figures.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace tf::farm_load {
+
+ProcessFigures figures_of(int pid) {
+  ProcessFigures figures;
+  const std::string folder = "/proc/" + std::to_string(pid);
+  std::string stat;
+  std::getline(std::ifstream(folder + "/stat"), stat);
+  // Fields 14 and 15 of all, counted behind the name, which may contain anything.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return figures;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  figures.cpu_s = (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  int64_t pages = 0;
+  int64_t resident_pages = 0;
+  std::ifstream(folder + "/statm") >> pages >> resident_pages;
+  figures.resident_bytes = resident_pages * sysconf(_SC_PAGESIZE);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd", error)) {
+    (void)entry;
+    ++figures.descriptors;
+  }
+  return figures;
+}
+
+}  // namespace tf::farm_load

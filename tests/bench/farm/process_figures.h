@@ -1,0 +1,17 @@
+#pragma once
+// Owns: what Linux says of a process's use of the machine. Does not know: what the process does.
+
+#include <cstdint>
+
+namespace tf::farm_load {
+
+struct ProcessFigures {
+  double cpu_s = 0;  // user and system
+  int64_t resident_bytes = 0;
+  int64_t descriptors = 0;
+};
+
+// Zeros if there is no such process.
+ProcessFigures figures_of(int pid);
+
+}  // namespace tf::farm_load

@@ -1,0 +1,36 @@
+#pragma once
+// Owns: an agent that speaks the real protocol and runs nothing: it answers each trial of its window, one
+// after another, a set time after it could have begun, keeps replies until they are acknowledged, and
+// reconnects with backoff. Does not know: who asks.
+
+#include <memory>
+#include <string>
+
+#include "rpc/endpoint.h"
+#include "tests/bench/farm/alarms.h"
+#include "tests/bench/farm/tally.h"
+
+namespace tf::farm_load {
+
+struct AgentPlan {
+  rpc::Endpoint tracker;
+  std::string key;
+  std::chrono::milliseconds trial{1000};
+};
+
+// Lives until the process ends: its streams and alarms point to it.
+class SimulatedAgent {
+ public:
+  // The others must outlive it.
+  SimulatedAgent(int number, const AgentPlan& plan, Alarms& alarms, Tally& tally);
+  ~SimulatedAgent();
+  void connect();
+  // Ends its stream as a lost connection would.
+  void drop_connection();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tf::farm_load

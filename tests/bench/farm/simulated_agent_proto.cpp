@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/backoff.h"
+#include "rpc/channel.h"
+#include "rpc/protocol.h"
+#include "tests/bench/farm/simulated_agent.h"
+#include "tests/bench/farm/stream.h"
+
+namespace tf::farm_load {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+}  // namespace
+
+class SimulatedAgent::Impl {
+ public:
+  Impl(int number, const AgentPlan& plan, Alarms& alarms, Tally& tally)
+      : plan_(plan),
+        alarms_(alarms),
+        tally_(tally),
+        backoff_(rpc::backoff_seed()),
+        channel_(rpc::make_channel(plan.tracker)),
+        stub_(pb::Agents::NewStub(channel_)) {
+    hello_.set_protocol_version(rpc::kProtocolVersion);
+    hello_.set_agent_id(absl::StrCat("simulated-", number));
+    hello_.set_agent_run(absl::StrCat("run-", rpc::backoff_seed()));
+    hello_.set_device_key(plan.key);
+    hello_.set_agent_version("simulated");
+    hello_.mutable_facts()->set_fingerprint("simulated");
+    hello_.mutable_facts()->set_arch("x86_64");
+    hello_.mutable_facts()->set_memory_bytes(uint64_t{8} << 30);
+    hello_.add_slots()->add_cpus(0);
+  }
+
+  void connect() {
+    auto* session = new Session(*this);
+    pb::AgentMessage first;
+    {
+      const std::scoped_lock lock(mutex_);
+      hello_.mutable_slots(0)->set_highest_epoch(epoch_);
+      *first.mutable_hello() = hello_;
+      session_ = session;
+    }
+    // As the real agent, which waits for the channel before it begins a stream.
+    session->context().set_wait_for_ready(true);
+    stub_->async()->Synchronize(&session->context(), session);
+    session->begin(std::move(first));
+  }
+
+  void drop_connection() {
+    const std::scoped_lock lock(mutex_);
+    if (session_) session_->context().TryCancel();
+  }
+
+ private:
+  class Session final : public Stream<pb::AgentMessage, pb::TrackerMessage> {
+   public:
+    explicit Session(Impl& agent) : agent_(agent) {}
+    bool greeted = false;
+
+   private:
+    void received(const pb::TrackerMessage& message) override {
+      message.has_hello() ? agent_.welcome(*this) : agent_.apply(message.desired());
+    }
+    void ended(const grpc::Status& status) override { agent_.lost(*this, status); }
+    Impl& agent_;
+  };
+
+  void welcome(Session& session) {
+    session.greeted = true;
+    ++tally_.connected;
+    const std::scoped_lock lock(mutex_);
+    backoff_.reset();
+    for (const auto& [sequence, reply] : unacknowledged_) session.write(report(reply));
+  }
+
+  void lost(Session& session, const grpc::Status& status) {
+    if (session.greeted) --tally_.connected;
+    tally_.error(absl::StrCat("agent's stream: ", status.error_message()));
+    const std::scoped_lock lock(mutex_);
+    session_ = nullptr;
+    alarms_.after(absl::ToChronoNanoseconds(backoff_.next()), [this] { connect(); });
+  }
+
+  void apply(const pb::DesiredState& state) {
+    const std::scoped_lock lock(mutex_);
+    for (const pb::DesiredSlot& slot : state.slots()) {
+      if (slot.lease().lease_id() != lease_.lease_id()) {
+        lease_ = slot.lease();
+        epoch_ = std::max<uint64_t>(epoch_, lease_.epoch());
+        unacknowledged_.clear();
+        running_ = 0;
+      }
+      for (const uint64_t sequence : slot.acknowledged()) unacknowledged_.erase(sequence);
+      queue_.clear();
+      for (const pb::Assignment& assignment : slot.window()) {
+        const uint64_t sequence = assignment.sequence();
+        if (sequence != running_ && !unacknowledged_.contains(sequence))
+          queue_[sequence] = assignment.trial().artifact_digest();
+      }
+    }
+    start_next();
+  }
+
+  // Called with the lock held.
+  void start_next() {
+    if (running_ != 0 || queue_.empty()) return;
+    const auto first = queue_.extract(queue_.begin());
+    running_ = first.key();
+    alarms_.after(plan_.trial, [this, lease = lease_.lease_id(), sequence = first.key(),
+                                digest = first.mapped()] { finish(lease, sequence, digest); });
+  }
+
+  void finish(const std::string& lease, uint64_t sequence, const std::string& digest) {
+    const std::scoped_lock lock(mutex_);
+    if (lease != lease_.lease_id() || running_ != sequence) return;
+    running_ = 0;
+    pb::MeasureReply reply;
+    reply.set_sequence(sequence);
+    pb::TrialResult& result = *reply.mutable_result();
+    result.set_outcome(pb::OUTCOME_OK);
+    result.set_artifact_digest(digest);
+    result.set_lease_id(lease_.lease_id());
+    result.set_epoch(lease_.epoch());
+    result.set_sequence(sequence);
+    for (int i = 0; i < 5; ++i) {
+      pb::Sample& sample = *result.add_samples();
+      sample.set_total_ns(5'000'000 + static_cast<int64_t>(sequence) * 1000 + i);
+      sample.set_iterations(10);
+    }
+    if (session_ && session_->greeted) session_->write(report(reply));
+    unacknowledged_[sequence] = std::move(reply);
+    start_next();
+  }
+
+  pb::AgentMessage report(const pb::MeasureReply& reply) const {
+    pb::AgentMessage message;
+    pb::SlotReply& slot = *message.mutable_report()->add_replies();
+    *slot.mutable_lease() = lease_;
+    *slot.mutable_reply() = reply;
+    return message;
+  }
+
+  const AgentPlan plan_;
+  Alarms& alarms_;
+  Tally& tally_;
+  rpc::Backoff backoff_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<pb::Agents::Stub> stub_;
+
+  std::mutex mutex_;
+  pb::AgentHello hello_;
+  Session* session_ = nullptr;
+  pb::LeaseName lease_;
+  uint64_t epoch_ = 0;
+  std::map<uint64_t, std::string> queue_;  // sequence → artifact
+  std::map<uint64_t, pb::MeasureReply> unacknowledged_;
+  uint64_t running_ = 0;
+};
+
+SimulatedAgent::SimulatedAgent(int number, const AgentPlan& plan, Alarms& alarms, Tally& tally)
+    : impl_(std::make_unique<Impl>(number, plan, alarms, tally)) {}
+
+SimulatedAgent::~SimulatedAgent() = default;
+
+void SimulatedAgent::connect() {
+  impl_->connect();
+}
+
+void SimulatedAgent::drop_connection() {
+  impl_->drop_connection();
+}
+
+}  // namespace tf::farm_load

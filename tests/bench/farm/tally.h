@@ -1,0 +1,60 @@
+#pragma once
+// Owns: what a run counts, from many threads. Does not know: who counts.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tf::farm_load {
+
+struct Tally {
+  std::atomic<int64_t> connected = 0;  // agents that the tracker has greeted and that have a stream now
+  std::atomic<int64_t> durable = 0;    // results that stand in the database
+  std::atomic<int64_t> grants = 0;
+  std::atomic<int64_t> errors = 0;
+
+  // During a storm streams end; that is no error then.
+  std::atomic<bool> storm = false;
+
+  void error(const std::string& what) {
+    if (storm) return;
+    ++errors;
+    const std::scoped_lock lock(mutex_);
+    ++kinds_[what];
+  }
+  std::map<std::string, int64_t> error_kinds() const {
+    const std::scoped_lock lock(mutex_);
+    return kinds_;
+  }
+
+  void grant_took(double ms) {
+    ++grants;
+    const std::scoped_lock lock(mutex_);
+    grant_ms_.push_back(ms);
+  }
+  // Of the grants so far, which it forgets. NaN-free: 0 without grants.
+  std::vector<double> take_grant_ms() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<double> sorted = std::exchange(grant_ms_, {});
+    std::ranges::sort(sorted);
+    return sorted;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, int64_t> kinds_;
+  std::vector<double> grant_ms_;
+};
+
+// Of sorted values; 0 if there are none.
+inline double percentile(const std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(share * static_cast<double>(sorted.size())))];
+}
+
+}  // namespace tf::farm_load
