@@ -16,8 +16,8 @@
 #include "rpc/channel.h"
 #include "rpc/protocol.h"
 #include "tests/farm/agent_thread.h"
-#include "tests/farm/cut_line.h"
 #include "tests/farm/harness.h"
+#include "tests/farm/tcp_proxy.h"
 #include "tracker/daemon.h"
 #include "tracker/operator_client.h"
 
@@ -114,7 +114,7 @@ TEST_F(DirectTest, AnAddressWhereNobodyAnswersMeansThroughTheTracker) {
 }
 
 TEST_F(DirectTest, JobGoesOnThroughTheTrackerUnderTheSameLeaseWhenTheWayIsCut) {
-  CutLine line(listen_);
+  TcpProxy line(listen_);
   AgentThread agent(listening(line.endpoint().text()));
   auto runner = connect();
   ASSERT_TRUE(runner.ok()) << runner.status();

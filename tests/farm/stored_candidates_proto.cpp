@@ -1,5 +1,8 @@
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/stored_candidates.h"
@@ -39,7 +42,17 @@ database::Measurement measurement_of(const std::string& name, const tunefarm::fa
 }
 
 absl::StatusOr<std::vector<StoredRow>> stored_rows(const std::string& database_path) {
-  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(database_path));
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::string path = database_path;
+  if (path.starts_with("/proc/")) {
+    // SQLite would follow /proc/PID/root to the root of this process instead.
+    path = folder.file("copy.db");
+    for (const std::string suffix : {"", "-wal"}) {
+      std::error_code missing;
+      std::filesystem::copy_file(database_path + suffix, path + suffix, missing);
+    }
+  }
+  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(path));
   std::vector<StoredRow> rows;
   TF_RETURN_IF_ERROR(records->scan({}, [&](const database::Measurement& m) -> absl::Status {
     // The fake device names the candidate that it was given.
