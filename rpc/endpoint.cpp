@@ -44,8 +44,8 @@ absl::Status require_loopback(const Endpoint& endpoint, std::string_view option)
   if (endpoint.is_loopback()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(std::string(option), " ", endpoint.text(),
-                   ": plain text is allowed on loopback only; use 127.0.0.1 (through a ",
-                   "tunnel such as `ssh -L` if the machines differ)"));
+                   ": plain text is allowed on loopback only; give --tls DIR (the README's \"A secured ",
+                   "farm\" makes one), or use 127.0.0.1"));
 }
 
 }  // namespace tf::rpc

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
+#include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
 #include "tracker/duplex_stream.h"
@@ -79,7 +80,8 @@ GoldenSample from_proto(const pb::GoldenSample& message) {
 
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {
  public:
-  explicit SynchronizeStream(Farm& farm) : farm_(farm) {}
+  // `agent`: who calls; nothing on plain text.
+  SynchronizeStream(Farm& farm, std::optional<rpc::Identity> agent) : farm_(farm), agent_(std::move(agent)) {}
 
  private:
   absl::Status received(const pb::AgentMessage& message) override {
@@ -97,6 +99,10 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
     }
     absl::StatusOr<DeviceInfo> device = device_from_proto(hello);
     if (!device.ok()) return device.status();
+    if (agent_) {
+      const absl::Status may = rpc::check_may_serve(*agent_, device->id);
+      if (!may.ok()) return may;
+    }
     absl::StatusOr<Farm::SessionId> session = farm_.attach(*device, hello.agent_run(), shared_from_this());
     if (!session.ok()) return session.status();
     device_id_ = device->id;
@@ -143,6 +149,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
   void ended() override { farm_.detach(session_); }
 
   Farm& farm_;
+  const std::optional<rpc::Identity> agent_;
   std::string device_id_;
   // Written by received(), read by next(): two threads when the farm wakes the stream right after attach.
   std::atomic<Farm::SessionId> session_ = 0;
@@ -204,8 +211,8 @@ class AgentService final : public pb::Agents::CallbackService {
   AgentService(Farm& farm, rpc::ArtifactStore& artifacts) : farm_(farm), artifacts_(artifacts) {}
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
-      grpc::CallbackServerContext*) override {
-    return std::make_shared<SynchronizeStream>(farm_)->begin();
+      grpc::CallbackServerContext* context) override {
+    return std::make_shared<SynchronizeStream>(farm_, rpc::caller(*context))->begin();
   }
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(

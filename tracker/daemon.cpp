@@ -1,18 +1,58 @@
 #include "tracker/daemon.h"
 
 #include <grpcpp/impl/codegen/service_type.h>
+#include <unistd.h>
 
 #include "base/status.h"
 #include "rpc/artifact_store.h"
+#include "rpc/identity/audit_log.h"
+#include "rpc/identity/call_guard.h"
 #include "rpc/server.h"
+#include "tracker/ca/member_service.h"
+#include "tracker/ca/own_certificate.h"
 #include "tracker/expiry_timer.h"
 #include "tracker/services.h"
 #include "tracker/state_store.h"
 
 namespace tf::tracker {
 
+namespace {
+
+// What a secured tracker has besides: in order of construction, as below.
+struct Security {
+  std::unique_ptr<Members> members;
+  std::unique_ptr<rpc::AuditLog> audit;
+  std::unique_ptr<OwnCertificate> own;
+  std::unique_ptr<rpc::CallGuard> guard;
+  std::unique_ptr<grpc::Service> service;
+};
+
+std::vector<std::string> own_hosts(const rpc::Endpoint& listen) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return {"localhost", host, listen.host};
+}
+
+absl::Status open(const DaemonOptions& options, Security& security) {
+  const std::string& folder = options.ca_folder;
+  TF_ASSIGN_OR_RETURN(security.members, Members::open(folder, rpc::real_wall_clock(), options.members));
+  TF_ASSIGN_OR_RETURN(security.audit, rpc::AuditLog::open(folder + "/audit.jsonl"));
+  TF_ASSIGN_OR_RETURN(security.own, OwnCertificate::open(*security.members, folder + "/tracker",
+                                                         own_hosts(options.listen), rpc::real_wall_clock()));
+  security.guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), security.audit.get());
+  TF_ASSIGN_OR_RETURN(std::set<std::string> revoked, security.members->revoked());
+  security.guard->set_revoked(std::move(revoked));
+  security.members->on_revoked(
+      [&guard = *security.guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
+  security.service = make_member_service(*security.members, *security.audit);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 // In order of construction; destroyed from the last to the first.
 struct Daemon::Parts {
+  Security security;
   std::unique_ptr<StateStore> state;
   std::unique_ptr<rpc::ArtifactStore> artifacts;
   std::unique_ptr<PowerCycler> power_cycler;
@@ -29,8 +69,9 @@ Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Daemon::~Daemon() = default;
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
-  TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));
+  if (options.ca_folder.empty()) TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));
   auto parts = std::make_unique<Parts>();
+  if (!options.ca_folder.empty()) TF_RETURN_IF_ERROR(open(options, parts->security));
   TF_ASSIGN_OR_RETURN(parts->state, StateStore::open(options.state_path));
   TF_ASSIGN_OR_RETURN(parts->artifacts,
                       rpc::ArtifactStore::open(options.state_path + ".artifacts", options.artifact_bytes));
@@ -46,9 +87,13 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   parts->tuners = make_tuner_service(*parts->farm, *parts->artifacts);
   parts->operators = make_operator_service(*parts->farm);
   parts->timer = std::make_unique<ExpiryTimer>(*parts->farm, rpc::real_clock());
-  TF_ASSIGN_OR_RETURN(
-      parts->server,
-      rpc::Server::start(options.listen, {parts->agents.get(), parts->tuners.get(), parts->operators.get()}));
+  std::vector<grpc::Service*> services = {parts->agents.get(), parts->tuners.get(), parts->operators.get()};
+  rpc::ServerSecurity secured;
+  if (parts->security.own) {
+    services.push_back(parts->security.service.get());
+    secured = {parts->security.own->credentials(), parts->security.guard.get()};
+  }
+  TF_ASSIGN_OR_RETURN(parts->server, rpc::Server::start(options.listen, services, secured));
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 

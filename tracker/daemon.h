@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
+#include "tracker/ca/members.h"
 #include "tracker/farm.h"
 #include "tracker/power_cycle.h"
 
@@ -15,6 +16,8 @@ namespace tf::tracker {
 
 struct DaemonOptions {
   rpc::Endpoint listen;
+  std::string ca_folder;  // as `tracker ca init` made it; empty: plain text, on loopback only
+  MembersOptions members;
   std::string state_path;  // artifacts are kept in the folder state_path + ".artifacts"
   uint64_t artifact_bytes = 2ull << 30;
   FarmOptions farm;
@@ -23,8 +26,8 @@ struct DaemonOptions {
 
 class Daemon {
  public:
-  // Serves from here on. INVALID_ARGUMENT: not loopback. ALREADY_EXISTS: port in use. StateStore::open's
-  // errors.
+  // Serves from here on. INVALID_ARGUMENT: plain text beyond loopback. ALREADY_EXISTS: port in use.
+  // NOT_FOUND: no CA in the folder. StateStore::open's errors.
   static absl::StatusOr<std::unique_ptr<Daemon>> start(DaemonOptions options);
   ~Daemon();
   // With the real port.

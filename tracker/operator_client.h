@@ -9,27 +9,28 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "rpc/endpoint.h"
 #include "tracker/device.h"
+#include "tracker/tracker_link.h"
 
 namespace tf::tracker {
 
 enum class TextFormat { kTable, kJson };
 
-// All calls: UNAVAILABLE if no tracker answers there, INVALID_ARGUMENT if it is not on loopback. Texts end
+// All calls: UNAVAILABLE if no tracker answers there, INVALID_ARGUMENT for plain text beyond
+// loopback. Texts end
 // with a newline.
 
 // `key` empty: all.
-absl::StatusOr<std::string> render_devices(const rpc::Endpoint& tracker, const std::string& key,
+absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format);
 // Who waits, and what each user holds.
-absl::StatusOr<std::string> render_waiting(const rpc::Endpoint& tracker, TextFormat format);
-absl::StatusOr<std::string> render_reservations(const rpc::Endpoint& tracker, TextFormat format);
+absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format);
+absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format);
 // NOT_FOUND: no such device.
-absl::Status set_admission(const rpc::Endpoint& tracker, const std::string& device, Admission admission);
-absl::Status readmit_device(const rpc::Endpoint& tracker, const std::string& device);
+absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission);
+absl::Status readmit_device(const TrackerLink& tracker, const std::string& device);
 // The ids of the leases ended. NOT_FOUND: neither a lease nor a device.
-absl::StatusOr<std::vector<std::string>> force_release(const rpc::Endpoint& tracker, const std::string& name);
+absl::StatusOr<std::vector<std::string>> force_release(const TrackerLink& tracker, const std::string& name);
 
 struct ReserveOptions {
   std::string user;
@@ -39,8 +40,8 @@ struct ReserveOptions {
   absl::Time until;
 };
 // Its id. INVALID_ARGUMENT: no user, a window that is over, or no selector.
-absl::StatusOr<uint64_t> reserve(const rpc::Endpoint& tracker, const ReserveOptions& options);
+absl::StatusOr<uint64_t> reserve(const TrackerLink& tracker, const ReserveOptions& options);
 // NOT_FOUND: no such reservation.
-absl::Status unreserve(const rpc::Endpoint& tracker, uint64_t id);
+absl::Status unreserve(const TrackerLink& tracker, uint64_t id);
 
 }  // namespace tf::tracker

@@ -14,22 +14,23 @@ namespace pb = tunefarm::farm::v1;
 
 // One unary call of the Operators service.
 template <typename Request, typename Reply>
-absl::StatusOr<Reply> call(const rpc::Endpoint& tracker, const Request& request,
+absl::StatusOr<Reply> call(const TrackerLink& tracker, const Request& request,
                            grpc::Status (pb::Operators::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                        Reply*)) {
-  TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
-  const auto stub = pb::Operators::NewStub(rpc::make_channel(tracker));
+  const auto& [endpoint, credentials] = tracker;
+  TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "--tracker", credentials));
+  const auto stub = pb::Operators::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTracker));
   grpc::ClientContext context;
   rpc::set_deadline(context, absl::Seconds(10));
   Reply reply;
   const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
-  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", tracker.text()));
+  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", endpoint.text()));
   return reply;
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> render_devices(const rpc::Endpoint& tracker, const std::string& key,
+absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format) {
   pb::ListDevicesRequest request;
   request.set_device_key(key);
@@ -39,19 +40,19 @@ absl::StatusOr<std::string> render_devices(const rpc::Endpoint& tracker, const s
   return format == TextFormat::kJson ? devices_json(reply) : devices_table(reply);
 }
 
-absl::StatusOr<std::string> render_waiting(const rpc::Endpoint& tracker, TextFormat format) {
+absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format) {
   TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply reply,
                       call(tracker, pb::ListWaitingRequest(), &pb::Operators::Stub::ListWaiting));
   return format == TextFormat::kJson ? waiting_json(reply) : waiting_table(reply);
 }
 
-absl::StatusOr<std::string> render_reservations(const rpc::Endpoint& tracker, TextFormat format) {
+absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format) {
   TF_ASSIGN_OR_RETURN(const pb::ListReservationsReply reply,
                       call(tracker, pb::ListReservationsRequest(), &pb::Operators::Stub::ListReservations));
   return format == TextFormat::kJson ? reservations_json(reply) : reservations_table(reply);
 }
 
-absl::Status set_admission(const rpc::Endpoint& tracker, const std::string& device, Admission admission) {
+absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission) {
   pb::SetAdmissionRequest request;
   request.set_device_id(device);
   request.set_admission(admission == Admission::kOpen       ? pb::ADMISSION_OPEN
@@ -60,13 +61,13 @@ absl::Status set_admission(const rpc::Endpoint& tracker, const std::string& devi
   return call(tracker, request, &pb::Operators::Stub::SetAdmission).status();
 }
 
-absl::Status readmit_device(const rpc::Endpoint& tracker, const std::string& device) {
+absl::Status readmit_device(const TrackerLink& tracker, const std::string& device) {
   pb::ReadmitDeviceRequest request;
   request.set_device_id(device);
   return call(tracker, request, &pb::Operators::Stub::ReadmitDevice).status();
 }
 
-absl::StatusOr<uint64_t> reserve(const rpc::Endpoint& tracker, const ReserveOptions& options) {
+absl::StatusOr<uint64_t> reserve(const TrackerLink& tracker, const ReserveOptions& options) {
   pb::ReserveRequest request;
   request.set_user(options.user);
   request.set_device_key(options.key);
@@ -77,14 +78,13 @@ absl::StatusOr<uint64_t> reserve(const rpc::Endpoint& tracker, const ReserveOpti
   return made.id();
 }
 
-absl::Status unreserve(const rpc::Endpoint& tracker, uint64_t id) {
+absl::Status unreserve(const TrackerLink& tracker, uint64_t id) {
   pb::UnreserveRequest request;
   request.set_id(id);
   return call(tracker, request, &pb::Operators::Stub::Unreserve).status();
 }
 
-absl::StatusOr<std::vector<std::string>> force_release(const rpc::Endpoint& tracker,
-                                                       const std::string& name) {
+absl::StatusOr<std::vector<std::string>> force_release(const TrackerLink& tracker, const std::string& name) {
   pb::ForceReleaseRequest request;
   request.set_name(name);
   TF_ASSIGN_OR_RETURN(const pb::ForceReleaseReply reply,

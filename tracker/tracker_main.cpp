@@ -15,9 +15,11 @@
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/identity/membership.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
+#include "tracker/ca/ca_commands.h"
 #include "tracker/daemon.h"
 #include "tracker/operator_client.h"
 
@@ -33,6 +35,8 @@ struct Arguments {
   tunefarm::config::v1::Tracker config;
   std::string config_path;
   std::string tracker = kDefaultEndpoint;
+  std::string tls;
+  std::function<absl::Status()> ca;  // the command chosen, if it is one of `tracker ca`
   std::string key;
   std::string selector;
   std::string name;
@@ -59,6 +63,7 @@ tunefarm::config::v1::Tracker default_config() {
   config.set_quarantine_after(16);
   config.set_golden_drift_percent(10);
   config.set_power_cycle_minutes(10);
+  config.set_certificate_days(30);
   return config;
 }
 
@@ -104,13 +109,16 @@ absl::Status serve(const Arguments& arguments) {
       .command = {config.power_cycle_command().begin(), config.power_cycle_command().end()},
       .interval = absl::Minutes(config.power_cycle_minutes())};
   TF_ASSIGN_OR_RETURN(const auto daemon,
-                      tf::tracker::Daemon::start({.listen = listen,
-                                                  .state_path = config.state(),
-                                                  .artifact_bytes = uint64_t{config.artifact_mib()} << 20,
-                                                  .farm = std::move(farm),
-                                                  .power_cycle = power_cycle}));
-  spdlog::info("listening on {}, plain text; configuration: {}", daemon->endpoint().text(),
-               tf::rpc::one_line(config));
+                      tf::tracker::Daemon::start(
+                          {.listen = listen,
+                           .ca_folder = config.tls(),
+                           .members = {.certificate_life = absl::Hours(24) * config.certificate_days()},
+                           .state_path = config.state(),
+                           .artifact_bytes = uint64_t{config.artifact_mib()} << 20,
+                           .farm = std::move(farm),
+                           .power_cycle = power_cycle}));
+  spdlog::info("listening on {}, {}; configuration: {}", daemon->endpoint().text(),
+               config.tls().empty() ? "plain text" : "mutual TLS", tf::rpc::one_line(config));
   const tf::rpc::ServiceManager manager = tf::rpc::ServiceManager::from_environment();
   manager.ready();
   signals.wait();
@@ -120,11 +128,17 @@ absl::Status serve(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<tf::tracker::TrackerLink> link_of(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(auto credentials, tf::rpc::credentials_of_command(arguments.tls, arguments.tracker));
+  return tf::tracker::TrackerLink{tracker, std::move(credentials)};
+}
+
 // Prints what one of the listing commands asks for.
-using Render = absl::StatusOr<std::string> (*)(const tf::rpc::Endpoint&, const Arguments&, TextFormat);
+using Render = absl::StatusOr<std::string> (*)(const tf::tracker::TrackerLink&, const Arguments&, TextFormat);
 
 absl::Status print(const Arguments& arguments, Render render) {
-  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   const TextFormat format = arguments.json ? TextFormat::kJson : TextFormat::kTable;
   TF_ASSIGN_OR_RETURN(const std::string text, render(tracker, arguments, format));
   std::fputs(text.c_str(), stdout);
@@ -132,17 +146,17 @@ absl::Status print(const Arguments& arguments, Render render) {
 }
 
 absl::Status set_admission(const Arguments& arguments, Admission admission) {
-  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   return tf::tracker::set_admission(tracker, arguments.name, admission);
 }
 
 absl::Status readmit(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   return tf::tracker::readmit_device(tracker, arguments.name);
 }
 
 absl::Status release(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
                       tf::tracker::force_release(tracker, arguments.name));
   for (const std::string& id : ids) std::printf("%s\n", id.c_str());
@@ -150,7 +164,7 @@ absl::Status release(const Arguments& arguments) {
 }
 
 absl::Status reserve(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   tf::tracker::ReserveOptions options{.user = arguments.user,
                                       .key = arguments.key,
                                       .selector = arguments.selector,
@@ -174,24 +188,25 @@ absl::Status reserve(const Arguments& arguments) {
 }
 
 absl::Status unreserve(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   return tf::tracker::unreserve(tracker, arguments.id);
 }
 
 absl::Status run(const std::string& command, const Arguments& arguments) {
   if (command == "serve") return serve(arguments);
   if (command == "devices") {
-    return print(arguments, [](const tf::rpc::Endpoint& tracker, const Arguments& from, TextFormat format) {
-      return tf::tracker::render_devices(tracker, from.key, from.selector, format);
-    });
+    return print(arguments,
+                 [](const tf::tracker::TrackerLink& tracker, const Arguments& from, TextFormat format) {
+                   return tf::tracker::render_devices(tracker, from.key, from.selector, format);
+                 });
   }
   if (command == "waiting") {
-    return print(arguments, [](const tf::rpc::Endpoint& tracker, const Arguments&, TextFormat format) {
+    return print(arguments, [](const tf::tracker::TrackerLink& tracker, const Arguments&, TextFormat format) {
       return tf::tracker::render_waiting(tracker, format);
     });
   }
   if (command == "reservations") {
-    return print(arguments, [](const tf::rpc::Endpoint& tracker, const Arguments&, TextFormat format) {
+    return print(arguments, [](const tf::tracker::TrackerLink& tracker, const Arguments&, TextFormat format) {
       return tf::tracker::render_reservations(tracker, format);
     });
   }
@@ -207,6 +222,7 @@ absl::Status run(const std::string& command, const Arguments& arguments) {
 
 void add_tracker_option(CLI::App& command, Arguments& arguments) {
   command.add_option("--tracker", arguments.tracker, "The tracker's HOST:PORT")->capture_default_str();
+  command.add_option("--tls", arguments.tls, "Folder of your certificate, for a secured tracker");
 }
 
 void add_number(CLI::App& command, const std::string& name, const std::string& what, const CLI::Range& range,
@@ -251,6 +267,10 @@ void add_serve(CLI::App& app, Arguments& arguments) {
           "Program and arguments, split at spaces, run with a device's id as the last argument when it is "
           "quarantined or was lost while it measured")
       ->type_name("COMMAND");
+  serve.add_option("--tls", *config.mutable_tls(),
+                   "Folder of the farm's CA (`tracker ca init`): mutual TLS, needed beyond loopback");
+  add_number(serve, "--certificate-days", "Life of the certificates that it issues", CLI::Range(1, 3650),
+             config.certificate_days(), [&](uint32_t value) { config.set_certificate_days(value); });
   serve.add_option("--log-level", *config.mutable_log_level(), "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
@@ -320,6 +340,8 @@ void build(CLI::App& app, Arguments& arguments) {
   add_tracker_option(release, arguments);
   release.add_option("NAME", arguments.name, "A lease's id, or a device's for all of its leases")->required();
   release.footer("Example: tracker release 1a2b3c4d5e6f7a8b");
+
+  tf::tracker::add_ca_commands(app, kDefaultEndpoint, arguments.ca);
 }
 
 // Parses the command line onto `arguments`; the exit code if there is nothing to run.
@@ -346,7 +368,7 @@ int main(int argc, char** argv) {
     parse(argc, argv, merged, command);
     arguments = std::move(merged);
   }
-  if (status.ok()) status = run(command, arguments);
+  if (status.ok()) status = arguments.ca ? arguments.ca() : run(command, arguments);
   if (status.ok()) return tf::finish_output("tracker", tf::kExitOk);
   const tf::ExitCode code = tf::report_error("tracker", status);
   return absl::IsNotFound(status) && command != "serve" ? tf::kExitNoDevice : code;

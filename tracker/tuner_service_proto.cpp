@@ -1,9 +1,11 @@
 #include <deque>
 
+#include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
+#include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
 #include "tracker/duplex_stream.h"
@@ -27,15 +29,22 @@ void to_proto(const Grant& grant, pb::LeaseGrant& message) {
   message.set_direct_endpoint(hello.direct_endpoint());
 }
 
-absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message) {
+// A holder's name begins with the user, and a secured tracker knows who that is: nobody ends or crowds out
+// another's leases by taking its name.
+std::string holder_name(const grpc::CallbackServerContext& context, const std::string& told) {
+  const std::optional<rpc::Identity> caller = rpc::caller(context);
+  return caller ? absl::StrCat(caller->name, ":", told) : told;
+}
+
+absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message, const std::string& holder) {
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
                         .requirements = std::move(requirements),
                         .wait = absl::Milliseconds(message.wait_ms()),
                         .term = absl::Milliseconds(message.term_ms()),
-                        .holder = message.holder(),
+                        .holder = holder,
                         .holder_run = message.holder_run(),
-                        .user = user_of(message.holder()),
+                        .user = user_of(holder),
                         .priority = message.priority()};
 }
 
@@ -51,10 +60,12 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
  public:
   AcquireCall(Farm& farm, pb::LeaseGrant* reply) : farm_(farm), reply_(reply) {}
 
-  grpc::ServerUnaryReactor* begin(const pb::AcquireLeaseRequest& request) {
+  grpc::ServerUnaryReactor* begin(const grpc::CallbackServerContext& context,
+                                  const pb::AcquireLeaseRequest& request) {
     self_ = shared_from_this();
     const absl::Status version = rpc::check_protocol("the tuner", request.protocol_version(), "this tracker");
-    absl::StatusOr<AcquireRequest> asked = version.ok() ? from_proto(request) : version;
+    absl::StatusOr<AcquireRequest> asked =
+        version.ok() ? from_proto(request, holder_name(context, request.holder())) : version;
     if (asked.ok()) {
       farm_.acquire(*std::move(asked), self_);
     } else {
@@ -202,9 +213,10 @@ class TunerService final : public pb::Tuners::CallbackService {
  public:
   TunerService(Farm& farm, rpc::ArtifactStore& artifacts) : farm_(farm), artifacts_(artifacts) {}
 
-  grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext*, const pb::AcquireLeaseRequest* request,
+  grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
+                                         const pb::AcquireLeaseRequest* request,
                                          pb::LeaseGrant* reply) override {
-    return std::make_shared<AcquireCall>(farm_, reply)->begin(*request);
+    return std::make_shared<AcquireCall>(farm_, reply)->begin(*context, *request);
   }
 
   grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,

@@ -38,7 +38,7 @@ using records::problem_of;
 
 struct BuildArguments {
   ModelArguments model;
-  std::string database, device, output, allow;
+  std::string database, tls, device, output, allow;
   schedule::Numerics allowed;
   int threads = 1, jobs = 0;
   enum class Records { kBest, kLocked } records = Records::kBest;
@@ -90,7 +90,8 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
   const int threads = arguments.threads;
   std::unique_ptr<database::Records> records;
   if (!arguments.database.empty()) {
-    TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database, remote::open_remote_records));
+    TF_ASSIGN_OR_RETURN(records,
+                        database::open_records(arguments.database, remote::remote_opener(arguments.tls)));
   }
   if (arguments.records == BuildArguments::Records::kLocked) {
     TF_ASSIGN_OR_RETURN(Lock lock, records::read_lock(lock_path(arguments)));
@@ -260,6 +261,9 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   auto* records = command->add_option(
       "--db", arguments->database,
       "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
+  command
+      ->add_option("--tls", arguments->tls, "Folder of your certificate (`tuner join`), for a secured tuner")
+      ->needs(records);
   auto* device =
       command
           ->add_option("--device", arguments->device, "Only records measured on devices with this key [any]")

@@ -30,7 +30,7 @@ using records::device_classes;
 using records::mixed_devices_warning;
 
 struct ShowArguments {
-  std::string key, database, device, allow;
+  std::string key, database, tls, device, allow;
   bool ir = false, assembly = false, schedule = false, workload = false, json = false;
 };
 
@@ -101,7 +101,7 @@ absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const dat
 absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
-                      database::open_records(arguments.database, remote::open_remote_records));
+                      database::open_records(arguments.database, remote::remote_opener(arguments.tls)));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
   const bool code = arguments.ir || arguments.assembly || arguments.schedule;
   if (arguments.workload && !code && !arguments.json) {  // one text, whatever was measured of it
@@ -157,7 +157,10 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* command = app.add_subcommand("show", "Print the best record of a workload: text, schedule, code");
   command->add_option("key", arguments->key, "The workload's key, or its first 6 digits or more")->required();
-  command->add_option("--db", arguments->database, "A database FILE or FILE.jsonl")->required();
+  command->add_option("--db", arguments->database, "A database FILE, FILE.jsonl or tuner://HOST:PORT")
+      ->required();
+  command->add_option("--tls", arguments->tls,
+                      "Folder of your certificate (`tuner join`), for a secured tuner");
   command->add_option("--device", arguments->device, "Only records measured on devices with this key [any]");
   command->add_option(
       "--allow", arguments->allow,

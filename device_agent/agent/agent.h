@@ -20,6 +20,10 @@ namespace tunefarm::farm::v1 {
 class DeviceFacts;
 }
 
+namespace tf::rpc {
+class Credentials;
+}
+
 namespace tf::agent {
 
 class GoldenKernel;
@@ -33,8 +37,9 @@ struct AgentSlot {
 
 struct AgentOptions {
   rpc::Endpoint tracker;
+  std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
   std::string key;
-  std::string id;  // empty: the state folder's own, made at random on the first use
+  std::string id;  // empty: its certificate's name; without one the state folder's own, made at random
   std::string state_dir;
   std::vector<AgentSlot> slots;  // numbered in this order
   std::string version;
@@ -53,7 +58,7 @@ struct AgentOptions {
 
 class Agent {
  public:
-  // INVALID_ARGUMENT: the tracker is not on loopback, no key, no slot, a slot without CPUs, a CPU in two
+  // INVALID_ARGUMENT: plain text beyond loopback, no key, no slot, a slot without CPUs, a CPU in two
   // slots. StateDir::open's and rpc::Server::start's errors.
   static absl::StatusOr<std::unique_ptr<Agent>> create(AgentOptions options,
                                                        const tunefarm::farm::v1::DeviceFacts& facts);
@@ -62,7 +67,7 @@ class Agent {
   const std::string& id() const;
   // Serves until stop(), then returns OK; reconnects for ever. Another status means that the tracker has
   // refused this agent for good: its id was taken over (ALREADY_EXISTS), another protocol version
-  // (FAILED_PRECONDITION).
+  // (FAILED_PRECONDITION), a certificate that is not good for this (UNAUTHENTICATED, PERMISSION_DENIED).
   absl::Status run();
   // Where holders reach it; nothing if it does not listen.
   std::optional<rpc::Endpoint> endpoint() const;

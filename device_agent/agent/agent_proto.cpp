@@ -19,6 +19,9 @@
 #include "rpc/channel.h"
 #include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/artifact_signature.h"
+#include "rpc/identity/call_guard.h"
+#include "rpc/identity/membership.h"
 #include "rpc/protocol.h"
 #include "rpc/server.h"
 
@@ -60,7 +63,8 @@ void add_golden(pb::AgentMessage& message, const SlotRunner::Golden& golden) {
 // These will be the same after any number of attempts.
 bool is_final(const absl::Status& status) {
   return absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status) ||
-         absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
+         absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) ||
+         absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
 }
 
 absl::Status check_offered(const std::vector<AgentSlot>& slots) {
@@ -91,7 +95,9 @@ class Agent::Impl {
       : options_(std::move(options)),
         state_(std::move(state)),
         id_(std::move(id)),
-        channel_(rpc::make_channel(options_.tracker)),
+        channel_(rpc::make_channel(options_.tracker, options_.credentials, rpc::Role::kTracker)),
+        verifier_(options_.credentials ? std::make_unique<rpc::ArtifactVerifier>(options_.credentials)
+                                       : nullptr),
         fetcher_(channel_, std::move(cache)) {
     hello_.set_protocol_version(rpc::kProtocolVersion);
     hello_.set_agent_id(id_);
@@ -110,7 +116,8 @@ class Agent::Impl {
     std::vector<SlotRunner*> slots;
     for (const auto& slot : slots_) slots.push_back(slot.get());
     direct_ = make_direct_service(std::move(slots), fetcher_.cache());
-    TF_ASSIGN_OR_RETURN(server_, rpc::Server::start(*options_.listen, {direct_.get()}));
+    TF_ASSIGN_OR_RETURN(
+        server_, rpc::Server::start(*options_.listen, {direct_.get()}, {options_.credentials, guard()}));
     hello_.set_direct_endpoint(options_.advertise.empty() ? server_->endpoint().text() : options_.advertise);
     return absl::OkStatus();
   }
@@ -159,14 +166,24 @@ class Agent::Impl {
   void answer() { const std::scoped_lock lock(mutex_); }
 
  private:
+  // Of direct callers; null: plain text.
+  rpc::CallGuard* guard() {
+    if (!options_.credentials) return nullptr;
+    guard_ = std::make_unique<rpc::CallGuard>();
+    revocations_ = std::make_unique<rpc::MembershipKeeper>(
+        options_.credentials, options_.tracker,
+        [this](std::set<std::string> serials) { guard_->set_revoked(std::move(serials)); });
+    return guard_.get();
+  }
+
   void add_slot(const AgentSlot& offered) {
     const auto number = static_cast<uint32_t>(slots_.size());
     SlotState state(rpc::real_clock(), state_->newest_lease(number), [this, number](const LeaseRef& lease) {
       return state_->save_newest_lease(number, lease);
     });
-    slots_.push_back(
-        std::make_unique<SlotRunner>(SlotSettings{.slot = number, .golden_every = options_.golden_every},
-                                     std::move(state), *offered.executor, fetcher_, options_.golden));
+    slots_.push_back(std::make_unique<SlotRunner>(
+        SlotSettings{.slot = number, .golden_every = options_.golden_every}, std::move(state),
+        *offered.executor, fetcher_, verifier_.get(), options_.golden));
     pb::SlotOffer& slot = *hello_.add_slots();
     slot.set_slot(number);
     slot.mutable_cpus()->Add(offered.cpus.begin(), offered.cpus.end());
@@ -181,8 +198,8 @@ class Agent::Impl {
     rpc::Backoff backoff(rpc::backoff_seed());
     while (true) {
       bool greeted = false;
-      connect();
-      const absl::Status status = run_session(greeted);
+      absl::Status status = connect();
+      if (status.ok()) status = run_session(greeted);
       std::unique_lock lock(mutex_);
       if (stop_) return absl::OkStatus();
       if (is_final(status)) return status;
@@ -196,12 +213,18 @@ class Agent::Impl {
     }
   }
 
-  // Returns once the channel is connected, or after stop().
-  void connect() {
-    while (!rpc::wait_until_connected(*channel_, kConnectTimeout)) {
+  // Returns once the channel is connected, or after stop(). UNAUTHENTICATED: our certificate has ended, so
+  // that no tracker would take us.
+  absl::Status connect() {
+    while (true) {
+      if (options_.credentials) {
+        const rpc::Credentials& own = *options_.credentials;
+        TF_RETURN_IF_ERROR(own.certificate().check_issued_by(own.ca(), rpc::real_wall_clock().now()));
+      }
+      if (rpc::wait_until_connected(*channel_, kConnectTimeout)) return absl::OkStatus();
       tell(absl::StrCat("no tracker answers at ", options_.tracker.text()));
       const std::scoped_lock lock(mutex_);
-      if (stop_) return;
+      if (stop_) return absl::OkStatus();
     }
   }
 
@@ -307,10 +330,13 @@ class Agent::Impl {
   const std::unique_ptr<StateDir> state_;
   const std::string id_;
   const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<rpc::ArtifactVerifier> verifier_;  // null: plain text
   ArtifactFetcher fetcher_;
   pb::AgentHello hello_;
   std::vector<std::unique_ptr<SlotRunner>> slots_;  // each at the place of its number
   std::unique_ptr<grpc::Service> direct_;
+  std::unique_ptr<rpc::CallGuard> guard_;
+  std::unique_ptr<rpc::MembershipKeeper> revocations_;
   std::unique_ptr<rpc::Server> server_;
   std::string told_;  // of the thread of run()
 
@@ -321,8 +347,10 @@ class Agent::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const pb::DeviceFacts& facts) {
-  TF_RETURN_IF_ERROR(rpc::require_loopback(options.tracker, "--tracker"));
-  if (options.listen) TF_RETURN_IF_ERROR(rpc::require_loopback(*options.listen, "--listen"));
+  TF_RETURN_IF_ERROR(rpc::require_protection(options.tracker, "--tracker", options.credentials));
+  if (options.listen)
+    TF_RETURN_IF_ERROR(rpc::require_protection(*options.listen, "--listen", options.credentials));
+  if (options.credentials && options.id.empty()) options.id = options.credentials->identity().name;
   if (options.key.empty())
     return absl::InvalidArgumentError("a device needs a key that tuners ask for: give --key");
   TF_RETURN_IF_ERROR(check_offered(options.slots));

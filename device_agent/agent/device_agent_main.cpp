@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@
 #include "proto/config/v1/farm.pb.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/identity/join_command.h"
+#include "rpc/identity/membership.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -49,7 +52,8 @@ struct Served {
 };
 
 absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::Offer& offer,
-                                   const tf::agent::GoldenKernel& golden) {
+                                   const tf::agent::GoldenKernel& golden,
+                                   const std::shared_ptr<tf::rpc::Credentials>& credentials) {
   TF_ASSIGN_OR_RETURN(const tf::worker::SandboxPolicy sandbox,
                       tf::worker::parse_without_sandbox(config.without_sandbox()));
   Served served;
@@ -74,6 +78,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   const absl::Duration golden_every = absl::Seconds(config.golden_seconds());
   TF_ASSIGN_OR_RETURN(served.agent,
                       tf::agent::Agent::create({.tracker = tracker,
+                                                .credentials = credentials,
                                                 .key = offer.key,
                                                 .id = offer.id,
                                                 .state_dir = offer.state_dir,
@@ -123,17 +128,23 @@ absl::Status serve(const DeviceAgent& config) {
   tf::rpc::log_to_stderr("device_agent", config.log_level());
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
-  TF_RETURN_IF_ERROR(tf::rpc::require_loopback(tracker, "--tracker"));
+  TF_ASSIGN_OR_RETURN(const auto credentials, tf::rpc::Credentials::load_if_given(config.tls()));
+  TF_RETURN_IF_ERROR(tf::rpc::require_protection(tracker, "--tracker", credentials));
   TF_ASSIGN_OR_RETURN(
-      const std::vector<tf::agent::Offer> offers,
+      std::vector<tf::agent::Offer> offers,
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
   spdlog::info("configuration: {}", tf::rpc::one_line(config));
   const tf::agent::GoldenKernel golden;
   std::vector<Served> all;
-  for (const tf::agent::Offer& offer : offers) {
-    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, golden));
+  for (tf::agent::Offer& offer : offers) {
+    // One device is its certificate's name, several stand below it.
+    if (credentials && offer.id.empty() && offers.size() > 1)
+      offer.id = credentials->identity().name + "/" + offer.key;
+    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, golden, credentials));
     all.push_back(std::move(served));
   }
+  std::optional<tf::rpc::MembershipKeeper> keeper;
+  if (credentials) keeper.emplace(credentials, tracker);
   return serve_all(all, signals);
 }
 
@@ -188,11 +199,14 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
       "--without-sandbox", *config.mutable_without_sandbox(),
       "Serve although these cannot confine candidates here, as in seccomp,cgroup; missing: whatever is "
       "missing [the whole sandbox is required]");
+  app.add_option("--tls", *config.mutable_tls(),
+                 "Folder of this agent's certificate (`device_agent join`), for a secured tracker");
   app.add_option("--log-level", *config.mutable_log_level(), "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   app.footer(
       "Example: device_agent --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
+      "Example: device_agent join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
       "Reconnects to its tracker for ever. SIGINT or SIGTERM: the running trials end, then the leases are "
       "handed back.\n"
       "Exit codes: 0 stopped, 1 failed or refused by the tracker, 2 usage, 130 second Ctrl-C.");
@@ -203,6 +217,7 @@ struct Arguments {
   std::string config_path;
   bool doctor = false;
   bool json = false;
+  std::function<absl::Status()> join;  // the command, if it is this one
 };
 
 // Parses the command line onto `arguments`; the exit code if there is nothing to run.
@@ -215,6 +230,9 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
   doctor.footer(
       "Example: device_agent doctor --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
       "Exit codes: 0 nothing failed, 1 something did, 2 usage.");
+  tf::rpc::add_join_command(app, "device_agent", [&arguments](std::function<absl::Status()> join) {
+    arguments.join = std::move(join);
+  });
   const std::optional<int> done = tf::parse_command_line(app, argc, argv);
   arguments.doctor = doctor.parsed();
   return done;
@@ -234,6 +252,6 @@ int main(int argc, char** argv) {
     arguments = std::move(merged);
   }
   if (status.ok() && arguments.doctor) return examine(arguments.config, arguments.json);
-  if (status.ok()) status = serve(arguments.config);
+  if (status.ok()) status = arguments.join ? arguments.join() : serve(arguments.config);
   return status.ok() ? tf::kExitOk : tf::report_error("device_agent", status);
 }

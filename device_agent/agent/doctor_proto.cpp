@@ -16,6 +16,7 @@
 #include "rpc/channel.h"
 #include "rpc/endpoint.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
 #include "rpc/server.h"
 
@@ -29,10 +30,20 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(3);
 constexpr absl::Duration kClockTolerance = absl::Seconds(2);
 constexpr double kSpreadTolerance = 0.1;
 
-absl::StatusOr<rpc::Endpoint> tracker_of(const DeviceAgent& config) {
+using Credentials = std::shared_ptr<rpc::Credentials>;  // null: plain text
+
+absl::StatusOr<rpc::Endpoint> tracker_of(const DeviceAgent& config, const Credentials& credentials) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(config.tracker()));
-  TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
+  TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
   return tracker;
+}
+
+Check examine_certificate(const absl::StatusOr<Credentials>& credentials) {
+  if (!credentials.ok()) return check_of("certificate", credentials.status());
+  const std::string until =
+      absl::FormatTime("%Y-%m-%d", (*credentials)->certificate().not_after(), absl::UTCTimeZone());
+  return {.what = "certificate",
+          .detail = absl::StrCat("of ", (*credentials)->identity().text(), ", good until ", until)};
 }
 
 struct Answer {
@@ -41,11 +52,11 @@ struct Answer {
   absl::Duration took;
 };
 
-absl::StatusOr<Answer> ask(const rpc::Endpoint& tracker) {
+absl::StatusOr<Answer> ask(const rpc::Endpoint& tracker, const Credentials& credentials) {
   grpc::ClientContext context;
   rpc::set_deadline(context, kAnswerTimeout);
   Answer answer;
-  const auto channel = rpc::make_channel(tracker);
+  const auto channel = rpc::make_channel(tracker, credentials, rpc::Role::kTracker);
   if (!rpc::wait_until_connected(*channel, kAnswerTimeout)) {
     return absl::UnavailableError(absl::StrCat("no tracker answers at ", tracker.text(),
                                                ": check the address, that it runs, and firewalls between"));
@@ -71,8 +82,11 @@ Check examine_clock(absl::Duration ahead) {
 }
 
 void examine_tracker(const DeviceAgent& config, std::vector<Check>& checks) {
-  const absl::StatusOr<rpc::Endpoint> tracker = tracker_of(config);
-  const absl::StatusOr<Answer> answer = tracker.ok() ? ask(*tracker) : tracker.status();
+  const absl::StatusOr<Credentials> credentials = rpc::Credentials::load_if_given(config.tls());
+  if (!config.tls().empty()) checks.push_back(examine_certificate(credentials));
+  if (!credentials.ok()) return;
+  const absl::StatusOr<rpc::Endpoint> tracker = tracker_of(config, *credentials);
+  const absl::StatusOr<Answer> answer = tracker.ok() ? ask(*tracker, *credentials) : tracker.status();
   if (!answer.ok()) {
     checks.push_back(check_of("tracker", answer.status()));
     return;
@@ -88,8 +102,8 @@ void examine_tracker(const DeviceAgent& config, std::vector<Check>& checks) {
 }
 
 // Whether the port is free. A running agent has it: then that is the answer.
-absl::StatusOr<std::string> examine_listen(const Offer& offer) {
-  TF_RETURN_IF_ERROR(rpc::require_loopback(*offer.listen, "--listen"));
+absl::StatusOr<std::string> examine_listen(const Offer& offer, bool secured) {
+  if (!secured) TF_RETURN_IF_ERROR(rpc::require_loopback(*offer.listen, "--listen"));
   const absl::Status bound = rpc::check_bindable(*offer.listen);
   if (absl::IsAlreadyExists(bound))
     return absl::StrCat(offer.listen->text(), " is in use, maybe by the running agent");
@@ -164,7 +178,7 @@ std::vector<Check> examine(const DeviceAgent& config, const std::string& state_f
   for (const Offer& offer : *offers) {
     slots += offer.slots.size();
     checks.push_back(examine_disk(offer.state_dir, uint64_t{config.cache_mib()} << 20));
-    if (offer.listen) checks.push_back(check_of("listen", examine_listen(offer)));
+    if (offer.listen) checks.push_back(check_of("listen", examine_listen(offer, !config.tls().empty())));
   }
   checks.push_back(examine_memory(slots));
   if (const absl::Status status = examine_sandbox(config, checks); !status.ok())

@@ -19,10 +19,11 @@ constexpr size_t kMostOutcomes = 1000;
 }  // namespace
 
 SlotRunner::SlotRunner(SlotSettings settings, SlotState state, TrialExecutor& executor,
-                       ArtifactFetcher& fetcher, const GoldenKernel* golden)
+                       ArtifactFetcher& fetcher, rpc::ArtifactVerifier* verifier, const GoldenKernel* golden)
     : settings_(std::move(settings)),
       executor_(executor),
       fetcher_(fetcher),
+      verifier_(verifier),
       golden_(golden),
       state_(std::move(state)) {}
 
@@ -185,7 +186,7 @@ void SlotRunner::work() {
     }
     if (!started) return;
     lock.unlock();
-    std::optional<std::string> reply = measure(*started, fetcher_, executor_);
+    std::optional<std::string> reply = measure(*started, fetcher_, executor_, verifier_);
     killpoint("agent.trial.measured");
     lock.lock();
     if (reply) {

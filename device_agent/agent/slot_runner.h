@@ -18,6 +18,10 @@
 #include "device_agent/agent/slot_state.h"
 #include "rpc/artifact_store.h"
 
+namespace tf::rpc {
+class ArtifactVerifier;
+}
+
 namespace tf::agent {
 
 class ArtifactFetcher;
@@ -43,9 +47,10 @@ struct SlotSettings {
 // Thread-safe.
 class SlotRunner {
  public:
-  // The executor, the fetcher and the golden kernel (may be null) must outlive the runner.
+  // The executor, the fetcher, the verifier (null: unsigned artifacts are loaded too) and the golden kernel
+  // (may be null) must outlive the runner.
   SlotRunner(SlotSettings settings, SlotState state, TrialExecutor& executor, ArtifactFetcher& fetcher,
-             const GoldenKernel* golden);
+             rpc::ArtifactVerifier* verifier, const GoldenKernel* golden);
   ~SlotRunner();  // stops
 
   uint32_t slot() const { return settings_.slot; }
@@ -102,6 +107,7 @@ class SlotRunner {
   const SlotSettings settings_;
   TrialExecutor& executor_;
   ArtifactFetcher& fetcher_;
+  rpc::ArtifactVerifier* const verifier_;
   const GoldenKernel* const golden_;
   std::function<void()> something_to_tell_;
 

@@ -10,15 +10,19 @@
 #include "device_agent/agent/slot_state.h"
 #include "rpc/artifact_store.h"
 
+namespace tf::rpc {
+class ArtifactVerifier;
+}
+
 namespace tf::agent {
 
 class ArtifactFetcher;
 class TrialExecutor;
 
 // The serialized farm.v1.MeasureReply; nothing if the artifacts cannot be fetched now, because the tracker is
-// away.
+// away. With a verifier, nothing is loaded that no tuner or builder of the farm has signed.
 std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher& fetcher,
-                                   TrialExecutor& executor);
+                                   TrialExecutor& executor, rpc::ArtifactVerifier* verifier = nullptr);
 
 // How the trial ended, by its reply, as the tracker judges candidates and devices: a serialized
 // farm.v1.TrialOutcome.

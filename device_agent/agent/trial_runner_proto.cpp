@@ -1,8 +1,10 @@
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "rpc/identity/artifact_signature.h"
 
 namespace tf::agent {
 namespace {
@@ -36,6 +38,14 @@ pb::FailureKind kind_of_run(const absl::Status& status) {
   return hopeless ? pb::FAILURE_KIND_REFUSED : pb::FAILURE_KIND_DEVICE;
 }
 
+absl::Status check_signatures(const pb::Trial& trial, rpc::ArtifactVerifier& verifier) {
+  const pb::Signatures& signatures = trial.signatures();
+  TF_RETURN_IF_ERROR(
+      verifier.check(trial.artifact_digest(), signatures.artifact(), signatures.certificate()));
+  if (trial.reference_digest().empty()) return absl::OkStatus();
+  return verifier.check(trial.reference_digest(), signatures.reference(), signatures.certificate());
+}
+
 std::string success(const StartedTrial& started, pb::TrialResult result) {
   if (result.printed().size() > kMaxPrintedBytes) result.mutable_printed()->resize(kMaxPrintedBytes);
   result.set_lease_id(started.lease.id);
@@ -54,12 +64,16 @@ std::string success(const StartedTrial& started, pb::TrialResult result) {
 }  // namespace
 
 std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher& fetcher,
-                                   TrialExecutor& executor) {
+                                   TrialExecutor& executor, rpc::ArtifactVerifier* verifier) {
   const uint64_t sequence = started.trial.sequence;
   pb::Trial trial;
   if (!trial.ParseFromString(started.trial.trial)) {
     return failure(sequence, pb::FAILURE_KIND_REFUSED,
                    absl::InvalidArgumentError("the trial cannot be parsed"));
+  }
+  if (verifier) {
+    const absl::Status trusted = check_signatures(trial, *verifier);
+    if (!trusted.ok()) return failure(sequence, pb::FAILURE_KIND_REFUSED, trusted);
   }
   std::vector<rpc::ArtifactStore::Pin> pins;
   pin(started.trial, fetcher, pins);

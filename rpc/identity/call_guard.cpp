@@ -55,6 +55,8 @@ std::string field_text(const google::protobuf::Message& message, std::string_vie
       return reflection.GetString(message, field);
     case FieldDescriptor::CPPTYPE_INT64:
       return absl::StrCat(reflection.GetInt64(message, field));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return absl::StrCat(reflection.GetUInt64(message, field));
     default:
       return "";
   }

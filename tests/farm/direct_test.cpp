@@ -144,7 +144,7 @@ TEST_F(DirectTest, LeaseThatTheTrackerEndsEndsTheDirectWayToo) {
   const std::string lease = (*runner)->leased_device().lease_id;
   run_job(**runner, 40, [&](int done) {
     if (done != 10) return;
-    EXPECT_TRUE(tracker::force_release(daemon_->endpoint(), lease).ok());
+    EXPECT_TRUE(tracker::force_release({daemon_->endpoint()}, lease).ok());
   });
   EXPECT_NE((*runner)->leased_device().lease_id, lease);
 }

@@ -85,7 +85,7 @@ TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
   std::atomic<bool> over = false;
   std::thread releasing([&] {
     while (!over) {
-      tracker::force_release(endpoint, "a1").status().IgnoreError();
+      tracker::force_release({endpoint}, "a1").status().IgnoreError();
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   });

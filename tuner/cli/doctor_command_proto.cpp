@@ -16,6 +16,7 @@
 #include "database/open_records.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "rpc/endpoint.h"
+#include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
@@ -27,7 +28,7 @@ namespace tf::tuner_cli {
 namespace {
 
 struct DoctorArguments {
-  std::string db, tracker;
+  std::string db, tracker, tls;
   bool json = false;
 };
 
@@ -62,17 +63,17 @@ Finding examine_runner() {
   return absl::StrFormat("%.0f GFLOP/s a thread at best", gflops);
 }
 
-Finding examine_database(const std::string& spec) {
-  TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::open_remote_records));
+Finding examine_database(const std::string& spec, const std::string& tls) {
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::remote_opener(tls)));
   TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
   return absl::StrCat(workloads.size(), " workloads, ", problems.size(), " measured problems");
 }
 
-Finding examine_tracker(const std::string& address) {
+Finding examine_tracker(const std::string& address, const std::string& tls) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(address));
-  TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
-  TF_ASSIGN_OR_RETURN(std::vector<service::FarmDevice> devices, service::farm_devices(tracker));
+  TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(tls));
+  TF_ASSIGN_OR_RETURN(std::vector<service::FarmDevice> devices, service::farm_devices(tracker, credentials));
   std::set<std::string> keys;
   for (const service::FarmDevice& device : devices) keys.insert(device.key);
   if (keys.empty())
@@ -84,8 +85,10 @@ int run(const DoctorArguments& arguments) {
   std::vector<Check> checks = {check_of("target", examine_target()),
                                check_of("build worker", examine_builder()),
                                check_of("measuring", examine_runner())};
-  if (!arguments.db.empty()) checks.push_back(check_of("database", examine_database(arguments.db)));
-  if (!arguments.tracker.empty()) checks.push_back(check_of("tracker", examine_tracker(arguments.tracker)));
+  if (!arguments.db.empty())
+    checks.push_back(check_of("database", examine_database(arguments.db, arguments.tls)));
+  if (!arguments.tracker.empty())
+    checks.push_back(check_of("tracker", examine_tracker(arguments.tracker, arguments.tls)));
   std::fputs((arguments.json ? checks_json(checks) : checks_table(checks)).c_str(), stdout);
   return exit_code_of(checks);
 }
@@ -97,6 +100,8 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("doctor", "Check that everything that tuning needs works here");
   command->add_option("--db", arguments->db, "Also this database FILE, FILE.jsonl or tuner://HOST:PORT");
   command->add_option("--tracker", arguments->tracker, "Also the tracker at HOST:PORT");
+  command->add_option("--tls", arguments->tls,
+                      "Folder of your certificate (`tuner join`), for a secured farm");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer("Example: tuner doctor --db tune.db --tracker 127.0.0.1:7190");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });

@@ -8,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/follow.h"
 #include "tuner/cli/progress_text.h"
@@ -20,13 +21,23 @@ namespace {
 using service::JobClient;
 using service::JobView;
 
+struct ServerArguments {
+  std::string address = kDefaultServer;
+  std::string tls;
+};
+
+absl::StatusOr<std::unique_ptr<JobClient>> client_of(const ServerArguments& server) {
+  TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(server.tls));
+  return service::make_job_client(server.address, credentials);
+}
+
 struct SubmitArguments : SpecArguments {
-  std::string server = kDefaultServer;
+  ServerArguments server;
   bool follow = false;
 };
 
 struct JobArguments {
-  std::string server = kDefaultServer;
+  ServerArguments server;
   int64_t id = 0;
   bool json = false;
 };
@@ -36,7 +47,7 @@ int run_submit(const SubmitArguments& arguments) {
   int64_t id = 0;
   const absl::Status status = [&]() -> absl::Status {
     TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
-    TF_ASSIGN_OR_RETURN(client, service::make_job_client(arguments.server));
+    TF_ASSIGN_OR_RETURN(client, client_of(arguments.server));
     TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
     TF_ASSIGN_OR_RETURN(id, client->submit(spec, model));
     return absl::OkStatus();
@@ -68,7 +79,7 @@ void print_job(const JobView& view) {
 }
 
 int run_jobs(const JobArguments& arguments) {
-  absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
+  absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner jobs", client.status());
   absl::StatusOr<std::vector<JobView>> jobs = (*client)->list();
   if (!jobs.ok()) return report_error("tuner jobs", jobs.status());
@@ -83,7 +94,7 @@ int run_jobs(const JobArguments& arguments) {
 }
 
 int run_watch(const JobArguments& arguments) {
-  absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
+  absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner watch", client.status());
   // A watch waits for a tuner that restarts, but not for one that was never there.
   const auto answers = (*client)->list();
@@ -94,7 +105,7 @@ int run_watch(const JobArguments& arguments) {
 using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);
 
 int run_change(const JobArguments& arguments, const char* program, Change change) {
-  absl::StatusOr<std::unique_ptr<JobClient>> client = service::make_job_client(arguments.server);
+  absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error(program, client.status());
   absl::StatusOr<JobView> view = ((*client).get()->*change)(arguments.id);
   if (!view.ok()) return report_error(program, view.status());
@@ -107,8 +118,9 @@ int run_change(const JobArguments& arguments, const char* program, Change change
   return kExitOk;
 }
 
-void add_server_option(CLI::App& command, std::string& server) {
-  command.add_option("--server", server, "The running tuner's HOST:PORT")->capture_default_str();
+void add_server_option(CLI::App& command, ServerArguments& server) {
+  command.add_option("--server", server.address, "The running tuner's HOST:PORT")->capture_default_str();
+  command.add_option("--tls", server.tls, "Folder of your certificate (`tuner join`), for a secured tuner");
 }
 
 void add_change(CLI::App& app, Invocation& invocation, const char* name, const char* help,

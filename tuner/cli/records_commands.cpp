@@ -29,7 +29,7 @@ namespace {
 using nlohmann::json;
 
 struct BestArguments {
-  std::string db, key, target, device, allow;
+  std::string db, tls, key, target, device, allow;
   uint32_t threads = 0;
   size_t top = 1;
   bool json = false;
@@ -37,7 +37,7 @@ struct BestArguments {
 };
 
 struct TransferArguments {
-  std::string db, file = "-";
+  std::string db, tls, file = "-";
   bool only_ok = false;
   int64_t job = 0;
   bool json = false;
@@ -140,7 +140,8 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     target = parsed.text();
   }
   TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, schedule::parse_numerics(arguments.allow));
-  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, remote::open_remote_records));
+  TF_ASSIGN_OR_RETURN(auto records,
+                      database::open_records(arguments.db, remote::remote_opener(arguments.tls)));
   if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
   std::vector<Answer> answers;
@@ -197,7 +198,8 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
 }
 
 absl::Status export_records(const TransferArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, remote::open_remote_records));
+  TF_ASSIGN_OR_RETURN(auto records,
+                      database::open_records(arguments.db, remote::remote_opener(arguments.tls)));
   database::Filter filter{.only_ok = arguments.only_ok};
   if (arguments.job != 0) filter.job_id = arguments.job;
   if (arguments.file == "-") return database::export_jsonl(*records, filter, std::cout).status();
@@ -222,6 +224,7 @@ int finish(const char* program, const absl::Status& status) {
   return status.ok() ? kExitOk : report_error(program, status);
 }
 
+constexpr char kTlsHelp[] = "Folder of your certificate (`tuner join`), for a secured tuner";
 constexpr char kDbHelp[] = "A database FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT";
 
 void add_best(CLI::App& app, Invocation& invocation) {
@@ -229,6 +232,7 @@ void add_best(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("best", "Print what a build takes for each problem: the best schedule");
   command->add_option("--db", arguments->db, kDbHelp)->required();
+  command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("key", arguments->key, "Only this workload: its key, or the first 6 or more digits");
   command->add_option("--target", arguments->target, "Only this target, as in host or x86_64:cpu=znver4");
   command->add_option("--device", arguments->device, "Only measured on devices with this key");
@@ -248,6 +252,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<TransferArguments>();
   CLI::App* command = app.add_subcommand("export", "Write records as JSON lines");
   command->add_option("--db", arguments->db, kDbHelp)->required();
+  command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("-o,--output", arguments->file, "The file to write; - is stdout")
       ->capture_default_str();
   command->add_flag("--only-ok", arguments->only_ok, "Leave out what failed or was stopped early");

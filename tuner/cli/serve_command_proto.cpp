@@ -13,6 +13,7 @@
 #include "compiler/target/target.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/identity/credentials.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -46,20 +47,25 @@ absl::Status serve(const ServeArguments& arguments) {
   rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(config.tracker()));
-  TF_RETURN_IF_ERROR(rpc::require_loopback(tracker, "--tracker"));
+  TF_ASSIGN_OR_RETURN(const auto credentials, rpc::Credentials::load_if_given(config.tls()));
+  TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
   if (config.builders() == 0)
     config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
     return std::make_unique<service::FarmExecutor>(
-        service::FarmExecutorOptions{.tracker = tracker, .holder = holder_name(config.db())}, *builder,
-        store);
+        service::FarmExecutorOptions{
+            .tracker = tracker, .credentials = credentials, .holder = holder_name(config.db())},
+        *builder, store);
   };
   TF_ASSIGN_OR_RETURN(
-      auto daemon, service::Daemon::start({.listen = listen, .database_path = config.db()}, make_executor));
-  spdlog::info("listening on {} (plain text, loopback only); configuration: {}", daemon->endpoint().text(),
-               rpc::one_line(config));
+      auto daemon,
+      service::Daemon::start(
+          {.listen = listen, .tracker = tracker, .credentials = credentials, .database_path = config.db()},
+          make_executor));
+  spdlog::info("listening on {} ({}); configuration: {}", daemon->endpoint().text(),
+               credentials ? "mutual TLS" : "plain text, loopback only", rpc::one_line(config));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   manager.ready();
   signals.wait();
@@ -90,6 +96,8 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
           "--builders", [arguments](uint32_t builders) { arguments->flags.set_builders(builders); },
           "Build workers [one less than there are CPUs]")
       ->check(CLI::Range(1, 1024));
+  command->add_option("--tls", *flags.mutable_tls(),
+                      "Folder of its certificate (`tuner join`): mutual TLS, needed beyond loopback");
   command->add_option("--log-level", *flags.mutable_log_level(), "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->default_str(defaults.log_level());

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   tf::tuner_cli::add_job_commands(app, invocation);
   tf::tuner_cli::add_records_commands(app, invocation);
   tf::tuner_cli::add_doctor_command(app, invocation);
+  tf::tuner_cli::add_join_command(app, invocation);
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   return tf::finish_output("tuner", invocation.run());
 }

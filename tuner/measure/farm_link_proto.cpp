@@ -10,6 +10,7 @@
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
 #include "tuner/measure/farm_link.h"
@@ -72,7 +73,7 @@ pb::LeaseName name_of(const LeasedDevice& lease) {
 
 FarmLink::FarmLink(FarmRunnerOptions options)
     : options_(std::move(options)),
-      channel_(rpc::make_channel(options_.tracker)),
+      channel_(rpc::make_channel(options_.tracker, options_.credentials, rpc::Role::kTracker)),
       to_tracker_(std::make_shared<Way>(Way{.channel = channel_})) {}
 
 std::shared_ptr<FarmLink::Way> FarmLink::way() {
@@ -91,8 +92,8 @@ void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why)
 void FarmLink::try_direct(const LeasedDevice& lease) {
   std::shared_ptr<Way> agent;
   if (const absl::StatusOr<rpc::Endpoint> endpoint = rpc::parse_endpoint(lease.direct_endpoint);
-      endpoint.ok() && rpc::require_loopback(*endpoint, "the agent").ok()) {
-    auto channel = rpc::make_channel(*endpoint);
+      endpoint.ok() && rpc::require_protection(*endpoint, "the agent", options_.credentials).ok()) {
+    auto channel = rpc::make_channel(*endpoint, options_.credentials, rpc::Role::kAgent);
     if (rpc::wait_until_connected(*channel, kDirectTimeout)) {
       agent = std::make_shared<Way>(Way{.channel = std::move(channel), .direct = lease});
     } else {

@@ -12,10 +12,15 @@
 #include "rpc/endpoint.h"
 #include "tuner/measure/runner.h"
 
+namespace tf::rpc {
+class Credentials;
+}
+
 namespace tf::measure {
 
 struct FarmRunnerOptions {
   rpc::Endpoint tracker;
+  std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
   std::string device_key;
   // What the device must have; empty and 0: anything. Architecture as uname -m names it, features as LLVM
   // does.
@@ -64,7 +69,7 @@ struct LeasedDevice {
 // what it said.
 class FarmRunner final : public Runner {
  public:
-  // Acquires the first lease. INVALID_ARGUMENT: the tracker is not on loopback. NOT_FOUND: no device with
+  // Acquires the first lease. INVALID_ARGUMENT: plain text beyond loopback. NOT_FOUND: no device with
   // this key, or none that meets the requirements (exit code 3). UNAVAILABLE: no tracker there, or no device
   // free in time.
   static absl::StatusOr<std::unique_ptr<FarmRunner>> connect(FarmRunnerOptions options);

@@ -14,6 +14,7 @@
 #include "rpc/channel.h"
 #include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/artifact_signature.h"
 #include "rpc/protocol.h"
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
@@ -55,7 +56,11 @@ pb::MeasureRequest acknowledgement(const std::set<uint64_t>& sequences) {
 class FarmRunner::Impl {
  public:
   Impl(FarmRunnerOptions options, std::unique_ptr<FarmLink> link, LeasedDevice first)
-      : options_(std::move(options)), link_(std::move(link)), device_(first), held_(std::move(first)) {
+      : options_(std::move(options)),
+        signer_(options_.credentials ? std::make_unique<rpc::ArtifactSigner>(options_.credentials) : nullptr),
+        link_(std::move(link)),
+        device_(first),
+        held_(std::move(first)) {
     keeping_ = std::thread([this] { keep_stream(); });
     renewing_ = std::thread([this] { keep_renewing(); });
   }
@@ -71,6 +76,7 @@ class FarmRunner::Impl {
     pb::Trial trial = *request.trial;
     trial.set_artifact_digest(request.candidate.digest);
     trial.set_reference_digest(request.reference.digest);
+    if (signer_) sign(trial);
     int lost_leases = 0;
     for (int uploads = 0; uploads < kMaxUploads;) {
       if (lost_leases == kMaxLostLeases) {
@@ -133,6 +139,14 @@ class FarmRunner::Impl {
   }
 
  private:
+  // The device of a secured farm loads only what somebody whom it trusts stands for.
+  void sign(pb::Trial& trial) {
+    pb::Signatures& signatures = *trial.mutable_signatures();
+    signatures.set_certificate(signer_->certificate());
+    signatures.set_artifact(signer_->sign(trial.artifact_digest()));
+    if (!trial.reference_digest().empty()) signatures.set_reference(signer_->sign(trial.reference_digest()));
+  }
+
   struct Attempt {
     std::optional<pb::MeasureReply> reply;  // absent: the lease ended before it came
     bool made_room = false;
@@ -337,6 +351,7 @@ class FarmRunner::Impl {
   }
 
   const FarmRunnerOptions options_;
+  const std::unique_ptr<rpc::ArtifactSigner> signer_;  // null: plain text
   const std::unique_ptr<FarmLink> link_;
 
   mutable std::mutex mutex_;
@@ -351,7 +366,7 @@ class FarmRunner::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<FarmRunner>> FarmRunner::connect(FarmRunnerOptions options) {
-  TF_RETURN_IF_ERROR(rpc::require_loopback(options.tracker, "--tracker"));
+  TF_RETURN_IF_ERROR(rpc::require_protection(options.tracker, "--tracker", options.credentials));
   auto link = std::make_unique<FarmLink>(options);
   TF_ASSIGN_OR_RETURN(LeasedDevice first, link->acquire(options.first_wait));
   return std::unique_ptr<FarmRunner>(

@@ -6,12 +6,18 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "database/open_records.h"
 #include "database/store.h"
 
 namespace tf::remote {
 
-// Connects to the tuner at "HOST:PORT" and asks it for a sign of life. INVALID_ARGUMENT: no endpoint, or not
-// loopback. UNAVAILABLE: no tuner answers there. Fits database::RemoteOpener.
-absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std::string& host_port);
+// Connects to the tuner at "HOST:PORT" and asks it for a sign of life, as the member whose folder that is;
+// empty: plain text. INVALID_ARGUMENT: no endpoint, or plain text beyond loopback. UNAVAILABLE: no tuner
+// answers there.
+absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std::string& host_port,
+                                                                       const std::string& tls_folder = "");
+
+// The same as database::open_records wants it.
+database::RemoteOpener remote_opener(const std::string& tls_folder);
 
 }  // namespace tf::remote

@@ -5,6 +5,7 @@
 #include "rpc/channel.h"
 #include "rpc/endpoint.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/membership.h"
 #include "tuner/remote/records_proto.h"
 #include "tuner/remote/remote_records.h"
 
@@ -18,8 +19,9 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 
 class RemoteRecords final : public database::Records {
  public:
-  explicit RemoteRecords(const rpc::Endpoint& endpoint)
-      : endpoint_(endpoint.text()), stub_(pb::Records::NewStub(rpc::make_channel(endpoint))) {}
+  RemoteRecords(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials)
+      : endpoint_(endpoint.text()),
+        stub_(pb::Records::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner))) {}
 
   absl::StatusOr<std::vector<database::Measurement>> top(const database::BestQuery& query,
                                                          size_t limit) override {
@@ -131,14 +133,20 @@ class RemoteRecords final : public database::Records {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std::string& host_port) {
+absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std::string& host_port,
+                                                                       const std::string& tls_folder) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint endpoint, rpc::parse_endpoint(host_port));
-  TF_RETURN_IF_ERROR(rpc::require_loopback(endpoint, "--db tuner://"));
-  auto records = std::make_unique<RemoteRecords>(endpoint);
+  TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(tls_folder));
+  TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "--db tuner://", credentials));
+  auto records = std::make_unique<RemoteRecords>(endpoint, credentials);
   // An unknown program is never measured: the answer does not matter, that there is one does.
   database::Problem nothing;
   TF_RETURN_IF_ERROR(records->is_measured(nothing, "").status());
   return records;
+}
+
+database::RemoteOpener remote_opener(const std::string& tls_folder) {
+  return [tls_folder](const std::string& host_port) { return open_remote_records(host_port, tls_folder); };
 }
 
 }  // namespace tf::remote

@@ -4,6 +4,9 @@
 
 #include "base/status.h"
 #include "database/sqlite_store.h"
+#include "rpc/identity/audit_log.h"
+#include "rpc/identity/call_guard.h"
+#include "rpc/identity/membership.h"
 #include "rpc/server.h"
 #include "tuner/service/model_files.h"
 #include "tuner/service/services.h"
@@ -18,12 +21,15 @@ struct Daemon::Parts {
   std::unique_ptr<ModelFiles> models;
   std::unique_ptr<grpc::Service> tuner_service;
   std::unique_ptr<grpc::Service> records_service;
+  std::unique_ptr<rpc::AuditLog> audit;  // this and the next two: secured only
+  std::unique_ptr<rpc::CallGuard> guard;
+  std::unique_ptr<rpc::MembershipKeeper> keeper;
   std::unique_ptr<rpc::Server> server;
 };
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& options,
                                                       const MakeExecutor& make_executor) {
-  TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));
+  TF_RETURN_IF_ERROR(rpc::require_protection(options.listen, "--listen", options.credentials));
   auto parts = std::make_unique<Parts>();
   TF_ASSIGN_OR_RETURN(parts->store, database::open_sqlite_store(options.database_path));
   TF_ASSIGN_OR_RETURN(parts->executor, make_executor(*parts->store));
@@ -31,8 +37,17 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   parts->models = std::make_unique<ModelFiles>(options.database_path);
   parts->tuner_service = make_tuner_service(*parts->queue, *parts->models);
   parts->records_service = make_records_service(*parts->store);
-  TF_ASSIGN_OR_RETURN(parts->server, rpc::Server::start(options.listen, {parts->tuner_service.get(),
-                                                                         parts->records_service.get()}));
+  if (options.credentials) {
+    TF_ASSIGN_OR_RETURN(parts->audit, rpc::AuditLog::open(options.database_path + ".audit.jsonl"));
+    parts->guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), parts->audit.get());
+    parts->keeper = std::make_unique<rpc::MembershipKeeper>(
+        options.credentials, options.tracker,
+        [&guard = *parts->guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
+  }
+  TF_ASSIGN_OR_RETURN(
+      parts->server,
+      rpc::Server::start(options.listen, {parts->tuner_service.get(), parts->records_service.get()},
+                         {options.credentials, parts->guard.get()}));
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 

@@ -10,11 +10,17 @@
 #include "rpc/endpoint.h"
 #include "tuner/service/job_queue.h"
 
+namespace tf::rpc {
+class Credentials;
+}
+
 namespace tf::service {
 
 struct DaemonOptions {
   rpc::Endpoint listen;
-  std::string database_path;  // models are kept in the folder database_path + ".models"
+  rpc::Endpoint tracker;                          // that says what is revoked; used with credentials only
+  std::shared_ptr<rpc::Credentials> credentials;  // null: plain text, on loopback only
+  std::string database_path;                      // models are kept in the folder database_path + ".models"
   JobQueueOptions queue;
 };
 
@@ -24,7 +30,7 @@ using MakeExecutor = std::function<absl::StatusOr<std::unique_ptr<JobExecutor>>(
 class Daemon {
  public:
   // Opens the database, takes the port, and goes on with the jobs of an earlier process. INVALID_ARGUMENT:
-  // not loopback. ALREADY_EXISTS: port in use. open_sqlite_store's errors.
+  // plain text beyond loopback. ALREADY_EXISTS: port in use. open_sqlite_store's errors.
   static absl::StatusOr<std::unique_ptr<Daemon>> start(const DaemonOptions& options,
                                                        const MakeExecutor& make_executor);
   ~Daemon();

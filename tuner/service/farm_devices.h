@@ -2,6 +2,7 @@
 // Owns: which devices a farm has, and whether one of them can run what a job compiles. Does not know: leases,
 // trials.
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "absl/status/statusor.h"
 #include "compiler/target/target.h"
 #include "rpc/endpoint.h"
+
+namespace tf::rpc {
+class Credentials;
+}
 
 namespace tf::service {
 
@@ -21,7 +26,8 @@ struct FarmDevice {
 };
 
 // All devices that have ever registered. UNAVAILABLE: no tracker answers there. (farm_devices_proto.cpp)
-absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker);
+absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker,
+                                                     const std::shared_ptr<rpc::Credentials>& credentials);
 
 // What a device must have to run code for a target, in the words of FarmDevice.
 struct DeviceNeeds {

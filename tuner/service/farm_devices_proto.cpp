@@ -4,13 +4,16 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/credentials.h"
 #include "tuner/service/farm_devices.h"
 
 namespace tf::service {
 
-absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker) {
+absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker,
+                                                     const std::shared_ptr<rpc::Credentials>& credentials) {
   namespace farm = tunefarm::farm::v1;
-  auto stub = farm::Operators::NewStub(rpc::make_channel(tracker));
+  TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
+  auto stub = farm::Operators::NewStub(rpc::make_channel(tracker, credentials, rpc::Role::kTracker));
   grpc::ClientContext context;
   rpc::set_deadline(context, absl::Seconds(10));
   farm::ListDevicesReply reply;

@@ -26,7 +26,7 @@ absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) 
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
   const absl::Status network = network_tasks(job.model_path, options.target, spec.dims).status();
   if (!network.ok()) return by_its_name(job, network);
-  TF_ASSIGN_OR_RETURN(std::vector<FarmDevice> devices, farm_devices(options_.tracker));
+  TF_ASSIGN_OR_RETURN(std::vector<FarmDevice> devices, farm_devices(options_.tracker, options_.credentials));
   return check_farm(devices, spec.device_key, options.target);
 }
 
@@ -39,6 +39,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
   DeviceNeeds needs = needs_of(options.target);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<measure::FarmRunner> runner,
                       measure::FarmRunner::connect({.tracker = options_.tracker,
+                                                    .credentials = options_.credentials,
                                                     .device_key = spec.device_key,
                                                     .arch = std::move(needs.arch),
                                                     .cpu_features = std::move(needs.cpu_features),

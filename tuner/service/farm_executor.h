@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "database/store.h"
 #include "rpc/endpoint.h"
+#include "rpc/identity/credentials.h"
 #include "tuner/measure/builder.h"
 #include "tuner/service/job_executor.h"
 
@@ -15,7 +16,8 @@ namespace tf::service {
 
 struct FarmExecutorOptions {
   rpc::Endpoint tracker;
-  std::string holder;  // who leases: the same after a restart
+  std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
+  std::string holder;                             // who leases: the same after a restart
 };
 
 class FarmExecutor final : public JobExecutor {

@@ -9,6 +9,10 @@
 #include "absl/status/statusor.h"
 #include "tuner/service/job_queue.h"
 
+namespace tf::rpc {
+class Credentials;
+}
+
 namespace tf::service {
 
 // Thread-safe.
@@ -28,7 +32,8 @@ class JobClient {
   virtual absl::StatusOr<JobView> resume(int64_t id) = 0;
 };
 
-// Connects at the first call. INVALID_ARGUMENT: no endpoint, or not loopback.
-absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(const std::string& host_port);
+// Connects at the first call. INVALID_ARGUMENT: no endpoint, or plain text beyond loopback.
+absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(
+    const std::string& host_port, const std::shared_ptr<rpc::Credentials>& credentials = nullptr);
 
 }  // namespace tf::service

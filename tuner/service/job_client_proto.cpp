@@ -6,6 +6,7 @@
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/credentials.h"
 #include "rpc/transfer.h"
 #include "tuner/service/job_client.h"
 #include "tuner/service/job_messages_proto.h"
@@ -20,8 +21,9 @@ constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);  // a model of some 
 
 class GrpcJobClient final : public JobClient {
  public:
-  explicit GrpcJobClient(const rpc::Endpoint& endpoint)
-      : endpoint_(endpoint.text()), stub_(pb::Tuner::NewStub(rpc::make_channel(endpoint))) {}
+  GrpcJobClient(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials)
+      : endpoint_(endpoint.text()),
+        stub_(pb::Tuner::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner))) {}
 
   absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) override {
     grpc::ClientContext context;
@@ -121,10 +123,11 @@ class GrpcJobClient final : public JobClient {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(const std::string& host_port) {
+absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(
+    const std::string& host_port, const std::shared_ptr<rpc::Credentials>& credentials) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint endpoint, rpc::parse_endpoint(host_port));
-  TF_RETURN_IF_ERROR(rpc::require_loopback(endpoint, "--server"));
-  return std::make_unique<GrpcJobClient>(endpoint);
+  TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "--server", credentials));
+  return std::make_unique<GrpcJobClient>(endpoint, credentials);
 }
 
 }  // namespace tf::service

@@ -119,7 +119,7 @@ TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {
   ASSERT_TRUE(start().ok());
   ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
   for (int64_t ns : {300, 100, 200}) ASSERT_TRUE(store_->insert(measured(ns)).ok());
-  auto remote = open_records("tuner://" + address(), remote::open_remote_records);
+  auto remote = open_records("tuner://" + address(), remote::remote_opener(""));
   ASSERT_TRUE(remote.ok()) << remote.status();
   const BestQuery query{.problem = conv_problem(), .device_class = "desk", .semantics_version = 3};
   EXPECT_EQ(record_digest(**(*remote)->best(query)), record_digest(**store_->best(query)));

@@ -1,0 +1,107 @@
+// A secured farm as people make it: command by command, process by process.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/temporary_folder.h"
+#include "tests/farm/harness.h"
+
+namespace tf::farm_test {
+namespace {
+
+using testing::HasSubstr;
+
+class SecuredCommands : public testing::Test {
+ protected:
+  int run(std::vector<std::string> arguments) {
+    unlink(dir_.file("out").c_str());
+    arguments[0] = program(arguments[0]);
+    return Process(arguments, dir_.file("out")).wait();
+  }
+
+  std::string output() {
+    std::string text;
+    for (const std::string& line : lines_of(dir_.file("out"))) text += line + "\n";
+    return text;
+  }
+
+  std::string token(const std::string& role) {
+    EXPECT_EQ(run({"tracker", "ca", "token", "--role", role, "--tracker", endpoint_.text(), "--tls",
+                   ca_ + "/admin"}),
+              0)
+        << output();
+    return lines_of(dir_.file("out")).at(0);
+  }
+
+  void TearDown() override {
+    if (!HasFailure()) return;
+    for (const char* log : {"tracker.log", "agent.log"}) {
+      for (const std::string& line : lines_of(dir_.file(log))) std::fprintf(stderr, "  %s\n", line.c_str());
+    }
+  }
+
+  bool wait_for(const std::string& log, const std::string& part) {
+    for (int i = 0; i < 1000; ++i) {
+      for (const std::string& line : lines_of(dir_.file(log))) {
+        if (line.find(part) != std::string::npos) return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const std::string ca_ = dir_.file("ca");
+  const rpc::Endpoint endpoint_ = free_endpoint();
+};
+
+TEST_F(SecuredCommands, FarmFromNothing) {
+  ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0) << output();
+  // Beyond loopback, since it is secured.
+  const std::string everywhere = absl::StrCat("0.0.0.0:", endpoint_.port);
+  const Process tracker(
+      {program("tracker"), "serve", "--tls", ca_, "--listen", everywhere, "--state", dir_.file("tracker.db")},
+      dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_for("tracker.log", "mutual TLS"));
+  const std::string box = dir_.file("box");
+  ASSERT_EQ(run({"device_agent", "join", "--tracker", endpoint_.text(), "--token", token("agent"), "--name",
+                 "box-1", "--tls", box}),
+            0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("joined as agent box-1"));
+  const Process agent({program("device_agent"), "--tracker", endpoint_.text(), "--key", "box", "--tls", box,
+                       "--state-dir", dir_.file("state"), "--cpus", "0", "--without-sandbox", "missing"},
+                      dir_.file("agent.log"));
+  ASSERT_TRUE(wait_for("agent.log", "box-1 serves the tracker"));
+  EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
+  EXPECT_THAT(output(), HasSubstr("box-1"));
+  EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
+  EXPECT_EQ(run({"tracker", "drain", "box-1", "--tracker", endpoint_.text(), "--tls", box}), 1);
+  EXPECT_THAT(output(), HasSubstr("agent box-1 may not call Operators/SetAdmission"));
+  EXPECT_EQ(run({"tracker", "ca", "revoke", "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
+            0);
+  ASSERT_TRUE(wait_for("agent.log", "is revoked"));
+  EXPECT_EQ(run({"tracker", "ca", "list", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
+  EXPECT_THAT(output(), HasSubstr("revoked 20"));
+}
+
+TEST_F(SecuredCommands, MistakesAreOneClearLine) {
+  EXPECT_EQ(
+      run({"tracker", "serve", "--tls", ca_, "--listen", endpoint_.text(), "--state", dir_.file("t.db")}), 1);
+  EXPECT_THAT(output(), HasSubstr("tracker ca init"));
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--tls", dir_.file("none"), "--tracker", "10.0.0.1:7190"}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("device_agent join"));
+  EXPECT_EQ(run({"device_agent", "join", "--token", "nonsense", "--tls", dir_.file("box")}), 2);
+  EXPECT_THAT(output(), HasSubstr("not a join token"));
+  ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0);
+  EXPECT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 1) << "a CA is never replaced";
+  EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
+}
+
+}  // namespace
+}  // namespace tf::farm_test

@@ -1,0 +1,261 @@
+#include "tracker/ca/members.h"
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "rpc/identity/artifact_signature.h"
+#include "rpc/identity/call_guard.h"
+#include "rpc/identity/identity_folder.h"
+
+namespace tf::tracker {
+namespace {
+
+using rpc::Certificate;
+using rpc::Identity;
+using rpc::JoinToken;
+using rpc::KeyPair;
+using rpc::Role;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class MembersTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(Authority::make(folder_, clock_.now()).ok());
+    open();
+  }
+
+  void open() {
+    members_ = nullptr;
+    auto members = Members::open(folder_, clock_);
+    ASSERT_TRUE(members.ok()) << members.status();
+    members_ = *std::move(members);
+    members_->on_revoked([this](std::set<std::string> serials) { told_ = std::move(serials); });
+  }
+
+  std::string request(const std::string& name = "asked") const {
+    return rpc::make_certificate_request(key_, name);
+  }
+
+  absl::StatusOr<Certificate> join(Role role, const std::string& token_name, const std::string& name) {
+    return members_->join(members_->issue_token(role, token_name)->secret, request(), name);
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const std::string folder_ = dir_.file("ca");
+  const KeyPair key_ = *KeyPair::generate();
+  rpc::FakeWallClock clock_;
+  std::unique_ptr<Members> members_;
+  std::set<std::string> told_;
+};
+
+TEST_F(MembersTest, KeyOfTheCaIsForThisUserOnlyAndNeverOverwritten) {
+  struct stat there {};
+  ASSERT_EQ(stat((folder_ + "/ca-key.pem").c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 0777, 0600u);
+  EXPECT_TRUE(absl::IsAlreadyExists(Authority::make(folder_, clock_.now())));
+}
+
+TEST_F(MembersTest, TokenGivesACertificateOfItsRole) {
+  const auto certificate = join(Role::kAgent, "", "box");
+  ASSERT_TRUE(certificate.ok()) << certificate.status();
+  EXPECT_EQ(certificate->identity(), (Identity{Role::kAgent, "box"}));
+  EXPECT_TRUE(certificate->matches(key_));
+  EXPECT_TRUE(certificate->check_issued_by(members_->ca(), clock_.now()).ok());
+  EXPECT_GE(certificate->not_after(), clock_.now() + absl::Hours(24 * 30) - absl::Seconds(2));
+}
+
+TEST_F(MembersTest, TokenIsGoodForOneUseAlsoAcrossARestart) {
+  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  ASSERT_TRUE(members_->join(token.secret, request(), "a").ok());
+  open();
+  const absl::Status again = members_->join(token.secret, request(), "b").status();
+  EXPECT_TRUE(absl::IsUnauthenticated(again)) << again;
+  EXPECT_THAT(std::string(again.message()), HasSubstr("used before"));
+}
+
+TEST_F(MembersTest, TokenEndsAfterFifteenMinutes) {
+  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  clock_.advance(absl::Minutes(15) + absl::Seconds(1));
+  const absl::Status late = members_->join(token.secret, request(), "a").status();
+  EXPECT_TRUE(absl::IsUnauthenticated(late)) << late;
+  EXPECT_THAT(std::string(late.message()), HasSubstr("has ended"));
+}
+
+TEST_F(MembersTest, UnknownTokenIsRefused) {
+  const absl::Status status = members_->join(sha256("guess").hex(), request(), "a").status();
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+}
+
+TEST_F(MembersTest, SecretOfATokenIsNotKept) {
+  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  for (const char* file : {"/members.db", "/members.db-wal"}) {
+    const absl::StatusOr<std::string> bytes = read_file(folder_ + file);
+    if (bytes.ok()) {
+      EXPECT_EQ(bytes->find(token.secret), std::string::npos) << file;
+    }
+  }
+}
+
+TEST_F(MembersTest, BadRequestDoesNotUseUpTheToken) {
+  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  std::string broken = request();
+  broken.back() = static_cast<char>(broken.back() ^ 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, broken, "a").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, "", "a").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, request(), "a/b").status()));
+  EXPECT_TRUE(members_->join(token.secret, request(), "a").ok());
+}
+
+TEST_F(MembersTest, NameOfAnotherIsNotTaken) {
+  ASSERT_TRUE(join(Role::kAgent, "", "box").ok());
+  const absl::Status taken = join(Role::kAgent, "", "box").status();
+  EXPECT_TRUE(absl::IsAlreadyExists(taken)) << taken;
+  EXPECT_TRUE(join(Role::kViewer, "", "box").ok()) << "another role is another member";
+}
+
+TEST_F(MembersTest, TokenThatNamesItsHolderReplacesTheOldOne) {
+  const auto old = join(Role::kAgent, "", "box");
+  const auto now = join(Role::kAgent, "box", "whatever");
+  ASSERT_TRUE(now.ok()) << now.status();
+  EXPECT_EQ(now->identity()->name, "box");
+  EXPECT_THAT(*members_->revoked(), ElementsAre(old->serial()));
+  EXPECT_THAT(told_, ElementsAre(old->serial()));
+}
+
+TEST_F(MembersTest, NobodyJoinsAsATracker) {
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->issue_token(Role::kTracker, "").status()));
+}
+
+TEST_F(MembersTest, RenewedCertificateIsOfTheSameMemberUntilLater) {
+  const auto first = join(Role::kAgent, "", "box");
+  clock_.advance(absl::Hours(24 * 20) + absl::Minutes(2));
+  EXPECT_GE(clock_.now(), first->renew_at());
+  const auto second = members_->renew(*first->identity(), request());
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->identity(), first->identity());
+  EXPECT_GT(second->not_after(), first->not_after());
+  EXPECT_NE(second->serial(), first->serial());
+  EXPECT_TRUE(members_->revoked()->empty()) << "the first is good until its end";
+}
+
+TEST_F(MembersTest, RevokesAllOfAMemberOrOneSerial) {
+  const auto box = join(Role::kAgent, "", "box");
+  const auto box_again = members_->renew(*box->identity(), request());
+  const auto ada = join(Role::kTuner, "", "ada");
+  EXPECT_EQ(members_->revoke("box")->size(), 2u);
+  EXPECT_EQ(told_, (std::set<std::string>{box->serial(), box_again->serial()}));
+  EXPECT_EQ(members_->revoke("box")->size(), 0u) << "they are revoked already";
+  EXPECT_THAT(*members_->revoke(ada->serial()), ElementsAre(ada->serial()));
+  EXPECT_TRUE(absl::IsNotFound(members_->revoke("nobody").status()));
+  open();
+  EXPECT_EQ(members_->revoked()->size(), 3u) << "durable";
+}
+
+TEST_F(MembersTest, NameOfTwoMembersMustBeSaidInFull) {
+  ASSERT_TRUE(join(Role::kAgent, "", "box").ok());
+  ASSERT_TRUE(join(Role::kViewer, "", "box").ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->revoke("box").status()));
+  EXPECT_EQ(members_->revoke("viewer/box")->size(), 1u);
+}
+
+TEST_F(MembersTest, SecondTrackerOnTheFolderIsRefused) {
+  EXPECT_TRUE(absl::IsFailedPrecondition(Members::open(folder_, clock_).status()));
+}
+
+TEST_F(MembersTest, CertificateOfAnotherCaIsRefused) {
+  ASSERT_TRUE(Authority::make(dir_.file("other"), clock_.now()).ok());
+  const auto other = Members::open(dir_.file("other"), clock_);
+  const auto foreign = (*other)->issue({Role::kAdmin, "eve"}, request(), {});
+  const absl::Status status = foreign->check_issued_by(members_->ca(), clock_.now());
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("not of this farm's CA"));
+}
+
+TEST_F(MembersTest, GuardSaysWhoIsRefusedAndWhichRoleIsNeeded) {
+  rpc::CallGuard guard(clock_);
+  const auto viewer = join(Role::kViewer, "", "vera");
+  const char* drain = "/tunefarm.farm.v1.Operators/SetAdmission";
+  const absl::Status denied = guard.check(drain, &*viewer);
+  EXPECT_TRUE(absl::IsPermissionDenied(denied)) << denied;
+  EXPECT_EQ(denied.message(),
+            "viewer vera may not call Operators/SetAdmission: it needs the role device-owner or admin");
+  EXPECT_TRUE(absl::IsUnauthenticated(guard.check(drain, nullptr)));
+  EXPECT_TRUE(absl::IsUnauthenticated(guard.check(drain, &members_->ca()))) << "a CA is no member";
+  EXPECT_TRUE(guard.check("/tunefarm.farm.v1.Operators/ListDevices", &*viewer).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(guard.check("/tunefarm.farm.v1.Operators/Unheard", &*viewer)));
+  EXPECT_TRUE(absl::IsPermissionDenied(guard.check("", &*viewer)));
+}
+
+TEST_F(MembersTest, GuardRefusesWhatHasEndedOrIsRevoked) {
+  rpc::CallGuard guard(clock_);
+  const auto viewer = join(Role::kViewer, "", "vera");
+  const char* list = "/tunefarm.farm.v1.Operators/ListDevices";
+  guard.set_revoked({viewer->serial()});
+  const absl::Status revoked = guard.check(list, &*viewer);
+  EXPECT_TRUE(absl::IsUnauthenticated(revoked));
+  EXPECT_THAT(std::string(revoked.message()), HasSubstr("is revoked"));
+  guard.set_revoked({});
+  EXPECT_TRUE(guard.check(list, &*viewer).ok());
+  clock_.advance(absl::Hours(24 * 31));
+  const absl::Status ended = guard.check(list, &*viewer);
+  EXPECT_TRUE(absl::IsUnauthenticated(ended));
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("has ended"));
+}
+
+TEST_F(MembersTest, FolderWhoseCertificateHasEndedSaysSo) {
+  const std::string folder = dir_.file("member");
+  const auto key = rpc::make_member_key(folder);
+  const auto certificate =
+      members_->issue({Role::kAgent, "box"}, rpc::make_certificate_request(*key, "box"), {});
+  ASSERT_TRUE(rpc::save_member(folder, *certificate, members_->ca(), "127.0.0.1:1").ok());
+  const auto member = rpc::load_member(folder, clock_.now());
+  ASSERT_TRUE(member.ok()) << member.status();
+  EXPECT_EQ(member->tracker, "127.0.0.1:1");
+  const absl::Status ended = rpc::load_member(folder, clock_.now() + absl::Hours(24 * 31)).status();
+  EXPECT_TRUE(absl::IsUnauthenticated(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("ended at"));
+  chmod(rpc::identity_files(folder).key.c_str(), 0644);
+  EXPECT_TRUE(absl::IsPermissionDenied(rpc::load_member(folder, clock_.now()).status()));
+}
+
+class SignatureTest : public MembersTest {
+ protected:
+  std::shared_ptr<rpc::Credentials> member(Role role, const std::string& name, Members& members) {
+    const std::string folder = dir_.file(name);
+    const auto key = rpc::make_member_key(folder);
+    const auto certificate = members.issue({role, name}, rpc::make_certificate_request(*key, name), {});
+    EXPECT_TRUE(rpc::save_member(folder, *certificate, members.ca(), "").ok());
+    return *rpc::Credentials::load(folder, clock_);
+  }
+  const std::string digest_ = sha256("artifact").hex();
+};
+
+TEST_F(SignatureTest, OfATunerIsBelieved) {
+  rpc::ArtifactSigner signer(member(Role::kTuner, "ada", *members_));
+  rpc::ArtifactVerifier verifier(member(Role::kAgent, "box", *members_), clock_);
+  EXPECT_TRUE(verifier.check(digest_, signer.sign(digest_), signer.certificate()).ok());
+}
+
+TEST_F(SignatureTest, OfAnybodyElseOrAnythingElseIsNot) {
+  rpc::ArtifactVerifier verifier(member(Role::kAgent, "box", *members_), clock_);
+  rpc::ArtifactSigner tuner(member(Role::kTuner, "ada", *members_));
+  rpc::ArtifactSigner viewer(member(Role::kViewer, "vera", *members_));
+  ASSERT_TRUE(Authority::make(dir_.file("other"), clock_.now()).ok());
+  const auto other = Members::open(dir_.file("other"), clock_);
+  rpc::ArtifactSigner foreigner(member(Role::kTuner, "eve", **other));
+  const std::string another = sha256("another").hex();
+  for (const absl::Status& status :
+       {verifier.check(digest_, "", ""), verifier.check(digest_, "", tuner.certificate()),
+        verifier.check(digest_, tuner.sign(another), tuner.certificate()),
+        verifier.check(digest_, viewer.sign(digest_), viewer.certificate()),
+        verifier.check(digest_, foreigner.sign(digest_), foreigner.certificate()),
+        verifier.check(digest_, tuner.sign(digest_), viewer.certificate())}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("is not loaded"));
+  }
+}
+
+}  // namespace
+}  // namespace tf::tracker

@@ -1,0 +1,44 @@
+#pragma once
+// Owns: the farm's CA: its key, and certificates signed with it. Does not know: who deserves one
+// (members.h).
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "rpc/identity/certificate.h"
+#include "rpc/identity/identity.h"
+#include "rpc/identity/key_pair.h"
+
+namespace tf::tracker {
+
+// DIR/ca.pem and DIR/ca-key.pem (0600). Thread-safe.
+class Authority {
+ public:
+  // Makes both files, and the folder if need be; the CA lasts ten years. ALREADY_EXISTS: there is a CA in it.
+  static absl::Status make(const std::string& folder, absl::Time now);
+  // NOT_FOUND: no CA in the folder, and how to make one. DATA_LOSS: its files are damaged.
+  static absl::StatusOr<std::unique_ptr<Authority>> open(const std::string& folder);
+
+  const rpc::Certificate& certificate() const { return certificate_; }
+
+  // A certificate for the key of the request (PKCS #10, DER), whose holder proves with its signature that it
+  // has that key; nothing else is taken from it. Good from a minute before now (or a tenth of its life),
+  // since clocks differ. Trackers, tuners and agents may serve with theirs; `hosts` are names and addresses
+  // that other programs look for in it. INVALID_ARGUMENT: no such request, or its key is no ECDSA key on
+  // P-256.
+  absl::StatusOr<rpc::Certificate> issue(const std::string& request, const rpc::Identity& identity,
+                                         absl::Time now, absl::Duration life,
+                                         const std::vector<std::string>& hosts = {}) const;
+
+ private:
+  Authority(rpc::KeyPair key, rpc::Certificate certificate)
+      : key_(std::move(key)), certificate_(std::move(certificate)) {}
+
+  const rpc::KeyPair key_;
+  const rpc::Certificate certificate_;
+};
+
+}  // namespace tf::tracker

@@ -1,0 +1,113 @@
+#include "tracker/ca/ca_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/status.h"
+#include "rpc/identity/membership.h"
+#include "tracker/ca/authority.h"
+#include "tracker/ca/member_service.h"
+#include "tracker/ca/members.h"
+#include "tracker/ca/own_certificate.h"
+
+namespace tf::tracker {
+namespace {
+
+struct Arguments {
+  std::string dir;
+  std::string tracker;
+  std::string tls;
+  std::string role;
+  std::string name;
+  bool json = false;
+};
+
+absl::Status init(const Arguments& arguments) {
+  TF_RETURN_IF_ERROR(Authority::make(arguments.dir, rpc::real_wall_clock().now()));
+  TF_ASSIGN_OR_RETURN(const auto members, Members::open(arguments.dir));
+  const std::string admin = arguments.dir + "/admin";
+  TF_RETURN_IF_ERROR(make_first_admin(*members, admin));
+  std::printf("%s\n", members->ca().fingerprint().hex().c_str());
+  std::fprintf(stderr,
+               "The CA is in %s: start `tracker serve --tls %s`, and keep its ca-key.pem to yourself.\n"
+               "An admin's certificate is in %s: give it to admin commands with --tls.\n",
+               arguments.dir.c_str(), arguments.dir.c_str(), admin.c_str());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrackerLink> link_of(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const rpc::Endpoint tracker, rpc::parse_endpoint(arguments.tracker));
+  TF_ASSIGN_OR_RETURN(auto credentials, rpc::credentials_of_command(arguments.tls, arguments.tracker));
+  return TrackerLink{tracker, std::move(credentials)};
+}
+
+absl::Status token(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_of(arguments));
+  TF_ASSIGN_OR_RETURN(const std::string text, request_token(link, arguments.role, arguments.name));
+  std::printf("%s\n", text.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status revoke(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_of(arguments));
+  TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, revoke_member(link, arguments.name));
+  for (const std::string& serial : serials) std::printf("%s\n", serial.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status list(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_of(arguments));
+  TF_ASSIGN_OR_RETURN(const std::string text,
+                      render_members(link, arguments.json ? MembersFormat::kJson : MembersFormat::kTable));
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_ca_commands(CLI::App& app, const std::string& default_tracker, std::function<absl::Status()>& run) {
+  CLI::App& ca = *app.add_subcommand("ca", "Make the farm's CA; let members in and revoke them");
+  ca.require_subcommand(1);
+  ca.footer("Example: tracker ca init --dir farm/ca && tracker serve --tls farm/ca --listen 0.0.0.0:7190");
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->tracker = default_tracker;
+  const auto add = [&](const char* name, const char* help, const char* example,
+                       absl::Status (*command)(const Arguments&)) -> CLI::App& {
+    CLI::App& added = *ca.add_subcommand(name, help);
+    added.footer(std::string("Example: ") + example);
+    added.callback(
+        [arguments, command, &run] { run = [arguments, command] { return command(*arguments); }; });
+    return added;
+  };
+  const auto asks_tracker = [&](CLI::App& command) {
+    command.add_option("--tracker", arguments->tracker, "The tracker's HOST:PORT")->capture_default_str();
+    command.add_option("--tls", arguments->tls, "Folder of an admin's certificate")->required();
+  };
+
+  CLI::App& making = add("init", "Make a CA and the first admin; prints the CA's fingerprint",
+                         "tracker ca init --dir farm/ca", init);
+  making.add_option("--dir", arguments->dir, "Folder to make them in")->required();
+
+  CLI::App& letting_in = add("token", "Print a token that lets one member join, once, within 15 minutes",
+                             "tracker ca token --role agent --tls farm/ca/admin", token);
+  letting_in.add_option("--role", arguments->role, "What the member may do")
+      ->required()
+      ->check(CLI::IsMember(rpc::joinable_roles()));
+  letting_in.add_option("--name", arguments->name,
+                        "Its name; whoever has it now is replaced [the joiner chooses one that is free]");
+  asks_tracker(letting_in);
+
+  CLI::App& revoking = add("revoke", "Refuse certificates from now on; prints their serials",
+                           "tracker ca revoke agent/box --tls farm/ca/admin", revoke);
+  revoking.add_option("NAME", arguments->name, "A member's NAME or ROLE/NAME, or a certificate's serial")
+      ->required();
+  asks_tracker(revoking);
+
+  CLI::App& listing =
+      add("list", "List all certificates that were ever issued", "tracker ca list --tls farm/ca/admin", list);
+  asks_tracker(listing);
+  listing.add_flag("--json", arguments->json, "A JSON array instead of a table");
+}
+
+}  // namespace tf::tracker

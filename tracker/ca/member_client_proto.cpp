@@ -1,0 +1,90 @@
+#include <grpcpp/grpcpp.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "base/json_text.h"
+#include "base/status.h"
+#include "proto/identity/v1/identity.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "tracker/ca/member_service.h"
+
+namespace tf::tracker {
+namespace {
+
+namespace pb = tunefarm::identity::v1;
+
+template <typename Request, typename Reply>
+absl::StatusOr<Reply> call(const TrackerLink& link, const Request& request,
+                           grpc::Status (pb::Members::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                     Reply*)) {
+  const auto stub =
+      pb::Members::NewStub(rpc::make_channel(link.endpoint, link.credentials, rpc::Role::kTracker));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(10));
+  Reply reply;
+  const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
+  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", link.endpoint.text()));
+  return reply;
+}
+
+std::string day(int64_t unix_s) {
+  return absl::FormatTime("%Y-%m-%d %H:%M", absl::FromUnixSeconds(unix_s), absl::UTCTimeZone());
+}
+
+std::string state_of(const pb::MemberCertificate& certificate) {
+  if (certificate.revoked_unix_s() != 0) return absl::StrCat("revoked ", day(certificate.revoked_unix_s()));
+  return absl::FromUnixSeconds(certificate.ends_unix_s()) <= absl::Now() ? "ended" : "good";
+}
+
+std::string table(const pb::ListMembersReply& reply) {
+  std::string text =
+      absl::StrFormat("%-12s %-24s %-32s %-16s  %s\n", "role", "name", "serial", "ends (UTC)", "state");
+  for (const pb::MemberCertificate& one : reply.certificates()) {
+    absl::StrAppendFormat(&text, "%-12s %-24s %-32s %-16s  %s\n", one.role(), one.name(), one.serial(),
+                          day(one.ends_unix_s()), state_of(one));
+  }
+  return text;
+}
+
+std::string json(const pb::ListMembersReply& reply) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const pb::MemberCertificate& one : reply.certificates()) {
+    all.push_back({{"role", one.role()},
+                   {"name", one.name()},
+                   {"serial", one.serial()},
+                   {"issued_unix_s", one.issued_unix_s()},
+                   {"ends_unix_s", one.ends_unix_s()},
+                   {"revoked_unix_s", one.revoked_unix_s()}});
+  }
+  return json_text(all, 1) + "\n";
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> request_token(const TrackerLink& link, const std::string& role,
+                                          const std::string& name) {
+  pb::IssueTokenRequest request;
+  request.set_role(role);
+  request.set_name(name);
+  TF_ASSIGN_OR_RETURN(const pb::IssueTokenReply reply, call(link, request, &pb::Members::Stub::IssueToken));
+  return reply.token();
+}
+
+absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, const std::string& name) {
+  pb::RevokeRequest request;
+  request.set_name(name);
+  TF_ASSIGN_OR_RETURN(const pb::RevokeReply reply, call(link, request, &pb::Members::Stub::Revoke));
+  return std::vector<std::string>(reply.serials().begin(), reply.serials().end());
+}
+
+absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format) {
+  TF_ASSIGN_OR_RETURN(const pb::ListMembersReply reply,
+                      call(link, pb::ListMembersRequest(), &pb::Members::Stub::ListMembers));
+  return format == MembersFormat::kJson ? json(reply) : table(reply);
+}
+
+}  // namespace tf::tracker

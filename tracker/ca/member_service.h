@@ -1,0 +1,36 @@
+#pragma once
+// Owns: the gRPC face of Members, and what `tracker ca` asks of it. Does not know: how members are kept.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tracker/tracker_link.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace tf::rpc {
+class AuditLog;
+}
+
+namespace tf::tracker {
+
+class Members;
+
+// Members and log must outlive the service. (member_service_proto.cpp)
+std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit);
+
+// The callers' side, for an admin. UNAVAILABLE if no tracker answers there. (member_client_proto.cpp)
+// The token's text.
+absl::StatusOr<std::string> request_token(const TrackerLink& link, const std::string& role,
+                                          const std::string& name);
+// The serials that were good until now.
+absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, const std::string& name);
+enum class MembersFormat { kTable, kJson };
+absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format);
+
+}  // namespace tf::tracker

@@ -1,0 +1,114 @@
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "proto/identity/v1/identity.grpc.pb.h"
+#include "rpc/grpc_status.h"
+#include "rpc/identity/audit_log.h"
+#include "rpc/identity/call_guard.h"
+#include "tracker/ca/member_service.h"
+#include "tracker/ca/members.h"
+
+namespace tf::tracker {
+namespace {
+
+namespace pb = tunefarm::identity::v1;
+
+class MemberService final : public pb::Members::CallbackService {
+ public:
+  MemberService(Members& members, rpc::AuditLog& audit) : members_(members), audit_(audit) {}
+
+  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
+                                 pb::Credential* reply) override {
+    const absl::StatusOr<rpc::Certificate> certificate =
+        members_.join(request->secret(), request->request(), request->name());
+    const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
+                              .method = "Members/Join",
+                              .object = certificate.ok() ? certificate->serial() : "",
+                              .outcome = certificate.status().ToString()};
+    certificate.ok() ? audit_.record(line) : audit_.record_denial(line);
+    return answer(context, certificate, reply);
+  }
+
+  grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const pb::RenewRequest* request,
+                                  pb::Credential* reply) override {
+    const std::optional<rpc::Identity> who = rpc::caller(*context);
+    if (!who) return finished(context, absl::UnauthenticatedError("only a member renews its certificate"));
+    return answer(context, members_.renew(*who, request->request()), reply);
+  }
+
+  grpc::ServerUnaryReactor* IssueToken(grpc::CallbackServerContext* context,
+                                       const pb::IssueTokenRequest* request,
+                                       pb::IssueTokenReply* reply) override {
+    const absl::StatusOr<rpc::Role> role = rpc::parse_role(request->role());
+    if (!role.ok()) return finished(context, role.status());
+    const absl::StatusOr<rpc::JoinToken> token = members_.issue_token(*role, request->name());
+    if (token.ok()) {
+      reply->set_token(token->text());
+      reply->set_seconds(static_cast<uint32_t>(absl::ToInt64Seconds(members_.token_life())));
+    }
+    return finished(context, token.status());
+  }
+
+  grpc::ServerUnaryReactor* Revoke(grpc::CallbackServerContext* context, const pb::RevokeRequest* request,
+                                   pb::RevokeReply* reply) override {
+    const absl::StatusOr<std::vector<std::string>> serials = members_.revoke(request->name());
+    if (serials.ok()) {
+      for (const std::string& serial : *serials) reply->add_serials(serial);
+    }
+    return finished(context, serials.status());
+  }
+
+  grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context, const pb::ListMembersRequest*,
+                                        pb::ListMembersReply* reply) override {
+    const absl::StatusOr<std::vector<IssuedCertificate>> all = members_.list();
+    if (!all.ok()) return finished(context, all.status());
+    for (const IssuedCertificate& issued : *all) {
+      pb::MemberCertificate& out = *reply->add_certificates();
+      out.set_serial(issued.serial);
+      out.set_role(std::string(rpc::role_name(issued.identity.role)));
+      out.set_name(issued.identity.name);
+      out.set_issued_unix_s(absl::ToUnixSeconds(issued.issued));
+      out.set_ends_unix_s(absl::ToUnixSeconds(issued.ends));
+      if (issued.revoked) out.set_revoked_unix_s(absl::ToUnixSeconds(*issued.revoked));
+    }
+    return finished(context, absl::OkStatus());
+  }
+
+  grpc::ServerUnaryReactor* ListRevoked(grpc::CallbackServerContext* context, const pb::ListRevokedRequest*,
+                                        pb::ListRevokedReply* reply) override {
+    const absl::StatusOr<std::set<std::string>> serials = members_.revoked();
+    if (serials.ok()) {
+      for (const std::string& serial : *serials) reply->add_serials(serial);
+    }
+    return finished(context, serials.status());
+  }
+
+ private:
+  grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* context,
+                                   const absl::StatusOr<rpc::Certificate>& certificate,
+                                   pb::Credential* reply) {
+    if (certificate.ok()) {
+      reply->set_certificate(certificate->der());
+      reply->set_ca(members_.ca().der());
+    }
+    return finished(context, certificate.status());
+  }
+
+  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
+                                            const absl::Status& status) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(rpc::to_grpc(status));
+    return reactor;
+  }
+
+  Members& members_;
+  rpc::AuditLog& audit_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit) {
+  return std::make_unique<MemberService>(members, audit);
+}
+
+}  // namespace tf::tracker

@@ -1,0 +1,123 @@
+#include "tracker/ca/member_store.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "database/file_lock.h"
+#include "database/sqlite_connection.h"
+
+namespace tf::tracker {
+namespace {
+
+constexpr int64_t kSchemaVersion = 1;
+
+// Certificates are kept for ever: what was issued once may be asked after.
+constexpr const char* kSchema = R"sql(
+BEGIN IMMEDIATE;
+CREATE TABLE certificate (id INTEGER PRIMARY KEY, serial TEXT NOT NULL UNIQUE, role TEXT NOT NULL, name TEXT NOT NULL,
+                          issued_s INTEGER NOT NULL, ends_s INTEGER NOT NULL, revoked_s INTEGER);
+CREATE TABLE token (secret_sha256 TEXT PRIMARY KEY, role TEXT NOT NULL, name TEXT NOT NULL, ends_s INTEGER NOT NULL,
+                    used_s INTEGER) WITHOUT ROWID;
+PRAGMA user_version = 1;
+COMMIT;
+)sql";
+
+absl::Status prepare_schema(database::Connection& db) {
+  TF_RETURN_IF_ERROR(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
+  TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
+  if (version == kSchemaVersion) return absl::OkStatus();
+  if (version > kSchemaVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(db.path(), " has version ", version,
+                                                      ", this tracker knows up to ", kSchemaVersion,
+                                                      ": run the newer tracker"));
+  }
+  return db.execute(kSchema);
+}
+
+}  // namespace
+
+MemberStore::MemberStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr<database::Connection> db)
+    : lock_(std::move(lock)), db_(std::move(db)) {}
+
+MemberStore::~MemberStore() = default;
+
+absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string& path) {
+  TF_ASSIGN_OR_RETURN(auto lock,
+                      database::FileLock::acquire(path, "stop that tracker, or give this one another CA"));
+  TF_ASSIGN_OR_RETURN(auto db, database::Connection::open(path, database::Access::kWrite));
+  TF_RETURN_IF_ERROR(prepare_schema(*db));
+  return std::unique_ptr<MemberStore>(new MemberStore(std::move(lock), std::move(db)));
+}
+
+absl::Status MemberStore::add_token(const Digest& secret, const StoredToken& token) {
+  TF_ASSIGN_OR_RETURN(
+      auto add, db_->prepare("INSERT INTO token (secret_sha256, role, name, ends_s) VALUES (?, ?, ?, ?)"));
+  const std::string digest = secret.hex();
+  add.bind_text(digest).bind_text(rpc::role_name(token.role)).bind_text(token.name);
+  return add.bind(absl::ToUnixSeconds(token.ends)).run();
+}
+
+absl::StatusOr<std::optional<StoredToken>> MemberStore::find_token(const Digest& secret) {
+  TF_ASSIGN_OR_RETURN(auto find,
+                      db_->prepare("SELECT role, name, ends_s, used_s FROM token WHERE secret_sha256 = ?"));
+  const std::string digest = secret.hex();
+  find.bind_text(digest);
+  TF_ASSIGN_OR_RETURN(const bool row, find.step());
+  if (!row) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(find.text(0)));
+  return StoredToken{.role = role,
+                     .name = find.text(1),
+                     .ends = absl::FromUnixSeconds(find.integer(2)),
+                     .used = !find.is_null(3)};
+}
+
+absl::Status MemberStore::apply(const Change& change, absl::Time now) {
+  TF_RETURN_IF_ERROR(db_->execute("BEGIN IMMEDIATE"));
+  const absl::Status written = write(change, now);
+  if (!written.ok() && db_->in_transaction()) db_->execute("ROLLBACK").IgnoreError();
+  return written;
+}
+
+absl::Status MemberStore::write(const Change& change, absl::Time now) {
+  if (change.used_token) {
+    TF_ASSIGN_OR_RETURN(auto use, db_->prepare("UPDATE token SET used_s = ? WHERE secret_sha256 = ?"));
+    const std::string digest = change.used_token->hex();
+    TF_RETURN_IF_ERROR(use.bind(absl::ToUnixSeconds(now)).bind_text(digest).run());
+  }
+  for (const std::string& serial : change.revoked) {
+    TF_ASSIGN_OR_RETURN(
+        auto revoke,
+        db_->prepare("UPDATE certificate SET revoked_s = ? WHERE serial = ? AND revoked_s IS NULL"));
+    TF_RETURN_IF_ERROR(revoke.bind(absl::ToUnixSeconds(now)).bind_text(serial).run());
+  }
+  if (change.issued) {
+    const IssuedCertificate& issued = *change.issued;
+    TF_ASSIGN_OR_RETURN(auto add,
+                        db_->prepare("INSERT INTO certificate (serial, role, name, issued_s, ends_s) "
+                                     "VALUES (?, ?, ?, ?, ?)"));
+    add.bind_text(issued.serial)
+        .bind_text(rpc::role_name(issued.identity.role))
+        .bind_text(issued.identity.name);
+    add.bind(absl::ToUnixSeconds(issued.issued)).bind(absl::ToUnixSeconds(issued.ends));
+    TF_RETURN_IF_ERROR(add.run());
+  }
+  return db_->execute("COMMIT");
+}
+
+absl::StatusOr<std::vector<IssuedCertificate>> MemberStore::certificates() {
+  TF_ASSIGN_OR_RETURN(
+      auto rows,
+      db_->prepare("SELECT serial, role, name, issued_s, ends_s, revoked_s FROM certificate ORDER BY id"));
+  std::vector<IssuedCertificate> result;
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, rows.step());
+    if (!row) return result;
+    TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(rows.text(1)));
+    result.push_back({.serial = rows.text(0),
+                      .identity = {role, rows.text(2)},
+                      .issued = absl::FromUnixSeconds(rows.integer(3)),
+                      .ends = absl::FromUnixSeconds(rows.integer(4))});
+    if (!rows.is_null(5)) result.back().revoked = absl::FromUnixSeconds(rows.integer(5));
+  }
+}
+
+}  // namespace tf::tracker

@@ -1,0 +1,67 @@
+#pragma once
+// Owns: the durable part of who belongs to the farm: certificates issued, which are revoked, and join tokens
+// by the digest of their secret. Every change is durable when the call returns. Does not know: keys, who may
+// ask.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/digest.h"
+#include "rpc/identity/identity.h"
+
+namespace tf::database {
+class Connection;
+class FileLock;
+}  // namespace tf::database
+
+namespace tf::tracker {
+
+struct IssuedCertificate {
+  std::string serial;
+  rpc::Identity identity;
+  absl::Time issued;
+  absl::Time ends;
+  std::optional<absl::Time> revoked;
+};
+
+struct StoredToken {
+  rpc::Role role = rpc::Role::kViewer;
+  std::string name;  // empty: the joiner chooses
+  absl::Time ends;
+  bool used = false;
+};
+
+// Not thread-safe; one process a file. Times are kept in whole seconds.
+class MemberStore {
+ public:
+  // Makes the file if there is none. FAILED_PRECONDITION: another tracker has it, or a newer one made it.
+  static absl::StatusOr<std::unique_ptr<MemberStore>> open(const std::string& path);
+  ~MemberStore();
+
+  absl::Status add_token(const Digest& secret, const StoredToken& token);
+  absl::StatusOr<std::optional<StoredToken>> find_token(const Digest& secret);
+
+  // What one step changes, all of it or nothing.
+  struct Change {
+    std::optional<Digest> used_token;
+    std::vector<std::string> revoked;  // serials
+    std::optional<IssuedCertificate> issued;
+  };
+  absl::Status apply(const Change& change, absl::Time now);
+
+  // In order of issue.
+  absl::StatusOr<std::vector<IssuedCertificate>> certificates();
+
+ private:
+  MemberStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr<database::Connection> db);
+  absl::Status write(const Change& change, absl::Time now);
+  std::unique_ptr<database::FileLock> lock_;
+  std::unique_ptr<database::Connection> db_;
+};
+
+}  // namespace tf::tracker

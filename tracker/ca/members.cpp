@@ -1,0 +1,140 @@
+#include "tracker/ca/members.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::tracker {
+
+Members::Members(std::unique_ptr<Authority> authority, std::unique_ptr<MemberStore> store,
+                 const rpc::WallClock& clock, MembersOptions options)
+    : authority_(std::move(authority)), store_(std::move(store)), clock_(clock), options_(options) {}
+
+absl::StatusOr<std::unique_ptr<Members>> Members::open(const std::string& folder, const rpc::WallClock& clock,
+                                                       MembersOptions options) {
+  TF_ASSIGN_OR_RETURN(auto authority, Authority::open(folder));
+  TF_ASSIGN_OR_RETURN(auto store, MemberStore::open(folder + "/members.db"));
+  return std::unique_ptr<Members>(new Members(std::move(authority), std::move(store), clock, options));
+}
+
+absl::StatusOr<rpc::JoinToken> Members::issue_token(rpc::Role role, const std::string& name) {
+  if (role == rpc::Role::kTracker) return absl::InvalidArgumentError("nobody joins as a tracker");
+  if (!name.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(name));
+  TF_ASSIGN_OR_RETURN(rpc::JoinToken token, rpc::JoinToken::make(ca().fingerprint()));
+  const std::scoped_lock lock(mutex_);
+  TF_RETURN_IF_ERROR(store_->add_token(
+      token.digest(), {.role = role, .name = name, .ends = clock_.now() + options_.token_life}));
+  return token;
+}
+
+absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const std::string& request,
+                                               const std::string& name) {
+  absl::StatusOr<rpc::Certificate> certificate;
+  bool replaced = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Digest digest = sha256(secret);
+    TF_ASSIGN_OR_RETURN(const std::optional<StoredToken> token, store_->find_token(digest));
+    const auto refused = [](const char* why) {
+      return absl::UnauthenticatedError(
+          absl::StrCat("this join token ", why, ": ask an admin for another (`tracker ca token`)"));
+    };
+    if (!token) return refused("is not known here");
+    if (token->used) return refused("was used before, and is good for one use");
+    if (clock_.now() >= token->ends) return refused("has ended");
+    const rpc::Identity identity{token->role, token->name.empty() ? name : token->name};
+    TF_RETURN_IF_ERROR(rpc::check_identity_name(identity.name));
+    TF_ASSIGN_OR_RETURN(std::vector<std::string> present, good_serials(identity));
+    if (!present.empty() && token->name.empty()) {
+      return absl::AlreadyExistsError(absl::StrCat("the name of ", identity.text(),
+                                                   " is taken: choose another with --name, or have it ",
+                                                   "replaced by a token with --name ", identity.name));
+    }
+    replaced = !present.empty();
+    certificate = add(identity, request, {.used_token = digest, .revoked = std::move(present)});
+  }
+  if (replaced && certificate.ok()) tell_revoked();
+  return certificate;
+}
+
+absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Identity& identity, const std::string& request) {
+  const std::scoped_lock lock(mutex_);
+  return add(identity, request, {});
+}
+
+absl::StatusOr<rpc::Certificate> Members::issue(const rpc::Identity& identity, const std::string& request,
+                                                const std::vector<std::string>& hosts) {
+  const std::scoped_lock lock(mutex_);
+  return add(identity, request, {}, hosts);
+}
+
+absl::StatusOr<rpc::Certificate> Members::add(const rpc::Identity& identity, const std::string& request,
+                                              MemberStore::Change change,
+                                              const std::vector<std::string>& hosts) {
+  const absl::Time now = clock_.now();
+  TF_ASSIGN_OR_RETURN(rpc::Certificate certificate,
+                      authority_->issue(request, identity, now, options_.certificate_life, hosts));
+  change.issued = IssuedCertificate{
+      .serial = certificate.serial(), .identity = identity, .issued = now, .ends = certificate.not_after()};
+  TF_RETURN_IF_ERROR(store_->apply(change, now));
+  return certificate;
+}
+
+absl::StatusOr<std::vector<std::string>> Members::good_serials(const rpc::Identity& identity) {
+  TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store_->certificates());
+  std::vector<std::string> serials;
+  for (const IssuedCertificate& issued : all) {
+    if (issued.identity == identity && !issued.revoked && clock_.now() < issued.ends)
+      serials.push_back(issued.serial);
+  }
+  return serials;
+}
+
+absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name) {
+  std::vector<std::string> serials;
+  {
+    const std::scoped_lock lock(mutex_);
+    TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store_->certificates());
+    std::set<std::string> whose;
+    for (const IssuedCertificate& issued : all) {
+      const std::string full =
+          absl::StrCat(std::string(rpc::role_name(issued.identity.role)), "/", issued.identity.name);
+      if (issued.serial != name && issued.identity.name != name && full != name) continue;
+      whose.insert(full);
+      if (!issued.revoked && clock_.now() < issued.ends) serials.push_back(issued.serial);
+    }
+    if (whose.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat("neither a certificate nor a member is called ", name, ": see `tracker ca list`"));
+    }
+    if (whose.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(whose.size(), " members are called ", name, ": say which, as in ", *whose.begin()));
+    }
+    TF_RETURN_IF_ERROR(store_->apply({.revoked = serials}, clock_.now()));
+  }
+  if (!serials.empty()) tell_revoked();
+  return serials;
+}
+
+absl::StatusOr<std::vector<IssuedCertificate>> Members::list() {
+  const std::scoped_lock lock(mutex_);
+  return store_->certificates();
+}
+
+absl::StatusOr<std::set<std::string>> Members::revoked() {
+  TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, list());
+  std::set<std::string> serials;
+  for (const IssuedCertificate& issued : all) {
+    if (issued.revoked && clock_.now() < issued.ends) serials.insert(issued.serial);
+  }
+  return serials;
+}
+
+void Members::tell_revoked() {
+  const absl::StatusOr<std::set<std::string>> serials = revoked();
+  if (serials.ok() && on_revoked_) on_revoked_(*serials);
+}
+
+}  // namespace tf::tracker

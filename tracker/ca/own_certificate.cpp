@@ -1,0 +1,80 @@
+#include "tracker/ca/own_certificate.h"
+
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+
+#include "base/status.h"
+#include "rpc/identity/identity_folder.h"
+#include "tracker/ca/members.h"
+
+namespace tf::tracker {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Seconds(2);
+const rpc::Identity kTracker{rpc::Role::kTracker, "tracker"};
+
+absl::Status make_folder(Members& members, const std::string& folder, const rpc::Identity& identity,
+                         const std::vector<std::string>& hosts) {
+  TF_ASSIGN_OR_RETURN(const rpc::KeyPair key, rpc::make_member_key(folder));
+  TF_ASSIGN_OR_RETURN(const rpc::Certificate certificate,
+                      members.issue(identity, rpc::make_certificate_request(key, identity.name), hosts));
+  return rpc::save_member(folder, certificate, members.ca(), "");
+}
+
+bool is_good(const Members& members, const std::string& folder, absl::Time now) {
+  const absl::StatusOr<rpc::Member> member = rpc::load_member(folder, now);
+  if (!member.ok() || member->ca.fingerprint() != members.ca().fingerprint() || member->identity != kTracker)
+    return false;
+  // The server's connections last for a part of this life, which must not be longer than that of the others.
+  const absl::Duration life = member->certificate.not_after() - member->certificate.not_before();
+  return life < 1.5 * members.certificate_life();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<OwnCertificate>> OwnCertificate::open(Members& members,
+                                                                     const std::string& folder,
+                                                                     std::vector<std::string> hosts,
+                                                                     const rpc::WallClock& clock) {
+  if (!is_good(members, folder, clock.now())) {
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);  // whatever it was, the CA is here to make another
+    TF_RETURN_IF_ERROR(make_folder(members, folder, kTracker, hosts));
+  }
+  TF_ASSIGN_OR_RETURN(auto credentials, rpc::Credentials::load(folder, clock));
+  return std::unique_ptr<OwnCertificate>(
+      new OwnCertificate(members, std::move(credentials), std::move(hosts), clock));
+}
+
+OwnCertificate::OwnCertificate(Members& members, std::shared_ptr<rpc::Credentials> credentials,
+                               std::vector<std::string> hosts, const rpc::WallClock& clock)
+    : members_(members), credentials_(std::move(credentials)), hosts_(std::move(hosts)), clock_(clock) {
+  thread_ = std::thread([this] { keep(); });
+}
+
+OwnCertificate::~OwnCertificate() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void OwnCertificate::keep() {
+  std::unique_lock lock(mutex_);
+  do {
+    if (clock_.now() < credentials_->certificate().renew_at()) continue;
+    absl::StatusOr<rpc::Certificate> certificate =
+        members_.issue(kTracker, rpc::make_certificate_request(credentials_->key(), kTracker.name), hosts_);
+    const absl::Status renewed = certificate.ok() ? credentials_->renew(*certificate) : certificate.status();
+    if (!renewed.ok()) spdlog::error("cannot renew the tracker's certificate: {}", renewed.ToString());
+  } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop_; }));
+}
+
+absl::Status make_first_admin(Members& members, const std::string& folder) {
+  return make_folder(members, folder, {rpc::Role::kAdmin, "admin"}, {});
+}
+
+}  // namespace tf::tracker

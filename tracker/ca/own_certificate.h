@@ -1,0 +1,48 @@
+#pragma once
+// Owns: the tracker's own certificate: made at the first start, renewed while it runs. Does not know: other
+// members.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rpc/clock.h"
+#include "rpc/identity/credentials.h"
+
+namespace tf::tracker {
+
+class Members;
+
+class OwnCertificate {
+ public:
+  // Of the member "tracker", in `folder`. `hosts` are names and addresses under which it answers. Members and
+  // clock must outlive it.
+  static absl::StatusOr<std::unique_ptr<OwnCertificate>> open(Members& members, const std::string& folder,
+                                                              std::vector<std::string> hosts,
+                                                              const rpc::WallClock& clock);
+  ~OwnCertificate();
+  const std::shared_ptr<rpc::Credentials>& credentials() const { return credentials_; }
+
+ private:
+  OwnCertificate(Members& members, std::shared_ptr<rpc::Credentials> credentials,
+                 std::vector<std::string> hosts, const rpc::WallClock& clock);
+  void keep();
+
+  Members& members_;
+  const std::shared_ptr<rpc::Credentials> credentials_;
+  const std::vector<std::string> hosts_;
+  const rpc::WallClock& clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+// The first admin's folder, for whoever makes the CA: DIR/admin, next to it.
+absl::Status make_first_admin(Members& members, const std::string& folder);
+
+}  // namespace tf::tracker

@@ -1,0 +1,20 @@
+// tuner join: makes this user, or a tuner that will serve, a member of a secured farm.
+#include "rpc/identity/join_command.h"
+
+#include <memory>
+
+#include "base/exit_code.h"
+#include "tuner/cli/commands.h"
+
+namespace tf::tuner_cli {
+
+void add_join_command(CLI::App& app, Invocation& invocation) {
+  rpc::add_join_command(app, "tuner", [&invocation](std::function<absl::Status()> join) {
+    invocation.run = [join]() -> int {
+      const absl::Status status = join();
+      return status.ok() ? kExitOk : report_error("tuner join", status);
+    };
+  });
+}
+
+}  // namespace tf::tuner_cli
