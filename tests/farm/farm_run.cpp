@@ -62,6 +62,20 @@ void FarmRun::start(Role role, const std::string& failpoints) {
   process = std::make_unique<Process>(arguments, output());
 }
 
+bool FarmRun::begin_job(int candidates, size_t stored) {
+  set_candidates(candidates);
+  for (const Role role : kRoles) start(role);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const absl::StatusOr<std::vector<StoredRow>> rows = stored_rows(seen_database());
+    if (rows.ok() && rows->size() >= stored) return true;
+    // It may have come before the agent: then there is no such device, and it ends.
+    if (has_ended(Role::kTuner)) start(Role::kTuner);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 bool FarmRun::finish_job(absl::Duration within) {
   const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(within);
   start(Role::kTuner);

@@ -44,6 +44,9 @@ class FarmRun {
   Process& process(Role role) { return *processes_[static_cast<size_t>(role)]; }
   bool has_ended(Role role) { return process(role).has_exited(); }
 
+  // Starts all three with a job of so many candidates, and returns when the first `stored` of them are
+  // stored. False: not within a minute.
+  bool begin_job(int candidates, size_t stored);
   // Starts the tuner until it ends with all candidates stored: one that finds no tracker or no device ends
   // and is to be started again. False: not within so long.
   bool finish_job(absl::Duration within);

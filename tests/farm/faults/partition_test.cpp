@@ -26,21 +26,6 @@ class PartitionTest : public testing::Test {
     return {.prefix = {hosts_->on(0), hosts_->on(1), hosts_->on(tuner_host)}, .listen = listen};
   }
 
-  static void wait_for_rows(const FarmRun& run, size_t count) {
-    for (int i = 0;
-         i < 1000 && stored_rows(run.seen_database()).value_or(std::vector<StoredRow>()).size() < count; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-
-  static void begin(FarmRun& run, int candidates) {
-    run.set_candidates(candidates);
-    run.start(Role::kTracker);
-    run.start(Role::kAgent);
-    std::this_thread::sleep_for(
-        std::chrono::milliseconds(500));  // else the tuner finds no such device, and ends
-    run.start(Role::kTuner);
-  }
-
   static void expect_finished(FarmRun& run) {
     EXPECT_TRUE(run.finish_job(absl::Seconds(60)));
     EXPECT_THAT(run.problems(), IsEmpty());
@@ -53,8 +38,7 @@ class PartitionTest : public testing::Test {
 
 TEST_F(PartitionTest, AJobOutlivesACableThatIsPulledForThreeLeaseTimes) {
   FarmRun run(far_apart());
-  begin(run, 300);
-  wait_for_rows(run, 30);
+  ASSERT_TRUE(run.begin_job(300, 30));
   ASSERT_TRUE(hosts_->pull_cable().ok());
   std::this_thread::sleep_for(std::chrono::seconds(6));
   ASSERT_TRUE(hosts_->plug_cable().ok());
@@ -63,8 +47,7 @@ TEST_F(PartitionTest, AJobOutlivesACableThatIsPulledForThreeLeaseTimes) {
 
 TEST_F(PartitionTest, AJobOutlivesARouteThatSwallowsWhatTheAgentSays) {
   FarmRun run(far_apart());
-  begin(run, 300);
-  wait_for_rows(run, 30);
+  ASSERT_TRUE(run.begin_job(300, 30));
   ASSERT_TRUE(hosts_->swallow().ok());
   std::this_thread::sleep_for(std::chrono::seconds(6));
   ASSERT_TRUE(hosts_->stop_swallowing().ok());
@@ -73,8 +56,7 @@ TEST_F(PartitionTest, AJobOutlivesARouteThatSwallowsWhatTheAgentSays) {
 
 TEST_F(PartitionTest, ALeaseEndsWhileItsTunerIsCutOffAndTheJobGoesOnUnderANewOne) {
   FarmRun run(far_apart(1));
-  begin(run, 300);
-  wait_for_rows(run, 30);
+  ASSERT_TRUE(run.begin_job(300, 30));
   ASSERT_TRUE(hosts_->pull_cable().ok());
   std::this_thread::sleep_for(std::chrono::seconds(6));
   ASSERT_TRUE(hosts_->plug_cable().ok());
@@ -99,8 +81,7 @@ TEST_P(FullDiskTest, AJobOutlivesIt) {
   options.folder[static_cast<size_t>(role)] = mount.path();
   if (role == Role::kTuner) options.seen_through = hosts_->root_of(host);
   FarmRun run(options);
-  begin(run, 300);
-  wait_for_rows(run, 30);
+  ASSERT_TRUE(run.begin_job(300, 30));
   const std::string fill = mount.path() + "/fill";
   EXPECT_FALSE(hosts_->shell(host, "dd if=/dev/zero bs=4k of=" + fill).ok()) << "the disk is not full";
   std::this_thread::sleep_for(std::chrono::seconds(1));

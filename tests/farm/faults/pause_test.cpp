@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "tests/farm/farm_run.h"
-#include "tests/farm/stored_candidates.h"
 
 namespace tf::farm_test {
 namespace {
@@ -15,14 +14,7 @@ class PauseTest : public testing::TestWithParam<Role> {};
 
 TEST_P(PauseTest, ForThreeLeaseTimesCostsNoResult) {
   FarmRun run;
-  run.set_candidates(200);
-  run.start(Role::kTracker);
-  run.start(Role::kAgent);
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(500));  // else the tuner finds no such device, and ends
-  run.start(Role::kTuner);
-  const auto stored = [&] { return stored_rows(run.database()).value_or(std::vector<StoredRow>()).size(); };
-  for (int i = 0; i < 1000 && stored() < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(run.begin_job(200, 20));
   run.process(GetParam()).signal(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::seconds(6));
   run.process(GetParam()).signal(SIGCONT);
