@@ -7,6 +7,28 @@ namespace tf::measure {
 
 namespace pb = tunefarm::farm::v1;
 
+namespace {
+
+// The database fences by these names and knows by them what it has: they are the holder's, whatever the agent
+// wrote. A result of another artifact is none of this trial.
+void identify(const LeasedDevice& lease, const PendingTrial& pending, pb::MeasureReply& reply) {
+  pb::TrialResult& result = *reply.mutable_result();
+  const std::string& asked = pending.trial.artifact_digest();
+  if (!result.artifact_digest().empty() && result.artifact_digest() != asked) {
+    pb::Failure& failure = *reply.mutable_failure();
+    failure.set_kind(pb::FAILURE_KIND_DEVICE);
+    failure.set_message("the agent answered for another artifact than it was sent");
+    return;
+  }
+  result.set_artifact_digest(asked);
+  result.set_lease_id(lease.lease_id);
+  result.set_epoch(lease.epoch);
+  result.set_sequence(pending.sequence);
+  result.set_slot(absl::StrCat(lease.device_id, "/", lease.slot));
+}
+
+}  // namespace
+
 void HeldLease::drop() {
   lease_.reset();
   for (auto& [sequence, pending] : pending_) {
@@ -29,10 +51,8 @@ std::shared_ptr<PendingTrial> HeldLease::add(const pb::Trial& trial) {
 bool HeldLease::answer(pb::MeasureReply reply) {
   const auto found = pending_.find(reply.sequence());
   if (found == pending_.end()) return false;
+  if (reply.has_result() && lease_) identify(*lease_, *found->second, reply);
   if (reply.has_failure()) durable_.insert(reply.sequence());
-  if (reply.has_result() && lease_) {
-    reply.mutable_result()->set_slot(absl::StrCat(lease_->device_id, "/", lease_->slot));
-  }
   found->second->reply = std::move(reply);
   pending_.erase(found);
   return true;

@@ -43,7 +43,8 @@ class HeldLease {
   std::shared_ptr<PendingTrial> add(const tunefarm::farm::v1::Trial& trial);
   // Nobody waits for it any more.
   void forget(uint64_t sequence) { pending_.erase(sequence); }
-  // False: no unanswered trial has its sequence. A failure is durable at once: there is nothing to store.
+  // False: no unanswered trial has its sequence. A failure is durable at once: there is nothing to store. A
+  // result takes this lease's and trial's names; one of another artifact becomes a failure of the device.
   bool answer(tunefarm::farm::v1::MeasureReply reply);
 
   // False: it is of an earlier lease.

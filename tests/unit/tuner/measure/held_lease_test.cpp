@@ -35,6 +35,36 @@ TEST(HeldLease, AnAnswerGoesToItsTrialOnceAndNamesTheSlot) {
   EXPECT_FALSE(held.is_durable(second->sequence)) << "only its holder can say so";
 }
 
+TEST(HeldLease, AResultCannotNameAnotherLease) {
+  HeldLease held(lease("L"));
+  pb::Trial trial;
+  trial.set_artifact_digest("asked");
+  const auto pending = held.add(trial);
+  pb::MeasureReply lie = result(pending->sequence);
+  lie.mutable_result()->set_lease_id("of another tuner");
+  lie.mutable_result()->set_epoch(uint64_t{1} << 62);
+  lie.mutable_result()->set_sequence(7);
+  ASSERT_TRUE(held.answer(lie));
+  const pb::TrialResult& named = pending->reply->result();
+  EXPECT_EQ(named.lease_id(), "L");
+  EXPECT_EQ(named.epoch(), lease("L").epoch);
+  EXPECT_EQ(named.sequence(), pending->sequence);
+  EXPECT_EQ(named.artifact_digest(), "asked");
+}
+
+TEST(HeldLease, AResultOfAnotherArtifactIsAFailureOfTheDevice) {
+  HeldLease held(lease("L"));
+  pb::Trial trial;
+  trial.set_artifact_digest("asked");
+  const auto pending = held.add(trial);
+  pb::MeasureReply lie = result(pending->sequence);
+  lie.mutable_result()->set_artifact_digest("another");
+  ASSERT_TRUE(held.answer(lie));
+  ASSERT_TRUE(pending->reply->has_failure());
+  EXPECT_EQ(pending->reply->failure().kind(), pb::FAILURE_KIND_DEVICE);
+  EXPECT_TRUE(held.is_durable(pending->sequence)) << "there is nothing to store";
+}
+
 TEST(HeldLease, ThereIsNothingToStoreOfAFailure) {
   HeldLease held(lease("L"));
   const auto trial = held.add({});
