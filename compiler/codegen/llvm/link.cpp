@@ -1,12 +1,20 @@
 #include "compiler/codegen/llvm/link.h"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/check.h"
 #include "base/file.h"
+#include "base/owned_fd.h"
 #include "base/status.h"
 #include "base/temporary_folder.h"
 #include "compiler/codegen/llvm/machine.h"
@@ -42,14 +50,70 @@ absl::StatusOr<std::string> emulation(const target::Target& target) {
   }
 }
 
-absl::Status run_lld(const std::vector<std::string>& arguments) {
+struct LldRun {
+  bool ok = false;
+  std::string errors;  // in lld's words
+};
+
+LldRun run_lld(const std::vector<std::string>& arguments) {
   std::vector<const char*> argv;
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  std::string out, err;
-  llvm::raw_string_ostream out_stream(out), err_stream(err);
-  lld::Result result = lld::lldMain(argv, out_stream, err_stream, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("lld: ", absl::StrReplaceAll(err, {{"\n", "; "}})));
+  LldRun run;
+  std::string out;
+  llvm::raw_string_ostream out_stream(out), err_stream(run.errors);
+  run.ok = lld::lldMain(argv, out_stream, err_stream, {{lld::Gnu, &lld::elf::link}}).retCode == 0;
+  return run;
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;
+    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char part[4096];
+  while (true) {
+    const ssize_t size = read(fd, part, sizeof part);
+    if (size == 0 || (size < 0 && errno != EINTR)) return text;
+    text.append(part, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  }
+}
+
+constexpr std::string_view kGlobalOffsetTable = "_GLOBAL_OFFSET_TABLE_";
+
+// In a child process. lld 19 keeps a pointer to the symbol _GLOBAL_OFFSET_TABLE_ of the last link that had
+// one, as the runtime's does on x86-64, and the next link without one writes through it, to memory that has
+// become something else: it crashes, or its output is wrong.
+absl::StatusOr<LldRun> run_lld_apart(const std::vector<std::string>& arguments) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot link: no pipe");
+  const OwnedFd here(ends[0]);
+  OwnedFd there(ends[1]);
+  const pid_t pid = fork();
+  if (pid < 0) return absl::ErrnoToStatus(errno, "cannot link: no process");
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever ends the build worker ends its link
+    const LldRun run = run_lld(arguments);
+    write_all(there.get(), run.errors);
+    _exit(run.ok ? 0 : 1);
+  }
+  there.reset();
+  LldRun run{.errors = read_all(here.get())};
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) absl::StrAppend(&run.errors, "it died of signal ", WTERMSIG(status));
+  run.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return run;
+}
+
+absl::Status status_of(const LldRun& run) {
+  if (run.ok) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("lld: ", absl::StrReplaceAll(run.errors, {{"\n", "; "}})));
 }
 
 // The options of every link: one thread, and nothing in the output that differs from run to run.
@@ -107,13 +171,14 @@ absl::StatusOr<std::string> tables_object(const ModelLink& link, const target::T
 }  // namespace
 
 absl::StatusOr<std::string> link_shared(std::string_view object, const target::Target& target) {
+  TF_CHECK(object.find(kGlobalOffsetTable) == object.npos);
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());
   std::string in = folder.file("kernel.o");
   std::string out = folder.file("kernel.so");
   TF_RETURN_IF_ERROR(write_file(in, object));
   TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
   arguments.insert(arguments.end(), {"-o", out, in});
-  TF_RETURN_IF_ERROR(run_lld(arguments));
+  TF_RETURN_IF_ERROR(status_of(run_lld(arguments)));
   return read_file(out);
 }
 
@@ -139,7 +204,8 @@ absl::Status link_model(const ModelLink& link, const target::Target& target) {
                                      folder.file("tables.o")});
   arguments.insert(arguments.end(), link.object_paths.begin(), link.object_paths.end());
   arguments.insert(arguments.end(), {"--whole-archive", link.runtime_archive_path, "--no-whole-archive"});
-  return run_lld(arguments);
+  TF_ASSIGN_OR_RETURN(const LldRun run, run_lld_apart(arguments));
+  return status_of(run);
 }
 
 }  // namespace tf::codegen

@@ -13,8 +13,9 @@
 
 namespace tf::codegen {
 
-// A shared object that exports the object's global symbols and needs no library but libc. INVALID_ARGUMENT if
-// the target has no ELF shared objects, INTERNAL with lld's words if it refuses.
+// A shared object, from an object that does not name _GLOBAL_OFFSET_TABLE_ (link.cpp says why), that exports
+// the object's global symbols and needs no library but libc. INVALID_ARGUMENT if the target has no ELF shared
+// objects, INTERNAL with lld's words if it refuses.
 absl::StatusOr<std::string> link_shared(std::string_view object, const target::Target& target);
 
 struct ModelLink {
