@@ -41,15 +41,9 @@ std::optional<space::Candidate> TaskSpace::candidate_of(const database::Measurem
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return std::nullopt;
   for (size_t i = 0; i < hashes_.size(); ++i) {
     if (hashes_[i] != record.sketch_hash) continue;
-    const std::vector<space::Slot>& slots = space_->sketches[i].slots;
-    if (record.slot_values.size() != slots.size()) return std::nullopt;
-    space::Candidate candidate{static_cast<int>(i), {}};
-    for (size_t slot = 0; slot < slots.size(); ++slot) {
-      const int64_t choice = record.slot_values[slot];
-      if (choice < 0 || static_cast<size_t>(choice) >= slots[slot].choices.size()) return std::nullopt;
-      candidate.point.push_back(static_cast<uint32_t>(choice));
-    }
-    return candidate;
+    std::optional<space::Point> point = space::point_of(space_->sketches[i], record.slot_values);
+    if (!point) return std::nullopt;
+    return space::Candidate{static_cast<int>(i), *std::move(point)};
   }
   return std::nullopt;
 }

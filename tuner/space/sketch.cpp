@@ -67,6 +67,17 @@ schedule::Schedule instantiate(const Sketch& sketch, const Point& point) {
   return schedule;
 }
 
+std::optional<Point> point_of(const Sketch& sketch, std::span<const int64_t> choices) {
+  if (choices.size() != sketch.slots.size()) return std::nullopt;
+  Point point;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i] < 0 || static_cast<size_t>(choices[i]) >= sketch.slots[i].choices.size())
+      return std::nullopt;
+    point.push_back(static_cast<uint32_t>(choices[i]));
+  }
+  return point;
+}
+
 schedule::OpenSizes open_sizes(const Sketch& sketch) {
   schedule::OpenSizes open;
   for (const Slot& slot : sketch.slots) {

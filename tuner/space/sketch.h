@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,9 @@ struct Sketch {
 
 // The sketch's schedule at a point. The point must have one valid choice for each slot.
 schedule::Schedule instantiate(const Sketch& sketch, const Point& point);
+
+// The point that a record names by the numbers of its choices; nothing if the sketch has no such point.
+std::optional<Point> point_of(const Sketch& sketch, std::span<const int64_t> choices);
 
 // What the sketch's open sizes can be, for the state of its steps before any choice.
 schedule::OpenSizes open_sizes(const Sketch& sketch);

@@ -25,21 +25,11 @@ std::vector<const Entry*> fastest_first(const Pool& pool) {
   return near;
 }
 
-// Whether the record's numbers are choices of the sketch.
-bool is_point_of(const space::Sketch& sketch, const Entry& entry) {
-  if (sketch.hash().hex() != entry.sketch_hash || sketch.slots.size() != entry.slot_values.size())
-    return false;
-  for (size_t i = 0; i < sketch.slots.size(); ++i) {
-    const auto choices = static_cast<int64_t>(sketch.slots[i].choices.size());
-    if (entry.slot_values[i] < 0 || entry.slot_values[i] >= choices) return false;
-  }
-  return true;
-}
-
 // "template dense tile_m=2x14 unroll=64" of a record of one of the space's sketches; else its numbers.
 std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
-  const auto sketch = std::ranges::find_if(
-      space.sketches, [&](const space::Sketch& each) { return is_point_of(each, entry); });
+  const auto sketch = std::ranges::find_if(space.sketches, [&](const space::Sketch& each) {
+    return each.hash().hex() == entry.sketch_hash && space::point_of(each, entry.slot_values);
+  });
   if (sketch == space.sketches.end()) return absl::StrJoin(entry.slot_values, ",");
   std::string text = sketch->family;
   for (size_t i = 0; i < entry.slot_values.size(); ++i) {

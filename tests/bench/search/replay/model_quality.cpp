@@ -20,14 +20,10 @@ std::optional<space::Candidate> candidate_of(const space::DesignSpace& space,
                                              const std::map<std::string, int>& sketches, const Entry& entry) {
   const auto sketch = sketches.find(entry.sketch_hash);
   if (sketch == sketches.end()) return std::nullopt;
-  const std::vector<space::Slot>& slots = space.sketches[static_cast<size_t>(sketch->second)].slots;
-  if (slots.size() != entry.slot_values.size()) return std::nullopt;
-  space::Candidate candidate{sketch->second, {}};
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (entry.slot_values[i] < 0 || static_cast<size_t>(entry.slot_values[i]) >= slots[i].choices.size())
-      return std::nullopt;
-    candidate.point.push_back(static_cast<uint32_t>(entry.slot_values[i]));
-  }
+  std::optional<space::Point> point =
+      space::point_of(space.sketches[static_cast<size_t>(sketch->second)], entry.slot_values);
+  if (!point) return std::nullopt;
+  space::Candidate candidate{sketch->second, *std::move(point)};
   if (schedule::to_string(space.schedule_of(candidate)) != entry.schedule) return std::nullopt;
   return candidate;
 }
