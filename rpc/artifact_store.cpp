@@ -152,6 +152,15 @@ absl::StatusOr<ArtifactStore::Memory> ArtifactStore::take_memory(uint64_t bytes)
                                              " MiB are on their way at once: try again"));
 }
 
+absl::StatusOr<std::vector<std::string>> ArtifactStore::missing(const std::vector<std::string>& names) {
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name));
+    if (!contains(digest)) missing.push_back(name);
+  }
+  return missing;
+}
+
 ArtifactStore::Pin ArtifactStore::pin(const Digest& digest) {
   const std::scoped_lock lock(mutex_);
   ++pins_[digest];

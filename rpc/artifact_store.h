@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -71,6 +72,8 @@ class ArtifactStore {
   absl::StatusOr<std::string> get(const Digest& digest);
   // Also counts as a use.
   bool contains(const Digest& digest);
+  // Those of these digests, in hexadecimal, that it does not contain. INVALID_ARGUMENT: one is no digest.
+  absl::StatusOr<std::vector<std::string>> missing(const std::vector<std::string>& names);
   Pin pin(const Digest& digest);
   uint64_t size_bytes() const;
 

@@ -236,12 +236,9 @@ class TunerService final : public pb::Tuners::CallbackService {
   grpc::ServerUnaryReactor* FindMissingArtifacts(grpc::CallbackServerContext* context,
                                                  const pb::FindMissingArtifactsRequest* request,
                                                  pb::FindMissingArtifactsReply* reply) override {
-    for (const std::string& name : request->digests()) {
-      const absl::StatusOr<Digest> digest = Digest::from_hex(name);
-      if (!digest.ok()) return finished(context, digest.status());
-      if (!artifacts_.contains(*digest)) reply->add_missing(name);
-    }
-    return finished(context, absl::OkStatus());
+    const auto missing = artifacts_.missing({request->digests().begin(), request->digests().end()});
+    if (missing.ok()) reply->mutable_missing()->Add(missing->begin(), missing->end());
+    return finished(context, missing.status());
   }
 
   grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext*,

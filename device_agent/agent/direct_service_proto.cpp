@@ -74,12 +74,9 @@ class DirectService final : public pb::Tuners::Service {
   grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest* request,
                                     pb::FindMissingArtifactsReply* reply) override {
     if (const auto slot = slot_of(request->lease()); !slot.ok()) return rpc::to_grpc(slot.status());
-    for (const std::string& name : request->digests()) {
-      const absl::StatusOr<Digest> digest = Digest::from_hex(name);
-      if (!digest.ok()) return rpc::to_grpc(digest.status());
-      if (!cache_.contains(*digest)) reply->add_missing(name);
-    }
-    return grpc::Status::OK;
+    const auto missing = cache_.missing({request->digests().begin(), request->digests().end()});
+    if (missing.ok()) reply->mutable_missing()->Add(missing->begin(), missing->end());
+    return rpc::to_grpc(missing.status());
   }
 
   grpc::Status UploadArtifact(grpc::ServerContext*, grpc::ServerReader<pb::ArtifactChunk>* reader,
