@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "base/temporary_folder.h"
@@ -39,6 +40,19 @@ class CommandTest : public testing::Test {
     const std::string path = dir_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
+  }
+
+  // A tracker that has said that it serves.
+  std::unique_ptr<Process> serving_tracker(const rpc::Endpoint& endpoint) {
+    const std::string log = dir_.path() + "/tracker.log";
+    auto tracker =
+        std::make_unique<Process>(std::vector<std::string>{program("tracker"), "serve", "--listen",
+                                                           endpoint.text(), "--state", dir_.path() + "/t.db"},
+                                  log);
+    for (int i = 0; i < 3000 && lines_of(log).empty(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return tracker;
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
@@ -113,12 +127,7 @@ TEST_F(CommandTest, DoctorSaysWhatFailsAndWhatToDo) {
   EXPECT_THAT(output(), HasSubstr(endpoint.text()));
   EXPECT_THAT(output(), HasSubstr("the golden kernel takes"));
   EXPECT_THAT(output(), HasSubstr("  holds: "));
-  const Process tracker(
-      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
-      dir_.path() + "/tracker.log");
-  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  const auto tracker = serving_tracker(endpoint);
   std::vector<std::string> json = doctor;
   json.push_back("--json");
   EXPECT_EQ(run(json), 0) << output();
@@ -199,12 +208,7 @@ TEST_F(CommandTest, FileThatIsNoTrackerStateIsRefusedAndKept) {
 
 TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   const rpc::Endpoint endpoint = free_endpoint();
-  const Process tracker(
-      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
-      dir_.path() + "/tracker.log");
-  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  const auto tracker = serving_tracker(endpoint);
   EXPECT_EQ(run({"tracker", "drain", "nobody", "--tracker", endpoint.text()}), 3);
   expect_one_line_with("nobody");
   EXPECT_EQ(run({"tracker", "release", "nobody", "--tracker", endpoint.text()}), 3);
@@ -216,12 +220,7 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
 
 TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   const rpc::Endpoint endpoint = free_endpoint();
-  const Process tracker(
-      {program("tracker"), "serve", "--listen", endpoint.text(), "--state", dir_.path() + "/t.db"},
-      dir_.path() + "/tracker.log");
-  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/tracker.log").empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  const auto tracker = serving_tracker(endpoint);
   EXPECT_EQ(run({"tracker", "reserve", "--user", "alice", "--selector", "room=lab3", "--from",
                  "2099-05-01T09:00:00Z", "--for", "1h30m", "--tracker", endpoint.text()}),
             0);

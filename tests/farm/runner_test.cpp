@@ -12,6 +12,7 @@
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/server.h"
+#include "tests/farm/agent_thread.h"
 #include "tests/farm/fake_executor.h"
 #include "tests/farm/harness.h"
 #include "tracker/daemon.h"
@@ -67,15 +68,8 @@ TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
   auto tracker = tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/t.db"});
   ASSERT_TRUE(tracker.ok()) << tracker.status();
   const rpc::Endpoint endpoint = (*tracker)->endpoint();
-  FakeExecutor executor(std::chrono::milliseconds(500), "");
-  auto agent = agent::Agent::create({.tracker = endpoint,
-                                     .key = "box",
-                                     .id = "a1",
-                                     .state_dir = dir.path() + "/a",
-                                     .slots = {{.cpus = {0}, .executor = &executor}}},
-                                    agent::read_facts());
-  ASSERT_TRUE(agent.ok()) << agent.status();
-  std::thread serving([&] { (*agent)->run().IgnoreError(); });
+  AgentThread agent({.tracker = endpoint, .state_dir = dir.path() + "/a", .slots = {{.cpus = {0}}}},
+                    std::chrono::milliseconds(500));
 
   absl::StatusOr<std::unique_ptr<FarmRunner>> runner = absl::NotFoundError("");
   for (int i = 0; i < 100 && absl::IsNotFound(runner.status()); ++i) {
@@ -103,8 +97,6 @@ TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
     EXPECT_TRUE(result.ok()) << result.status();
     if (result.ok()) (*runner)->acknowledge(*result);
   }
-  (*agent)->stop();
-  serving.join();
 }
 
 // Two tuners, one slot, and leases of which neither is long enough for a job.

@@ -141,6 +141,21 @@ void BM_Reconnection(benchmark::State& state) {
 }
 BENCHMARK(BM_Reconnection)->Arg(100)->Arg(10000);
 
+// The lease of a slot that is free.
+Lease lease_now(Farm& farm) {
+  const auto waiter = std::make_shared<CountingWaiter>();
+  farm.acquire({.key = "box",
+                .requirements = {},
+                .wait = {},
+                .term = {},
+                .holder = "h",
+                .holder_run = "r",
+                .user = "h"},
+               waiter);
+  TF_CHECK(waiter->grant.ok()) << waiter->grant.status().ToString();
+  return waiter->grant->lease;
+}
+
 // A lease is granted and released, both durable: the disk's share is most of it.
 void BM_DurableGrant(benchmark::State& state) {
   const tf::TemporaryFolder dir = *tf::TemporaryFolder::make();
@@ -150,17 +165,8 @@ void BM_DurableGrant(benchmark::State& state) {
   const auto link = std::make_shared<NoLink>();
   for (const DeviceInfo& each : known) TF_CHECK(open.farm->attach(each, "run", link).ok()) << each.id;
   for (auto _ : state) {
-    const auto waiter = std::make_shared<CountingWaiter>();
-    open.farm->acquire({.key = "box",
-                        .requirements = {},
-                        .wait = {},
-                        .term = {},
-                        .holder = "h",
-                        .holder_run = "r",
-                        .user = "h"},
-                       waiter);
-    TF_CHECK(waiter->grant.ok()) << waiter->grant.status().ToString();
-    open.farm->release(waiter->grant->lease.id, waiter->grant->lease.epoch);
+    const Lease lease = lease_now(*open.farm);
+    open.farm->release(lease.id, lease.epoch);
   }
   state.counters["grants"] =
       benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
@@ -203,18 +209,9 @@ void BM_RestartToFirstLease(benchmark::State& state) {
     OpenFarm open(path);
     const DeviceInfo first = device(0, 3);
     TF_CHECK(open.farm->attach(first, "run", link).ok()) << "attach";
-    const auto waiter = std::make_shared<CountingWaiter>();
-    open.farm->acquire({.key = "box",
-                        .requirements = {},
-                        .wait = {},
-                        .term = {},
-                        .holder = "h",
-                        .holder_run = "r",
-                        .user = "h"},
-                       waiter);
-    TF_CHECK(waiter->grant.ok()) << waiter->grant.status().ToString();
+    const Lease lease = lease_now(*open.farm);
     state.PauseTiming();
-    open.farm->release(waiter->grant->lease.id, waiter->grant->lease.epoch);
+    open.farm->release(lease.id, lease.epoch);
     open.farm = nullptr;
     state.ResumeTiming();
   }
