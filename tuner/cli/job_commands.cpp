@@ -144,6 +144,12 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("submit", "Give a running tuner a network to tune; prints the job's number");
   add_spec_options(*command, *arguments);
   command->add_option("--device", arguments->spec.device_key, "Key of the devices to measure on")->required();
+  command->add_option("--selector", arguments->spec.selector,
+                      "Only on devices whose labels match, as in room=lab3,!shared");
+  command
+      ->add_option("--priority", arguments->spec.priority,
+                   "-10 to 10: the higher is served first, among this tuner's jobs and by the tracker")
+      ->capture_default_str();
   add_server_option(*command, arguments->server);
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");
   command->footer(

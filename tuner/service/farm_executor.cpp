@@ -44,6 +44,8 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
                                                     .arch = std::move(needs.arch),
                                                     .cpu_features = std::move(needs.cpu_features),
                                                     .min_threads = static_cast<uint32_t>(spec.threads),
+                                                    .selector = spec.selector,
+                                                    .priority = spec.priority,
                                                     .holder = options_.holder,
                                                     .first_wait = kDeviceWait}));
   RunLimits limits;

@@ -11,6 +11,8 @@ pb::JobSpec to_proto(const JobSpec& spec) {
   out.set_model_name(spec.model_name);
   out.set_target(spec.target);
   out.set_device_key(spec.device_key);
+  out.set_selector(spec.selector);
+  out.set_priority(spec.priority);
   out.set_threads(static_cast<uint32_t>(spec.threads));
   out.set_trials(spec.trials);
   out.set_minutes(spec.minutes);
@@ -27,6 +29,8 @@ JobSpec from_proto(const pb::JobSpec& spec) {
   out.model_name = spec.model_name();
   out.target = spec.target();
   out.device_key = spec.device_key();
+  out.selector = spec.selector();
+  out.priority = spec.priority();
   out.threads = static_cast<int>(spec.threads());
   out.trials = spec.trials();
   out.minutes = spec.minutes();

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -177,17 +178,20 @@ void JobQueue::drain() {
 }
 
 std::vector<JobQueue::Entry*> JobQueue::ready(absl::Time now) {
-  std::set<std::string> busy;
+  const auto devices_of = [](const Entry& entry) { return std::pair(entry.job.device, entry.spec.selector); };
+  std::set<std::pair<std::string, std::string>> busy;
   for (const auto& [id, entry] : entries_) {
-    if (entry->running) busy.insert(entry->job.device);
+    if (entry->running) busy.insert(devices_of(*entry));
+  }
+  std::map<std::pair<std::string, std::string>, Entry*> first;  // of those that wait for the same devices
+  for (const auto& [id, entry] : entries_) {                    // in order of submission
+    const bool waits = entry->job.state == JobState::kQueued && !entry->running;
+    if (!waits || entry->not_before > now || busy.contains(devices_of(*entry))) continue;
+    Entry*& next = first[devices_of(*entry)];
+    if (next == nullptr || entry->spec.priority > next->spec.priority) next = entry.get();
   }
   std::vector<Entry*> out;
-  for (const auto& [id, entry] : entries_) {  // in order of submission
-    const bool waits = entry->job.state == JobState::kQueued && !entry->running;
-    if (!waits || entry->not_before > now || busy.contains(entry->job.device)) continue;
-    busy.insert(entry->job.device);
-    out.push_back(entry.get());
-  }
+  for (const auto& [devices, entry] : first) out.push_back(entry);
   return out;
 }
 

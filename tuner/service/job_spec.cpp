@@ -16,6 +16,8 @@ std::string to_json(const JobSpec& spec) {
   return json_text(nlohmann::json{{"model_name", spec.model_name},
                                   {"target", spec.target},
                                   {"device_key", spec.device_key},
+                                  {"selector", spec.selector},
+                                  {"priority", spec.priority},
                                   {"threads", spec.threads},
                                   {"trials", spec.trials},
                                   {"minutes", spec.minutes},
@@ -33,6 +35,8 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
     spec.model_name = in.value("model_name", spec.model_name);
     spec.target = in.value("target", spec.target);
     spec.device_key = in.value("device_key", spec.device_key);
+    spec.selector = in.value("selector", spec.selector);
+    spec.priority = in.value("priority", spec.priority);
     spec.threads = in.value("threads", spec.threads);
     spec.trials = in.value("trials", spec.trials);
     spec.minutes = in.value("minutes", spec.minutes);
@@ -50,6 +54,10 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
 absl::Status check(const JobSpec& spec) {
   if (spec.threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat("--threads must be at least 1, not ", spec.threads));
+  }
+  if (spec.priority < -10 || spec.priority > 10) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--priority must lie between -10 and 10, not be ", spec.priority));
   }
   if (spec.trials < 0) {
     return absl::InvalidArgumentError(absl::StrCat("--trials must not be negative, as ", spec.trials, " is"));

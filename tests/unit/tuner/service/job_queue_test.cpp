@@ -54,6 +54,29 @@ TEST_F(JobQueueTest, JobsOfOneDeviceRunInOrderAndOfTwoAtTheSameTime) {
   EXPECT_EQ(wait_for(first, JobState::kDone).job.finished_unix_ns > 0, true);
 }
 
+TEST_F(JobQueueTest, OfWaitingJobsTheOneWithTheHighestPriorityRunsNext) {
+  start();
+  JobSpec urgent = spec_for("desk");
+  urgent.priority = 5;
+  const int64_t first = submit("desk"), second = submit("desk");
+  const int64_t third = *queue_->submit(job_for("desk"), urgent);
+  executor_.wait_for_starts(1);
+  executor_.end(first, absl::OkStatus());
+  EXPECT_EQ(executor_.wait_for_starts(2).back(), third);
+  executor_.end(third, absl::OkStatus());
+  EXPECT_EQ(executor_.wait_for_starts(3).back(), second);
+}
+
+TEST_F(JobQueueTest, JobsForDifferentlyLabelledDevicesRunAtTheSameTime) {
+  start();
+  JobSpec here = spec_for("desk"), there = spec_for("desk");
+  here.selector = "room=1";
+  there.selector = "room=2";
+  const int64_t first = *queue_->submit(job_for("desk"), here);
+  const int64_t second = *queue_->submit(job_for("desk"), there);
+  EXPECT_THAT(executor_.wait_for_starts(2), UnorderedElementsAre(first, second));
+}
+
 TEST_F(JobQueueTest, ProgressIsSeenWhileAJobRuns) {
   start();
   const int64_t id = submit("desk");
@@ -210,6 +233,8 @@ TEST(JobSpec, SurvivesItsTextForm) {
   const JobSpec spec{.model_name = "a \"name\"",
                      .target = "x86_64:cpu=znver4",
                      .device_key = "desk",
+                     .selector = "room=lab3,!shared",
+                     .priority = -2,
                      .threads = 4,
                      .trials = 7,
                      .minutes = 1.5,
@@ -232,6 +257,9 @@ TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
   JobSpec spec = spec_for("desk");
   spec.threads = 0;
   EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--threads"));
+  spec = spec_for("desk");
+  spec.priority = 11;
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--priority"));
 }
 
 }  // namespace
