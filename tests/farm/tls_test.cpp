@@ -58,7 +58,7 @@ class SecuredFarm : public testing::Test {
       const auto members = tracker::Members::open(ca_, rpc::real_wall_clock(), {.certificate_life = life_});
       ASSERT_TRUE(members.ok()) << members.status();
       const std::string folder = dir_.file(absl::StrCat("admin", ++admins_));
-      ASSERT_TRUE(tracker::make_first_admin(**members, folder).ok());
+      ASSERT_TRUE(tracker::make_member(**members, folder, {rpc::Role::kAdmin, "admin"}).ok());
       admin_ = *Credentials::load(folder);
       admin_folder_ = folder;
     }
@@ -253,7 +253,7 @@ TEST_F(SecuredFarm, MemberOfAnotherFarmIsRefusedByBothSides) {
   const std::string other = dir_.file("other");
   ASSERT_TRUE(tracker::Authority::make(other, rpc::real_wall_clock().now()).ok());
   const auto members = tracker::Members::open(other);
-  ASSERT_TRUE(tracker::make_first_admin(**members, dir_.file("eve")).ok());
+  ASSERT_TRUE(tracker::make_member(**members, dir_.file("eve"), {rpc::Role::kAdmin, "admin"}).ok());
   // She would not talk to this tracker.
   const absl::Status refused =
       call(rpc::make_channel(endpoint(), *Credentials::load(dir_.file("eve")), Role::kTracker),

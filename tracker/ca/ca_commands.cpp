@@ -27,7 +27,7 @@ absl::Status init(const Arguments& arguments) {
   TF_RETURN_IF_ERROR(Authority::make(arguments.dir, rpc::real_wall_clock().now()));
   TF_ASSIGN_OR_RETURN(const auto members, Members::open(arguments.dir));
   const std::string admin = arguments.dir + "/admin";
-  TF_RETURN_IF_ERROR(make_first_admin(*members, admin));
+  TF_RETURN_IF_ERROR(make_member(*members, admin, {rpc::Role::kAdmin, "admin"}));
   std::printf("%s\n", members->ca().fingerprint().hex().c_str());
   std::fprintf(stderr,
                "The CA is in %s: start `tracker serve --tls %s`, and keep its ca-key.pem to yourself.\n"

@@ -14,14 +14,6 @@ namespace {
 constexpr absl::Duration kLookEvery = absl::Seconds(2);
 const rpc::Identity kTracker{rpc::Role::kTracker, "tracker"};
 
-absl::Status make_folder(Members& members, const std::string& folder, const rpc::Identity& identity,
-                         const std::vector<std::string>& hosts) {
-  TF_ASSIGN_OR_RETURN(const rpc::KeyPair key, rpc::make_member_key(folder));
-  TF_ASSIGN_OR_RETURN(const rpc::Certificate certificate,
-                      members.issue(identity, rpc::make_certificate_request(key, identity.name), hosts));
-  return rpc::save_member(folder, certificate, members.ca(), "");
-}
-
 bool is_good(const Members& members, const std::string& folder, absl::Time now) {
   const absl::StatusOr<rpc::Member> member = rpc::load_member(folder, now);
   if (!member.ok() || member->ca.fingerprint() != members.ca().fingerprint() || member->identity != kTracker)
@@ -40,7 +32,7 @@ absl::StatusOr<std::unique_ptr<OwnCertificate>> OwnCertificate::open(Members& me
   if (!is_good(members, folder, clock.now())) {
     std::error_code error;
     std::filesystem::remove_all(folder, error);  // whatever it was, the CA is here to make another
-    TF_RETURN_IF_ERROR(make_folder(members, folder, kTracker, hosts));
+    TF_RETURN_IF_ERROR(make_member(members, folder, kTracker, hosts));
   }
   TF_ASSIGN_OR_RETURN(auto credentials, rpc::Credentials::load(folder, clock));
   return std::unique_ptr<OwnCertificate>(
@@ -73,8 +65,12 @@ void OwnCertificate::keep() {
   } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop_; }));
 }
 
-absl::Status make_first_admin(Members& members, const std::string& folder) {
-  return make_folder(members, folder, {rpc::Role::kAdmin, "admin"}, {});
+absl::Status make_member(Members& members, const std::string& folder, const rpc::Identity& identity,
+                         const std::vector<std::string>& hosts) {
+  TF_ASSIGN_OR_RETURN(const rpc::KeyPair key, rpc::make_member_key(folder));
+  TF_ASSIGN_OR_RETURN(const rpc::Certificate certificate,
+                      members.issue(identity, rpc::make_certificate_request(key, identity.name), hosts));
+  return rpc::save_member(folder, certificate, members.ca(), "");
 }
 
 }  // namespace tf::tracker

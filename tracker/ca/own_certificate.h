@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "rpc/clock.h"
 #include "rpc/identity/credentials.h"
+#include "rpc/identity/identity.h"
 
 namespace tf::tracker {
 
@@ -42,7 +43,9 @@ class OwnCertificate {
   std::thread thread_;
 };
 
-// The first admin's folder, for whoever makes the CA: DIR/admin, next to it.
-absl::Status make_first_admin(Members& members, const std::string& folder);
+// The folder of a member who needs no token, as the first admin needs none. Names and addresses in `hosts`
+// are those under which it serves.
+absl::Status make_member(Members& members, const std::string& folder, const rpc::Identity& identity,
+                         const std::vector<std::string>& hosts = {});
 
 }  // namespace tf::tracker

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/command_line.h"
 #include "base/digest.h"
@@ -21,6 +22,8 @@
 #include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "rpc/channel.h"
+#include "rpc/identity/credentials.h"
+#include "tests/bench/farm/load_members.h"
 #include "tests/bench/farm/process_figures.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tests/bench/farm/simulated_tuner.h"
@@ -44,6 +47,7 @@ struct Options {
   int trial_ms = 1000;
   int trials_a_lease = 10;
   bool storm = false;
+  bool plain = false;
   std::string json;
 };
 
@@ -69,6 +73,11 @@ nlohmann::ordered_json or_null(const std::optional<double>& value) {
 class Load {
  public:
   explicit Load(const Options& options) : options_(options) {
+    if (!options_.plain) {
+      auto made = make_members(folder_.path());
+      TF_CHECK(made.ok()) << made.status();
+      members_ = *std::move(made);
+    }
     start_tracker();
     auto opened = tf::database::open_sqlite_store(folder_.file("tuned.db"));
     TF_CHECK(opened.ok()) << opened.status();
@@ -80,11 +89,15 @@ class Load {
     nlohmann::ordered_json report;
     report["agents"] = options_.agents;
     report["tuners"] = tuner_count();
-    report["connected_s"] = or_null(connect_agents());
+    report["mutual_tls"] = !options_.plain;
+    const std::optional<double> connected = connect_agents();
+    if (!connected) tally_.error("the agents did not all connect");
+    report["connected_s"] = or_null(connected);
     start_tuners();
     std::this_thread::sleep_for(seconds(options_.warm_up_s));
     measure(report);
     if (options_.storm) report["storm"] = storm();
+    report["rows"] = count_rows();
     report["errors"] = tally_.errors.load();
     for (const auto& [what, count] : tally_.error_kinds()) report["error_kinds"][what] = count;
     return report;
@@ -102,15 +115,18 @@ class Load {
 
   void start_tracker() {
     tracker_ = nullptr;
-    tracker_ = std::make_unique<Process>(
-        std::vector<std::string>{tf::farm_test::program("tracker"), "serve", "--listen", endpoint_.text(),
-                                 "--state", folder_.file("tracker.db"), "--log-level", "warning"},
-        folder_.file("output"));
+    std::vector<std::string> command{
+        tf::farm_test::program("tracker"), "serve",       "--listen", endpoint_.text(), "--state",
+        folder_.file("tracker.db"),        "--log-level", "warning"};
+    if (!options_.plain) command.insert(command.end(), {"--tls", folder_.file("ca")});
+    tracker_ = std::make_unique<Process>(std::move(command), folder_.file("output"));
   }
 
   std::optional<double> connect_agents() {
-    const AgentPlan plan{
-        .tracker = endpoint_, .key = "box", .trial = std::chrono::milliseconds(options_.trial_ms)};
+    const AgentPlan plan{.tracker = endpoint_,
+                         .credentials = members_.agents,
+                         .key = "box",
+                         .trial = std::chrono::milliseconds(options_.trial_ms)};
     for (int i = 0; i < options_.agents; ++i)
       agents_.push_back(std::make_unique<SimulatedAgent>(i, plan, alarms_, tally_));
     for (const auto& agent : agents_) agent->connect();
@@ -124,7 +140,8 @@ class Load {
                          .artifact = tf::sha256("one for all").hex()};
     std::shared_ptr<grpc::Channel> channel;
     for (int i = 0; i < tuner_count(); ++i) {
-      if (i % kTunersAChannel == 0) channel = tf::rpc::make_channel(endpoint_);
+      if (i % kTunersAChannel == 0)
+        channel = tf::rpc::make_channel(endpoint_, members_.tuners, tf::rpc::Role::kTracker);
       tuners_.push_back(std::make_unique<SimulatedTuner>(i, plan, channel, *store_, alarms_, tally_));
     }
     for (const auto& tuner : tuners_) tuner->start();
@@ -176,6 +193,25 @@ class Load {
             {"tracker_descriptors", tracker.descriptors}};
   }
 
+  // Once all has come to rest: nothing is lost and nothing stands there twice if there are as many rows as
+  // results that were said to be durable.
+  int64_t count_rows() {
+    for (const auto& tuner : tuners_) tuner->stop();
+    for (int64_t before = -1; before != tally_.durable;) {
+      before = tally_.durable;
+      std::this_thread::sleep_for(3 * std::chrono::milliseconds(options_.trial_ms) + seconds(1));
+    }
+    int64_t rows = 0;
+    const absl::Status scanned = store_->scan({}, [&](const tf::database::Measurement&) {
+      ++rows;
+      return absl::OkStatus();
+    });
+    if (!scanned.ok()) tally_.error("scan: " + std::string(scanned.message()));
+    if (rows != tally_.durable)
+      tally_.error(absl::StrCat(rows, " rows for ", tally_.durable.load(), " results"));
+    return rows;
+  }
+
   // The tracker is killed and started again: all agents and tuners come back at once.
   nlohmann::ordered_json storm() {
     nlohmann::ordered_json report;
@@ -203,6 +239,7 @@ class Load {
         },
         seconds(120));
     tally_.storm = false;
+    if (!settled) tally_.error("the storm did not settle");
     report["first_grant_s"] = or_null(first_grant);
     report["agents_connected_s"] = or_null(connected);
     report["every_tuner_stored_again_s"] = or_null(settled);
@@ -212,6 +249,7 @@ class Load {
   const Options options_;
   const tf::TemporaryFolder folder_ = *tf::TemporaryFolder::make();
   const tf::rpc::Endpoint endpoint_ = tf::farm_test::free_endpoint();
+  LoadMembers members_;
   std::unique_ptr<Process> tracker_;
   std::unique_ptr<tf::database::Store> store_;
   Tally tally_;
@@ -242,6 +280,7 @@ int main(int argc, char** argv) {
   app.add_option("--trials-a-lease", options.trials_a_lease, "After so many a lease is released")
       ->capture_default_str();
   app.add_flag("--storm", options.storm, "Then kill the tracker, start it again, and time how all come back");
+  app.add_flag("--plain", options.plain, "Without TLS");
   app.add_option("--json", options.json, "File for the report, which is printed anyway");
   app.footer("Example: farm_load --agents 1000 --seconds 60 --storm");
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;

@@ -7,13 +7,18 @@
 #include <string>
 
 #include "rpc/endpoint.h"
+#include "rpc/identity/credentials.h"
 #include "tests/bench/farm/alarms.h"
 #include "tests/bench/farm/tally.h"
 
 namespace tf::farm_load {
 
+// Their ids are NAME/0, NAME/1, …, which one certificate may serve.
+inline constexpr const char* kAgentName = "simulated";
+
 struct AgentPlan {
   rpc::Endpoint tracker;
+  std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
   std::string key;
   std::chrono::milliseconds trial{1000};
 };

@@ -5,6 +5,7 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
+#include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tests/bench/farm/stream.h"
@@ -23,10 +24,10 @@ class SimulatedAgent::Impl {
         alarms_(alarms),
         tally_(tally),
         backoff_(rpc::backoff_seed()),
-        channel_(rpc::make_channel(plan.tracker)),
+        channel_(rpc::make_channel(plan.tracker, plan.credentials, rpc::Role::kTracker)),
         stub_(pb::Agents::NewStub(channel_)) {
     hello_.set_protocol_version(rpc::kProtocolVersion);
-    hello_.set_agent_id(absl::StrCat("simulated-", number));
+    hello_.set_agent_id(absl::StrCat(kAgentName, "/", number));
     hello_.set_agent_run(absl::StrCat("run-", rpc::backoff_seed()));
     hello_.set_device_key(plan.key);
     hello_.set_agent_version("simulated");
@@ -80,7 +81,7 @@ class SimulatedAgent::Impl {
 
   void lost(Session& session, const grpc::Status& status) {
     if (session.greeted) --tally_.connected;
-    tally_.error(absl::StrCat("agent's stream: ", status.error_message()));
+    tally_.lost_connection(absl::StrCat("agent's stream: ", status.error_message()));
     const std::scoped_lock lock(mutex_);
     session_ = nullptr;
     alarms_.after(absl::ToChronoNanoseconds(backoff_.next()), [this] { connect(); });

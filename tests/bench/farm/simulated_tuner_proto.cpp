@@ -51,7 +51,7 @@ class SimulatedTuner::Impl {
     const auto asked = SteadyClock::now();
     stub_->async()->AcquireLease(
         &call->context, &call->request, &call->reply, [this, call, asked](grpc::Status status) {
-          if (!status.ok()) return again("AcquireLease: " + status.error_message());
+          if (!status.ok()) return again("AcquireLease: " + status.error_message(), [this] { start(); });
           tally_.grant_took(std::chrono::duration<double, std::milli>(SteadyClock::now() - asked).count());
           lease_ = call->reply;
           sent_ = 0;
@@ -81,9 +81,9 @@ class SimulatedTuner::Impl {
     return name;
   }
 
-  void again(const std::string& trouble) {
-    tally_.error(trouble);
-    alarms_.after(absl::ToChronoNanoseconds(backoff_.next()), [this] { start(); });
+  void again(const std::string& trouble, std::function<void()> what) {
+    tally_.lost_connection(trouble);
+    alarms_.after(absl::ToChronoNanoseconds(backoff_.next()), std::move(what));
   }
 
   void open_stream() {
@@ -130,6 +130,7 @@ class SimulatedTuner::Impl {
                         [this, sequence](const absl::StatusOr<database::InsertResult>& kept) {
                           if (!kept.ok())
                             return tally_.error("insert: " + std::string(kept.status().message()));
+                          if (!kept->duplicate) ++tally_.durable;
                           stored(sequence);
                         });
     const std::scoped_lock lock(mutex_);
@@ -137,7 +138,6 @@ class SimulatedTuner::Impl {
   }
 
   void stored(uint64_t sequence) {
-    ++tally_.durable;
     ++stored_;
     const std::scoped_lock lock(mutex_);
     if (!session_) return;
@@ -155,17 +155,22 @@ class SimulatedTuner::Impl {
       session_ = nullptr;
       complete = kept_ == plan_.trials_a_lease;
     }
-    if (!complete) tally_.error("tuner's stream: " + status.error_message());
+    if (!complete) tally_.lost_connection("tuner's stream: " + status.error_message());
+    release();
+  }
+
+  // Until the tracker has heard of it: a lease that nobody ends keeps its slot for the rest of its term.
+  void release() {
     auto call = std::make_shared<Call<pb::LeaseName, pb::ReleaseLeaseReply>>();
     call->request = lease_name();
     rpc::set_deadline(call->context, absl::Seconds(10));
-    stub_->async()->ReleaseLease(&call->context, &call->request, &call->reply,
-                                 [this, call](grpc::Status released) {
-                                   if (!released.ok())
-                                     return again("ReleaseLease: " + released.error_message());
-                                   backoff_.reset();
-                                   start();
-                                 });
+    stub_->async()->ReleaseLease(
+        &call->context, &call->request, &call->reply, [this, call](grpc::Status released) {
+          if (!released.ok())
+            return again("ReleaseLease: " + released.error_message(), [this] { release(); });
+          backoff_.reset();
+          start();
+        });
   }
 
   const std::string name_;

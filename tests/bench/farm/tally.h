@@ -14,15 +14,18 @@ namespace tf::farm_load {
 
 struct Tally {
   std::atomic<int64_t> connected = 0;  // agents that the tracker has greeted and that have a stream now
-  std::atomic<int64_t> durable = 0;    // results that stand in the database
+  std::atomic<int64_t> durable = 0;    // results that stand in the database, each once
   std::atomic<int64_t> grants = 0;
   std::atomic<int64_t> errors = 0;
 
-  // During a storm streams end; that is no error then.
+  // During a storm connections are lost; that is no error then.
   std::atomic<bool> storm = false;
 
+  void lost_connection(const std::string& what) {
+    if (!storm) error(what);
+  }
+
   void error(const std::string& what) {
-    if (storm) return;
     ++errors;
     const std::scoped_lock lock(mutex_);
     ++kinds_[what];
