@@ -119,6 +119,7 @@ class MemoryStore final : public Store {
   }
 
   absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) override {
+    if (const absl::Status possible = check(measurement); !possible.ok()) return refused(possible);
     std::lock_guard lock(mutex_);
     const Digest digest = record_digest(measurement);
     if (measurement.lease) {

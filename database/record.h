@@ -139,7 +139,7 @@ struct Measurement {
   std::optional<Interval> interval_ns() const { return database::interval_ns(samples); }
 };
 
-// Whether a record can be what it says: what writes records keeps to it, what reads them from a file, which
+// Whether a record can be what it says: a store takes no other, and what reads records from a file, which
 // anybody may have written, asks first. INVALID_ARGUMENT with what is wrong. What a schedule says is not
 // read.
 absl::Status check(const Measurement& measurement);

@@ -1,6 +1,7 @@
-#include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -9,8 +10,7 @@
 namespace tf::database {
 namespace {
 
-// What records have of each is far below.
-constexpr size_t kMaxTextBytes = 4 << 20, kMaxSamples = 100'000, kMaxSlots = 10'000;
+constexpr size_t kMaxTextBytes = 4 << 20, kMaxTexts = 10'000, kMaxSamples = 100'000, kMaxSlots = 10'000;
 constexpr uint32_t kMaxThreads = 1 << 16;
 constexpr int64_t kMaxSampleNs = 1'000'000'000'000'000;  // eleven days
 
@@ -19,9 +19,15 @@ absl::Status wrong(std::string_view what) {
 }
 
 absl::Status check_texts(const Measurement& m) {
-  for (const std::string* text :
-       {&m.schedule, &m.sketch_hash, &m.detail, &m.problem.binding, &m.problem.target, &m.device.device_class,
-        &m.device.model, &m.artifact_digest, &m.code_digest}) {
+  std::vector<const std::string*> texts = {&m.schedule,           &m.sketch_hash,    &m.detail,
+                                           &m.problem.binding,    &m.problem.target, &m.device.device_class,
+                                           &m.device.fingerprint, &m.device.model,   &m.device.governor,
+                                           &m.artifact_digest,    &m.code_digest};
+  for (const auto* list : {&m.problem.in_layouts, &m.problem.out_layouts, &m.numerics})
+    for (const std::string& text : *list) texts.push_back(&text);
+  if (m.lease) texts.insert(texts.end(), {&m.lease->slot, &m.lease->lease_id});
+  if (texts.size() > kMaxTexts) return wrong(absl::StrCat("has ", texts.size(), " texts"));
+  for (const std::string* text : texts) {
     if (text->size() > kMaxTextBytes) return wrong(absl::StrCat("has a text of ", text->size(), " bytes"));
   }
   return absl::OkStatus();
@@ -34,6 +40,12 @@ absl::Status check_samples(const Measurement& m) {
       return wrong(absl::StrCat("has a sample of ", sample.total_ns, " ns"));
   }
   return absl::OkStatus();
+}
+
+absl::Status check_lease(const Measurement& m) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();  // of a column
+  if (!m.lease || (m.lease->epoch <= kMost && m.lease->sequence <= kMost)) return absl::OkStatus();
+  return wrong(absl::StrCat("has the epoch ", m.lease->epoch, " and the sequence ", m.lease->sequence));
 }
 
 }  // namespace
@@ -51,7 +63,8 @@ absl::Status check(const Measurement& m) {
     return wrong(absl::StrCat("was measured ", m.finished_unix_ns, " ns after 1970"));
   if (m.slot_values.size() > kMaxSlots) return wrong(absl::StrCat("has ", m.slot_values.size(), " slots"));
   TF_RETURN_IF_ERROR(check_texts(m));
-  return check_samples(m);
+  TF_RETURN_IF_ERROR(check_samples(m));
+  return check_lease(m);
 }
 
 }  // namespace tf::database

@@ -122,6 +122,7 @@ absl::Status add_workload(Connection& db, const Workload& workload) {
 }
 
 absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement, Origin origin) {
+  if (const absl::Status possible = check(measurement); !possible.ok()) return refused(possible);
   std::optional<int64_t> known;
   // What is on disk already is acknowledged again whatever its epoch: the sender only missed the first
   // answer.

@@ -88,8 +88,8 @@ class Store : public Records {
 
   // Inserts one measurement of a known workload. Success means that it is on disk. An equal lease stamp, or
   // without one an equal record, is acknowledged as duplicate. ABORTED: its lease is fenced off by a higher
-  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. Other errors: the row was not
-  // kept, try again.
+  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. INVALID_ARGUMENT: it cannot be what
+  // it says (record.h). Other errors: the row was not kept, try again.
   virtual absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) = 0;
   absl::StatusOr<InsertResult> insert(const Measurement& measurement) {
     return insert(measurement, Origin::kLive);

@@ -26,6 +26,11 @@ absl::Status workload_missing(const WorkloadKey& key) {
       absl::StrCat("the database has no workload ", key.hex(), "; add the workload before its measurements"));
 }
 
+absl::Status refused(const absl::Status& why) {
+  return absl::InvalidArgumentError(absl::StrCat("a measurement was refused: ", std::string(why.message()),
+                                                 "; keep of it only that it is implausible"));
+}
+
 absl::Status unknown_record(const Digest& digest) {
   return absl::NotFoundError(
       absl::StrCat("the database has no record ", digest.hex(), "; import it, or build without --locked"));

@@ -1,8 +1,7 @@
 #include "tuner/session/record_proto.h"
 
-#include <chrono>
-
-#include "base/check.h"
+#include "absl/strings/str_cat.h"
+#include "base/unix_time.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -12,11 +11,8 @@ namespace {
 
 namespace farm = tunefarm::farm::v1;
 
-int64_t now_unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+// What a compiler or a device says of a failure is for people.
+constexpr size_t kMaxDetailBytes = 1 << 16;
 
 database::Measurement start_of(const Subject& subject) {
   database::Measurement record;
@@ -54,12 +50,26 @@ database::Outcome outcome_of(farm::Outcome outcome) {
   }
 }
 
+// What is kept of a measurement that cannot be what its device says: that, and whose it was.
+database::Measurement implausible(const Subject& subject, const database::Measurement& said,
+                                  const absl::Status& why) {
+  database::Measurement record = start_of(subject);
+  record.outcome = database::Outcome::kImplausible;
+  record.detail = absl::StrCat("the device sent what no measurement is: ", std::string(why.message()));
+  record.numerics = said.numerics;
+  record.code_digest = said.code_digest;
+  record.lease = said.lease;
+  record.finished_unix_ns = now_unix_ns();
+  if (!check(record).ok()) record.lease.reset();
+  return record;
+}
+
 }  // namespace
 
 database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed) {
   database::Measurement record = start_of(subject);
   record.outcome = database::Outcome::kCompileError;
-  record.detail = failed.message();
+  record.detail = failed.message().substr(0, kMaxDetailBytes);
   record.finished_unix_ns = now_unix_ns();
   return record;
 }
@@ -70,7 +80,7 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
   const auto& numerics = built.artifact().manifest().numerics();
   record.numerics.assign(numerics.begin(), numerics.end());
   record.outcome = outcome_of(result.outcome());
-  record.detail = result.detail();
+  record.detail = result.detail().substr(0, kMaxDetailBytes);
   for (const farm::Sample& sample : result.samples())
     record.samples.push_back({sample.total_ns(), sample.iterations()});
   record.cache_mode = result.cache_mode() == farm::CACHE_MODE_ROTATE ? database::CacheMode::kRotate
@@ -90,7 +100,8 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
     record.lease = database::LeaseStamp{result.slot(), result.lease_id(), result.epoch(), result.sequence()};
   }
   record.finished_unix_ns = result.finished_unix_ns() != 0 ? result.finished_unix_ns() : now_unix_ns();
-  return record;
+  const absl::Status possible = check(record);
+  return possible.ok() ? record : implausible(subject, record, possible);
 }
 
 }  // namespace tf::session

@@ -26,7 +26,8 @@ struct Subject {
 // A candidate that did not compile.
 database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed);
 
-// A candidate that ran, however it ended. `built` is its build's reply.
+// A candidate that ran, however it ended. `built` is its build's reply. What cannot be measured, such as
+// samples of negative time, becomes the outcome implausible.
 database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& built,
                                 const tunefarm::farm::v1::TrialResult& result);
 

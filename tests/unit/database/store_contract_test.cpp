@@ -136,6 +136,41 @@ TEST_P(StoreContract, TheUntunedScheduleIsBestWhereItIsNoSlowerInsideTheNetwork)
   EXPECT_EQ(store_->top(there, 9)->front().median_ns(), 1100);
 }
 
+TEST_P(StoreContract, TakesNoMeasurementThatItCouldNotGiveBack) {
+  const std::function<void(Measurement&)> faults[] = {
+      [](Measurement& m) { m.samples[0].total_ns = -1; },
+      [](Measurement& m) {
+        m.samples.resize(100'001, {1, 1});
+      },
+      [](Measurement& m) { m.detail.resize((4 << 20) + 1); },
+      [](Measurement& m) { m.device.fingerprint.resize((4 << 20) + 1); },
+      [](Measurement& m) { m.device.governor.resize((4 << 20) + 1); },
+      [](Measurement& m) { m.numerics = {std::string((4 << 20) + 1, 'x')}; },
+      [](Measurement& m) { m.problem.in_layouts = {std::string((4 << 20) + 1, 'x')}; },
+      [](Measurement& m) { m.lease = LeaseStamp{.slot = std::string((4 << 20) + 1, 'x')}; },
+      [](Measurement& m) { m.lease = LeaseStamp{.lease_id = "l", .epoch = uint64_t{1} << 63}; },
+      [](Measurement& m) { m.finished_unix_ns = -1; },
+      [](Measurement& m) { m.problem.threads = 0; },
+      [](Measurement& m) {
+        m.match = Match{.began_unix_ns = 1, .ns = 2, .interval_ns = {3, 4}};
+      },
+  };
+  for (const auto& fault : faults) {
+    Measurement m = measured(100);
+    fault(m);
+    const absl::Status refused = store_->insert(m).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("a measurement was refused: it "));
+    std::latch answered(1);
+    store_->insert_async(m, Origin::kLive, [&](const absl::StatusOr<InsertResult>& result) {
+      EXPECT_TRUE(absl::IsInvalidArgument(result.status()));
+      answered.count_down();
+    });
+    answered.wait();
+  }
+  EXPECT_EQ(count({}), 0);
+}
+
 TEST_P(StoreContract, BestIsOfTheNetworksReuseDistanceOrElseOfTheNearest) {
   const auto at = [](uint64_t reuse_distance_bytes, int64_t ns) {
     Measurement m = measured(ns);
