@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/status.h"
 #include "database/store_errors.h"
@@ -24,39 +25,47 @@ bool matches(const Filter& filter, const Measurement& m) {
          (!filter.job_id || m.job_id == *filter.job_id) && (!filter.only_ok || m.outcome == Outcome::kOk);
 }
 
-bool answers(const BestQuery& query, const Measurement& m) {
-  return m.outcome == Outcome::kOk && m.median_ns().value_or(0) > 0 &&
-         same_kernel(m.problem, query.problem) &&
+// Whether the record has a say in what answers the query: as an answer, or because it failed.
+bool counts(const BestQuery& query, const Measurement& m) {
+  return same_kernel(m.problem, query.problem) &&
          (!query.device_class || m.device.device_class == *query.device_class) &&
          (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
          (!query.schedule || m.schedule == *query.schedule) && (!query.only_untuned || m.untuned) &&
-         query.in_network == (m.cache_mode == CacheMode::kNetwork) &&
-         numerics_allowed(m.numerics, query.allowed_numerics);
+         query.in_network == (m.cache_mode == CacheMode::kNetwork);
+}
+
+bool is_answer(const Measurement& m) {
+  return m.outcome == Outcome::kOk && m.median_ns().value_or(0) > 0;
 }
 
 class MemoryStore final : public Store {
  public:
   absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
     std::lock_guard lock(mutex_);
-    std::optional<uint64_t> nearest;
+    // The nearest first, each program by its last measurement.
+    using Program = std::tuple<std::string, std::string, uint32_t>;
     const auto nearer = nearer_to(query.problem.reuse_distance_bytes);
+    std::map<uint64_t, std::map<Program, const Measurement*>, decltype(nearer)> last(nearer);
     for (const Measurement& m : measurements_) {
-      const uint64_t distance = m.problem.reuse_distance_bytes;
-      if (answers(query, m) && (!nearest || nearer(distance, *nearest))) nearest = distance;
+      if (!counts(query, m) || (!is_answer(m) && !is_failure(m.outcome))) continue;
+      last[m.problem.reuse_distance_bytes][{m.schedule, m.device.device_class, m.semantics_version}] = &m;
     }
-    // What was measured again counts by its last measurement.
-    std::map<std::tuple<std::string, std::string, uint32_t>, const Measurement*> last;
-    for (const Measurement& m : measurements_) {
-      if (answers(query, m) && m.problem.reuse_distance_bytes == nearest)
-        last[{m.schedule, m.device.device_class, m.semantics_version}] = &m;
+    for (const auto& [distance, programs] : last) {
+      std::vector<std::pair<double, const Measurement*>> found;
+      for (const auto& [program, m] : programs) {
+        if (is_answer(*m) && numerics_allowed(m->numerics, query.allowed_numerics))
+          found.emplace_back(*m->median_ns(), m);
+      }
+      if (found.empty()) continue;
+      std::ranges::sort(found, [&](const auto& a, const auto& b) {
+        if (query.only_untuned) return a.second->id > b.second->id;
+        return std::pair(a.first, a.second->id) < std::pair(b.first, b.second->id);
+      });
+      std::vector<Measurement> out;
+      for (size_t i = 0; i < std::min(limit, found.size()); ++i) out.push_back(*found[i].second);
+      return out;
     }
-    std::vector<const Measurement*> found;
-    for (const auto& [program, m] : last) found.push_back(m);
-    std::ranges::sort(found, {}, [](const Measurement* m) { return m->id; });
-    std::ranges::stable_sort(found, {}, [](const Measurement* m) { return *m->median_ns(); });
-    std::vector<Measurement> out;
-    for (size_t i = 0; i < std::min(limit, found.size()); ++i) out.push_back(*found[i]);
-    return out;
+    return std::vector<Measurement>();
   }
 
   absl::StatusOr<Workload> find_workload(const std::string& key_or_prefix) override {

@@ -68,6 +68,10 @@ std::vector<std::string> split_layouts(std::string_view text) {
   return absl::StrSplit(absl::string_view(text.data(), text.size()), ';');
 }
 
+bool is_failure(Outcome outcome) {
+  return outcome != Outcome::kOk && outcome != Outcome::kStoppedEarly;
+}
+
 std::string_view outcome_name(Outcome outcome) {
   for (const OutcomeName& entry : kOutcomes) {
     if (entry.outcome == outcome) return entry.name;
@@ -126,6 +130,27 @@ std::optional<Interval> interval_ns(const std::vector<Sample>& samples) {
   const Estimate bounds = estimate(runs_ns(samples));
   if (bounds.median_ns == 0) return std::nullopt;
   return Interval{bounds.low_ns, bounds.high_ns};
+}
+
+std::optional<double> Measurement::median_ns() const {
+  return match ? match->ns : database::median_ns(samples);
+}
+
+std::optional<Interval> Measurement::interval_ns() const {
+  std::optional<Interval> bounds = database::interval_ns(samples);
+  if (!bounds || !match) return bounds;
+  const double scale = match->ns / *database::median_ns(samples);
+  return Interval{bounds->low_ns * scale, bounds->high_ns * scale};
+}
+
+bool met(const Measurement& one, const Measurement& other) {
+  return one.match && other.match && one.match->began_unix_ns == other.match->began_unix_ns;
+}
+
+bool is_surely_faster(const Measurement& one, const Measurement& other) {
+  if (met(one, other)) return one.match->interval_ns.high_ns < other.match->interval_ns.low_ns;
+  const std::optional<Interval> a = one.interval_ns(), b = other.interval_ns();
+  return a && b && a->high_ns < b->low_ns;
 }
 
 std::string_view job_state_name(JobState state) {

@@ -63,6 +63,8 @@ enum class Outcome : uint8_t {
   kTimedOut,
   kOutOfMemory,
 };
+// Neither a time nor a bound came of it.
+bool is_failure(Outcome outcome);
 std::string_view outcome_name(Outcome outcome);  // "ok", "stopped_early", …
 absl::StatusOr<Outcome> outcome_from_name(std::string_view name);
 
@@ -90,6 +92,16 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 std::optional<Interval> interval_ns(const std::vector<Sample>& samples);
+
+// How a measurement stands beside those that were timed in turns with it: by the ratios of times of one
+// round, because what the machine does meanwhile is the same for all.
+struct Match {
+  int64_t began_unix_ns = 0;  // which match it was, among those of its problem
+  double ns = 0;              // one run's time, on one scale for the whole match
+  // On that scale, 95% bounds of the ratio to the time of the match's winner, whose own bounds are its time.
+  Interval interval_ns;
+  bool operator==(const Match&) const = default;
+};
 
 // What the device was like while it measured; 0 or empty where its OS does not tell.
 struct DeviceState {
@@ -133,11 +145,18 @@ struct Measurement {
   std::string artifact_digest;
   std::string code_digest;  // equal digests are equal programs
   std::optional<LeaseStamp> lease;
-  int64_t job_id = 0;  // 0: none. Local to one database, so neither exported nor part of the digest
+  std::optional<Match> match;  // the samples are then those of all its rounds
+  int64_t job_id = 0;          // 0: none. Local to one database, so neither exported nor part of the digest
   int64_t finished_unix_ns = 0;
-  std::optional<double> median_ns() const { return database::median_ns(samples); }
-  std::optional<Interval> interval_ns() const { return database::interval_ns(samples); }
+  // The time of one run, by which records are ranked: as its match tells, or else the median of its samples.
+  std::optional<double> median_ns() const;
+  std::optional<Interval> interval_ns() const;  // its bounds, as wide as those of the samples
 };
+
+// Whether they are of one match.
+bool met(const Measurement& one, const Measurement& other);
+// By the ratios of their match, if they met, or else by the 95% bounds of both.
+bool is_surely_faster(const Measurement& one, const Measurement& other);
 
 // Whether a record can be what it says: a store takes no other, and what reads records from a file, which
 // anybody may have written, asks first. INVALID_ARGUMENT with what is wrong. What a schedule says is not

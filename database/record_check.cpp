@@ -42,6 +42,16 @@ absl::Status check_samples(const Measurement& m) {
   return absl::OkStatus();
 }
 
+absl::Status check_match(const Measurement& m) {
+  if (!m.match) return absl::OkStatus();
+  const auto& [began_unix_ns, ns, bounds] = *m.match;
+  const bool is_time = bounds.low_ns > 0 && bounds.low_ns <= ns && ns <= bounds.high_ns &&
+                       bounds.high_ns <= static_cast<double>(kMaxSampleNs);
+  if (began_unix_ns > 0 && is_time && median_ns(m.samples)) return absl::OkStatus();
+  return wrong(absl::StrCat("took ", ns, " ns, from ", bounds.low_ns, " to ", bounds.high_ns,
+                            ", in a match that began ", began_unix_ns, " ns after 1970"));
+}
+
 absl::Status check_lease(const Measurement& m) {
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();  // of a column
   if (!m.lease || (m.lease->epoch <= kMost && m.lease->sequence <= kMost)) return absl::OkStatus();
@@ -64,7 +74,8 @@ absl::Status check(const Measurement& m) {
   if (m.slot_values.size() > kMaxSlots) return wrong(absl::StrCat("has ", m.slot_values.size(), " slots"));
   TF_RETURN_IF_ERROR(check_texts(m));
   TF_RETURN_IF_ERROR(check_samples(m));
-  return check_lease(m);
+  TF_RETURN_IF_ERROR(check_lease(m));
+  return check_match(m);
 }
 
 }  // namespace tf::database

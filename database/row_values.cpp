@@ -25,7 +25,8 @@ const char kSelectMeasurement[] =
     "m.max_error, m.device_class, m.fingerprint, m.model, m.clock_mhz, m.temperature_c, m.throttled, "
     "m.governor, "
     "m.load_1min, m.artifact_digest, m.code_digest, m.slot, m.lease_id, m.epoch, m.sequence, m.job_id, "
-    "m.finished_unix_ns, m.untuned, m.median_ns FROM measurements m JOIN problems p ON p.id = m.problem_id "
+    "m.finished_unix_ns, m.untuned, m.median_ns, m.match_unix_ns, m.match_low_ns, m.match_high_ns FROM "
+    "measurements m JOIN problems p ON p.id = m.problem_id "
     "JOIN workloads w ON w.id = p.workload_id ";
 
 const char kSelectProblem[] =
@@ -48,7 +49,7 @@ namespace {
 
 // The types of a row's columns, a letter each: i, t, b: an integer, text, a blob; T, I: or NULL; r: a number
 // or NULL.
-constexpr char kMeasurementTypes[] = "ibttttiititttitbirtttrritrttTTIIiiir";
+constexpr char kMeasurementTypes[] = "ibttttiititttitbirtttrritrttTTIIiiirIrr";
 constexpr char kProblemTypes[] = "bttttii";
 constexpr char kWorkloadTypes[] = "ttrbi";
 constexpr char kJobTypes[] = "ittttttitiiii";
@@ -154,6 +155,11 @@ absl::StatusOr<Measurement> measurement_of(const Statement& row) {
   m.job_id = row.integer(column + 4);
   m.finished_unix_ns = row.integer(column + 5);
   m.untuned = row.integer(column + 6) != 0;
+  if (!row.is_null(column + 8)) {
+    m.match = Match{.began_unix_ns = row.integer(column + 8),
+                    .ns = row.real(column + 7),
+                    .interval_ns = {row.real(column + 9), row.real(column + 10)}};
+  }
   TF_RETURN_IF_ERROR(check(m));
   // Rows are ordered by that column.
   const double kept = row.is_null(column + 7) ? 0 : row.real(column + 7), told = m.median_ns().value_or(0);

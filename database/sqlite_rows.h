@@ -30,6 +30,9 @@ inline std::string_view digest_bytes(const Digest& digest) {
 
 // Reading.
 absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem);
+// What top() asks of one problem: its row, then the device class, semantics version and digest of the
+// schedule that the query names.
+std::string top_statement(const BestQuery& query);
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit);
 absl::StatusOr<Workload> find_workload(Connection& db, const std::string& key_or_prefix);
 absl::StatusOr<std::vector<Workload>> workloads(Connection& db);

@@ -37,25 +37,7 @@ absl::StatusOr<std::vector<ProblemRow>> problems_of_kernel(Connection& db, const
 absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem, const BestQuery& query,
                                                 size_t limit) {
   std::vector<Measurement> out;
-  std::string sql =
-      absl::StrCat(kSelectMeasurement, "WHERE m.problem_id = ? AND m.outcome = 1 AND m.median_ns > 0");
-  if (query.device_class) sql += " AND m.device_class = ?";
-  if (query.semantics_version) sql += " AND m.semantics_version = ?";
-  if (query.schedule) sql += " AND m.schedule_digest = ?";
-  if (query.only_untuned) sql += " AND m.untuned = 1";
-  const std::string mode =
-      absl::StrCat(query.in_network ? "= " : "!= ", static_cast<int>(CacheMode::kNetwork));
-  absl::StrAppend(&sql, " AND m.cache_mode ", mode);
-  // What was measured again counts by its last measurement.
-  absl::StrAppend(
-      &sql,
-      " AND NOT EXISTS (SELECT 1 FROM measurements n WHERE n.problem_id = m.problem_id AND "
-      "n.schedule_digest = m.schedule_digest AND n.id > m.id AND n.outcome = 1 AND n.median_ns > 0 "
-      "AND n.device_class = m.device_class AND n.semantics_version = m.semantics_version AND "
-      "n.cache_mode ",
-      mode, query.only_untuned ? " AND n.untuned = 1)" : ")");
-  sql += " ORDER BY m.median_ns, m.id";
-  TF_ASSIGN_OR_RETURN(Statement find, db.prepare(sql));
+  TF_ASSIGN_OR_RETURN(Statement find, db.prepare(top_statement(query)));
   find.bind(problem);
   if (query.device_class) find.bind_text(*query.device_class);
   if (query.semantics_version) find.bind(int64_t{*query.semantics_version});
@@ -77,6 +59,30 @@ absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem&
   for (const ProblemRow& row : found)
     if (row.reuse_distance_bytes == problem.reuse_distance_bytes) return row.id;
   return std::nullopt;
+}
+
+std::string top_statement(const BestQuery& query) {
+  // A narrow question has few rows: the plus keeps it from those that are ordered by time, which are all.
+  const std::string plus = query.schedule || query.only_untuned ? "+" : "";
+  std::string sql = absl::StrCat(kSelectMeasurement, "WHERE m.problem_id = ? AND ", plus,
+                                 "m.outcome = 1 AND ", plus, "m.median_ns > 0");
+  if (query.device_class) sql += " AND m.device_class = ?";
+  if (query.semantics_version) sql += " AND m.semantics_version = ?";
+  if (query.schedule) sql += " AND m.schedule_digest = ?";
+  if (query.only_untuned) sql += " AND m.untuned = 1";
+  const std::string mode =
+      absl::StrCat(query.in_network ? "= " : "!= ", static_cast<int>(CacheMode::kNetwork));
+  absl::StrAppend(&sql, " AND m.cache_mode ", mode);
+  // What was measured again counts by its last measurement, which may be a failure; that it was stopped early
+  // says nothing of it.
+  absl::StrAppend(
+      &sql,
+      " AND NOT EXISTS (SELECT 1 FROM measurements n WHERE n.problem_id = m.problem_id AND "
+      "n.schedule_digest = m.schedule_digest AND n.id > m.id AND n.outcome != 2 AND (n.outcome != 1 OR "
+      "n.median_ns > 0) AND n.device_class = m.device_class AND n.semantics_version = m.semantics_version "
+      "AND n.cache_mode ",
+      mode, query.only_untuned ? " AND n.untuned = 1)" : ")");
+  return absl::StrCat(sql, " ORDER BY ", query.only_untuned ? "m.id DESC" : "m.median_ns, m.id");
 }
 
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit) {

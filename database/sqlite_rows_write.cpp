@@ -80,8 +80,8 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
           "sketch_hash, slot_values, numerics, outcome, detail, samples, median_ns, cache_mode, max_error, "
           "device_class, fingerprint, model, clock_mhz, temperature_c, throttled, governor, load_1min, "
           "artifact_digest, code_digest, slot, lease_id, epoch, sequence, job_id, finished_unix_ns, low_ns, "
-          "high_ns, untuned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "high_ns, untuned, match_unix_ns, match_low_ns, match_high_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   const Digest schedule = sha256(m.schedule);
   const std::string slots = absl::StrJoin(m.slot_values, ","), numerics = absl::StrJoin(m.numerics, ",");
   const std::string samples = encode_samples(m.samples);
@@ -104,6 +104,12 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
   const std::optional<Interval> interval = m.interval_ns();
   interval ? add.bind(interval->low_ns).bind(interval->high_ns) : add.bind_null().bind_null();
   add.bind(int64_t{m.untuned});
+  if (m.match) {
+    const auto& [low_ns, high_ns] = m.match->interval_ns;
+    add.bind(m.match->began_unix_ns).bind(low_ns).bind(high_ns);
+  } else {
+    add.bind_null().bind_null().bind_null();
+  }
   return add.run();
 }
 

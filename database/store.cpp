@@ -8,11 +8,9 @@
 namespace tf::database {
 namespace {
 
-// By the bounds of what each was measured to take.
-bool is_surely_faster(const Measurement& one, const Measurement& other) {
-  const std::optional<Interval> a = one.interval_ns(), b = other.interval_ns();
-  return a && b && a->high_ns < b->low_ns;
-}
+// Records that look faster than the untuned schedule and are not surely so; with more of them, it is the
+// best.
+constexpr size_t kMostUnsure = 64;
 
 // The same schedule, timed inside its network.
 absl::StatusOr<std::optional<Measurement>> in_network(Records& records, BestQuery query,
@@ -24,26 +22,43 @@ absl::StatusOr<std::optional<Measurement>> in_network(Records& records, BestQuer
   return std::move(found.front());
 }
 
+// The first of those that was faster than the untuned schedule, or that schedule where it comes first.
+absl::StatusOr<std::optional<Measurement>> first_faster(Records& records, const BestQuery& query,
+                                                        std::vector<Measurement> fastest,
+                                                        const Measurement& untuned) {
+  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> theirs, in_network(records, query, untuned));
+  for (Measurement& each : fastest) {
+    if (each.schedule == untuned.schedule) return untuned;
+    std::optional<Measurement> ours;
+    if (theirs) {
+      TF_ASSIGN_OR_RETURN(ours, in_network(records, query, each));
+    }
+    if (ours ? *ours->median_ns() < *theirs->median_ns() : is_surely_faster(each, untuned))
+      return std::move(each);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<Measurement>> Records::best(const BestQuery& query) {
-  TF_ASSIGN_OR_RETURN(std::vector<Measurement> first, top(query, 1));
-  if (first.empty()) return std::nullopt;
-  Measurement& fastest = first.front();
-  if (fastest.untuned || query.schedule || query.in_network) return std::move(fastest);
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> fastest, top(query, 1));
+  if (fastest.empty()) return std::nullopt;
+  if (query.schedule || query.only_untuned || query.in_network) return std::move(fastest.front());
   BestQuery same = query;
-  same.problem = fastest.problem;
-  same.device_class = fastest.device.device_class;
-  same.semantics_version = fastest.semantics_version;
+  same.problem = fastest.front().problem;
+  same.device_class = fastest.front().device.device_class;
+  same.semantics_version = fastest.front().semantics_version;
   BestQuery of_untuned = same;
   of_untuned.only_untuned = true;
-  TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, top(of_untuned, 1));
-  if (untuned.empty() || !(untuned.front().problem == fastest.problem)) return std::move(fastest);
-  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> ours, in_network(*this, same, fastest));
-  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> theirs, in_network(*this, same, untuned.front()));
-  const bool is_faster =
-      ours && theirs ? *ours->median_ns() < *theirs->median_ns() : is_surely_faster(fastest, untuned.front());
-  return std::move(is_faster ? fastest : untuned.front());
+  TF_ASSIGN_OR_RETURN(const std::vector<Measurement> untuned, top(of_untuned, 1));
+  if (untuned.empty() || !(untuned.front().problem == same.problem)) return std::move(fastest.front());
+  TF_ASSIGN_OR_RETURN(std::optional<Measurement> chosen,
+                      first_faster(*this, same, std::move(fastest), untuned.front()));
+  if (chosen) return chosen;  // mostly
+  TF_ASSIGN_OR_RETURN(fastest, top(same, kMostUnsure));
+  TF_ASSIGN_OR_RETURN(chosen, first_faster(*this, same, std::move(fastest), untuned.front()));
+  return std::move(chosen).value_or(untuned.front());
 }
 
 bool numerics_allowed(const std::vector<std::string>& used, const std::vector<std::string>& allowed) {

@@ -21,8 +21,8 @@ struct BestQuery {
   std::vector<std::string> allowed_numerics;  // records that use anything else do not count
   std::optional<uint32_t>
       semantics_version;  // of schedules; nothing: any (display only, never to build from)
-  // Narrowed further: to one schedule; to those of builds without tuning; to times taken inside the network,
-  // which otherwise do not count, because few schedules have any.
+  // Narrowed further: to one schedule; to those of builds without tuning, the one that was last called so
+  // first; to times taken inside the network, which otherwise do not count, because few schedules have any.
   std::optional<std::string> schedule;
   bool only_untuned = false;
   bool in_network = false;
@@ -44,12 +44,13 @@ class Records {
   virtual ~Records() = default;
 
   // Ok measurements that answer the query, least median first (ties: the older first), at most `limit`. Of a
-  // schedule that was measured again on the same class of device, the last one counts. Where the problem has
-  // none, those of the same kernel at the nearest other reuse distance, the longer of two.
+  // schedule that was measured again on the same class of device, the last one counts; if it failed then, it
+  // is no answer any more. Where the problem has none, those of the same kernel at the nearest other reuse
+  // distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
-  // What to build with: the first of them, if there is one, but the schedule of a build without tuning where
-  // it was no slower inside their network, or, if they were not both timed there, its time does not lie above
-  // the first one's, by the 95% bounds of both (a tie is no reason to change). Only outcome ok counts:
+  // What to build with: of the fastest few, the first that was surely faster than the schedule of a build
+  // without tuning: inside their network, if both were timed there, or else on its own. If none was, that
+  // schedule (a tie is no reason to change); the first, if that has no time. Only outcome ok counts:
   // stopped_early is a lower bound, the rest is no answer.
   absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);
 
@@ -88,8 +89,8 @@ class Store : public Records {
 
   // Inserts one measurement of a known workload. Success means that it is on disk. An equal lease stamp, or
   // without one an equal record, is acknowledged as duplicate. ABORTED: its lease is fenced off by a higher
-  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. INVALID_ARGUMENT: it cannot be what
-  // it says (record.h). Other errors: the row was not kept, try again.
+  // epoch, measure it again. FAILED_PRECONDITION: the workload is unknown. INVALID_ARGUMENT: it cannot be
+  // what it says (record.h). Other errors: the row was not kept, try again.
   virtual absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) = 0;
   absl::StatusOr<InsertResult> insert(const Measurement& measurement) {
     return insert(measurement, Origin::kLive);

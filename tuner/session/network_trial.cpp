@@ -105,6 +105,7 @@ absl::Status record(database::Measurement row, const std::vector<double>& sums_n
     row.samples.push_back({std::max<int64_t>(1, static_cast<int64_t>(ns)), static_cast<uint32_t>(calls)});
   row.cache_mode = database::CacheMode::kNetwork;
   row.lease.reset();
+  row.match.reset();
   row.job_id = options.job_id;
   row.finished_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
                              std::chrono::system_clock::now().time_since_epoch())

@@ -20,9 +20,6 @@ struct Time {
 // a search learns nothing from them.
 bool is_of_network(const database::Measurement& record);
 
-// Neither a time nor a bound came of it.
-bool is_failure(database::Outcome outcome);
-
 // The time that a record tells, if any: of an early stop only that it takes at least so long.
 std::optional<Time> time_of(const database::Measurement& record);
 

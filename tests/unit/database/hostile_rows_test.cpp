@@ -79,6 +79,8 @@ TEST_F(HostileRows, OfMeasurementsAreRefusedInOneLineThatNamesThem) {
       {"UPDATE measurements SET cache_mode = 257", "its cache_mode is 257"},
       {"UPDATE measurements SET semantics_version = -1", "its semantics_version is -1"},
       {"UPDATE measurements SET finished_unix_ns = -5", "-5 ns after 1970"},
+      {"UPDATE measurements SET match_unix_ns = 5", "took 100 ns, from nan to nan"},
+      {"UPDATE measurements SET match_unix_ns = 5, match_low_ns = 1, match_high_ns = 9e999", "from 1 to inf"},
       {"UPDATE problems SET threads = -1", "its threads is -1"},
       {"UPDATE problems SET threads = 0", "is of 0 threads"},
       {"UPDATE problems SET reuse_distance_bytes = -1", "its reuse_distance_bytes is -1"},

@@ -16,6 +16,7 @@
 #include "database/migrations.h"
 #include "database/open_records.h"
 #include "database/sqlite_connection.h"
+#include "database/sqlite_rows.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {
@@ -55,6 +56,34 @@ TEST(SqliteStore, WhatWasWrittenIsThereAfterOpeningAgain) {
   auto records = open_records(folder.file("t.db"));
   ASSERT_TRUE(records.ok()) << records.status();
   EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 100);
+}
+
+// The index by which the rows of the problem are found.
+std::string index_of(Connection& db, const BestQuery& query) {
+  auto plan = db.prepare("EXPLAIN QUERY PLAN " + rows::top_statement(query));
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  const std::string search = "SEARCH m USING INDEX ";
+  while (plan.ok() && plan->step().value_or(false)) {
+    const std::string step = plan->text(3);
+    if (step.starts_with(search)) return step.substr(search.size(), step.find(" (") - search.size());
+  }
+  return "none";
+}
+
+TEST(SqliteStore, ANarrowQuestionReadsNoMoreRowsThanItHas) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  ASSERT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
+  const auto db = Connection::open(folder.file("t.db"), Access::kReadOnly).value();
+  BestQuery query{.problem = conv_problem(), .device_class = "desk", .semantics_version = 3};
+  EXPECT_EQ(index_of(*db, query), "measurements_best");
+  query.only_untuned = true;
+  EXPECT_EQ(index_of(*db, query), "measurements_untuned");
+  query.only_untuned = false;
+  query.schedule = "one";
+  for (const bool in_network : {false, true}) {
+    query.in_network = in_network;
+    EXPECT_EQ(index_of(*db, query), "measurements_program");
+  }
 }
 
 TEST(SqliteStore, AReaderSeesWhatAWriterInTheMiddleOfItsLifeHasCommitted) {

@@ -20,6 +20,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   m.problem.reuse_distance_bytes = 12 << 20;
   m.untuned = true;
   m.cache_mode = CacheMode::kNetwork;
+  m.match = Match{.began_unix_ns = 5, .ns = 99.5, .interval_ns = {98.5, 101.25}};
   insert(m);
   std::vector<Measurement> kept;
   ASSERT_TRUE(
@@ -31,6 +32,8 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   EXPECT_EQ(kept[0].samples, m.samples);
   EXPECT_EQ(kept[0].device, m.device);
   EXPECT_EQ(kept[0].lease, m.lease);
+  EXPECT_EQ(kept[0].match, m.match);
+  EXPECT_EQ(kept[0].median_ns(), 99.5);
 }
 
 TEST_P(StoreContract, BestIsTheLeastMedian) {
@@ -69,71 +72,6 @@ TEST_P(StoreContract, BestCountsWhatWasMeasuredAgainByItsLastMeasurement) {
   insert(elsewhere);
   EXPECT_EQ(best({conv_problem()})->median_ns(), 120) << "another device says nothing of this one's";
   EXPECT_EQ(count({.problem = conv_problem()}), 4) << "all of them are kept";
-}
-
-// Measured so often, and so evenly, that half a percent is no luck.
-Measurement steady(int64_t ns, int64_t time) {
-  Measurement m = measured(ns, time);
-  m.samples.assign(12, {ns * 10, 10});
-  return m;
-}
-
-Measurement untuned(int64_t ns, int64_t time) {
-  Measurement m = steady(ns, time);
-  m.schedule = "untuned";
-  m.untuned = true;
-  return m;
-}
-
-TEST_P(StoreContract, TheUntunedScheduleStaysBestUntilAnotherIsSurelyFaster) {
-  insert(untuned(1000, 1));
-  insert(steady(995, 2));
-  EXPECT_EQ(best({conv_problem()})->schedule, "untuned") << "a tie is no reason to change";
-  Measurement unsure = measured(900, 3);
-  insert(unsure);
-  EXPECT_EQ(best({conv_problem()})->schedule, "untuned") << "three samples that differ by a quarter";
-  insert(untuned(960, 4));
-  insert(steady(950, 5));
-  insert(steady(940, 6));
-  Measurement again = steady(950, 7);
-  again.schedule = unsure.schedule;
-  insert(again);
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 940) << "by the last measurement of each";
-  EXPECT_EQ(store_->top({conv_problem()}, 1)->front().median_ns(), 940);
-  BestQuery elsewhere{conv_problem()};
-  elsewhere.device_class = "another";
-  EXPECT_FALSE(best(elsewhere).has_value());
-  Measurement fast = steady(100, 8);
-  fast.device.device_class = "another";
-  insert(fast);
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 100) << "the untuned schedule has no time there";
-}
-
-TEST_P(StoreContract, TheUntunedScheduleIsBestWhereItIsNoSlowerInsideTheNetwork) {
-  const auto in_network = [](Measurement m, int64_t ns) {
-    m.samples.assign(5, {ns, 1});
-    m.cache_mode = CacheMode::kNetwork;
-    return m;
-  };
-  insert(untuned(1000, 1));
-  insert(steady(900, 2));
-  insert(in_network(untuned(1000, 1), 1100));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "nothing to compare with";
-  insert(in_network(steady(900, 2), 1050));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "faster there, too";
-  insert(in_network(steady(900, 2), 1110));
-  EXPECT_EQ(best({conv_problem()})->schedule, "untuned");
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 1000) << "times of the network are not what is told";
-  insert(in_network(steady(900, 2), 1090));
-  insert(untuned(901, 4));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "a tie elsewhere, but faster in the network";
-  insert(steady(800, 3));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 800) << "one that has not been in the network yet";
-  BestQuery there{conv_problem()};
-  there.in_network = true;
-  EXPECT_EQ(store_->top(there, 9)->size(), 2u) << "the last of each schedule";
-  there.only_untuned = true;
-  EXPECT_EQ(store_->top(there, 9)->front().median_ns(), 1100);
 }
 
 TEST_P(StoreContract, TakesNoMeasurementThatItCouldNotGiveBack) {
