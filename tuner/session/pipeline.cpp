@@ -68,16 +68,16 @@ void Pipeline::set_incumbent(int task, const Incumbent& incumbent) {
   incumbents_.at(static_cast<size_t>(task)) = incumbent;
 }
 
-// A newcomer's samples are short, and few if it is slow; only what may be the best is sampled in full.
 farm::Trial Pipeline::trial_of(const Work& work) {
   farm::Trial trial;
   trial.set_input_seed(options_.input_seed);
   trial.set_threads(static_cast<uint32_t>(options_.threads));
   farm::MeasureOptions& measure = *trial.mutable_options();
-  measure.set_samples(work.priority == Priority::kRace ? 8 : 12);
-  measure.set_min_sample_ns(1'000'000);
-  measure.set_enough_ns(25'000'000);
-  measure.set_warmup_ns(500'000);
+  const Sampling sampling = sampling_of(work.priority);
+  measure.set_samples(sampling.samples);
+  measure.set_min_sample_ns(sampling.min_sample_ns);
+  measure.set_enough_ns(sampling.enough_ns);
+  measure.set_warmup_ns(sampling.warmup_ns);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
   measure.set_reuse_distance_bytes(options_.tasks[static_cast<size_t>(work.task)].reuse_distance_bytes);
   if (work.priority == Priority::kRace) {

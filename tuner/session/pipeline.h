@@ -24,6 +24,16 @@ enum class Priority {
   kInFull,  // all samples: to compare it closely, or with itself
 };
 
+// What a trial asks of a device: so many samples, each of so long at least, or, from the third on, as many as
+// take so long. A newcomer's are few; only what may be the best is sampled in full.
+struct Sampling {
+  uint32_t samples = 0;
+  int64_t min_sample_ns = 1'000'000, enough_ns = 25'000'000, warmup_ns = 500'000;
+};
+constexpr Sampling sampling_of(Priority priority) {
+  return {.samples = priority == Priority::kRace ? 8u : 12u};
+}
+
 // What a task's candidates race against; changes while they are on their way.
 struct Incumbent {
   double ns = 0;     // 0: none yet

@@ -14,19 +14,24 @@ class Trials {
  public:
   Trials(bool across_visits, space::Random& random) : across_visits_(across_visits), random_(random) {}
 
-  // Racing's, against the best.
-  Spent run(const Entry& entry, const Best& best) {
-    const Visit& visit = entry.visits[across_visits_ ? space::below(random_, entry.visits.size()) : 0];
-    Visit trial;
-    for (size_t i = 0; i < visit.samples.size(); ++i)
-      trial.samples.push_back(visit.samples[space::below(random_, visit.samples.size())]);
-    return sample(trial, SamplingPolicy::kRacing, best);
+  // As a session measures: against the best, and in a play-off.
+  Spent race(const Entry& entry, const Best& best) {
+    return sample(draw(entry), SamplingPolicy::kRacing, best);
   }
+  Spent play(const Entry& entry) { return sample_in_full(draw(entry)); }
   double seconds(const Entry& entry) const {
     return across_visits_ ? entry.seconds : entry.visits.front().seconds;
   }
 
  private:
+  Visit draw(const Entry& entry) {
+    const Visit& visit = entry.visits[across_visits_ ? space::below(random_, entry.visits.size()) : 0];
+    Visit trial;
+    for (size_t i = 0; i < visit.samples.size(); ++i)
+      trial.samples.push_back(visit.samples[space::below(random_, visit.samples.size())]);
+    return trial;
+  }
+
   const bool across_visits_;
   space::Random& random_;
 };
@@ -44,9 +49,10 @@ std::vector<const Entry*> draw_field(std::vector<const Entry*> entries, size_t c
 const Entry* play_off(const std::vector<const Entry*>& arrived, const std::vector<Estimate>& seen,
                       Trials& trials) {
   const std::vector<size_t> finalists = session::Playoff::finalists(seen);
+  if (finalists.size() < 2) return arrived[finalists.front()];
   session::Playoff playoff(finalists.size());
   for (auto round = playoff.next_round(); !round.empty(); round = playoff.next_round()) {
-    for (const size_t i : round) playoff.add(i, trials.run(*arrived[finalists[i]], {}).seen.median_ns);
+    for (const size_t i : round) playoff.add(i, trials.play(*arrived[finalists[i]]).seen.median_ns);
     playoff.end_round();
   }
   return arrived[finalists[playoff.winner()]];
@@ -60,7 +66,7 @@ RaceOutcome run_race(const std::vector<const Entry*>& field, Trials trials) {
   std::vector<Estimate> seen;
   for (const Entry* entry : field) {
     fastest = std::min(fastest, trials.seconds(*entry));
-    const Spent spent = trials.run(*entry, best);
+    const Spent spent = trials.race(*entry, best);
     if (spent.stopped_early) continue;
     arrived.push_back(entry);
     seen.push_back(spent.seen);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "tuner/session/pipeline.h"
 
 namespace tf::replay {
 namespace {
@@ -18,23 +19,25 @@ Spent repeat(const Visit& visit) {
   return {.device_seconds = visit.seconds + filled(kRepeatSeconds, visit.seconds), .seconds = visit.seconds};
 }
 
-// What session/pipeline.cpp asks of a runner, and how the worker's harness goes on until it has it.
-Spent race(const Visit& visit, const Best& best) {
-  constexpr size_t kSamples = 12, kFewest = 3;
-  constexpr double kSampleSeconds = 0.001, kEnoughSeconds = 0.025, kWarmUpSeconds = 0.0005;
+// As the worker's harness samples until it has what the session asks of it.
+Spent take_samples(const Visit& visit, const session::Sampling& sampling, const Best& best) {
+  constexpr size_t kFewest = 3;
+  const double sample_seconds = static_cast<double>(sampling.min_sample_ns) / 1e9,
+               enough_seconds = static_cast<double>(sampling.enough_ns) / 1e9,
+               warm_up_seconds = static_cast<double>(sampling.warmup_ns) / 1e9;
   double sampled_seconds = 0;
   std::vector<double> runs_ns;
   SlowerTest test(best.seconds * 1e9, best.noise);
-  while (runs_ns.size() < kSamples && !test.is_slower()) {
+  while (runs_ns.size() < sampling.samples && !test.is_slower()) {
     // What was recorded is less than racing may ask for: more samples would be like these.
     const double sample = visit.samples[runs_ns.size() % visit.samples.size()];
     runs_ns.push_back(sample * 1e9);
     test.add(runs_ns.back());
-    sampled_seconds += filled(kSampleSeconds, sample);
-    if (runs_ns.size() >= kFewest && sampled_seconds >= kEnoughSeconds) break;
+    sampled_seconds += filled(sample_seconds, sample);
+    if (runs_ns.size() >= kFewest && sampled_seconds >= enough_seconds) break;
   }
   const Estimate seen = estimate(runs_ns);
-  return {.device_seconds = filled(kWarmUpSeconds, visit.samples.front()) + sampled_seconds,
+  return {.device_seconds = filled(warm_up_seconds, visit.samples.front()) + sampled_seconds,
           .seconds = seen.median_ns * 1e-9,
           .seen = seen,
           .stopped_early = test.is_slower()};
@@ -48,7 +51,13 @@ std::string_view policy_name(SamplingPolicy policy) {
 
 Spent sample(const Visit& visit, SamplingPolicy policy, const Best& best) {
   TF_CHECK(!visit.samples.empty());
-  return policy == SamplingPolicy::kFixed ? repeat(visit) : race(visit, best);
+  return policy == SamplingPolicy::kFixed
+             ? repeat(visit)
+             : take_samples(visit, session::sampling_of(session::Priority::kRace), best);
+}
+
+Spent sample_in_full(const Visit& visit) {
+  return take_samples(visit, session::sampling_of(session::Priority::kInFull), {});
 }
 
 Spent measure(const Entry& entry, SamplingPolicy policy, const Best& best) {

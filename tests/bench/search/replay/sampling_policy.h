@@ -14,8 +14,8 @@ enum class SamplingPolicy : uint8_t {
   // One run to warm up, then runs for at least 100 ms, whatever the candidate is: what Ansor asks of its
   // devices (repeat 1, min_repeat_ms 100).
   kFixed,
-  // Samples of at least 1 ms, in the order recorded, until they show that the candidate is slower than the
-  // incumbent (base/race.h), or there are 12, or 3 that took 25 ms: what the session asks of its devices.
+  // Samples, in the order recorded, until they show that the candidate is slower than the incumbent
+  // (base/race.h), or there are as many as the session asks of its devices (tuner/session/pipeline.h).
   kRacing,
 };
 std::string_view policy_name(SamplingPolicy policy);
@@ -40,6 +40,8 @@ inline constexpr double kOverheadSeconds = 0.008;
 // Of one that ran, by this visit's samples, without the overhead. `best` is what was known to be the best
 // when the trial started.
 Spent sample(const Visit& visit, SamplingPolicy policy, const Best& best);
+// The same for a trial of a play-off, where nothing is stopped early.
+Spent sample_in_full(const Visit& visit);
 // The whole trial of a candidate, by its first visit.
 Spent measure(const Entry& entry, SamplingPolicy policy, const Best& best);
 
