@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,17 +58,63 @@ class Playoff {
 
   // Its trial of this round: the median of its samples. Without it, it is out.
   void add(size_t finalist, double median_ns) { finalists_[finalist].trials_ns.push_back(median_ns); }
+  // It did not run as it should: it is out, whatever it took before, and whoever it beat.
+  void fail(size_t finalist) {
+    for (Finalist& each : finalists_) each.beaten_by.reset();
+    finalists_[finalist] = {.out = true};
+  }
   void end_round() {
     ++rounds_;
     for (Finalist& each : finalists_)
       if (each.trials_ns.size() < static_cast<size_t>(rounds_)) each.out = true;
-    const size_t leader = winner();
-    for (size_t i = 0; i < finalists_.size(); ++i)
-      if (i != leader && is_beaten(finalists_[i], finalists_[leader])) finalists_[i].out = true;
+    const size_t best = leader();
+    for (size_t i = 0; i < finalists_.size(); ++i) {
+      if (i == best || finalists_[i].out || rounds_ < 2) continue;
+      const Lag lag = lag_of(finalists_[i], finalists_[best]);
+      if (lag.mean <= lag.clear) continue;
+      finalists_[i].out = true;
+      finalists_[i].beaten_by = lag;
+    }
   }
 
+  // How good each is that had a trial, the winner first: its time as a share of the winner's in the rounds
+  // that they had in common, or, of one who was beaten, of the leader's of that time, and 95% bounds of that
+  // share.
+  struct Standing {
+    size_t finalist = 0;
+    double ratio = 1, low = 1, high = 1;
+  };
+  std::vector<Standing> standings() const {
+    std::vector<Standing> all;
+    const size_t best = leader();
+    if (best >= finalists_.size() || finalists_[best].trials_ns.empty()) return all;
+    all.push_back({best});
+    for (size_t i = 0; i < finalists_.size(); ++i) {
+      const Finalist& each = finalists_[i];
+      if (i == best || each.trials_ns.empty()) continue;
+      const Lag lag = each.beaten_by ? *each.beaten_by : lag_of(each, finalists_[best]);
+      const double mean = std::max(0.0, lag.mean);  // who could not be measured to the end has not won
+      all.push_back({i, std::exp(mean), std::exp(mean - lag.clear), std::exp(mean + lag.clear)});
+    }
+    std::stable_sort(all.begin() + 1, all.end(),
+                     [](const Standing& a, const Standing& b) { return a.ratio < b.ratio; });
+    return all;
+  }
+
+ private:
+  // How much slower one is than another, as the logarithm of the ratio of times of one round, and how much is
+  // clear, not chance.
+  struct Lag {
+    double mean = 0, clear = 0;
+  };
+  struct Finalist {
+    std::vector<double> trials_ns;  // one a round
+    bool out = false;
+    std::optional<Lag> beaten_by;
+  };
+
   // The one with the least geometric mean of its trials, of those who had most rounds.
-  size_t winner() const {
+  size_t leader() const {
     size_t best = 0;
     for (size_t i = 1; i < finalists_.size(); ++i) {
       const Finalist &a = finalists_[i], &b = finalists_[best];
@@ -76,12 +123,6 @@ class Playoff {
     return best;
   }
 
- private:
-  struct Finalist {
-    std::vector<double> trials_ns;  // one a round
-    bool out = false;
-  };
-
   // The logarithm of its mean.
   static double time_of(const Finalist& finalist) {
     double sum = 0;
@@ -89,18 +130,21 @@ class Playoff {
     return finalist.trials_ns.empty() ? HUGE_VAL : sum / static_cast<double>(finalist.trials_ns.size());
   }
 
-  bool is_beaten(const Finalist& one, const Finalist& leader) const {
+  static Lag lag_of(const Finalist& one, const Finalist& other) {
     // Two or three rounds may agree by chance: the spread of ratios that is usual counts as so many more.
     constexpr double kClear = 2, kUsual = 0.02, kUsualRounds = 3;
-    if (one.out || rounds_ < 2) return false;
-    const double slower = time_of(one) - time_of(leader);
-    double squares = kUsualRounds * kUsual * kUsual;
-    for (size_t round = 0; round < one.trials_ns.size(); ++round) {
-      const double off = std::log(one.trials_ns[round] / leader.trials_ns[round]) - slower;
-      squares += off * off;
+    const size_t common = std::min(one.trials_ns.size(), other.trials_ns.size());
+    const auto rounds = static_cast<double>(common);
+    std::vector<double> lags;
+    Lag lag;
+    for (size_t round = 0; round < common; ++round) {
+      lags.push_back(std::log(one.trials_ns[round] / other.trials_ns[round]));
+      lag.mean += lags.back() / rounds;
     }
-    const double variance = squares / (rounds_ - 1 + kUsualRounds);
-    return slower > kClear * std::sqrt(variance / rounds_);
+    double squares = kUsualRounds * kUsual * kUsual;
+    for (const double each : lags) squares += (each - lag.mean) * (each - lag.mean);
+    lag.clear = kClear * std::sqrt(squares / (rounds - 1 + kUsualRounds) / rounds);
+    return lag;
   }
 
   std::vector<Finalist> finalists_;

@@ -1,77 +1,135 @@
 #include "tuner/session/playoff_records.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "base/race.h"
 #include "base/status.h"
+#include "base/unix_time.h"
 #include "compiler/schedule/schedule.h"
-#include "proto/farm/v1/trial.pb.h"
-#include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/session/playoff.h"
 #include "tuner/session/playoff_run.h"
-#include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
 
 namespace tf::session {
 namespace {
 
-// What was measured only once may have been lucky: once those that took part have been measured again, one
-// that did not may look the fastest. Then it has to meet them, too.
-constexpr int kTurns = 2;
+using database::Measurement;
+
 constexpr uint64_t kTickets = 1'000'000;  // more than a turn has trials
 
-// All of its trials as one measurement.
-absl::Status record_played(const Played& played, const database::Measurement& before,
-                           const SessionOptions& options, TaskState& task, measure::Runner& runner,
-                           database::Store& store) {
-  const Subject subject{task.problem(),       before.schedule, before.sketch_hash, before.slot_values,
-                        options.device_class, options.job_id,  before.untuned};
-  database::Measurement row = record_of(subject, *played.built, *played.results.back());
-  row.samples.clear();
-  for (const auto& result : played.results) {
-    const database::Measurement trial = record_of(subject, *played.built, *result);
-    row.samples.insert(row.samples.end(), trial.samples.begin(), trial.samples.end());
+// A task's play-offs, turn by turn. What was measured only once may have been lucky: once those that took
+// part have been measured again, one that did not may look the fastest. Then it has to meet the champion,
+// too.
+struct Season {
+  size_t task = 0;
+  std::set<std::string> settled;        // schedules that had their match
+  std::optional<Measurement> champion;  // who won the last one
+};
+
+// Those that are too close to call, the fastest first, and the champion.
+std::vector<Measurement> finalists(std::vector<Measurement> best, const Season& season) {
+  std::vector<Estimate> estimates;
+  for (const Measurement& each : best) {
+    const database::Interval bounds = each.interval_ns().value_or(database::Interval());
+    estimates.push_back({each.median_ns().value_or(0), bounds.low_ns, bounds.high_ns});
   }
-  const absl::StatusOr<database::InsertResult> inserted = store.insert(row);
-  if (absl::IsAborted(inserted.status())) return absl::OkStatus();  // of a lease that is fenced off
-  TF_RETURN_IF_ERROR(inserted.status());
-  for (const auto& result : played.results) runner.acknowledge(*result);
-  task.observe(row, time_of(row));
-  return absl::OkStatus();
+  std::vector<Measurement> in;
+  for (const size_t i : Playoff::finalists(estimates)) in.push_back(std::move(best[i]));
+  const auto is_champion = [&](const Measurement& each) {
+    return each.schedule == season.champion->schedule;
+  };
+  if (!season.champion || std::ranges::any_of(in, is_champion)) return in;
+  if (in.size() == Playoff::kFinalists) in.pop_back();
+  in.push_back(*season.champion);
+  return in;
 }
 
-// The best few records of a task and that of the untuned schedule, which they have to beat.
-absl::StatusOr<std::vector<database::Measurement>> best_of(const TaskState& task,
-                                                           const SessionOptions& options,
-                                                           database::Store& store) {
+// Of the best few records of the task and that of the untuned schedule, which they have to beat.
+absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, const Season& season,
+                                                      const SessionOptions& options, database::Store& store) {
   database::BestQuery query{.problem = task.problem(),
                             .device_class = options.device_class,
                             .allowed_numerics = options.allowed_numerics,
                             .semantics_version = schedule::kSemanticsVersion};
-  TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> best, store.top(query, Playoff::kFinalists));
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kFinalists));
   query.only_untuned = true;
-  TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> untuned, store.top(query, 1));
-  const auto is_untuned = [](const database::Measurement& record) { return record.untuned; };
-  if (untuned.empty() || std::ranges::any_of(best, is_untuned)) return best;
-  if (best.size() == Playoff::kFinalists) best.pop_back();
-  best.push_back(std::move(untuned.front()));
-  return best;
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store.top(query, 1));
+  const auto is_untuned = [&](const Measurement& each) { return each.schedule == untuned[0].schedule; };
+  if (!untuned.empty() && std::ranges::none_of(best, is_untuned)) {
+    if (best.size() == Playoff::kFinalists) best.pop_back();
+    best.push_back(std::move(untuned.front()));
+  }
+  return finalists(std::move(best), season);
+}
+
+Match match_of(const TaskState& task, size_t index, const std::vector<Measurement>& finalists,
+               const SessionOptions& options) {
+  Match match{.task = index};
+  for (const Measurement& each : finalists) {
+    match.contenders.push_back({candidate_request(task.task(), options.target.text(), each.schedule),
+                                Subject{task.problem(), each.schedule, each.sketch_hash, each.slot_values,
+                                        options.device_class, options.job_id, each.untuned}});
+  }
+  return match;
+}
+
+// All trials of one that stood its match as one measurement, or else the one that it failed.
+Measurement row_of(const Played& played) {
+  Measurement row = played.trials.back();
+  if (!played.standing) return row;
+  row.samples.clear();
+  for (const Measurement& trial : played.trials)
+    row.samples.insert(row.samples.end(), trial.samples.begin(), trial.samples.end());
+  return row;
+}
+
+// The winner's time is its own, unless the last champion took part: then that one's stays what it was, so
+// that times of all matches of a season are on one scale.
+double winner_ns(const std::vector<Played>& ranking, const Season& season) {
+  for (const Played& played : ranking) {
+    if (season.champion && played.standing && played.trials.back().schedule == season.champion->schedule)
+      return *season.champion->median_ns() / played.standing->ratio;
+  }
+  return row_of(ranking.front()).median_ns().value_or(0);
+}
+
+absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, Season& season,
+                    TaskState& task, measure::Runner& runner, database::Store& store) {
+  if (ranking.empty()) return absl::OkStatus();
+  const double scale_ns = winner_ns(ranking, season);
+  for (const Played& played : ranking) {
+    Measurement row = row_of(played);
+    if (played.standing) {
+      const auto& [contender, ratio, low, high] = *played.standing;
+      row.match = database::Match{began_unix_ns, scale_ns * ratio, {scale_ns * low, scale_ns * high}};
+      if (&played == &ranking.front()) season.champion = row;
+    }
+    season.settled.insert(row.schedule);
+    const absl::Status inserted = store.insert(row).status();
+    if (absl::IsAborted(inserted)) continue;  // of a lease that is fenced off
+    TF_RETURN_IF_ERROR(inserted);
+    for (const auto& result : played.results) runner.acknowledge(*result);
+    task.observe(row, time_of(row));
+  }
+  return absl::OkStatus();
 }
 
 // Those that were tried, by the time that they take of the network's, the most first.
-std::vector<size_t> order_of(const TriedTasks& tried) {
-  std::vector<size_t> order;
+std::vector<Season> seasons_of(const TriedTasks& tried) {
+  std::vector<Season> seasons;
   for (size_t i = 0; i < tried.tasks.size(); ++i)
-    if (tried.trials[i] > 0) order.push_back(i);
-  const auto seconds = [&](size_t i) {
-    return tried.tasks[i]->task().weight * tried.tasks[i]->best_seconds();
-  };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds(a) > seconds(b); });
-  return order;
+    if (tried.trials[i] > 0) seasons.push_back({.task = i});
+  std::ranges::stable_sort(seasons, std::greater(), [&](const Season& season) {
+    const TaskState& task = *tried.tasks[season.task];
+    return task.task().weight * task.best_seconds();
+  });
+  return seasons;
 }
 
 }  // namespace
@@ -79,30 +137,26 @@ std::vector<size_t> order_of(const TriedTasks& tried) {
 absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options, Pipeline& pipeline,
                          measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop,
                          std::chrono::steady_clock::time_point deadline) {
-  const std::string target = options.target.text();
-  const auto tasks = tried.tasks;
-  std::vector<std::set<std::string>> settled(tasks.size());  // schedules that had their match
-  for (int turn = 0; turn < kTurns; ++turn) {
-    std::vector<std::vector<database::Measurement>> best(tasks.size());
+  std::vector<Season> seasons = seasons_of(tried);
+  for (uint64_t turn = 0;; ++turn) {
     std::vector<Match> matches;
-    for (const size_t i : order_of(tried)) {
-      TF_ASSIGN_OR_RETURN(best[i], best_of(*tasks[i], options, store));
-      if (best[i].empty() || !settled[i].insert(best[i].front().schedule).second) continue;
-      Match& match = matches.emplace_back(i);
-      for (const database::Measurement& record : best[i])
-        match.contenders.push_back({candidate_request(tasks[i]->task(), target, record.schedule),
-                                    estimate(database::runs_ns(record.samples))});
+    std::vector<Season*> playing;
+    for (Season& season : seasons) {
+      const TaskState& task = *tried.tasks[season.task];
+      TF_ASSIGN_OR_RETURN(const std::vector<Measurement> in, finalists_of(task, season, options, store));
+      // Each turn settles one more at least, so that there is a last one.
+      if (in.size() < 2 || !season.settled.insert(in.front().schedule).second) continue;
+      matches.push_back(match_of(task, season.task, in, options));
+      playing.push_back(&season);
     }
-    const std::vector<Played> all =
-        play_off(pipeline, matches, stop, deadline, kTickets * static_cast<uint64_t>(turn));
-    for (const Played& played : all) {
-      const database::Measurement& before = best[played.task][played.contender];
-      TF_RETURN_IF_ERROR(record_played(played, before, options, *tasks[played.task], runner, store));
-      settled[played.task].insert(before.schedule);
-    }
-    if (all.empty()) break;
+    if (matches.empty()) return absl::OkStatus();
+    const int64_t began_unix_ns = now_unix_ns();
+    const std::vector<std::vector<Played>> rankings =
+        play_off(pipeline, matches, stop, deadline, kTickets * turn);
+    for (size_t i = 0; i < rankings.size(); ++i)
+      TF_RETURN_IF_ERROR(
+          record(rankings[i], began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace tf::session

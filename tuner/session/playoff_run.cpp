@@ -7,16 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "proto/farm/v1/trial.pb.h"
-#include "tuner/session/playoff.h"
-
 namespace tf::session {
 namespace {
 
-namespace farm = tunefarm::farm::v1;
-
 // One task's play-off.
 struct Table {
+  const Match* match;
   Playoff playoff;
   std::vector<Work> works;  // of the finalists, built after their first trial
   std::vector<Played> players;
@@ -24,36 +20,50 @@ struct Table {
 };
 
 Table make_table(const Match& match) {
-  std::vector<Estimate> estimates;
-  for (const Contender& contender : match.contenders) estimates.push_back(contender.estimate);
-  const std::vector<size_t> finalists = Playoff::finalists(estimates);
-  Table table{.playoff = Playoff(finalists.size())};
-  for (const size_t contender : finalists) {
+  Table table{.match = &match, .playoff = Playoff(match.contenders.size())};
+  for (size_t i = 0; i < match.contenders.size(); ++i) {
     Work work;
     work.task = static_cast<int>(match.task);
-    work.request = match.contenders[contender].request;
+    work.request = match.contenders[i].request;
     work.priority = Priority::kInFull;
     table.works.push_back(std::move(work));
-    table.players.push_back({.task = match.task, .contender = contender});
+    table.players.push_back({.contender = i});
   }
   return table;
 }
 
 struct Seat {
   Table* table;
-  size_t finalist;
+  size_t contender;
 };
 
 void take(Finished finished, const Seat& seat) {
-  if (!finished.status.ok() || !finished.result || finished.result->outcome() != farm::OUTCOME_OK) return;
-  std::vector<double> runs_ns;
-  for (const farm::Sample& sample : finished.result->samples())
-    runs_ns.push_back(static_cast<double>(sample.total_ns()) / sample.iterations());
-  seat.table->playoff.add(seat.finalist, estimate(std::move(runs_ns)).median_ns);
-  Played& player = seat.table->players[seat.finalist];
-  player.built = finished.work.built;
+  if (!finished.status.ok() || !finished.result) return;
+  Table& table = *seat.table;
+  Played& player = table.players[seat.contender];
+  const Subject& subject = table.match->contenders[seat.contender].subject;
+  const database::Measurement& trial =
+      player.trials.emplace_back(record_of(subject, *finished.work.built, *finished.result));
   player.results.push_back(std::move(finished.result));
-  seat.table->works[seat.finalist] = std::move(finished.work);
+  if (trial.outcome == database::Outcome::kOk && trial.median_ns().value_or(0) > 0) {
+    table.playoff.add(seat.contender, *trial.median_ns());
+  } else {
+    table.playoff.fail(seat.contender);
+  }
+  table.works[seat.contender] = std::move(finished.work);
+}
+
+// Who was measured, the winner first, who failed last.
+std::vector<Played> ranking(Table& table) {
+  std::vector<Played> ranked;
+  for (const Playoff::Standing& standing : table.playoff.standings()) {
+    ranked.push_back(std::move(table.players[standing.finalist]));
+    ranked.back().standing = standing;
+  }
+  for (Played& player : table.players) {
+    if (!player.trials.empty()) ranked.push_back(std::move(player));
+  }
+  return ranked;
 }
 
 // All tables, with as many trials under way as keep the pipeline busy.
@@ -85,13 +95,10 @@ class Hall {
     }
   }
 
-  std::vector<Played> played() {
-    std::vector<Played> played;
-    for (Table& table : tables_) {
-      for (Played& player : table.players)
-        if (!player.results.empty()) played.push_back(std::move(player));
-    }
-    return played;
+  std::vector<std::vector<Played>> rankings() {
+    std::vector<std::vector<Played>> all;
+    for (Table& table : tables_) all.push_back(ranking(table));
+    return all;
   }
 
  private:
@@ -99,10 +106,10 @@ class Hall {
   void begin_round() {
     Table& table = *next_.front();
     next_.pop_front();
-    for (const size_t finalist : table.playoff.next_round()) {
-      Work work = table.works[finalist];
+    for (const size_t contender : table.playoff.next_round()) {
+      Work work = table.works[contender];
       work.ticket = next_ticket_++;
-      seats_.emplace(work.ticket, Seat{&table, finalist});
+      seats_.emplace(work.ticket, Seat{&table, contender});
       ++table.playing;
       pipeline_.submit(std::move(work));
     }
@@ -117,12 +124,13 @@ class Hall {
 
 }  // namespace
 
-std::vector<Played> play_off(Pipeline& pipeline, std::span<const Match> matches,
-                             const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline,
-                             uint64_t first_ticket) {
+std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Match> matches,
+                                          const std::atomic<bool>& stop,
+                                          std::chrono::steady_clock::time_point deadline,
+                                          uint64_t first_ticket) {
   Hall hall(pipeline, matches, first_ticket);
   hall.play([&] { return stop.load() || std::chrono::steady_clock::now() >= deadline; });
-  return hall.played();
+  return hall.rankings();
 }
 
 }  // namespace tf::session

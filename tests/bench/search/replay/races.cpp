@@ -55,7 +55,7 @@ const Entry* play_off(const std::vector<const Entry*>& arrived, const std::vecto
     for (const size_t i : round) playoff.add(i, trials.play(*arrived[finalists[i]]).seen.median_ns);
     playoff.end_round();
   }
-  return arrived[finalists[playoff.winner()]];
+  return arrived[finalists[playoff.standings().front().finalist]];
 }
 
 RaceOutcome run_race(const std::vector<const Entry*>& field, Trials trials) {

@@ -43,7 +43,7 @@ TEST(Playoff, EndsAfterItsLastRoundWithTheLeastMeanAsWinner) {
     playoff.end_round();
   }
   EXPECT_EQ(rounds, Playoff::kRounds);
-  EXPECT_EQ(playoff.winner(), 0u);
+  EXPECT_EQ(playoff.standings().front().finalist, 0u);
 }
 
 TEST(Playoff, ComparesWithinARoundWhatTheMachineDoesInIt) {
@@ -57,7 +57,7 @@ TEST(Playoff, ComparesWithinARoundWhatTheMachineDoesInIt) {
     playoff.end_round();
   }
   EXPECT_LT(rounds, 6);
-  EXPECT_EQ(playoff.winner(), 0u);
+  EXPECT_EQ(playoff.standings().front().finalist, 0u);
 }
 
 TEST(Playoff, DoesNotTrustTwoRoundsThatAgree) {
@@ -76,7 +76,47 @@ TEST(Playoff, GoesOnWithoutWhoCannotBeMeasured) {
   playoff.add(2, 105);
   playoff.end_round();
   EXPECT_THAT(playoff.next_round(), UnorderedElementsAre(1, 2));
-  EXPECT_EQ(playoff.winner(), 1u);
+  EXPECT_EQ(playoff.standings().front().finalist, 1u);
+}
+
+TEST(Playoff, TellsHowEachStandsBesideTheWinner) {
+  Playoff playoff(4);
+  for (int round = 0; !playoff.next_round().empty(); ++round) {
+    const double machine = 100 + 10 * round;  // slower and slower
+    playoff.add(0, machine * 1.002);
+    playoff.add(1, machine);
+    if (round < 2) playoff.add(2, machine * 1.05);
+    if (round < 1) playoff.add(3, machine * 0.9);  // then it cannot be measured any more
+    playoff.end_round();
+  }
+  const std::vector<Playoff::Standing> standings = playoff.standings();
+  ASSERT_EQ(standings.size(), 4u);
+  EXPECT_EQ(standings[0].finalist, 1u);
+  EXPECT_EQ(standings[0].high, 1);
+  EXPECT_EQ(standings[1].finalist, 3u);
+  EXPECT_EQ(standings[1].ratio, 1) << "whoever left is no faster";
+  EXPECT_EQ(standings[2].finalist, 0u);
+  EXPECT_NEAR(standings[2].ratio, 1.002, 1e-6);
+  EXPECT_LT(standings[2].low, 1) << "too close to call";
+  EXPECT_EQ(standings[3].finalist, 2u);
+  EXPECT_NEAR(standings[3].ratio, 1.05, 1e-6) << "of the rounds that it had";
+  EXPECT_GT(standings[3].low, 1);
+}
+
+TEST(Playoff, BelievesNobodyThatFails) {
+  Playoff playoff(3);
+  for (int round = 0; round < 2; ++round) {
+    playoff.add(0, 90);
+    playoff.add(1, 100);
+    playoff.add(2, 101);
+    playoff.end_round();
+  }
+  EXPECT_THAT(playoff.next_round(), IsEmpty()) << "both are out, by the first one's times";
+  playoff.fail(0);
+  const std::vector<Playoff::Standing> standings = playoff.standings();
+  ASSERT_EQ(standings.size(), 2u) << "it was fast because it was wrong";
+  EXPECT_EQ(standings[0].finalist, 1u);
+  EXPECT_NEAR(standings[1].ratio, 1.01, 1e-6);
 }
 
 }  // namespace

@@ -4,154 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "compiler/ir/equal.h"
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "database/memory_store.h"
-#include "proto/farm/v1/trial.pb.h"
-#include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/session/playoff.h"
-#include "tuner/session/playoff_run.h"
-#include "tuner/session/requests_proto.h"
+#include "tests/unit/tuner/session/tune_fixture.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::session {
 namespace {
-
-namespace farm = tunefarm::farm::v1;
-namespace kernel = tunefarm::kernel::v1;
-
-// Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart.
-class FakeBuilder final : public measure::Builder {
- public:
-  absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
-    kernel::BuildReply reply;
-    const std::string& schedule = request.kernel().schedule();
-    if (refuse_every > 0 && ++builds_ % refuse_every == 0 && !request.kernel().reference()) {
-      reply.set_code(static_cast<int>(absl::StatusCode::kFailedPrecondition));
-      reply.set_message("refused by the test");
-      return reply;
-    }
-    if (request.kernel().reference() && request.kernel().workload() == hopeless_reference) {
-      reply.set_code(static_cast<int>(absl::StatusCode::kUnimplemented));
-      reply.set_message("no code for this one");
-      return reply;
-    }
-    if (request.kernel().reference() && late_references-- > 0) {
-      reply.set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
-      reply.set_message("the build worker took too long");
-      return reply;
-    }
-    reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
-                                                                                               : schedule);
-    if (same_code) reply.set_code_digest("the one");
-    return reply;
-  }
-  int slots() const override { return 2; }
-  void cancel() override {}
-  int refuse_every = 0;
-  bool same_code = false;
-  std::string hopeless_reference;  // canonical text of a workload
-  std::atomic<int> late_references{0};
-
- private:
-  std::atomic<int> builds_{0};
-};
-
-class FakeRunner final : public measure::Runner {
- public:
-  absl::StatusOr<farm::TrialResult> run(const measure::MeasureRequest& request) override {
-    std::lock_guard lock(mutex_);
-    if (++runs == stop_after) *stop = true;
-    if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
-    if (!fatal.ok()) return fatal;
-    EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
-    const bool is_first = measured.insert(request.candidate.digest).second;
-    reuse_distances.insert(request.trial->options().reuse_distance_bytes());
-    farm::TrialResult result;
-    result.set_artifact_digest(request.candidate.digest);
-    if (knows_reuse_distance)
-      result.set_reuse_distance_bytes(request.trial->options().reuse_distance_bytes());
-    if (stale_every > 0) {
-      // Every so often a result of a lease that the slot has moved on from.
-      const bool stale = runs % stale_every == 0;
-      result.set_slot("desk/0");
-      result.set_lease_id(stale ? "old" : "new");
-      result.set_epoch(stale ? 1 : 2);
-      result.set_sequence(static_cast<uint64_t>(runs));
-    }
-    result.set_outcome(fail_every > 0 && runs % fail_every == 0 ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
-    if (result.outcome() == farm::OUTCOME_OK) {
-      farm::Sample& sample = *result.add_samples();
-      sample.set_iterations(1);
-      sample.set_total_ns(1000 + request.candidate.digest[0] + (is_lucky_first && is_first ? 0 : unlucky_ns));
-    }
-    return result;
-  }
-  void acknowledge(const farm::TrialResult&) override { ++acknowledged; }
-  int slots() const override { return 1; }
-  absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
-  void cancel() override {}
-
-  int stop_after = 0;  // runs; 0: never
-  std::atomic<bool>* stop = nullptr;
-  bool is_lucky_first = false;  // only the first measurement of a candidate is without unlucky_ns
-  int64_t unlucky_ns = 0;
-  int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0;
-  std::atomic<int> acknowledged{0};
-  absl::Status fatal;
-  std::set<std::string> measured;
-  std::set<uint64_t> reuse_distances;
-  bool knows_reuse_distance = true;
-
- private:
-  std::mutex mutex_;
-};
-
-class TuneTest : public testing::Test {
- protected:
-  TuneTest() {
-    options_.target = target::parse_target("x86_64:cpu=znver4").value();
-    options_.budget.trials = 24;
-    options_.retry_delay = absl::Milliseconds(5);
-    options_.play_off = false;  // where nothing else is said
-    database::Job job;
-    job.model_name = "test";
-    options_.job_id = store_->add_job(job).value();
-    for (int64_t size : {32, 48})
-      tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(size, size, size)});
-  }
-
-  absl::StatusOr<Progress> run() {
-    return tune(tasks_, options_, builder_, runner_, *store_, stop_, [](const Progress&) {});
-  }
-
-  std::vector<database::Measurement> records() {
-    std::vector<database::Measurement> all;
-    EXPECT_TRUE(store_
-                    ->scan({},
-                           [&](const database::Measurement& m) {
-                             all.push_back(m);
-                             return absl::OkStatus();
-                           })
-                    .ok());
-    return all;
-  }
-
-  std::unique_ptr<database::Store> store_ = database::make_memory_store();
-  FakeBuilder builder_;
-  FakeRunner runner_;
-  SessionOptions options_;
-  std::vector<Task> tasks_;
-  std::atomic<bool> stop_{false};
-};
 
 TEST_F(TuneTest, SpendsItsBudgetOfTrialsAndRecordsEachOnce) {
   const absl::StatusOr<Progress> progress = run();
@@ -287,6 +153,19 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
   }
 }
 
+TEST_F(TuneTest, RecordsAsImplausibleWhatNoDeviceCanMeasure) {
+  runner_.is_absurd = true;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->failures, 24);
+  for (const auto& record : records()) {
+    EXPECT_EQ(record.outcome, database::Outcome::kImplausible);
+    EXPECT_TRUE(record.samples.empty());
+    EXPECT_THAT(record.detail, testing::HasSubstr("a sample of -1 ns"));
+  }
+  EXPECT_EQ(runner_.acknowledged, 24);
+}
+
 TEST_F(TuneTest, GoesOnWithTheOtherTasksWhenOneHasNoReference) {
   builder_.hopeless_reference = tensor::canonical_text(tasks_[0].workload);
   const absl::StatusOr<Progress> progress = run();
@@ -390,57 +269,6 @@ TEST_F(TuneTest, EndsWithWhatTheRunnerSaysWhenThatWillNotGetBetter) {
   EXPECT_EQ(progress.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(progress.status().message()), testing::HasSubstr("pi4"));
   EXPECT_TRUE(records().empty());
-}
-
-TEST_F(TuneTest, LetsTheBestThatAreTooCloseToCallMeetAgainInTheEnd) {
-  options_.play_off = true;
-  ASSERT_TRUE(run().ok());
-  // The fake device's times differ by less than noise, and never change.
-  std::map<std::string, std::vector<database::Measurement>> rows;
-  for (const auto& record : records())
-    rows[record.problem.workload.hex() + record.schedule].push_back(record);
-  EXPECT_EQ(rows.size(), 24u) << "nothing new is tried in a play-off";
-  int again = 0;
-  for (const auto& [schedule, measured] : rows) {
-    if (measured.size() == 1) continue;
-    ++again;
-    EXPECT_GE(measured.back().samples.size(), 2u);
-  }
-  EXPECT_GE(again, 2);
-  EXPECT_LE(again, 2 * static_cast<int>(Playoff::kFinalists)) << "of two tasks";
-  const int runs = runner_.runs;
-  const absl::StatusOr<Progress> more = run();
-  ASSERT_TRUE(more.ok());
-  EXPECT_EQ(more->trials, 24) << "rows of play-offs are no trials";
-  EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
-}
-
-TEST_F(TuneTest, ThePlayOffEndsOnlyWhenWhoLooksFastestHasTakenPart) {
-  options_.play_off = true;
-  runner_.is_lucky_first = true;
-  runner_.unlucky_ns = 400;
-  options_.budget.trials = 100;
-  ASSERT_TRUE(run().ok());
-  std::map<std::string, int> rows;
-  for (const auto& record : records()) ++rows[record.problem.workload.hex() + record.schedule];
-  const auto again = std::ranges::count_if(rows, [](const auto& row) { return row.second > 1; });
-  EXPECT_GT(again, 2 * static_cast<int>(Playoff::kFinalists)) << "then those that had been lucky, too";
-}
-
-TEST_F(TuneTest, BeginsNoRoundOfAPlayOffAfterTheDeadline) {
-  const std::string target = options_.target.text();
-  const auto schedule =
-      schedule::to_string(schedule::default_schedule(tasks_[0].workload, {}, options_.target, 1));
-  const Contender contender{candidate_request(tasks_[0], target, schedule),
-                            {.median_ns = 1000, .low_ns = 900, .high_ns = 1100}};
-  const std::vector<Match> matches = {{.task = 0, .contenders = {contender, contender}}};
-  Pipeline pipeline(builder_, runner_, {.tasks = {{reference_request(tasks_[0], target)}}});
-  using Time = std::chrono::steady_clock::time_point;
-  EXPECT_TRUE(play_off(pipeline, matches, stop_, Time::min()).empty());
-  EXPECT_EQ(runner_.runs, 0);
-  const std::vector<Played> played = play_off(pipeline, matches, stop_, Time::max());
-  ASSERT_EQ(played.size(), 2u);
-  EXPECT_EQ(played[0].results.size(), Playoff::kRounds);
 }
 
 TEST_F(TuneTest, EndsWhenLittleIsExpectedOfTheNextMinute) {

@@ -1,0 +1,165 @@
+#pragma once
+// Owns: a session over fakes: a builder and a device that answer at once, two small tasks, a store in memory.
+// Does not know: what is tested with it.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "database/memory_store.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "tests/support/tuner/test_problems.h"
+#include "tuner/session/session.h"
+
+namespace tf::session {
+
+namespace farm = tunefarm::farm::v1;
+namespace kernel = tunefarm::kernel::v1;
+
+// Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart.
+class FakeBuilder final : public measure::Builder {
+ public:
+  absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
+    kernel::BuildReply reply;
+    const std::string& schedule = request.kernel().schedule();
+    if (refuse_every > 0 && ++builds_ % refuse_every == 0 && !request.kernel().reference()) {
+      reply.set_code(static_cast<int>(absl::StatusCode::kFailedPrecondition));
+      reply.set_message("refused by the test");
+      return reply;
+    }
+    if (request.kernel().reference() && request.kernel().workload() == hopeless_reference) {
+      reply.set_code(static_cast<int>(absl::StatusCode::kUnimplemented));
+      reply.set_message("no code for this one");
+      return reply;
+    }
+    if (request.kernel().reference() && late_references-- > 0) {
+      reply.set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+      reply.set_message("the build worker took too long");
+      return reply;
+    }
+    reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
+                                                                                               : schedule);
+    if (same_code) reply.set_code_digest("the one");
+    return reply;
+  }
+  int slots() const override { return 2; }
+  void cancel() override {}
+  int refuse_every = 0;
+  bool same_code = false;
+  std::string hopeless_reference;  // canonical text of a workload
+  std::atomic<int> late_references{0};
+
+ private:
+  std::atomic<int> builds_{0};
+};
+
+class FakeRunner final : public measure::Runner {
+ public:
+  absl::StatusOr<farm::TrialResult> run(const measure::MeasureRequest& request) override {
+    std::lock_guard lock(mutex_);
+    if (++runs == stop_after) *stop = true;
+    if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
+    if (!fatal.ok()) return fatal;
+    EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
+    const int runs_before = measured[request.candidate.digest]++;
+    if (request.trial->options().stop_if_slower_than_ns() > 0) raced.insert(request.candidate.digest);
+    reuse_distances.insert(request.trial->options().reuse_distance_bytes());
+    farm::TrialResult result;
+    result.set_artifact_digest(request.candidate.digest);
+    if (knows_reuse_distance)
+      result.set_reuse_distance_bytes(request.trial->options().reuse_distance_bytes());
+    if (stale_every > 0) {
+      // Every so often a result of a lease that the slot has moved on from.
+      const bool stale = runs % stale_every == 0;
+      result.set_slot("desk/0");
+      result.set_lease_id(stale ? "old" : "new");
+      result.set_epoch(stale ? 1 : 2);
+      result.set_sequence(static_cast<uint64_t>(runs));
+    }
+    const bool fails = (fail_every > 0 && runs % fail_every == 0) ||
+                       (runs_before > 0 && request.candidate.digest == wrong_again);
+    result.set_outcome(fails ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
+    if (result.outcome() == farm::OUTCOME_OK) {
+      farm::Sample& sample = *result.add_samples();
+      sample.set_iterations(1);
+      sample.set_total_ns(is_absurd ? -1 : time_of(request.candidate.digest, runs_before));
+    }
+    return result;
+  }
+  // What a candidate takes when it was measured so often before.
+  int64_t time_of(const std::string& digest, int runs_before) const {
+    const auto ns = static_cast<double>(100'000 + spread_ns * (digest[0] & 15));
+    return std::llround(ns * (1 + drift_per_run * runs_before)) +
+           (is_lucky_first && runs_before == 0 ? 0 : unlucky_ns);
+  }
+  void acknowledge(const farm::TrialResult&) override { ++acknowledged; }
+  int slots() const override { return 1; }
+  absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
+  void cancel() override {}
+
+  int stop_after = 0;  // runs; 0: never
+  std::atomic<bool>* stop = nullptr;
+  bool is_lucky_first = false;  // only the first measurement of a candidate is without unlucky_ns
+  int64_t spread_ns = 1000, unlucky_ns = 0;
+  double drift_per_run = 0;  // how much longer a candidate takes each time that it is measured
+  bool is_absurd = false;    // times are negative
+  std::string wrong_again;   // the candidate that crashes when it is measured again
+  int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0;
+  std::atomic<int> acknowledged{0};
+  absl::Status fatal;
+  std::map<std::string, int> measured;  // how often, by digest
+  std::set<std::string> raced;          // against an incumbent
+  std::set<uint64_t> reuse_distances;
+  bool knows_reuse_distance = true;
+
+ private:
+  std::mutex mutex_;
+};
+
+class TuneTest : public testing::Test {
+ protected:
+  TuneTest() {
+    options_.target = target::parse_target("x86_64:cpu=znver4").value();
+    options_.budget.trials = 24;
+    options_.retry_delay = absl::Milliseconds(5);
+    options_.play_off = false;  // where nothing else is said
+    database::Job job;
+    job.model_name = "test";
+    options_.job_id = store_->add_job(job).value();
+    for (int64_t size : {32, 48})
+      tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(size, size, size)});
+  }
+
+  absl::StatusOr<Progress> run() {
+    return tune(tasks_, options_, builder_, runner_, *store_, stop_, [](const Progress&) {});
+  }
+
+  std::vector<database::Measurement> records() {
+    std::vector<database::Measurement> all;
+    EXPECT_TRUE(store_
+                    ->scan({},
+                           [&](const database::Measurement& m) {
+                             all.push_back(m);
+                             return absl::OkStatus();
+                           })
+                    .ok());
+    return all;
+  }
+
+  std::unique_ptr<database::Store> store_ = database::make_memory_store();
+  FakeBuilder builder_;
+  FakeRunner runner_;
+  SessionOptions options_;
+  std::vector<Task> tasks_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace tf::session
