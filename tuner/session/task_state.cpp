@@ -67,7 +67,8 @@ std::optional<space::Candidate> TaskState::next() {
     space::Candidate candidate = std::move(from.back());
     from.pop_back();
     const auto [known, is_new] = programs_.try_emplace(space_.loops_of(candidate));
-    if (is_new) {
+    const bool is_yardstick = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
+    if (is_new || is_yardstick) {
       known_in_a_row_ = 0;
       return candidate;
     }
@@ -235,7 +236,10 @@ bool TaskState::observe(const database::Measurement& record, std::optional<Time>
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
   const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(record.schedule);
   if (!schedule.ok()) return false;
-  note(space_.loops_of(*schedule), time);
+  const uint64_t loops = space_.loops_of(*schedule);
+  // What is called untuned last is taken for it.
+  if (record.untuned && time && !time->lower_bound) is_untuned_timed_ = loops == untuned_loops_;
+  note(loops, time);
   know_code(record.code_digest, time);
   const std::optional<space::Candidate> candidate = space_.candidate_of(record);
   if (candidate) learn(*candidate, time);

@@ -35,7 +35,8 @@ class TaskState {
 
   // The next candidate to try, best first; nothing when the space is used up. Points whose loops are the same
   // (passes::loops_hash) are one program, which is handed out once; the search learns its time for each of
-  // them.
+  // them. The untuned schedule is handed out first, known or not, unless it is the one whose time the store
+  // has as the untuned one's: it may have had no such name when it was measured.
   std::optional<space::Candidate> next();
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
   Subject subject_of(const space::Candidate& candidate) const;
@@ -122,6 +123,7 @@ class TaskState {
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
   std::optional<uint64_t> untuned_loops_;
+  bool is_untuned_timed_ = false;  // or on its way
   bool is_best_new_ = false;
   int64_t results_ = 0;
   double sampled_seconds_ = 0;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "base/unix_time.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -191,6 +192,8 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     work.task = index;
     work.ticket = next_ticket_++;
     InFlight flight{index, *candidate, task.subject_of(*candidate)};
+    // It has to have a time, whatever is known already.
+    if (flight.subject.untuned && task.best_seconds() > 0) work.priority = Priority::kInFull;
     ++under_way_[static_cast<size_t>(index)];
     progress_.current_task = index;
     if (std::optional<database::Measurement> earlier = earlier_.take(index, flight.subject.schedule)) {
@@ -307,9 +310,7 @@ absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
   attempt.status_code = absl::StatusCodeToString(finished.status.code());
   attempt.detail = std::string(finished.status.message());
   attempt.job_id = options_.job_id;
-  attempt.time_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                             std::chrono::system_clock::now().time_since_epoch())
-                             .count();
+  attempt.time_unix_ns = now_unix_ns();
   TF_RETURN_IF_ERROR(store_.add_attempt(attempt));
   if (measure::may_retry(finished.status)) {
     if (++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {

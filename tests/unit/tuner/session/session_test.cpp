@@ -153,6 +153,31 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
   }
 }
 
+// As of a database from before records named it, or of before a change made it the untuned one.
+TEST_F(TuneTest, MeasuresTheUntunedScheduleAgainIfNoRecordNamesIt) {
+  ASSERT_TRUE(run().ok());
+  const std::vector<database::Measurement> old = records();
+  const auto untuned_rows = [&] {
+    return std::ranges::count(records(), true, &database::Measurement::untuned);
+  };
+  ASSERT_EQ(untuned_rows(), 2) << "one a task";
+  store_ = database::make_memory_store();
+  for (const Task& task : tasks_)
+    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
+  for (database::Measurement record : old) {
+    record.untuned = false;
+    record.job_id = 0;
+    ASSERT_TRUE(store_->insert(record).ok());
+  }
+  for (int job = 0; job < 2; ++job) {
+    options_.job_id = store_->add_job({}).value();  // a job that looks back
+    ASSERT_TRUE(run().ok());
+    EXPECT_EQ(untuned_rows(), 2) << "once is enough";
+  }
+  for (const auto& record : records())
+    EXPECT_FALSE(record.untuned && runner_.raced.contains(record.artifact_digest)) << "it has to have a time";
+}
+
 TEST_F(TuneTest, RecordsAsImplausibleWhatNoDeviceCanMeasure) {
   runner_.is_absurd = true;
   const absl::StatusOr<Progress> progress = run();
