@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/command_line.h"
 #include "base/exit_code.h"
+#include "base/grpc_environment.h"
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
@@ -357,6 +358,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments, std::strin
 }  // namespace
 
 int main(int argc, char** argv) {
+  tf::set_grpc_environment();
   Arguments arguments{.config = default_config()};
   std::string command;
   if (const std::optional<int> done = parse(argc, argv, arguments, command)) return *done;

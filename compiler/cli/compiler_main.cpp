@@ -4,9 +4,11 @@
 
 #include "base/command_line.h"
 #include "base/exit_code.h"
+#include "base/grpc_environment.h"
 #include "compiler/cli/commands.h"
 
 int main(int argc, char** argv) {
+  tf::set_grpc_environment();
   CLI::App app(
       "Compiles ONNX networks into shared libraries, from tuned schedules where a database has them.",
       "compiler");

@@ -15,6 +15,7 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
+#include "base/grpc_environment.h"
 #include "device_agent/agent/doctor.h"
 #include "device_agent/agent/facts.h"
 #include "device_agent/agent/golden_kernel.h"
@@ -254,4 +255,5 @@ int main(int argc, char** argv) {
   if (status.ok() && arguments.doctor) return examine(arguments.config, arguments.json);
   if (status.ok()) status = arguments.join ? arguments.join() : serve(arguments.config);
   return status.ok() ? tf::kExitOk : tf::report_error("device_agent", status);
+  tf::set_grpc_environment();
 }

@@ -4,10 +4,10 @@
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
-#include <cstdlib>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/grpc_environment.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -15,11 +15,8 @@ namespace {
 
 namespace tls = grpc::experimental;
 
-// gRPC has no option for the least version of TLS. Of version 1.2's cipher suites it is left this one, which
-// needs an RSA key, and a farm's keys are ECDSA: so 1.3 is all that remains, whose suites are not set here.
-void only_tls_1_3() {
-  static const int once = setenv("GRPC_SSL_CIPHER_SUITES", "ECDHE-RSA-AES256-GCM-SHA384", 1);
-  (void)once;
+void check_environment() {
+  TF_CHECK(grpc_environment_is_set()) << "main must begin with set_grpc_environment(), or TLS 1.2 is spoken";
 }
 
 std::string_view view(grpc::string_ref text) {
@@ -91,7 +88,7 @@ Credentials::Credentials(std::string folder, Member member)
       key_(std::move(member.key)),
       tracker_(std::move(member.tracker)),
       certificate_(std::move(member.certificate)) {
-  only_tls_1_3();
+  check_environment();
   const IdentityFiles files = identity_files(folder_);
   files_ = std::make_shared<tls::FileWatcherCertificateProvider>(
       files.key, files.certificate, files.ca, static_cast<unsigned>(absl::ToInt64Seconds(kReloadEvery)));
@@ -142,7 +139,7 @@ std::shared_ptr<grpc::ServerCredentials> Credentials::server() const {
 }
 
 std::shared_ptr<grpc::ChannelCredentials> joining_channel(const Digest& ca_fingerprint) {
-  only_tls_1_3();
+  check_environment();
   tls::TlsChannelCredentialsOptions options;
   options.set_verify_server_certs(false);  // by name and known CAs, that is: the pin is stricter
   options.set_check_call_host(false);

@@ -22,9 +22,9 @@ class CertificateProviderInterface;
 
 namespace tf::rpc {
 
-// TLS 1.3 with certificates at both ends. Files that are replaced (a renewed certificate) are taken up by new
-// connections within kReloadEvery, without a restart. Thread-safe; shared by all channels and the server of a
-// process.
+// TLS 1.3 with certificates at both ends, in a program that has begun with set_grpc_environment. Files that
+// are replaced (a renewed certificate) are taken up by new connections within kReloadEvery, without a
+// restart. Thread-safe; shared by all channels and the server of a process.
 class Credentials {
  public:
   static constexpr absl::Duration kReloadEvery = absl::Seconds(2);

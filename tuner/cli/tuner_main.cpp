@@ -4,9 +4,11 @@
 
 #include "base/command_line.h"
 #include "base/exit_code.h"
+#include "base/grpc_environment.h"
 #include "tuner/cli/commands.h"
 
 int main(int argc, char** argv) {
+  tf::set_grpc_environment();
   CLI::App app("Finds the fastest schedules of a network's kernels by measuring candidates.", "tuner");
   app.require_subcommand(1);
   app.footer(

@@ -19,6 +19,7 @@
 #include "base/command_line.h"
 #include "base/digest.h"
 #include "base/exit_code.h"
+#include "base/grpc_environment.h"
 #include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "rpc/channel.h"
@@ -269,6 +270,7 @@ void allow_many_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tf::set_grpc_environment();
   Options options;
   CLI::App app("Loads a tracker with simulated agents and tuners that speak the real protocol", "farm_load");
   app.add_option("--agents", options.agents, "Simulated agents, a connection each")->capture_default_str();

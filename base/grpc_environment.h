@@ -1,0 +1,14 @@
+#pragma once
+// Owns: what gRPC reads from the environment, the same in every program. Does not know: connections.
+
+namespace tf {
+
+// The first statement of every main whose program may use gRPC: once there are threads, nobody may change the
+// environment. From then on TLS is 1.3 or nothing (which rpc/identity counts on), and gRPC writes no lines of
+// its own to stderr unless GRPC_VERBOSITY asks for them: who calls says what went wrong.
+void set_grpc_environment();
+
+// Whether that has been done.
+bool grpc_environment_is_set();
+
+}  // namespace tf
