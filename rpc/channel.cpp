@@ -18,8 +18,8 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const Link
 }
 
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
-                                            const std::shared_ptr<Credentials>& credentials, Role server,
-                                            const LinkOptions& options) {
+                                            const std::shared_ptr<Credentials>& credentials,
+                                            const ExpectedServer& server, const LinkOptions& options) {
   return make_channel(
       endpoint, credentials ? credentials->channel(server) : grpc::InsecureChannelCredentials(), options);
 }

@@ -18,7 +18,7 @@ class ServerBuilder;
 namespace tf::rpc {
 
 class Credentials;
-enum class Role;
+class ExpectedServer;
 
 // A peer that answers no ping is given up after keepalive_every + keepalive_timeout, at both ends.
 struct LinkOptions {
@@ -31,10 +31,10 @@ struct LinkOptions {
 // Connects lazily, reconnects by itself. Each call makes its own connection: streams of different clients
 // never share one. Plain text, which the caller has checked (require_loopback).
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint, const LinkOptions& options = {});
-// Mutual TLS with a server of that role; without credentials as above.
+// Mutual TLS with that server (a role will do); without credentials as above.
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
-                                            const std::shared_ptr<Credentials>& credentials, Role server,
-                                            const LinkOptions& options = {});
+                                            const std::shared_ptr<Credentials>& credentials,
+                                            const ExpectedServer& server, const LinkOptions& options = {});
 std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
                                             const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                                             const LinkOptions& options = {});

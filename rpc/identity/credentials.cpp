@@ -23,13 +23,13 @@ std::string_view view(grpc::string_ref text) {
   return {text.data(), text.size()};
 }
 
-absl::Status check_role(const tls::TlsCustomVerificationCheckRequest& request, Role role) {
+absl::Status check_server(const tls::TlsCustomVerificationCheckRequest& request,
+                          const ExpectedServer& expected) {
   for (const grpc::string_ref& uri : request.uri_names()) {
     const absl::StatusOr<Identity> identity = parse_identity_uri(view(uri));
-    if (identity.ok() && identity->role == role) return absl::OkStatus();
+    if (identity.ok()) return expected.check(*identity);
   }
-  return absl::UnauthenticatedError(
-      absl::StrCat("the server's certificate is not of a ", std::string(role_name(role))));
+  return absl::UnauthenticatedError("the server's certificate names no member of a farm");
 }
 
 // Runs a check of the server's certificate after the handshake, before anything is sent.
@@ -48,15 +48,15 @@ class Verifier : public tls::ExternalCertificateVerifier {
   virtual absl::Status check(const tls::TlsCustomVerificationCheckRequest& request) = 0;
 };
 
-class RoleVerifier final : public Verifier {
+class ServerVerifier final : public Verifier {
  public:
-  explicit RoleVerifier(Role role) : role_(role) {}
+  explicit ServerVerifier(ExpectedServer expected) : expected_(std::move(expected)) {}
 
  private:
   absl::Status check(const tls::TlsCustomVerificationCheckRequest& request) override {
-    return check_role(request, role_);
+    return check_server(request, expected_);
   }
-  const Role role_;
+  const ExpectedServer expected_;
 };
 
 class PinVerifier final : public Verifier {
@@ -72,7 +72,7 @@ class PinVerifier final : public Verifier {
       const absl::StatusOr<Certificate> ca = Certificate::from_pem(chain.substr(at));
       if (!ca.ok() || ca->fingerprint() != ca_) continue;
       TF_RETURN_IF_ERROR(leaf.check_issued_by(*ca, real_wall_clock().now()));
-      return check_role(request, Role::kTracker);
+      return check_server(request, Role::kTracker);
     }
     return absl::UnauthenticatedError("the server is not of the farm that the token is for");
   }
@@ -120,13 +120,13 @@ absl::Status Credentials::renew(const Certificate& certificate) {
   return absl::OkStatus();
 }
 
-std::shared_ptr<grpc::ChannelCredentials> Credentials::channel(Role server) const {
+std::shared_ptr<grpc::ChannelCredentials> Credentials::channel(const ExpectedServer& server) const {
   tls::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(files_);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_check_call_host(false);
-  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<RoleVerifier>(server));
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<ServerVerifier>(server));
   return tls::TlsCredentials(options);
 }
 

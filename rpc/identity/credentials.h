@@ -46,9 +46,9 @@ class Credentials {
   // Writes the certificate to the folder, for connections from now on.
   absl::Status renew(const Certificate& certificate);
 
-  // Accepts only a server whose certificate says that role. Names of hosts are not compared: a farm's
+  // Accepts only a server whose certificate names who is expected. Names of hosts are not compared: a farm's
   // certificates name members, which answer wherever they run.
-  std::shared_ptr<grpc::ChannelCredentials> channel(Role server) const;
+  std::shared_ptr<grpc::ChannelCredentials> channel(const ExpectedServer& server) const;
   // Asks for the caller's certificate, refuses one that is not of this CA, and lets in callers without any:
   // what those may call is the guard's matter.
   std::shared_ptr<grpc::ServerCredentials> server() const;

@@ -87,4 +87,20 @@ absl::Status check_may_serve(const Identity& agent, std::string_view device_id) 
                                                   ", or join again under the other name"));
 }
 
+ExpectedServer ExpectedServer::agent_of(std::string device_id) {
+  ExpectedServer expected(Role::kAgent);
+  expected.device_id_ = std::move(device_id);
+  return expected;
+}
+
+absl::Status ExpectedServer::check(const Identity& server) const {
+  if (server.role != role_) {
+    return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", and a ",
+                                                   std::string(role_name(role_)), " is expected there"));
+  }
+  if (device_id_.empty() || check_may_serve(server, device_id_).ok()) return absl::OkStatus();
+  return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", and that of device ",
+                                                 device_id_, " is expected there"));
+}
+
 }  // namespace tf::rpc

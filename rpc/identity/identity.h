@@ -49,4 +49,18 @@ absl::Status check_identity_name(std::string_view name);
 // name can be. PERMISSION_DENIED otherwise.
 absl::Status check_may_serve(const Identity& agent, std::string_view device_id);
 
+// Whom a client takes for the server, wherever it answers: a member with this role, or the agent of one
+// device.
+class ExpectedServer {
+ public:
+  ExpectedServer(Role role) : role_(role) {}  // NOLINT(google-explicit-constructor): most often that is all
+  static ExpectedServer agent_of(std::string device_id);
+  // UNAUTHENTICATED says who was expected.
+  absl::Status check(const Identity& server) const;
+
+ private:
+  Role role_;
+  std::string device_id_;  // empty: any
+};
+
 }  // namespace tf::rpc

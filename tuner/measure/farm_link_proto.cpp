@@ -93,7 +93,9 @@ void FarmLink::try_direct(const LeasedDevice& lease) {
   std::shared_ptr<Way> agent;
   if (const absl::StatusOr<rpc::Endpoint> endpoint = rpc::parse_endpoint(lease.direct_endpoint);
       endpoint.ok() && rpc::require_protection(*endpoint, "the agent", options_.credentials).ok()) {
-    auto channel = rpc::make_channel(*endpoint, options_.credentials, rpc::Role::kAgent);
+    // Whoever has taken that address with another agent's certificate is not the device.
+    auto channel =
+        rpc::make_channel(*endpoint, options_.credentials, rpc::ExpectedServer::agent_of(lease.device_id));
     if (rpc::wait_until_connected(*channel, kDirectTimeout)) {
       agent = std::make_shared<Way>(Way{.channel = std::move(channel), .direct = lease});
     } else {

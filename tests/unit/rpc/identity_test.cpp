@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "rpc/clock.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.pb.h"
 #include "proto/tune/v1/tune.pb.h"
+#include "rpc/clock.h"
 #include "rpc/identity/access_table.h"
 #include "rpc/identity/certificate.h"
 #include "rpc/identity/identity_folder.h"
@@ -57,6 +57,18 @@ TEST(Identity, AgentServesItsOwnDevicesOnly) {
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << device;
   }
   EXPECT_FALSE(check_may_serve({Role::kTuner, "box"}, "box").ok());
+}
+
+TEST(ExpectedServerTest, IsAMemberOfTheRoleOrTheAgentOfTheDevice) {
+  const ExpectedServer tracker = Role::kTracker;
+  EXPECT_TRUE(tracker.check({Role::kTracker, "tracker"}).ok());
+  EXPECT_TRUE(absl::IsUnauthenticated(tracker.check({Role::kAgent, "tracker"})));
+  const ExpectedServer box = ExpectedServer::agent_of("box/cuda-0");
+  EXPECT_TRUE(box.check({Role::kAgent, "box"}).ok());
+  EXPECT_TRUE(absl::IsUnauthenticated(box.check({Role::kTracker, "box"})));
+  const absl::Status other = box.check({Role::kAgent, "box2"});
+  EXPECT_TRUE(absl::IsUnauthenticated(other)) << other;
+  EXPECT_THAT(std::string(other.message()), HasSubstr("the server is the agent box2"));
 }
 
 TEST(JoinTokenTest, RoundTripsAndRefusesHalfOfIt) {
