@@ -3,7 +3,7 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "rpc/unreachable.h"
 
 namespace tf::rpc {
 
@@ -15,27 +15,13 @@ grpc::Status to_grpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
-absl::Status from_grpc(const grpc::Status& status, const char* what, const std::string& endpoint) {
-  const bool mistrusted = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
-                          (absl::StrContains(status.error_message(), "handshake failed") ||
-                           absl::StrContains(status.error_message(), "verification check failed"));
-  if (mistrusted) {
-    return absl::UnavailableError(
-        absl::StrCat("the ", what, " at ", endpoint,
-                     " is not of this farm, or a certificate has ended: check --tls "
-                     "at both ends (",
-                     status.error_message(), ")"));
-  }
-  // gRPC's own words for a refused connection name neither the service nor a remedy.
-  const bool unreachable = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
-                           (absl::StrContains(status.error_message(), "failed to connect") ||
-                            absl::StrContains(status.error_message(), "DNS") ||
-                            absl::StrContains(status.error_message(), "Connection refused"));
-  if (unreachable) {
-    return absl::UnavailableError(
-        absl::StrCat("no ", what, " answers at ", endpoint, ": check the address and that it is running"));
-  }
-  return from_grpc(status);
+absl::Status from_grpc(const grpc::Status& status, const std::string& what, const Endpoint& endpoint,
+                       bool secured) {
+  const auto says = [&](const char* words) { return absl::StrContains(status.error_message(), words); };
+  const bool unconnected = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+                           (says("failed to connect") || says("DNS") || says("Connection refused") ||
+                            says("handshake failed") || says("verification check failed"));
+  return unconnected ? unreachable(what, endpoint, secured, status.error_message()) : from_grpc(status);
 }
 
 }  // namespace tf::rpc

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "rpc/endpoint.h"
 
 namespace grpc {
 class Status;
@@ -15,7 +16,8 @@ absl::Status from_grpc(const grpc::Status& status);
 grpc::Status to_grpc(const absl::Status& status);
 
 // As from_grpc, but a failure to connect says who could not be reached, or who is not trusted, and what to
-// do.
-absl::Status from_grpc(const grpc::Status& status, const char* what, const std::string& endpoint);
+// do (unreachable.h, which may block for some seconds). `secured`: the connection was to speak TLS.
+absl::Status from_grpc(const grpc::Status& status, const std::string& what, const Endpoint& endpoint,
+                       bool secured);
 
 }  // namespace tf::rpc

@@ -1,34 +1,12 @@
-#include <grpcpp/grpcpp.h>
-
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
 #include "tracker/devices_text.h"
 #include "tracker/operator_client.h"
+#include "tracker/tracker_call.h"
 
 namespace tf::tracker {
-namespace {
 
 namespace pb = tunefarm::farm::v1;
-
-// One unary call of the Operators service.
-template <typename Request, typename Reply>
-absl::StatusOr<Reply> call(const TrackerLink& tracker, const Request& request,
-                           grpc::Status (pb::Operators::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                       Reply*)) {
-  const auto& [endpoint, credentials] = tracker;
-  TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "--tracker", credentials));
-  const auto stub = pb::Operators::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTracker));
-  grpc::ClientContext context;
-  rpc::set_deadline(context, absl::Seconds(10));
-  Reply reply;
-  const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
-  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", endpoint.text()));
-  return reply;
-}
-
-}  // namespace
 
 absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format) {

@@ -24,6 +24,7 @@
 #include "rpc/identity/membership.h"
 #include "rpc/protocol.h"
 #include "rpc/server.h"
+#include "rpc/unreachable.h"
 
 namespace tf::agent {
 namespace {
@@ -33,6 +34,7 @@ namespace pb = tunefarm::farm::v1;
 constexpr int kRepliesPerMessage = 32;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
+constexpr int kLookEvery = 10;  // failures to connect after which it looks again why
 
 Desired from_proto(const pb::DesiredSlot& message) {
   Desired desired;
@@ -216,13 +218,16 @@ class Agent::Impl {
   // Returns once the channel is connected, or after stop(). UNAUTHENTICATED: our certificate has ended, so
   // that no tracker would take us.
   absl::Status connect() {
-    while (true) {
+    for (int failures = 0;; ++failures) {
       if (options_.credentials) {
         const rpc::Credentials& own = *options_.credentials;
         TF_RETURN_IF_ERROR(own.certificate().check_issued_by(own.ca(), rpc::real_wall_clock().now()));
       }
       if (rpc::wait_until_connected(*channel_, kConnectTimeout)) return absl::OkStatus();
-      tell(absl::StrCat("no tracker answers at ", options_.tracker.text()));
+      if (failures % kLookEvery == 0) {
+        tell(std::string(
+            rpc::unreachable("tracker", options_.tracker, options_.credentials != nullptr).message()));
+      }
       const std::scoped_lock lock(mutex_);
       if (stop_) return absl::OkStatus();
     }
@@ -263,7 +268,8 @@ class Agent::Impl {
     }
     for (const auto& slot : slots_) slot->wake();
     if (!refused.ok()) session->context.TryCancel();
-    const absl::Status ended = rpc::from_grpc(session->finish(), "tracker", options_.tracker.text());
+    const absl::Status ended =
+        rpc::from_grpc(session->finish(), "tracker", options_.tracker, options_.credentials != nullptr);
     return refused.ok() ? ended : refused;
   }
 

@@ -19,6 +19,7 @@
 #include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
 #include "rpc/server.h"
+#include "rpc/unreachable.h"
 
 namespace tf::agent {
 namespace {
@@ -57,14 +58,12 @@ absl::StatusOr<Answer> ask(const rpc::Endpoint& tracker, const Credentials& cred
   rpc::set_deadline(context, kAnswerTimeout);
   Answer answer;
   const auto channel = rpc::make_channel(tracker, credentials, rpc::Role::kTracker);
-  if (!rpc::wait_until_connected(*channel, kAnswerTimeout)) {
-    return absl::UnavailableError(absl::StrCat("no tracker answers at ", tracker.text(),
-                                               ": check the address, that it runs, and firewalls between"));
-  }
+  if (!rpc::wait_until_connected(*channel, kAnswerTimeout))
+    return rpc::unreachable("tracker", tracker, credentials != nullptr);
   const absl::Time sent = absl::Now();
   TF_RETURN_IF_ERROR(rpc::from_grpc(
       pb::Agents::NewStub(channel)->Describe(&context, pb::DescribeRequest(), &answer.description), "tracker",
-      tracker.text()));
+      tracker, credentials != nullptr));
   answer.took = absl::Now() - sent;
   answer.ahead = absl::FromUnixNanos(answer.description.unix_time_ns()) - (sent + answer.took / 2);
   return answer;

@@ -24,7 +24,7 @@ constexpr absl::Duration kLookEvery = absl::Seconds(2);  // also how late a serv
 constexpr absl::Duration kRetryEvery = absl::Seconds(10);
 
 absl::Status from_tracker(const grpc::Status& status, const Endpoint& tracker) {
-  return from_grpc(status, "tracker", tracker.text());
+  return from_grpc(status, "tracker", tracker, true);
 }
 
 absl::StatusOr<Certificate> renewed(const Credentials& credentials, pb::Members::Stub& stub,

@@ -1,5 +1,3 @@
-#include <grpcpp/grpcpp.h>
-
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -8,28 +6,13 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
 #include "tracker/ca/member_service.h"
+#include "tracker/tracker_call.h"
 
 namespace tf::tracker {
 namespace {
 
 namespace pb = tunefarm::identity::v1;
-
-template <typename Request, typename Reply>
-absl::StatusOr<Reply> call(const TrackerLink& link, const Request& request,
-                           grpc::Status (pb::Members::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                     Reply*)) {
-  const auto stub =
-      pb::Members::NewStub(rpc::make_channel(link.endpoint, link.credentials, rpc::Role::kTracker));
-  grpc::ClientContext context;
-  rpc::set_deadline(context, absl::Seconds(10));
-  Reply reply;
-  const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
-  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", link.endpoint.text()));
-  return reply;
-}
 
 std::string day(int64_t unix_s) {
   return absl::FormatTime("%Y-%m-%d %H:%M", absl::FromUnixSeconds(unix_s), absl::UTCTimeZone());

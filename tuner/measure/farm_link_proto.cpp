@@ -134,7 +134,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
     const std::scoped_lock lock(mutex_);
     acquiring_ = nullptr;
   }
-  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", options_.tracker.text()));
+  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", options_.tracker, options_.credentials != nullptr));
   const LeasedDevice lease = from_proto(grant);
   try_direct(lease);
   return lease;

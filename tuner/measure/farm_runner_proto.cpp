@@ -287,7 +287,8 @@ class FarmRunner::Impl {
       const std::scoped_lock lock(mutex_);
       stream_ = nullptr;
     }
-    const absl::Status ended = rpc::from_grpc(stream->finish(), "tracker", options_.tracker.text());
+    const absl::Status ended =
+        rpc::from_grpc(stream->finish(), "tracker", options_.tracker, options_.credentials != nullptr);
     if (!way->direct) return ended;
     // Whether the lease is over only the tracker can say: that is where we go on.
     link_->leave(way, std::string(ended.message()));

@@ -20,7 +20,8 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 class RemoteRecords final : public database::Records {
  public:
   RemoteRecords(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials)
-      : endpoint_(endpoint.text()),
+      : endpoint_(endpoint),
+        secured_(credentials != nullptr),
         stub_(pb::Records::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner))) {}
 
   absl::StatusOr<std::vector<database::Measurement>> top(const database::BestQuery& query,
@@ -102,7 +103,7 @@ class RemoteRecords final : public database::Records {
 
  private:
   absl::Status status_of(const grpc::Status& status) const {
-    return rpc::from_grpc(status, "tuner", endpoint_);
+    return rpc::from_grpc(status, "tuner", endpoint_, secured_);
   }
 
   template <typename Reply, typename Method, typename Request>
@@ -127,7 +128,8 @@ class RemoteRecords final : public database::Records {
     return taken.ok() ? status_of(finished) : taken;
   }
 
-  const std::string endpoint_;
+  const rpc::Endpoint endpoint_;
+  const bool secured_;
   const std::unique_ptr<pb::Records::Stub> stub_;
 };
 

@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracke
   rpc::set_deadline(context, absl::Seconds(10));
   farm::ListDevicesReply reply;
   TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, farm::ListDevicesRequest(), &reply),
-                                    "tracker", tracker.text()));
+                                    "tracker", tracker, credentials != nullptr));
   std::vector<FarmDevice> devices;
   for (const farm::Device& device : reply.devices()) {
     const auto& features = device.facts().cpu_features();

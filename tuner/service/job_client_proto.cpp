@@ -22,7 +22,8 @@ constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);  // a model of some 
 class GrpcJobClient final : public JobClient {
  public:
   GrpcJobClient(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials)
-      : endpoint_(endpoint.text()),
+      : endpoint_(endpoint),
+        secured_(credentials != nullptr),
         stub_(pb::Tuner::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner))) {}
 
   absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) override {
@@ -77,7 +78,7 @@ class GrpcJobClient final : public JobClient {
 
  private:
   absl::Status status_of(const grpc::Status& status) const {
-    return rpc::from_grpc(status, "tuner", endpoint_);
+    return rpc::from_grpc(status, "tuner", endpoint_, secured_);
   }
 
   absl::StatusOr<JobView> watch_once(int64_t id, const std::function<bool(const JobView&)>& see,
@@ -117,7 +118,8 @@ class GrpcJobClient final : public JobClient {
     return from_proto(reply);
   }
 
-  const std::string endpoint_;
+  const rpc::Endpoint endpoint_;
+  const bool secured_;
   const std::unique_ptr<pb::Tuner::Stub> stub_;
 };
 

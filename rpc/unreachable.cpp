@@ -1,0 +1,103 @@
+#include "rpc/unreachable.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/owned_fd.h"
+#include "rpc/identity/key_pair.h"
+
+namespace tf::rpc {
+namespace {
+
+// The first bytes of a record (RFC 8446, 5.1): its type, and a version that begins with 3.
+constexpr unsigned char kAlert = 21;
+constexpr unsigned char kHandshake = 22;
+constexpr unsigned char kRecordVersion = 3;
+
+bool wait_for(int fd, short events, absl::Duration at_most) {
+  pollfd waiting{.fd = fd, .events = events, .revents = 0};
+  return poll(&waiting, 1, static_cast<int>(absl::ToInt64Milliseconds(at_most))) == 1;
+}
+
+// Below 0: nobody listens there.
+OwnedFd connected_to(const Endpoint& endpoint, absl::Duration at_most) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(endpoint.host.c_str(), absl::StrCat(endpoint.port).c_str(), &hints, &found) != 0)
+    return OwnedFd();
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  for (const addrinfo* each = found; each; each = each->ai_next) {
+    OwnedFd fd(socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd.get() < 0) continue;
+    if (connect(fd.get(), each->ai_addr, each->ai_addrlen) != 0 && errno != EINPROGRESS) continue;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (wait_for(fd.get(), POLLOUT, at_most) &&
+        getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0)
+      return fd;
+  }
+  return OwnedFd();
+}
+
+// What a client says first.
+std::string client_hello() {
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                  SSL_CTX_free);
+  const std::unique_ptr<SSL, decltype(&SSL_free)> ssl(context ? SSL_new(context.get()) : nullptr, SSL_free);
+  if (!ssl) return "";
+  SSL_set_bio(ssl.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+  SSL_connect(ssl.get());  // has nothing to read yet
+  openssl_reason();        // which it calls an error: cleared
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(SSL_get_wbio(ssl.get()), &bytes);
+  return std::string(bytes, static_cast<size_t>(size));
+}
+
+}  // namespace
+
+Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most) {
+  const OwnedFd fd = connected_to(endpoint, at_most);
+  if (fd.get() < 0) return Spoken::kNothing;
+  const std::string hello = client_hello();
+  // It fits into any socket's buffer.
+  if (send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) < 0) return Spoken::kNothing;
+  unsigned char begin[2] = {};
+  if (!wait_for(fd.get(), POLLIN, at_most)) return Spoken::kNothing;
+  const ssize_t heard = recv(fd.get(), begin, sizeof begin, 0);
+  if (heard <= 0) return Spoken::kNothing;
+  const bool is_record =
+      heard == 2 && (begin[0] == kAlert || begin[0] == kHandshake) && begin[1] == kRecordVersion;
+  return is_record ? Spoken::kTls : Spoken::kOther;
+}
+
+absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool secured,
+                         const std::string& detail) {
+  const std::string it = absl::StrCat("the ", what, " at ", endpoint.text());
+  const Spoken spoken = spoken_at(endpoint);
+  if (spoken == Spoken::kTls && !secured) {
+    return absl::UnavailableError(
+        absl::StrCat(it, " speaks TLS, and this is plain text: give --tls DIR, the folder that `join` made"));
+  }
+  if (spoken == Spoken::kTls) {
+    return absl::UnavailableError(
+        absl::StrCat(it, " is not of this farm, or a certificate has ended: check --tls at both ends",
+                     detail.empty() ? "" : absl::StrCat(" (", detail, ")")));
+  }
+  if (spoken == Spoken::kOther && secured) {
+    return absl::UnavailableError(
+        absl::StrCat(it, " speaks plain text: leave out --tls, or start that end with it too"));
+  }
+  return absl::UnavailableError(absl::StrCat("no ", what, " answers at ", endpoint.text(),
+                                             ": check the address, that it runs, and firewalls between"));
+}
+
+}  // namespace tf::rpc

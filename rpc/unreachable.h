@@ -1,0 +1,28 @@
+#pragma once
+// Owns: why a server does not answer, in words that say what to do: it asks the address itself what it
+// speaks. Does not know: gRPC, whose words for this name neither the service nor a remedy.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "rpc/endpoint.h"
+
+namespace tf::rpc {
+
+enum class Spoken {
+  kNothing,  // nobody listens, or who listens keeps silent
+  kTls,
+  kOther,  // plain HTTP/2, for one
+};
+
+// What answers there to the beginning of a TLS handshake. Blocks, at most so long for each of connecting and
+// waiting (and longer only where the system's resolver of names does).
+Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most = absl::Seconds(1));
+
+// UNAVAILABLE for a connection to `what` ("tracker") at `endpoint` that was not made. `secured`: it was tried
+// with --tls. `detail` is what else is known, or empty. Blocks as spoken_at.
+absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool secured,
+                         const std::string& detail = "");
+
+}  // namespace tf::rpc
