@@ -18,6 +18,8 @@ struct AccessRule {
   // Set for what changes the farm's state: the call goes to the audit log, with this field of the request as
   // its object ("": the call has none).
   std::optional<std::string_view> audited;
+  // Only if it succeeds: what fails without anybody's mischief, again and again.
+  bool audited_if_ok = false;
 };
 
 std::span<const AccessRule> access_table();

@@ -3,9 +3,11 @@
 // line.
 
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -21,15 +23,24 @@ struct AuditLine {
   std::string outcome;  // "ok", or the status
 };
 
+// How much of the disk the log may take. A file that is full becomes FILE.1, what was FILE.1 becomes FILE.2,
+// and so on; the last one goes.
+struct AuditLogBounds {
+  uint64_t file_bytes = 64 << 20;  // a little more, in truth: a group of lines stays together
+  int old_files = 15;
+};
+
 // Thread-safe. Lines are written in order and reach the disk in groups, one fdatasync a group, so that a
 // grant does not wait for the log: a crash of the machine loses what the last few milliseconds brought.
 class AuditLog {
  public:
   // Appends to the file (0600), which it makes if there is none. PERMISSION_DENIED where that is impossible.
   static absl::StatusOr<std::unique_ptr<AuditLog>> open(const std::string& path,
-                                                        const WallClock& clock = real_wall_clock());
+                                                        const WallClock& clock = real_wall_clock(),
+                                                        const AuditLogBounds& bounds = {});
   ~AuditLog();  // all lines are on the disk
 
+  // Of each part of the line the first kLongest bytes are kept: callers choose some of them.
   void record(const AuditLine& line);
   // As record, but at most kDenials lines a second, then one that says how many were left out: whoever is
   // refused must not be able to fill the disk.
@@ -38,15 +49,21 @@ class AuditLog {
   void flush();
 
   static constexpr int kDenials = 20;
+  static constexpr size_t kLongest = 256;
 
  private:
-  AuditLog(OwnedFd file, std::string path, const WallClock& clock);
-  void append(const AuditLine& line);  // mutex_ is held
+  AuditLog(OwnedFd file, std::string path, const WallClock& clock, const AuditLogBounds& bounds);
+  void append(const AuditLine& line);  // mutex_ is held, as in the next one
+  void count_left_out();
   void write();
+  absl::Status write_out(std::string_view text);  // the writer's thread only, as the next one
+  absl::Status begin_new_file();
 
-  const OwnedFd file_;
+  OwnedFd file_;
+  uint64_t file_bytes_ = 0;
   const std::string path_;
   const WallClock& clock_;
+  const AuditLogBounds bounds_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string pending_;

@@ -121,18 +121,13 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
   void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
     using Hook = grpc::experimental::InterceptionHookPoints;
     if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA)) enter();
-    const bool audited = guard_.audit_ && rule_ && rule_->audited;
-    if (audited && object_.empty() && batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
+    if (guard_.audit_ && rule_ && rule_->audited && object_.empty() &&
+        batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
       const auto* request = static_cast<const google::protobuf::Message*>(batch->GetRecvMessage());
       if (request) object_ = field_text(*request, *rule_->audited);
     }
     if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) {
-      if (audited) {
-        guard_.audit_->record({.who = name_of(who_),
-                               .method = short_name(info_.method()),
-                               .object = object_,
-                               .outcome = from_grpc(batch->GetSendStatus()).ToString()});
-      }
+      if (guard_.audit_) audit(from_grpc(batch->GetSendStatus()));
       leave();
     }
     batch->Proceed();
@@ -161,6 +156,20 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
   void leave() {
     if (!call_) return;
     call_->answered();
+  // Also what a handler has denied: another's lease, for one.
+  void audit(const absl::Status& outcome) {
+    const AuditLine line{.who = name_of(who_),
+                         .method = short_name(info_.method()),
+                         .object = object_,
+                         .outcome = outcome.ToString()};
+    const bool is_audited = rule_ && rule_->audited && (outcome.ok() || !rule_->audited_if_ok);
+    if (absl::IsPermissionDenied(outcome)) {
+      guard_.audit_->record_denial(line);
+    } else if (is_audited) {
+      guard_.audit_->record(line);
+    }
+  }
+
     const std::scoped_lock lock(guard_.mutex_);
     guard_.calls_.erase(call_);
     call_ = nullptr;

@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "absl/strings/str_split.h"
 #include "base/file.h"
@@ -67,6 +69,52 @@ TEST_F(AuditLogTest, FloodOfDenialsIsCountedInsteadOfWritten) {
   const std::vector<nlohmann::json> lines = lines_of(path_);
   ASSERT_EQ(lines.size(), AuditLog::kDenials + 2u);
   EXPECT_EQ(lines[AuditLog::kDenials]["outcome"], "980 more calls were refused");
+}
+
+TEST_F(AuditLogTest, WhatWasLeftOutIsToldAlsoIfNoDenialFollows) {
+  const auto deny = [](AuditLog& log) {
+    for (int i = 0; i < 1000; ++i) log.record_denial({.who = "nobody", .method = "m", .outcome = "no"});
+  };
+  {
+    const auto log = AuditLog::open(path_, clock_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    deny(**log);
+    clock_.advance(absl::Seconds(1));
+    for (int i = 0; i < 1000 && lines_of(path_).size() < AuditLog::kDenials + 1u; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(lines_of(path_).back()["outcome"], "980 more calls were refused");
+    deny(**log);
+  }
+  EXPECT_EQ(lines_of(path_).size(), 2 * (AuditLog::kDenials + 1u)) << "at the log's end";
+}
+
+TEST_F(AuditLogTest, KeepsOnlyTheBeginningOfWhatCallersChoose) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  const std::string endless(4 << 20, 'x');
+  (*log)->record({.who = endless, .method = endless, .object = endless, .outcome = endless});
+  (*log)->flush();
+  EXPECT_LT(read_file(path_)->size(), 5 * AuditLog::kLongest);
+  EXPECT_TRUE(lines_of(path_)[0]["object"].get<std::string>().starts_with(endless.substr(0, 100)));
+}
+
+TEST_F(AuditLogTest, TakesNoMoreOfTheDiskThanItsBounds) {
+  for (int run = 0; run < 2; ++run) {
+    const auto log = AuditLog::open(path_, clock_, {.file_bytes = 1000, .old_files = 2});
+    ASSERT_TRUE(log.ok()) << log.status();
+    for (int i = 0; i < 100; ++i) {
+      (*log)->record({.who = "admin ada", .method = "m", .object = std::to_string(i), .outcome = "OK"});
+      (*log)->flush();
+    }
+  }
+  EXPECT_FALSE(read_file(path_ + ".3").ok());
+  int expected = 99;  // the newest, without a gap
+  for (const std::string& path : {path_, path_ + ".1", path_ + ".2"}) {
+    EXPECT_LT(read_file(path)->size(), 1200u) << path;
+    std::vector<nlohmann::json> lines = lines_of(path);
+    EXPECT_FALSE(lines.empty());
+    for (; !lines.empty(); lines.pop_back()) EXPECT_EQ(lines.back()["object"], std::to_string(expected--));
+  }
 }
 
 }  // namespace
