@@ -23,6 +23,7 @@ void to_proto(const DesiredSlot& desired, pb::DesiredSlot& message) {
   if (!desired.lease) return;
   message.mutable_lease()->set_lease_id(desired.lease->id.text);
   message.mutable_lease()->set_epoch(desired.lease->epoch);
+  message.set_user(desired.lease->user);
   message.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(desired.remaining)));
   for (const QueuedTrial& trial : desired.window) {
     pb::Assignment& assignment = *message.add_window();

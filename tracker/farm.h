@@ -188,6 +188,8 @@ class Farm {
   // NOT_FOUND: the lease has ended. ABORTED: it must make room, and goes on until its term ends.
   absl::StatusOr<Grant> renew(const LeaseId& id, uint64_t epoch);
   void release(const LeaseId& id, uint64_t epoch);
+  // PERMISSION_DENIED: the lease is another user's. A lease that is over is nobody's.
+  absl::Status check_user(const LeaseId& id, uint64_t epoch, const std::string& user);
   // Begins a measure stream, ending an older one of the same lease. NOT_FOUND: the lease has ended.
   absl::StatusOr<SessionId> open_stream(const LeaseId& id, uint64_t epoch, std::shared_ptr<Link> link);
   void close_stream(SessionId stream);

@@ -207,4 +207,12 @@ void Farm::release(const LeaseId& id, uint64_t epoch) {
   match(lock);
 }
 
+absl::Status Farm::check_user(const LeaseId& id, uint64_t epoch, const std::string& user) {
+  const std::scoped_lock lock(mutex_);
+  const absl::StatusOr<Lease> lease = leases_.find(id, epoch);
+  if (!lease.ok() || lease->user == user) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("the lease ", id.text, " is not held by ", user, ": acquire one of your own"));
+}
+
 }  // namespace tf::tracker

@@ -4,6 +4,7 @@
 
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/call_guard.h"
 #include "tracker/farm.h"
 #include "tracker/services.h"
 
@@ -119,6 +120,18 @@ void to_proto(const ReservationStatus& status, pb::Reservation& message) {
   message.set_devices(static_cast<uint32_t>(status.devices));
 }
 
+// A lease's id is what its calls are made with: it is told only to who may make them, or end it.
+bool may_see_lease(const std::optional<rpc::Identity>& caller, const std::string& holder) {
+  if (!caller || caller->role == rpc::Role::kDeviceOwner || caller->role == rpc::Role::kAdmin) return true;
+  return caller->role == rpc::Role::kTuner && user_of(holder) == caller->name;
+}
+
+void hide_leases(const std::optional<rpc::Identity>& caller, pb::Device& device) {
+  for (pb::Slot& slot : *device.mutable_slots()) {
+    if (slot.has_lease() && !may_see_lease(caller, slot.holder())) slot.mutable_lease()->clear_lease_id();
+  }
+}
+
 class OperatorService final : public pb::Operators::CallbackService {
  public:
   explicit OperatorService(Farm& farm) : farm_(farm) {}
@@ -128,9 +141,13 @@ class OperatorService final : public pb::Operators::CallbackService {
                                         pb::ListDevicesReply* reply) override {
     const absl::StatusOr<Selector> selector = Selector::parse(request->selector());
     if (!selector.ok()) return finished(context, selector.status());
+    const std::optional<rpc::Identity> caller = rpc::caller(*context);
     for (const DeviceStatus& status : farm_.devices()) {
       if (!request->device_key().empty() && status.info->key != request->device_key()) continue;
-      if (selector->matches(status.info->labels)) to_proto(status, *reply->add_devices());
+      if (!selector->matches(status.info->labels)) continue;
+      pb::Device& device = *reply->add_devices();
+      to_proto(status, device);
+      hide_leases(caller, device);
     }
     return finished(context, absl::OkStatus());
   }

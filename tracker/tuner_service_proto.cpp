@@ -36,6 +36,12 @@ std::string holder_name(const grpc::CallbackServerContext& context, const std::s
   return caller ? absl::StrCat(caller->name, ":", told) : told;
 }
 
+// A lease is for whoever acquired it, and to know its name is not enough.
+absl::Status check_holder(Farm& farm, const std::optional<rpc::Identity>& caller,
+                          const pb::LeaseName& lease) {
+  return caller ? farm.check_user({lease.lease_id()}, lease.epoch(), caller->name) : absl::OkStatus();
+}
+
 absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message, const std::string& holder) {
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
@@ -149,7 +155,8 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
 
 class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureReply> {
  public:
-  explicit MeasureStream(Farm& farm) : farm_(farm) {}
+  // `caller`: nothing on plain text.
+  MeasureStream(Farm& farm, std::optional<rpc::Identity> caller) : farm_(farm), caller_(std::move(caller)) {}
 
  private:
   absl::Status received(const pb::MeasureRequest& message) override {
@@ -181,10 +188,9 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
   absl::Status greet(const pb::MeasureHello& hello) {
     const absl::Status version = rpc::check_protocol("the tuner", hello.protocol_version(), "this tracker");
     if (!version.ok()) return version;
-    const absl::StatusOr<Farm::SessionId> stream =
-        farm_.open_stream({hello.lease().lease_id()}, hello.lease().epoch(), shared_from_this());
-    if (!stream.ok()) return stream.status();
-    stream_ = *stream;
+    TF_RETURN_IF_ERROR(check_holder(farm_, caller_, hello.lease()));
+    TF_ASSIGN_OR_RETURN(
+        stream_, farm_.open_stream({hello.lease().lease_id()}, hello.lease().epoch(), shared_from_this()));
     return absl::OkStatus();
   }
 
@@ -205,6 +211,7 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
   void ended() override { farm_.close_stream(stream_); }
 
   Farm& farm_;
+  const std::optional<rpc::Identity> caller_;
   std::atomic<Farm::SessionId> stream_ = 0;  // written by received(), read by next()
   std::deque<std::string> replies_;          // taken, to be written one by one
 };
@@ -221,6 +228,8 @@ class TunerService final : public pb::Tuners::CallbackService {
 
   grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
                                        pb::LeaseGrant* reply) override {
+    if (const absl::Status held = check_holder(farm_, rpc::caller(*context), *request); !held.ok())
+      return finished(context, held);
     const absl::StatusOr<Grant> grant = farm_.renew({request->lease_id()}, request->epoch());
     killpoint("tracker.renewal.answering");
     if (grant.ok()) to_proto(*grant, *reply);
@@ -229,8 +238,9 @@ class TunerService final : public pb::Tuners::CallbackService {
 
   grpc::ServerUnaryReactor* ReleaseLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
                                          pb::ReleaseLeaseReply*) override {
-    farm_.release({request->lease_id()}, request->epoch());
-    return finished(context, absl::OkStatus());
+    const absl::Status held = check_holder(farm_, rpc::caller(*context), *request);
+    if (held.ok()) farm_.release({request->lease_id()}, request->epoch());
+    return finished(context, held);
   }
 
   grpc::ServerUnaryReactor* FindMissingArtifacts(grpc::CallbackServerContext* context,
@@ -247,8 +257,8 @@ class TunerService final : public pb::Tuners::CallbackService {
   }
 
   grpc::ServerBidiReactor<pb::MeasureRequest, pb::MeasureReply>* Measure(
-      grpc::CallbackServerContext*) override {
-    return std::make_shared<MeasureStream>(farm_)->begin();
+      grpc::CallbackServerContext* context) override {
+    return std::make_shared<MeasureStream>(farm_, rpc::caller(*context))->begin();
   }
 
  private:

@@ -40,6 +40,7 @@ Desired from_proto(const pb::DesiredSlot& message) {
   Desired desired;
   if (!message.has_lease()) return desired;
   desired.lease = LeaseRef{message.lease().lease_id(), message.lease().epoch()};
+  desired.user = message.user();
   desired.remaining = absl::Milliseconds(message.remaining_ms());
   for (const pb::Assignment& assignment : message.window()) {
     desired.window.push_back({assignment.sequence(), assignment.trial().SerializeAsString()});

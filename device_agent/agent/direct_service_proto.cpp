@@ -13,6 +13,7 @@
 #include "rpc/artifact_store.h"
 #include "rpc/clock.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
 
@@ -71,17 +72,18 @@ class DirectService final : public pb::Tuners::Service {
   DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache)
       : slots_(std::move(slots)), cache_(cache) {}
 
-  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest* request,
+  grpc::Status FindMissingArtifacts(grpc::ServerContext* context,
+                                    const pb::FindMissingArtifactsRequest* request,
                                     pb::FindMissingArtifactsReply* reply) override {
-    if (const auto slot = slot_of(request->lease()); !slot.ok()) return rpc::to_grpc(slot.status());
+    if (const auto slot = slot_of(*context, request->lease()); !slot.ok()) return rpc::to_grpc(slot.status());
     const auto missing = cache_.missing({request->digests().begin(), request->digests().end()});
     if (missing.ok()) reply->mutable_missing()->Add(missing->begin(), missing->end());
     return rpc::to_grpc(missing.status());
   }
 
-  grpc::Status UploadArtifact(grpc::ServerContext*, grpc::ServerReader<pb::ArtifactChunk>* reader,
+  grpc::Status UploadArtifact(grpc::ServerContext* context, grpc::ServerReader<pb::ArtifactChunk>* reader,
                               pb::UploadArtifactReply*) override {
-    return rpc::to_grpc(receive(*reader));
+    return rpc::to_grpc(receive(*context, *reader));
   }
 
   grpc::Status Measure(grpc::ServerContext* context, DirectStream::Stream* stream) override {
@@ -92,7 +94,7 @@ class DirectService final : public pb::Tuners::Service {
     const absl::Status version =
         rpc::check_protocol("the tuner", message.hello().protocol_version(), "this agent");
     if (!version.ok()) return rpc::to_grpc(version);
-    const absl::StatusOr<SlotRunner*> slot = slot_of(message.hello().lease());
+    const absl::StatusOr<SlotRunner*> slot = slot_of(*context, message.hello().lease());
     if (!slot.ok()) return rpc::to_grpc(slot.status());
     const LeaseRef lease = from_proto(message.hello().lease());
     const auto link = std::make_shared<DirectStream>(*context, *stream);
@@ -122,13 +124,13 @@ class DirectService final : public pb::Tuners::Service {
     return absl::OkStatus();
   }
 
-  absl::Status receive(grpc::ServerReader<pb::ArtifactChunk>& reader) {
+  absl::Status receive(const grpc::ServerContext& context, grpc::ServerReader<pb::ArtifactChunk>& reader) {
     rpc::Assembler assembler;
     std::optional<rpc::ArtifactStore::Memory> memory;
     pb::ArtifactChunk chunk;
     while (reader.Read(&chunk)) {
       if (!memory) {
-        TF_RETURN_IF_ERROR(slot_of(chunk.lease()).status());
+        TF_RETURN_IF_ERROR(slot_of(context, chunk.lease()).status());
         TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_.take_memory(chunk.size_bytes()));
         memory.emplace(std::move(taken));
       }
@@ -138,13 +140,18 @@ class DirectService final : public pb::Tuners::Service {
     return cache_.put(received.digest, received.bytes);
   }
 
-  // The slot that serves this lease by the tracker's word.
-  absl::StatusOr<SlotRunner*> slot_of(const pb::LeaseName& name) const {
+  // The slot that serves this lease by the tracker's word, to who holds it by the same word.
+  absl::StatusOr<SlotRunner*> slot_of(const grpc::ServerContext& context, const pb::LeaseName& name) const {
     const LeaseRef lease = from_proto(name);
+    const std::optional<rpc::Identity> caller = rpc::caller(context);  // nothing: plain text
     const rpc::Instant deadline = rpc::real_clock().now() + kLeaseWait;
     while (true) {
       for (SlotRunner* slot : slots_) {
-        if (slot->serves(lease)) return slot;
+        const std::optional<std::string> user = slot->user_of(lease);
+        if (!user) continue;
+        if (!caller || caller->name == *user) return slot;
+        return absl::PermissionDeniedError(
+            absl::StrCat("the lease ", lease.id, " is not held by ", caller->name));
       }
       if (rpc::real_clock().now() >= deadline) break;
       std::this_thread::sleep_for(absl::ToChronoMilliseconds(kLeasePoll));

@@ -126,9 +126,9 @@ void SlotRunner::close_direct(const LeaseRef& lease, const DirectLink* link) {
   something_to_tell_();
 }
 
-bool SlotRunner::serves(const LeaseRef& lease) const {
+std::optional<std::string> SlotRunner::user_of(const LeaseRef& lease) const {
   const std::scoped_lock lock(mutex_);
-  return state_.serves(lease);
+  return state_.serves(lease) ? std::optional(state_.user()) : std::nullopt;
 }
 
 bool SlotRunner::submit_direct(const LeaseRef& lease, QueuedTrial trial) {

@@ -81,8 +81,8 @@ class SlotRunner {
   // A holder that comes straight; as SlotState.
   absl::Status open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link);
   void close_direct(const LeaseRef& lease, const DirectLink* link);
-  // Whether the lease is the one that is served now.
-  bool serves(const LeaseRef& lease) const;
+  // Who holds the lease, if it is the one that is served now.
+  std::optional<std::string> user_of(const LeaseRef& lease) const;
   // Blocks while too much is under way. False: the stream is over, or can never go on because nothing is
   // acknowledged.
   bool submit_direct(const LeaseRef& lease, QueuedTrial trial);

@@ -41,6 +41,7 @@ absl::Status SlotState::apply(const Desired& desired) {
     unsent_.clear();
     running_sequence_ = 0;
   }
+  user_ = desired.user;
   if (!lease_) return absl::OkStatus();
   expires_at_ = clock_.now() + desired.remaining;
   for (const uint64_t sequence : desired.acknowledged) forget_reply(sequence);

@@ -32,6 +32,7 @@ struct QueuedTrial {
 // What the tracker wants of a slot.
 struct Desired {
   std::optional<LeaseRef> lease;
+  std::string user = "";     // who holds it
   absl::Duration remaining;  // of the lease's term
   std::vector<QueuedTrial> window;
   std::vector<uint64_t> acknowledged;
@@ -98,6 +99,8 @@ class SlotState {
   const LeaseRef& newest() const { return newest_; }
   Route route() const { return route_; }
   bool serves(const LeaseRef& lease) const { return lease_ && *lease_ == lease; }
+  // Who holds the lease that is served.
+  const std::string& user() const { return user_; }
   bool is_running() const { return running_; }
   bool has_unacknowledged() const { return !replies_.empty(); }
   // Trials that are queued, in the order in which they will run.
@@ -113,6 +116,7 @@ class SlotState {
   SaveLease save_;
   LeaseRef newest_;
   std::optional<LeaseRef> lease_;
+  std::string user_;
   rpc::Instant expires_at_;
   const rpc::FlowLimits limits_ = {};
   Route route_ = Route::kRelay;
