@@ -40,8 +40,7 @@ absl::Status open(const DaemonOptions& options, Security& security) {
   TF_ASSIGN_OR_RETURN(security.own, OwnCertificate::open(*security.members, folder + "/tracker",
                                                          own_hosts(options.listen), rpc::real_wall_clock()));
   security.guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), security.audit.get());
-  TF_ASSIGN_OR_RETURN(std::set<std::string> revoked, security.members->revoked());
-  security.guard->set_revoked(std::move(revoked));
+  security.guard->set_revoked(security.members->revocations().serials);
   security.members->on_revoked(
       [&guard = *security.guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
   security.service = make_member_service(*security.members, *security.audit);

@@ -64,8 +64,12 @@ std::string field_text(const google::protobuf::Message& message, std::string_vie
 
 }  // namespace
 
+std::optional<Certificate> caller_certificate(const grpc::ServerContextBase& context) {
+  return certificate_of(context.auth_context().get());
+}
+
 std::optional<Identity> caller(const grpc::ServerContextBase& context) {
-  const std::optional<Certificate> certificate = certificate_of(context.auth_context().get());
+  const std::optional<Certificate> certificate = caller_certificate(context);
   return certificate ? certificate->identity() : std::nullopt;
 }
 
@@ -152,10 +156,6 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     if (revoked) call_->end();  // between the check and here
   }
 
-  // From the status on, the call's context may go at any time.
-  void leave() {
-    if (!call_) return;
-    call_->answered();
   // Also what a handler has denied: another's lease, for one.
   void audit(const absl::Status& outcome) {
     const AuditLine line{.who = name_of(who_),
@@ -170,6 +170,10 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     }
   }
 
+  // From the status on, the call's context may go at any time.
+  void leave() {
+    if (!call_) return;
+    call_->answered();
     const std::scoped_lock lock(guard_.mutex_);
     guard_.calls_.erase(call_);
     call_ = nullptr;

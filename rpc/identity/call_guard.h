@@ -30,6 +30,8 @@ class AuditLog;
 
 // Who calls: nothing on a plain-text connection, and from who shows no certificate.
 std::optional<Identity> caller(const grpc::ServerContextBase& context);
+// The certificate that says so.
+std::optional<Certificate> caller_certificate(const grpc::ServerContextBase& context);
 
 // Thread-safe. Must outlive its server.
 class CallGuard {

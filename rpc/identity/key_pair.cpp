@@ -9,16 +9,13 @@
 #include "base/check.h"
 
 namespace tf::rpc {
-namespace {
 
-bool is_p256(EVP_PKEY* key) {
+bool is_p256(const EVP_PKEY* key) {
   char group[32] = "";
   size_t size = 0;
   return EVP_PKEY_is_a(key, "EC") == 1 && EVP_PKEY_get_group_name(key, group, sizeof group, &size) == 1 &&
          std::string_view(group) == "prime256v1";
 }
-
-}  // namespace
 
 std::string openssl_reason() {
   char text[256] = "no reason given";

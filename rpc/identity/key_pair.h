@@ -30,6 +30,9 @@ class KeyPair {
   std::shared_ptr<evp_pkey_st> key_;
 };
 
+// Whether a key is of the only kind that members may have.
+bool is_p256(const evp_pkey_st* key);
+
 // What OpenSSL says of the last failure in this thread, on one line; clears it.
 std::string openssl_reason();
 

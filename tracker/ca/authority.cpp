@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <openssl/bn.h>
-#include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <openssl/x509.h>
@@ -104,12 +103,8 @@ absl::StatusOr<std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>> requested_ke
         absl::StrCat("no certificate request (PKCS #10 in DER): ", rpc::openssl_reason()));
   }
   std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(X509_REQ_get_pubkey(request.get()), EVP_PKEY_free);
-  char group[32] = "";
-  size_t size = 0;
-  const bool p256 = key && EVP_PKEY_is_a(key.get(), "EC") == 1 &&
-                    EVP_PKEY_get_group_name(key.get(), group, sizeof group, &size) == 1 &&
-                    std::string_view(group) == "prime256v1";
-  if (!p256) return absl::InvalidArgumentError("a member's key must be an ECDSA key on P-256");
+  if (!key || !rpc::is_p256(key.get()))
+    return absl::InvalidArgumentError("a member's key must be an ECDSA key on P-256");
   if (X509_REQ_verify(request.get(), key.get()) != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("the certificate request is not signed with its own key: ", rpc::openssl_reason()));

@@ -98,9 +98,11 @@ void add_ca_commands(CLI::App& app, const std::string& default_tracker, std::fun
                         "Its name; whoever has it now is replaced [the joiner chooses one that is free]");
   asks_tracker(letting_in);
 
-  CLI::App& revoking = add("revoke", "Refuse certificates from now on; prints their serials",
+  CLI::App& revoking = add("revoke", "Refuse a member from now on; prints the serials of its certificates",
                            "tracker ca revoke agent/box --tls farm/ca/admin", revoke);
-  revoking.add_option("NAME", arguments->name, "A member's NAME or ROLE/NAME, or a certificate's serial")
+  revoking
+      .add_option("NAME", arguments->name,
+                  "A member's NAME or ROLE/NAME, or the serial of one of its certificates")
       ->required();
   asks_tracker(revoking);
 

@@ -31,9 +31,10 @@ class MemberService final : public pb::Members::CallbackService {
 
   grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const pb::RenewRequest* request,
                                   pb::Credential* reply) override {
-    const std::optional<rpc::Identity> who = rpc::caller(*context);
-    if (!who) return finished(context, absl::UnauthenticatedError("only a member renews its certificate"));
-    return answer(context, members_.renew(*who, request->request()), reply);
+    const std::optional<rpc::Certificate> present = rpc::caller_certificate(*context);
+    if (!present)
+      return finished(context, absl::UnauthenticatedError("only a member renews its certificate"));
+    return answer(context, members_.renew(*present, request->request()), reply);
   }
 
   grpc::ServerUnaryReactor* IssueToken(grpc::CallbackServerContext* context,
@@ -74,13 +75,13 @@ class MemberService final : public pb::Members::CallbackService {
     return finished(context, absl::OkStatus());
   }
 
-  grpc::ServerUnaryReactor* ListRevoked(grpc::CallbackServerContext* context, const pb::ListRevokedRequest*,
+  grpc::ServerUnaryReactor* ListRevoked(grpc::CallbackServerContext* context,
+                                        const pb::ListRevokedRequest* request,
                                         pb::ListRevokedReply* reply) override {
-    const absl::StatusOr<std::set<std::string>> serials = members_.revoked();
-    if (serials.ok()) {
-      for (const std::string& serial : *serials) reply->add_serials(serial);
-    }
-    return finished(context, serials.status());
+    const std::optional<Revocations> changed = members_.revocations_since(request->generation());
+    reply->set_generation(changed ? changed->generation : request->generation());
+    if (changed) reply->mutable_serials()->Add(changed->serials.begin(), changed->serials.end());
+    return finished(context, absl::OkStatus());
   }
 
  private:

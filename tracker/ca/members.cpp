@@ -1,5 +1,6 @@
 #include "tracker/ca/members.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,14 +9,22 @@
 namespace tf::tracker {
 
 Members::Members(std::unique_ptr<Authority> authority, std::unique_ptr<MemberStore> store,
-                 const rpc::WallClock& clock, MembersOptions options)
-    : authority_(std::move(authority)), store_(std::move(store)), clock_(clock), options_(options) {}
+                 const rpc::WallClock& clock, MembersOptions options, CertificateRoll roll)
+    : authority_(std::move(authority)),
+      store_(std::move(store)),
+      clock_(clock),
+      options_(options),
+      roll_(std::move(roll)) {}
 
 absl::StatusOr<std::unique_ptr<Members>> Members::open(const std::string& folder, const rpc::WallClock& clock,
                                                        MembersOptions options) {
   TF_ASSIGN_OR_RETURN(auto authority, Authority::open(folder));
   TF_ASSIGN_OR_RETURN(auto store, MemberStore::open(folder + "/members.db"));
-  return std::unique_ptr<Members>(new Members(std::move(authority), std::move(store), clock, options));
+  TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store->certificates());
+  CertificateRoll roll(clock);
+  for (const IssuedCertificate& issued : all) roll.add(issued);
+  return std::unique_ptr<Members>(
+      new Members(std::move(authority), std::move(store), clock, options, std::move(roll)));
 }
 
 absl::StatusOr<rpc::JoinToken> Members::issue_token(rpc::Role role, const std::string& name) {
@@ -45,7 +54,7 @@ absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const 
     if (clock_.now() >= token->ends) return refused("has ended");
     const rpc::Identity identity{token->role, token->name.empty() ? name : token->name};
     TF_RETURN_IF_ERROR(rpc::check_identity_name(identity.name));
-    TF_ASSIGN_OR_RETURN(std::vector<std::string> present, good_serials(identity));
+    std::vector<std::string> present = roll_.good(identity);
     if (!present.empty() && token->name.empty()) {
       return absl::AlreadyExistsError(absl::StrCat("the name of ", identity.text(),
                                                    " is taken: choose another with --name, or have it ",
@@ -58,8 +67,22 @@ absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const 
   return certificate;
 }
 
-absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Identity& identity, const std::string& request) {
+absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present, const std::string& request) {
+  if (!present.identity()) return absl::UnauthenticatedError("only a member renews its certificate");
+  const rpc::Identity& identity = *present.identity();
   const std::scoped_lock lock(mutex_);
+  // The caller was let in before, but may have been revoked since: nothing is renewed after that.
+  if (!roll_.is_good(present.serial())) {
+    return absl::UnauthenticatedError(absl::StrCat("the certificate ", present.serial(), " of ",
+                                                   identity.text(),
+                                                   " is revoked, has ended or is not known here: join again "
+                                                   "with a new token"));
+  }
+  if (roll_.good(identity).size() >= kMostGood) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        identity.text(), " has ", kMostGood, " certificates that are good: wait until one ends, ",
+        "or have an admin revoke them (`tracker ca revoke`) and join again"));
+  }
   return add(identity, request, {});
 }
 
@@ -77,18 +100,15 @@ absl::StatusOr<rpc::Certificate> Members::add(const rpc::Identity& identity, con
                       authority_->issue(request, identity, now, options_.certificate_life, hosts));
   change.issued = IssuedCertificate{
       .serial = certificate.serial(), .identity = identity, .issued = now, .ends = certificate.not_after()};
-  TF_RETURN_IF_ERROR(store_->apply(change, now));
+  TF_RETURN_IF_ERROR(apply(change, now));
   return certificate;
 }
 
-absl::StatusOr<std::vector<std::string>> Members::good_serials(const rpc::Identity& identity) {
-  TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store_->certificates());
-  std::vector<std::string> serials;
-  for (const IssuedCertificate& issued : all) {
-    if (issued.identity == identity && !issued.revoked && clock_.now() < issued.ends)
-      serials.push_back(issued.serial);
-  }
-  return serials;
+absl::Status Members::apply(const MemberStore::Change& change, absl::Time now) {
+  TF_RETURN_IF_ERROR(store_->apply(change, now));
+  if (!change.revoked.empty()) roll_.revoke(change.revoked);
+  if (change.issued) roll_.add(*change.issued);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name) {
@@ -96,23 +116,26 @@ absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name
   {
     const std::scoped_lock lock(mutex_);
     TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store_->certificates());
-    std::set<std::string> whose;
+    std::map<std::string, rpc::Identity> whose;  // by ROLE/NAME
+    bool is_over = false;
     for (const IssuedCertificate& issued : all) {
       const std::string full =
           absl::StrCat(std::string(rpc::role_name(issued.identity.role)), "/", issued.identity.name);
       if (issued.serial != name && issued.identity.name != name && full != name) continue;
-      whose.insert(full);
-      if (!issued.revoked && clock_.now() < issued.ends) serials.push_back(issued.serial);
+      whose.emplace(full, issued.identity);
+      // Who has the name now may be another, by a new token: not from this certificate.
+      is_over = issued.serial == name && issued.revoked;
     }
     if (whose.empty()) {
       return absl::NotFoundError(
           absl::StrCat("neither a certificate nor a member is called ", name, ": see `tracker ca list`"));
     }
     if (whose.size() > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(whose.size(), " members are called ", name, ": say which, as in ", *whose.begin()));
+      return absl::InvalidArgumentError(absl::StrCat(whose.size(), " members are called ", name,
+                                                     ": say which, as in ", whose.begin()->first));
     }
-    TF_RETURN_IF_ERROR(store_->apply({.revoked = serials}, clock_.now()));
+    if (!is_over) serials = roll_.good(whose.begin()->second);
+    if (!serials.empty()) TF_RETURN_IF_ERROR(apply({.revoked = serials}, clock_.now()));
   }
   if (!serials.empty()) tell_revoked();
   return serials;
@@ -123,18 +146,20 @@ absl::StatusOr<std::vector<IssuedCertificate>> Members::list() {
   return store_->certificates();
 }
 
-absl::StatusOr<std::set<std::string>> Members::revoked() {
-  TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, list());
-  std::set<std::string> serials;
-  for (const IssuedCertificate& issued : all) {
-    if (issued.revoked && clock_.now() < issued.ends) serials.insert(issued.serial);
-  }
-  return serials;
+Revocations Members::revocations() {
+  const std::scoped_lock lock(mutex_);
+  return roll_.revocations();
+}
+
+std::optional<Revocations> Members::revocations_since(uint64_t generation) {
+  const std::scoped_lock lock(mutex_);
+  if (roll_.revocations().generation == generation) return std::nullopt;
+  return roll_.revocations();
 }
 
 void Members::tell_revoked() {
-  const absl::StatusOr<std::set<std::string>> serials = revoked();
-  if (serials.ok() && on_revoked_) on_revoked_(*serials);
+  const std::scoped_lock lock(telling_);
+  if (on_revoked_) on_revoked_(revocations().serials);
 }
 
 }  // namespace tf::tracker

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "rpc/clock.h"
 #include "rpc/identity/join_token.h"
 #include "tracker/ca/authority.h"
+#include "tracker/ca/certificate_roll.h"
 #include "tracker/ca/member_store.h"
 
 namespace tf::tracker {
@@ -40,28 +42,34 @@ class Members {
   // or the name.
   absl::StatusOr<rpc::Certificate> join(const std::string& secret, const std::string& request,
                                         const std::string& name);
-  // The next certificate of someone whose present one was checked.
-  absl::StatusOr<rpc::Certificate> renew(const rpc::Identity& identity, const std::string& request);
+  // The next certificate of a member, who shows the present one. UNAUTHENTICATED: that one is revoked, has
+  // ended, or was not issued here. RESOURCE_EXHAUSTED: the member has kMostGood certificates that are good.
+  absl::StatusOr<rpc::Certificate> renew(const rpc::Certificate& present, const std::string& request);
+  static constexpr size_t kMostGood = 8;
   // A certificate without a token: for the tracker itself and the first admin.
   absl::StatusOr<rpc::Certificate> issue(const rpc::Identity& identity, const std::string& request,
                                          const std::vector<std::string>& hosts);
 
-  // `name`: a serial, NAME or ROLE/NAME; the serials that were good until now. NOT_FOUND: there is none such.
+  // `name`: NAME, ROLE/NAME, or a serial, which stands for its member, as long as it is not revoked itself:
+  // what was renewed from it ends too. The serials that were good until now. NOT_FOUND: there is none such.
   // INVALID_ARGUMENT: NAME is that of several members.
   absl::StatusOr<std::vector<std::string>> revoke(const std::string& name);
   absl::StatusOr<std::vector<IssuedCertificate>> list();
-  // Serials that are revoked and would still be good otherwise.
-  absl::StatusOr<std::set<std::string>> revoked();
-  // Called, without the lock, with revoked() whenever that has changed. Set before serving.
+  // What is revoked and would still be good otherwise.
+  Revocations revocations();
+  // As above; nothing if that is of this generation.
+  std::optional<Revocations> revocations_since(uint64_t generation);
+  // Called with the serials whenever they have changed, the newest last; calls nothing of this. Set before
+  // serving.
   void on_revoked(std::function<void(std::set<std::string>)> callback) { on_revoked_ = std::move(callback); }
 
  private:
   Members(std::unique_ptr<Authority> authority, std::unique_ptr<MemberStore> store,
-          const rpc::WallClock& clock, MembersOptions options);
+          const rpc::WallClock& clock, MembersOptions options, CertificateRoll roll);
   absl::StatusOr<rpc::Certificate> add(const rpc::Identity& identity, const std::string& request,
                                        MemberStore::Change change,
                                        const std::vector<std::string>& hosts = {});
-  absl::StatusOr<std::vector<std::string>> good_serials(const rpc::Identity& identity);
+  absl::Status apply(const MemberStore::Change& change, absl::Time now);
   void tell_revoked();
 
   const std::unique_ptr<Authority> authority_;
@@ -69,7 +77,9 @@ class Members {
   const rpc::WallClock& clock_;
   const MembersOptions options_;
   std::function<void(std::set<std::string>)> on_revoked_;
-  std::mutex mutex_;  // of store_
+  std::mutex telling_;  // taken before mutex_: who tells last tells the newest
+  std::mutex mutex_;
+  CertificateRoll roll_;  // in step with store_
 };
 
 }  // namespace tf::tracker
