@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,9 @@ class Agent {
   std::optional<rpc::Endpoint> endpoint() const;
   // Finishes what runs, hands the leases back and makes run() return. Blocks. Thread-safe, once.
   void stop();
+  // Serials of certificates that are good no more, all of them: nobody calls with them, and what they stand
+  // for is not loaded. Thread-safe; nothing on plain text.
+  void set_revoked(const std::set<std::string>& serials);
   // Returns once it could look at its state: never if something that holds it hangs, a dead disk for example.
   // Thread-safe.
   void answer();

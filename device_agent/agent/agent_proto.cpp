@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +22,6 @@
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
-#include "rpc/identity/membership.h"
 #include "rpc/protocol.h"
 #include "rpc/server.h"
 #include "rpc/unreachable.h"
@@ -119,8 +119,9 @@ class Agent::Impl {
     std::vector<SlotRunner*> slots;
     for (const auto& slot : slots_) slots.push_back(slot.get());
     direct_ = make_direct_service(std::move(slots), fetcher_.cache());
+    if (options_.credentials) guard_ = std::make_unique<rpc::CallGuard>();
     TF_ASSIGN_OR_RETURN(
-        server_, rpc::Server::start(*options_.listen, {direct_.get()}, {options_.credentials, guard()}));
+        server_, rpc::Server::start(*options_.listen, {direct_.get()}, {options_.credentials, guard_.get()}));
     hello_.set_direct_endpoint(options_.advertise.empty() ? server_->endpoint().text() : options_.advertise);
     return absl::OkStatus();
   }
@@ -166,19 +167,14 @@ class Agent::Impl {
     if (session_) session->context.TryCancel();
   }
 
+  void set_revoked(const std::set<std::string>& serials) {
+    if (verifier_) verifier_->set_revoked(serials);
+    if (guard_) guard_->set_revoked(serials);
+  }
+
   void answer() { const std::scoped_lock lock(mutex_); }
 
  private:
-  // Of direct callers; null: plain text.
-  rpc::CallGuard* guard() {
-    if (!options_.credentials) return nullptr;
-    guard_ = std::make_unique<rpc::CallGuard>();
-    revocations_ = std::make_unique<rpc::MembershipKeeper>(
-        options_.credentials, options_.tracker,
-        [this](std::set<std::string> serials) { guard_->set_revoked(std::move(serials)); });
-    return guard_.get();
-  }
-
   void add_slot(const AgentSlot& offered) {
     const auto number = static_cast<uint32_t>(slots_.size());
     SlotState state(rpc::real_clock(), state_->newest_lease(number), [this, number](const LeaseRef& lease) {
@@ -342,8 +338,7 @@ class Agent::Impl {
   pb::AgentHello hello_;
   std::vector<std::unique_ptr<SlotRunner>> slots_;  // each at the place of its number
   std::unique_ptr<grpc::Service> direct_;
-  std::unique_ptr<rpc::CallGuard> guard_;
-  std::unique_ptr<rpc::MembershipKeeper> revocations_;
+  std::unique_ptr<rpc::CallGuard> guard_;  // of direct callers; null: plain text
   std::unique_ptr<rpc::Server> server_;
   std::string told_;  // of the thread of run()
 
@@ -388,6 +383,10 @@ absl::Status Agent::run() {
 
 void Agent::stop() {
   impl_->stop();
+}
+
+void Agent::set_revoked(const std::set<std::string>& serials) {
+  impl_->set_revoked(serials);
 }
 
 void Agent::answer() {

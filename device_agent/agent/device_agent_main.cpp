@@ -1,10 +1,12 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,9 +15,9 @@
 #include "base/command_line.h"
 #include "base/doctor.h"
 #include "base/exit_code.h"
+#include "base/grpc_environment.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
-#include "base/grpc_environment.h"
 #include "device_agent/agent/doctor.h"
 #include "device_agent/agent/facts.h"
 #include "device_agent/agent/golden_kernel.h"
@@ -124,6 +126,17 @@ absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) 
   return absl::OkStatus();
 }
 
+// One keeper for all of them. A farm has thousands of agents: only those that listen, and so must refuse
+// callers themselves, ask often.
+tf::rpc::KeeperOptions keeper_options(const std::vector<Served>& all) {
+  const bool listens =
+      std::ranges::any_of(all, [](const Served& served) { return served.agent->endpoint().has_value(); });
+  return {.look_every = listens ? absl::Seconds(2) : absl::Seconds(30),
+          .revoked = [&all](const std::set<std::string>& serials) {
+            for (const Served& served : all) served.agent->set_revoked(serials);
+          }};
+}
+
 absl::Status serve(const DeviceAgent& config) {
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("agent"));
   tf::rpc::log_to_stderr("device_agent", config.log_level());
@@ -145,7 +158,7 @@ absl::Status serve(const DeviceAgent& config) {
     all.push_back(std::move(served));
   }
   std::optional<tf::rpc::MembershipKeeper> keeper;
-  if (credentials) keeper.emplace(credentials, tracker);
+  if (credentials) keeper.emplace(credentials, tracker, keeper_options(all));
   return serve_all(all, signals);
 }
 
@@ -242,6 +255,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tf::set_grpc_environment();
   Arguments arguments;
   if (const std::optional<int> done = parse(argc, argv, arguments)) return *done;
   absl::Status status;
@@ -255,5 +269,4 @@ int main(int argc, char** argv) {
   if (status.ok() && arguments.doctor) return examine(arguments.config, arguments.json);
   if (status.ok()) status = arguments.join ? arguments.join() : serve(arguments.config);
   return status.ok() ? tf::kExitOk : tf::report_error("device_agent", status);
-  tf::set_grpc_environment();
 }

@@ -14,6 +14,17 @@ std::string statement(const std::string& digest) {
   return absl::StrCat("tunefarm artifact v1\n", digest, "\n");
 }
 
+// Names the three of them, wherever one ends and the next begins.
+Digest name_of(const std::string& digest, std::string_view signature, std::string_view certificate) {
+  return sha256(absl::StrCat(digest.size(), " ", signature.size(), " ", digest, std::string(signature),
+                             std::string(certificate)));
+}
+
+absl::Status not_loaded(const std::string& digest, const absl::Status& why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("artifact ", digest, " is not loaded: ", std::string(why.message())));
+}
+
 }  // namespace
 
 std::string ArtifactSigner::sign(const std::string& digest) {
@@ -26,24 +37,38 @@ std::string ArtifactSigner::sign(const std::string& digest) {
 
 absl::Status ArtifactVerifier::check(const std::string& digest, std::string_view signature,
                                      std::string_view certificate) {
-  const std::pair key(digest, std::string(signature));
-  {
-    const std::scoped_lock lock(mutex_);
-    if (checked_.contains(key)) return absl::OkStatus();
+  const Digest name = name_of(digest, signature, certificate);
+  std::unique_lock lock(mutex_);
+  auto known = checked_.find(name);
+  if (known == checked_.end()) {
+    lock.unlock();
+    const absl::StatusOr<Signer> signer = check_signer(certificate, signature, digest);
+    if (!signer.ok()) return not_loaded(digest, signer.status());
+    lock.lock();
+    if (checked_.size() >= kRemembered) checked_.clear();
+    known = checked_.emplace(name, *signer).first;
   }
-  const absl::Status status = check_signer(certificate, signature, digest);
-  if (!status.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("artifact ", digest, " is not loaded: ", std::string(status.message())));
-  }
-  const std::scoped_lock lock(mutex_);
-  if (checked_.size() >= kRemembered) checked_.clear();
-  checked_.insert(key);
-  return absl::OkStatus();
+  const absl::Status good = check_good(known->second);
+  return good.ok() ? good : not_loaded(digest, good);
 }
 
-absl::Status ArtifactVerifier::check_signer(std::string_view certificate, std::string_view signature,
-                                            const std::string& digest) const {
+void ArtifactVerifier::set_revoked(std::set<std::string> serials) {
+  const std::scoped_lock lock(mutex_);
+  revoked_ = std::move(serials);
+}
+
+absl::Status ArtifactVerifier::check_good(const Signer& signer) const {
+  if (revoked_.contains(signer.serial)) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the certificate ", signer.serial, " of who signed it is revoked"));
+  }
+  if (clock_.now() < signer.ends) return absl::OkStatus();
+  return absl::UnauthenticatedError("the certificate of who signed it has ended");
+}
+
+absl::StatusOr<ArtifactVerifier::Signer> ArtifactVerifier::check_signer(std::string_view certificate,
+                                                                        std::string_view signature,
+                                                                        const std::string& digest) const {
   if (signature.empty())
     return absl::UnauthenticatedError("nobody has signed it; give --tls to the tuner too");
   TF_ASSIGN_OR_RETURN(const Certificate signer, Certificate::from_der(certificate));
@@ -54,7 +79,8 @@ absl::Status ArtifactVerifier::check_signer(std::string_view certificate, std::s
                                                     who ? who->text() : "nobody of the farm",
                                                     ", which is neither a tuner nor a builder"));
   }
-  return signer.check_signature(statement(digest), signature);
+  TF_RETURN_IF_ERROR(signer.check_signature(statement(digest), signature));
+  return Signer{signer.serial(), signer.not_after()};
 }
 
 }  // namespace tf::rpc

@@ -7,8 +7,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "absl/time/time.h"
+#include "base/digest.h"
 #include "rpc/identity/credentials.h"
 
 namespace tf::rpc {
@@ -28,7 +29,7 @@ class ArtifactSigner {
   std::map<std::string, std::string> signatures_;
 };
 
-// Thread-safe; what was checked once is believed from then on.
+// Thread-safe. What was checked once is believed as long as its signer's certificate is good.
 class ArtifactVerifier {
  public:
   explicit ArtifactVerifier(std::shared_ptr<Credentials> credentials,
@@ -37,15 +38,24 @@ class ArtifactVerifier {
   // OK if a tuner or a builder of this farm (its certificate in DER) has signed the digest.
   // FAILED_PRECONDITION says why not: nothing that is not signed is loaded.
   absl::Status check(const std::string& digest, std::string_view signature, std::string_view certificate);
+  // Serials of certificates that are good no more, all of them: what they stand for is not loaded from now
+  // on.
+  void set_revoked(std::set<std::string> serials);
 
  private:
-  absl::Status check_signer(std::string_view certificate, std::string_view signature,
-                            const std::string& digest) const;
+  struct Signer {
+    std::string serial;
+    absl::Time ends;
+  };
+  absl::StatusOr<Signer> check_signer(std::string_view certificate, std::string_view signature,
+                                      const std::string& digest) const;
+  absl::Status check_good(const Signer& signer) const;  // mutex_ is held
 
   const std::shared_ptr<Credentials> credentials_;
   const WallClock& clock_;
   std::mutex mutex_;
-  std::set<std::pair<std::string, std::string>> checked_;  // digest and signature
+  std::set<std::string> revoked_;
+  std::map<Digest, Signer> checked_;  // by what was checked: artifact, signature and certificate
 };
 
 }  // namespace tf::rpc

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: how a program becomes a member of a farm and stays one: joining with a token, and the thread that
-// renews the certificate. Does not know: who lets it in (tracker/ca).
+// renews the certificate and hears of revocations. Does not know: who lets it in (tracker/ca).
 
 #include <functional>
 #include <memory>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "rpc/endpoint.h"
 #include "rpc/identity/credentials.h"
 
@@ -31,14 +32,21 @@ std::string default_member_name();
 // What `join` commands print.
 std::string joined_text(const Identity& identity, const std::string& folder);
 
-// Renews the certificate once two thirds of its life are over, and, for a server, asks for what the tracker
-// has revoked. One for each daemon; its thread ends with it.
+// What a keeper does besides renewing. It calls from its own thread.
+struct KeeperOptions {
+  // Between two looks; also how late revocations are heard of while the tracker answers.
+  absl::Duration look_every = absl::Seconds(2);
+  // With all revoked serials, at first and when they have changed; null: not asked for.
+  std::function<void(const std::set<std::string>&)> revoked = nullptr;
+  // Once, with UNAUTHENTICATED: the certificate has ended, or the tracker says that it is revoked.
+  std::function<void(const absl::Status&)> ended = nullptr;
+};
+
+// Renews the certificate once two thirds of its life are over, and asks for what the tracker has revoked. One
+// for each process; its thread ends with it.
 class MembershipKeeper {
  public:
-  // `revoked`: called with all revoked serials, every few seconds while the tracker answers; null: not asked
-  // for.
-  MembershipKeeper(std::shared_ptr<Credentials> credentials, Endpoint tracker,
-                   std::function<void(std::set<std::string>)> revoked = nullptr,
+  MembershipKeeper(std::shared_ptr<Credentials> credentials, Endpoint tracker, KeeperOptions options = {},
                    const WallClock& clock = real_wall_clock());
   ~MembershipKeeper();
 

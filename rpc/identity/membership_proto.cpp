@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -20,7 +21,6 @@ namespace {
 namespace pb = tunefarm::identity::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
-constexpr absl::Duration kLookEvery = absl::Seconds(2);  // also how late a server hears of a revocation
 constexpr absl::Duration kRetryEvery = absl::Seconds(10);
 
 absl::Status from_tracker(const grpc::Status& status, const Endpoint& tracker) {
@@ -83,8 +83,10 @@ std::string joined_text(const Identity& identity, const std::string& folder) {
 struct MembershipKeeper::State {
   std::shared_ptr<Credentials> credentials;
   Endpoint tracker;
-  std::function<void(std::set<std::string>)> revoked;
+  KeeperOptions options;
   const WallClock& clock;
+  absl::Time try_at = absl::InfinitePast();  // to renew; of the thread, as the next one
+  uint64_t generation = 0;                   // of the revocations that it knows
   std::mutex mutex;
   std::condition_variable changed;
   bool stop = false;
@@ -92,44 +94,54 @@ struct MembershipKeeper::State {
 
   void run() {
     const auto stub = pb::Members::NewStub(make_channel(tracker, credentials->channel(Role::kTracker)));
-    absl::Time try_at = absl::InfinitePast();
     do {
-      const absl::Time now = clock.now();
-      if (now >= credentials->certificate().renew_at() && now >= try_at) {
-        const absl::Status status = renew(*credentials, *stub, tracker);
-        try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
-        if (status.ok()) {
-          spdlog::info("the certificate of {} is renewed until {}", credentials->identity().text(),
-                       absl::FormatTime(credentials->certificate().not_after(), absl::UTCTimeZone()));
-        } else {
-          spdlog::warn("cannot renew the certificate: {}", std::string(status.message()));
-        }
-      }
-      if (revoked) ask_for_revoked(*stub);
+      const absl::Status status = look(*stub);
+      if (absl::IsUnauthenticated(status) && options.ended) std::exchange(options.ended, nullptr)(status);
     } while (!wait());
   }
 
-  void ask_for_revoked(pb::Members::Stub& stub) const {
+  absl::Status look(pb::Members::Stub& stub) {
+    const absl::Time now = clock.now();
+    TF_RETURN_IF_ERROR(credentials->certificate().check_issued_by(credentials->ca(), now));
+    if (now >= credentials->certificate().renew_at() && now >= try_at) {
+      const absl::Status status = renew(*credentials, stub, tracker);
+      try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
+      if (status.ok()) {
+        spdlog::info("the certificate of {} is renewed until {}", credentials->identity().text(),
+                     absl::FormatTime(credentials->certificate().not_after(), absl::UTCTimeZone()));
+      } else {
+        spdlog::warn("cannot renew the certificate: {}", std::string(status.message()));
+      }
+    }
+    return options.revoked ? ask_for_revoked(stub) : absl::OkStatus();
+  }
+
+  // While the tracker is away, what was revoked before stays so.
+  absl::Status ask_for_revoked(pb::Members::Stub& stub) {
     grpc::ClientContext context;
     set_deadline(context, kCallTimeout);
+    pb::ListRevokedRequest request;
+    request.set_generation(generation);
     pb::ListRevokedReply reply;
-    // While the tracker is away, what was revoked before stays so.
-    if (stub.ListRevoked(&context, {}, &reply).ok())
-      revoked({reply.serials().begin(), reply.serials().end()});
+    TF_RETURN_IF_ERROR(from_grpc(stub.ListRevoked(&context, request, &reply)));
+    if (reply.generation() == generation) return absl::OkStatus();
+    generation = reply.generation();
+    options.revoked({reply.serials().begin(), reply.serials().end()});
+    return absl::OkStatus();
   }
 
   // True: it is over.
   bool wait() {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop; });
+    return changed.wait_for(lock, absl::ToChronoMilliseconds(options.look_every), [this] { return stop; });
   }
 };
 
 MembershipKeeper::MembershipKeeper(std::shared_ptr<Credentials> credentials, Endpoint tracker,
-                                   std::function<void(std::set<std::string>)> revoked, const WallClock& clock)
+                                   KeeperOptions options, const WallClock& clock)
     : state_(new State{.credentials = std::move(credentials),
                        .tracker = std::move(tracker),
-                       .revoked = std::move(revoked),
+                       .options = std::move(options),
                        .clock = clock}) {
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }

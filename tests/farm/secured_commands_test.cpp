@@ -1,5 +1,6 @@
 // A secured farm as people make it: command by command, process by process.
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,13 +8,22 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/grpc_environment.h"
 #include "base/temporary_folder.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/identity/membership.h"
 #include "tests/farm/harness.h"
+#include "tests/farm/tls_handshake.h"
 
 namespace tf::farm_test {
 namespace {
 
 using testing::HasSubstr;
+
+[[maybe_unused]] const bool kGrpcPrepared =
+    (set_grpc_environment(), true);  // as programs do first thing in main
 
 class SecuredCommands : public testing::Test {
  protected:
@@ -67,6 +77,8 @@ TEST_F(SecuredCommands, FarmFromNothing) {
       {program("tracker"), "serve", "--tls", ca_, "--listen", everywhere, "--state", dir_.file("tracker.db")},
       dir_.file("tracker.log"));
   ASSERT_TRUE(wait_for("tracker.log", "mutual TLS"));
+  EXPECT_TRUE(handshake(endpoint_, TLS1_3_VERSION));
+  EXPECT_FALSE(handshake(endpoint_, TLS1_2_VERSION));
   const std::string box = dir_.file("box");
   ASSERT_EQ(run({"device_agent", "join", "--tracker", endpoint_.text(), "--token", token("agent"), "--name",
                  "box-1", "--tls", box}),
@@ -80,6 +92,8 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
   EXPECT_THAT(output(), HasSubstr("box-1"));
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
+  EXPECT_THAT(output(), HasSubstr("speaks TLS, and this is plain text: give --tls DIR"));
+  EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << "and nothing of gRPC's own: " << output();
   EXPECT_EQ(run({"tracker", "drain", "box-1", "--tracker", endpoint_.text(), "--tls", box}), 1);
   EXPECT_THAT(output(), HasSubstr("agent box-1 may not call Operators/SetAdmission"));
   EXPECT_EQ(run({"tracker", "ca", "revoke", "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
@@ -101,6 +115,62 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0);
   EXPECT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 1) << "a CA is never replaced";
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
+}
+
+TEST_F(SecuredCommands, TrackerThatSpeaksPlainTextSaysSo) {
+  ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0) << output();
+  const Process tracker(
+      {program("tracker"), "serve", "--listen", endpoint_.text(), "--state", dir_.file("tracker.db")},
+      dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_for("tracker.log", "plain text"));
+  EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 1);
+  EXPECT_THAT(output(), HasSubstr("speaks plain text: leave out --tls"));
+  EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << output();
+}
+
+TEST_F(SecuredCommands, AgentWithoutTlsSaysThatItsTrackerSpeaksTls) {
+  ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0) << output();
+  const Process tracker({program("tracker"), "serve", "--tls", ca_, "--listen", endpoint_.text(), "--state",
+                         dir_.file("tracker.db")},
+                        dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_for("tracker.log", "mutual TLS"));
+  const Process agent({program("device_agent"), "--tracker", endpoint_.text(), "--key", "box", "--state-dir",
+                       dir_.file("state"), "--cpus", "0", "--without-sandbox", "missing"},
+                      dir_.file("agent.log"));
+  EXPECT_TRUE(wait_for("agent.log", "speaks TLS, and this is plain text: give --tls DIR"));
+}
+
+TEST_F(SecuredCommands, AgentThatListensHearsWhoIsRevoked) {
+  ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0) << output();
+  const Process tracker({program("tracker"), "serve", "--tls", ca_, "--listen", endpoint_.text(), "--state",
+                         dir_.file("tracker.db")},
+                        dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_for("tracker.log", "mutual TLS"));
+  for (const char* role : {"agent", "tuner"}) {
+    ASSERT_TRUE(rpc::join_farm({endpoint_, token(role), role, dir_.file(role)}).ok());
+  }
+  const rpc::Endpoint direct = free_endpoint();
+  const Process agent({program("device_agent"), "--tracker", endpoint_.text(), "--key", "box", "--tls",
+                       dir_.file("agent"), "--listen", direct.text(), "--state-dir", dir_.file("state"),
+                       "--cpus", "0", "--without-sandbox", "missing"},
+                      dir_.file("agent.log"));
+  ASSERT_TRUE(wait_for("agent.log", "agent serves the tracker"));
+  const auto tuner =
+      rpc::make_channel(direct, *rpc::Credentials::load(dir_.file("tuner")), rpc::Role::kAgent);
+  const auto ask = [&] {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, absl::Seconds(10));
+    tunefarm::farm::v1::FindMissingArtifactsReply reply;
+    return rpc::from_grpc(
+        tunefarm::farm::v1::Tuners::NewStub(tuner)->FindMissingArtifacts(&context, {}, &reply));
+  };
+  EXPECT_TRUE(absl::IsUnavailable(ask())) << "it has no such lease: " << ask();
+  ASSERT_EQ(run({"tracker", "ca", "revoke", "tuner", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
+            0)
+      << output();
+  absl::Status status;
+  for (int i = 0; i < 30 && !absl::IsUnauthenticated(status); ++i) status = ask();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("of tuner tuner is revoked")) << status;
 }
 
 }  // namespace

@@ -59,11 +59,17 @@ absl::Status serve(const ServeArguments& arguments) {
             .tracker = tracker, .credentials = credentials, .holder = holder_name(config.db())},
         *builder, store);
   };
-  TF_ASSIGN_OR_RETURN(
-      auto daemon,
-      service::Daemon::start(
-          {.listen = listen, .tracker = tracker, .credentials = credentials, .database_path = config.db()},
-          make_executor));
+  absl::Status ended;  // of its membership; written before the daemon has gone
+  TF_ASSIGN_OR_RETURN(auto daemon, service::Daemon::start({.listen = listen,
+                                                           .tracker = tracker,
+                                                           .credentials = credentials,
+                                                           .on_membership_end =
+                                                               [&](const absl::Status& why) {
+                                                                 ended = why;
+                                                                 signals.stop_waiting();
+                                                               },
+                                                           .database_path = config.db()},
+                                                          make_executor));
   spdlog::info("listening on {} ({}); configuration: {}", daemon->endpoint().text(),
                credentials ? "mutual TLS" : "plain text, loopback only", rpc::one_line(config));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
@@ -73,7 +79,8 @@ absl::Status serve(const ServeArguments& arguments) {
   spdlog::info(
       "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at once)");
   daemon->stop();
-  return absl::OkStatus();
+  daemon = nullptr;
+  return ended;
 }
 
 }  // namespace

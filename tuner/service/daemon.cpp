@@ -42,7 +42,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
     parts->guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), parts->audit.get());
     parts->keeper = std::make_unique<rpc::MembershipKeeper>(
         options.credentials, options.tracker,
-        [&guard = *parts->guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
+        rpc::KeeperOptions{
+            .revoked = [&guard = *parts->guard](
+                           const std::set<std::string>& serials) { guard.set_revoked(serials); },
+            .ended = options.on_membership_end});
   }
   TF_ASSIGN_OR_RETURN(
       parts->server,

@@ -20,7 +20,9 @@ struct DaemonOptions {
   rpc::Endpoint listen;
   rpc::Endpoint tracker;                          // that says what is revoked; used with credentials only
   std::shared_ptr<rpc::Credentials> credentials;  // null: plain text, on loopback only
-  std::string database_path;                      // models are kept in the folder database_path + ".models"
+  // Called once, from a thread of the daemon, when the farm takes these credentials no more: UNAUTHENTICATED.
+  std::function<void(const absl::Status&)> on_membership_end = nullptr;
+  std::string database_path;  // models are kept in the folder database_path + ".models"
   JobQueueOptions queue;
 };
 

@@ -243,7 +243,8 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   entry.running = false;
   if (result.ok()) entry.progress = *result;
   const std::string done = entry.progress ? summary(*entry.progress) : "";
-  const bool away = absl::IsUnavailable(result.status());
+  // Nor is it the job's fault if the farm takes this tuner for no member any more.
+  const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status());
   absl::Status kept;
   if (entry.intent == Intent::kCancel) {
     kept = set_state(entry, JobState::kCancelled, absl::StrCat("cancelled after ", done));

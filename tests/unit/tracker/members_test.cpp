@@ -2,7 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
 #include "base/file.h"
+#include "base/grpc_environment.h"
 #include "base/temporary_folder.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
@@ -18,6 +23,10 @@ using rpc::KeyPair;
 using rpc::Role;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+
+[[maybe_unused]] const bool kPrepared =
+    (set_grpc_environment(), true);  // before main, as programs do first thing in it
 
 class MembersTest : public testing::Test {
  protected:
@@ -120,7 +129,7 @@ TEST_F(MembersTest, TokenThatNamesItsHolderReplacesTheOldOne) {
   const auto now = join(Role::kAgent, "box", "whatever");
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_EQ(now->identity()->name, "box");
-  EXPECT_THAT(*members_->revoked(), ElementsAre(old->serial()));
+  EXPECT_THAT(members_->revocations().serials, ElementsAre(old->serial()));
   EXPECT_THAT(told_, ElementsAre(old->serial()));
 }
 
@@ -132,17 +141,17 @@ TEST_F(MembersTest, RenewedCertificateIsOfTheSameMemberUntilLater) {
   const auto first = join(Role::kAgent, "", "box");
   clock_.advance(absl::Hours(24 * 20) + absl::Minutes(2));
   EXPECT_GE(clock_.now(), first->renew_at());
-  const auto second = members_->renew(*first->identity(), request());
+  const auto second = members_->renew(*first, request());
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->identity(), first->identity());
   EXPECT_GT(second->not_after(), first->not_after());
   EXPECT_NE(second->serial(), first->serial());
-  EXPECT_TRUE(members_->revoked()->empty()) << "the first is good until its end";
+  EXPECT_THAT(members_->revocations().serials, IsEmpty()) << "the first is good until its end";
 }
 
-TEST_F(MembersTest, RevokesAllOfAMemberOrOneSerial) {
+TEST_F(MembersTest, RevokesAllOfAMemberByItsNameOrASerial) {
   const auto box = join(Role::kAgent, "", "box");
-  const auto box_again = members_->renew(*box->identity(), request());
+  const auto box_again = members_->renew(*box, request());
   const auto ada = join(Role::kTuner, "", "ada");
   EXPECT_EQ(members_->revoke("box")->size(), 2u);
   EXPECT_EQ(told_, (std::set<std::string>{box->serial(), box_again->serial()}));
@@ -150,7 +159,96 @@ TEST_F(MembersTest, RevokesAllOfAMemberOrOneSerial) {
   EXPECT_THAT(*members_->revoke(ada->serial()), ElementsAre(ada->serial()));
   EXPECT_TRUE(absl::IsNotFound(members_->revoke("nobody").status()));
   open();
-  EXPECT_EQ(members_->revoked()->size(), 3u) << "durable";
+  EXPECT_EQ(members_->revocations().serials.size(), 3u) << "durable";
+}
+
+TEST_F(MembersTest, RevokedCertificateIsNotRenewed) {
+  const auto box = join(Role::kAgent, "", "box");
+  ASSERT_TRUE(members_->revoke("box").ok());
+  const absl::Status refused = members_->renew(*box, request()).status();
+  EXPECT_TRUE(absl::IsUnauthenticated(refused)) << refused;
+  open();
+  EXPECT_TRUE(absl::IsUnauthenticated(members_->renew(*box, request()).status())) << "nor after a restart";
+}
+
+TEST_F(MembersTest, CertificateThatIsNotOfThisTrackersMakingIsNotRenewed) {
+  const auto box = join(Role::kAgent, "", "box");
+  ASSERT_TRUE(Authority::make(dir_.file("other"), clock_.now()).ok());
+  const auto other = Members::open(dir_.file("other"), clock_);
+  EXPECT_TRUE(absl::IsUnauthenticated((*other)->renew(*box, request()).status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(members_->renew(members_->ca(), request()).status())) << "no member";
+}
+
+TEST_F(MembersTest, SerialEndsAlsoWhatWasRenewedFromIt) {
+  const auto stolen = join(Role::kTuner, "", "ada");
+  const auto successor = members_->renew(*stolen, request());
+  EXPECT_EQ(members_->revoke(stolen->serial())->size(), 2u);
+  EXPECT_EQ(told_, (std::set<std::string>{stolen->serial(), successor->serial()}));
+  EXPECT_TRUE(absl::IsUnauthenticated(members_->renew(*successor, request()).status()));
+}
+
+TEST_F(MembersTest, SerialThatIsRevokedSaysNothingOfWhoHasTheNameNow) {
+  const auto old = join(Role::kAgent, "", "box");
+  const auto now = join(Role::kAgent, "box", "");
+  EXPECT_THAT(*members_->revoke(old->serial()), IsEmpty());
+  EXPECT_TRUE(members_->renew(*now, request()).ok());
+}
+
+TEST_F(MembersTest, NobodyRenewsWithoutEnd) {
+  auto present = join(Role::kAgent, "", "box");
+  for (size_t i = 1; i < Members::kMostGood; ++i) {
+    present = members_->renew(*present, request());
+    ASSERT_TRUE(present.ok()) << present.status();
+  }
+  const absl::Status refused = members_->renew(*present, request()).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  clock_.advance(absl::Hours(24 * 31));
+  EXPECT_TRUE(absl::IsUnauthenticated(members_->renew(*present, request()).status())) << "it has ended";
+}
+
+TEST_F(MembersTest, NothingThatWasRenewedDuringARevocationIsGoodAfterIt) {
+  for (int round = 0; round < 10; ++round) {
+    const std::string name = "thief-" + std::to_string(round);
+    const auto first = join(Role::kTuner, "", name);
+    ASSERT_TRUE(first.ok()) << first.status();
+    std::atomic<bool> begun = false;
+    std::thread thief([&, present = *first]() mutable {
+      for (auto next = members_->renew(present, request()); next.ok();
+           next = members_->renew(present, request())) {
+        present = *next;
+        begun = true;
+      }
+      begun = true;
+    });
+    while (!begun) std::this_thread::yield();
+    ASSERT_TRUE(members_->revoke(name).ok());
+    thief.join();
+    for (const IssuedCertificate& issued : *members_->list()) EXPECT_TRUE(issued.revoked) << issued.serial;
+  }
+}
+
+TEST_F(MembersTest, RevocationsAreToldOnceAGeneration) {
+  const uint64_t none = members_->revocations().generation;
+  EXPECT_NE(none, 0u);
+  EXPECT_FALSE(members_->revocations_since(none));
+  const auto box = join(Role::kAgent, "", "box");
+  EXPECT_FALSE(members_->revocations_since(none)) << "nothing was revoked";
+  ASSERT_TRUE(members_->revoke("box").ok());
+  const auto changed = members_->revocations_since(none);
+  ASSERT_TRUE(changed);
+  EXPECT_THAT(changed->serials, ElementsAre(box->serial()));
+  EXPECT_FALSE(members_->revocations_since(changed->generation));
+  open();
+  EXPECT_TRUE(members_->revocations_since(changed->generation)) << "another run's generations are others";
+}
+
+TEST_F(MembersTest, WhatHasEndedByItselfIsForgotten) {
+  const auto box = join(Role::kAgent, "", "box");
+  ASSERT_TRUE(members_->revoke("box").ok());
+  clock_.advance(absl::Hours(24 * 31));
+  ASSERT_TRUE(join(Role::kAgent, "", "box").ok()) << "the name is free";
+  EXPECT_THAT(members_->revocations().serials, IsEmpty());
+  EXPECT_EQ(members_->list()->size(), 2u) << "but listed for ever";
 }
 
 TEST_F(MembersTest, NameOfTwoMembersMustBeSaidInFull) {
@@ -236,6 +334,50 @@ TEST_F(SignatureTest, OfATunerIsBelieved) {
   rpc::ArtifactSigner signer(member(Role::kTuner, "ada", *members_));
   rpc::ArtifactVerifier verifier(member(Role::kAgent, "box", *members_), clock_);
   EXPECT_TRUE(verifier.check(digest_, signer.sign(digest_), signer.certificate()).ok());
+}
+
+TEST_F(SignatureTest, OfARevokedSignerIsBelievedNoMore) {
+  const auto ada = member(Role::kTuner, "ada", *members_);
+  rpc::ArtifactSigner signer(ada);
+  rpc::ArtifactVerifier verifier(member(Role::kAgent, "box", *members_), clock_);
+  const std::string signature = signer.sign(digest_);
+  ASSERT_TRUE(verifier.check(digest_, signature, signer.certificate()).ok());
+  verifier.set_revoked({ada->certificate().serial()});
+  const std::string another = sha256("another").hex();
+  for (const absl::Status& status : {verifier.check(digest_, signature, signer.certificate()),
+                                     verifier.check(another, signer.sign(another), signer.certificate())}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("is revoked"));
+  }
+}
+
+TEST_F(SignatureTest, IsBelievedNoLongerThanItsSignersCertificate) {
+  rpc::ArtifactSigner signer(member(Role::kTuner, "ada", *members_));
+  rpc::ArtifactVerifier verifier(member(Role::kAgent, "box", *members_), clock_);
+  const std::string signature = signer.sign(digest_);
+  ASSERT_TRUE(verifier.check(digest_, signature, signer.certificate()).ok());
+  clock_.advance(absl::Hours(24 * 31));
+  const absl::Status ended = verifier.check(digest_, signature, signer.certificate());
+  EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
+}
+
+TEST_F(SignatureTest, ThatWasCheckedIsBelievedOfItsSignerOnly) {
+  rpc::ArtifactSigner tuner(member(Role::kTuner, "ada", *members_));
+  rpc::ArtifactSigner viewer(member(Role::kViewer, "vera", *members_));
+  rpc::ArtifactVerifier verifier(member(Role::kAgent, "box", *members_), clock_);
+  const std::string signature = tuner.sign(digest_);
+  ASSERT_TRUE(verifier.check(digest_, signature, tuner.certificate()).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(verifier.check(digest_, signature, viewer.certificate())));
+}
+
+TEST_F(SignatureTest, CredentialsAreNotLoadedWhereTls12WouldBeSpoken) {
+  const auto box = member(Role::kAgent, "box", *members_);
+  EXPECT_DEATH(
+      {
+        unsetenv("GRPC_SSL_CIPHER_SUITES");
+        (void)rpc::Credentials::load(box->folder(), clock_);
+      },
+      "set_grpc_environment");
 }
 
 TEST_F(SignatureTest, OfAnybodyElseOrAnythingElseIsNot) {

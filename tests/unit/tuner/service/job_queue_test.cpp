@@ -206,6 +206,14 @@ TEST_F(JobQueueTest, AJobWhoseFarmIsAwayWaitsAndTriesAgain) {
   wait_for(id, JobState::kDone);
 }
 
+TEST_F(JobQueueTest, AJobWhoseTunerIsNoMemberAnyMoreWaits) {
+  start();
+  const int64_t id = submit("desk");
+  executor_.end(id, absl::UnauthenticatedError("the certificate of tuner ada is revoked"));
+  EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, id));
+  EXPECT_NE(store_->find_job(id)->state, JobState::kFailed);
+}
+
 TEST_F(JobQueueTest, AFailedJobKeepsWhyItFailed) {
   start();
   const int64_t id = submit("desk");

@@ -1,0 +1,164 @@
+// How members of a secured farm come, go on and go.
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <set>
+
+#include "absl/time/clock.h"
+#include "proto/farm/v1/farm.pb.h"
+#include "tests/farm/agent_thread.h"
+#include "tests/farm/secured_farm.h"
+
+namespace tf::farm_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using tunefarm::farm::v1::Trial;
+
+TEST_F(SecuredFarm, RevokedAgentIsCutOffAndHearsWhy) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  ASSERT_TRUE(connect(member(Role::kTuner, "ada")).ok());  // it is there
+  const auto serials = tracker::revoke_member({endpoint(), admin_}, "box-1");
+  ASSERT_TRUE(serials.ok()) << serials.status();
+  EXPECT_EQ(serials->size(), 1u);
+  const absl::Status ended = agent.join();
+  EXPECT_TRUE(absl::IsUnauthenticated(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("of agent box-1 is revoked"));
+}
+
+TEST_F(SecuredFarm, RevokedTunerIsCutOffInTheMiddleOfItsTrials) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  const auto runner = connect(member(Role::kTuner, "ada"));
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  ASSERT_TRUE((*runner)->run(request(trial, "candidate")).ok());
+  ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "tuner/ada").ok());
+  absl::Status refused;
+  for (int i = 0; refused.ok() && i < 1000; ++i)
+    refused = (*runner)->run(request(trial, absl::StrCat("next ", i))).status();
+  EXPECT_TRUE(absl::IsUnauthenticated(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("is revoked"));
+}
+
+TEST_F(SecuredFarm, RevocationOutlivesTheTracker) {
+  const auto vera = member(Role::kViewer, "vera");
+  ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "vera").ok());
+  start();
+  const auto channel = rpc::make_channel(endpoint(), vera, Role::kTracker);
+  const absl::Status status = call(channel, "/tunefarm.farm.v1.Operators/ListDevices");
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+}
+
+TEST_F(SecuredFarm, ReplayedTokenLetsNobodyIn) {
+  const std::string text = *token(Role::kTuner);
+  ASSERT_TRUE(rpc::join_farm({endpoint(), text, "ada", dir_.file("1")}).ok());
+  const absl::Status again = rpc::join_farm({endpoint(), text, "eve", dir_.file("2")}).status();
+  EXPECT_TRUE(absl::IsUnauthenticated(again)) << again;
+  EXPECT_THAT(std::string(again.message()), HasSubstr("used before"));
+}
+
+TEST_F(SecuredFarm, JoinerTellsItsTokenToNoOtherFarm) {
+  rpc::JoinToken token = *rpc::JoinToken::parse(*this->token(Role::kTuner));
+  const std::string real = token.text();
+  token.ca = sha256("another CA");
+  const absl::Status status = rpc::join_farm({endpoint(), token.text(), "ada", dir_.file("1")}).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(audit(), Not(HasSubstr("Members/Join")));
+  EXPECT_TRUE(rpc::join_farm({endpoint(), real, "ada", dir_.file("2")}).ok()) << "the token was not used";
+}
+
+TEST_F(SecuredFarm, CertificateThatEndsEndsTheConnection) {
+  start(absl::Seconds(3));
+  AgentThread agent(options(member(Role::kAgent, "box-1")));  // nobody renews it
+  const absl::Status ended = agent.join();
+  EXPECT_TRUE(absl::IsUnauthenticated(ended)) << ended;
+  const absl::Status load = Credentials::load(dir_.file("box-1")).status();
+  EXPECT_TRUE(absl::IsUnauthenticated(load)) << load;
+  EXPECT_THAT(std::string(load.message()), HasSubstr("join again with a new token"));
+}
+
+// Certificates that TLS itself would not take any more make this one last as long as they do.
+TEST_F(SecuredFarm, RenewedCertificateCarriesOnBeyondTheEndOfTheFirst) {
+  start(absl::Seconds(16));
+  const auto box = member(Role::kAgent, "box-1");
+  const auto ada = member(Role::kTuner, "ada");
+  const absl::Time first_end = std::max(box->certificate().not_after(), ada->certificate().not_after());
+  const rpc::MembershipKeeper keep_box(box, endpoint());
+  const rpc::MembershipKeeper keep_ada(ada, endpoint());
+  AgentThread agent(options(box));
+  const auto runner = connect(ada);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  absl::Time last = absl::Now();
+  for (int i = 0; rpc::real_wall_clock().now() < first_end + absl::Seconds(1); ++i) {
+    const Trial trial;
+    const auto result = (*runner)->run(request(trial, absl::StrCat("candidate ", i)));
+    const bool stood_still = absl::Now() - last > absl::Seconds(3);
+    last = absl::Now();
+    if (!result.ok() && stood_still) GTEST_SKIP() << "this machine slept through the time to renew";
+    ASSERT_TRUE(result.ok()) << result.status();
+    (*runner)->acknowledge(*result);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_GT(box->certificate().not_after(), first_end);
+}
+
+// What a keeper says of the end of a membership; OK if it says nothing for 20 s.
+absl::Status told_end(const std::shared_ptr<Credentials>& credentials, const rpc::Endpoint& tracker,
+                      const std::function<void()>& meanwhile) {
+  std::promise<absl::Status> told;
+  std::future<absl::Status> ended = told.get_future();
+  const rpc::MembershipKeeper keeper(credentials, tracker,
+                                     {.revoked = [](const std::set<std::string>&) {},
+                                      .ended = [&](const absl::Status& why) { told.set_value(why); }});
+  meanwhile();
+  if (ended.wait_for(std::chrono::seconds(20)) != std::future_status::ready) return absl::OkStatus();
+  return ended.get();
+}
+
+TEST_F(SecuredFarm, KeeperTellsThatItsCertificateIsRevoked) {
+  const absl::Status ended = told_end(member(Role::kTuner, "ada"), endpoint(), [&] {
+    EXPECT_TRUE(tracker::revoke_member({endpoint(), admin_}, "ada").ok());
+  });
+  EXPECT_TRUE(absl::IsUnauthenticated(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("of tuner ada is revoked"));
+}
+
+TEST_F(SecuredFarm, KeeperTellsThatItsCertificateHasEndedWithoutATracker) {
+  start(absl::Seconds(3));
+  const absl::Status ended = told_end(member(Role::kTuner, "ada"), free_endpoint(), [] {});
+  EXPECT_TRUE(absl::IsUnauthenticated(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("join again with a new token"));
+}
+
+TEST_F(SecuredFarm, KeeperTellsOfRevocationsOnlyWhenThereAreNewOnes) {
+  member(Role::kViewer, "vera");
+  std::mutex mutex;
+  std::vector<std::set<std::string>> told;
+  const rpc::MembershipKeeper keeper(
+      member(Role::kAgent, "box-1"), endpoint(),
+      {.look_every = absl::Milliseconds(20), .revoked = [&](const std::set<std::string>& serials) {
+         const std::scoped_lock lock(mutex);
+         told.push_back(serials);
+       }});
+  const auto wait_for = [&](size_t count) {
+    for (int i = 0; i < 1000; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      const std::scoped_lock lock(mutex);
+      if (told.size() >= count) return;
+    }
+  };
+  wait_for(1);
+  const auto serials = tracker::revoke_member({endpoint(), admin_}, "vera");
+  ASSERT_TRUE(serials.ok()) << serials.status();
+  wait_for(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // ten more looks
+  const std::scoped_lock lock(mutex);
+  EXPECT_THAT(told, testing::ElementsAre(std::set<std::string>{},
+                                         std::set<std::string>(serials->begin(), serials->end())));
+}
+
+}  // namespace
+}  // namespace tf::farm_test

@@ -1,0 +1,141 @@
+#pragma once
+// Owns: a secured farm in the test's process, over real connections, whose CA is at hand.
+
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/grpc_environment.h"
+#include "base/temporary_folder.h"
+#include "device_agent/agent/agent.h"
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+#include "rpc/identity/membership.h"
+#include "tests/farm/harness.h"
+#include "tracker/ca/member_service.h"
+#include "tracker/ca/members.h"
+#include "tracker/ca/own_certificate.h"
+#include "tracker/daemon.h"
+
+namespace tf::farm_test {
+
+using measure::FarmRunner;
+using rpc::Credentials;
+using rpc::Role;
+
+inline const bool kGrpcPrepared = (set_grpc_environment(), true);  // as programs do first thing in main
+
+class SecuredFarm : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(tracker::Authority::make(ca_, rpc::real_wall_clock().now()).ok());
+    start();
+  }
+
+  void start(absl::Duration certificate_life = absl::Hours(1)) {
+    daemon_ = nullptr;
+    life_ = certificate_life;
+    {
+      // The first admin comes with the CA.
+      const auto members = tracker::Members::open(ca_, rpc::real_wall_clock(), {.certificate_life = life_});
+      ASSERT_TRUE(members.ok()) << members.status();
+      const std::string folder = dir_.file(absl::StrCat("admin", ++admins_));
+      ASSERT_TRUE(tracker::make_member(**members, folder, {rpc::Role::kAdmin, "admin"}).ok());
+      admin_ = *Credentials::load(folder);
+      admin_folder_ = folder;
+    }
+    auto daemon = tracker::Daemon::start({.listen = {"127.0.0.1", 0},
+                                          .ca_folder = ca_,
+                                          .members = {.certificate_life = life_},
+                                          .state_path = dir_.file("tracker.db")});
+    ASSERT_TRUE(daemon.ok()) << daemon.status();
+    daemon_ = *std::move(daemon);
+  }
+
+  agent::AgentOptions options(std::shared_ptr<Credentials> credentials, const std::string& id = "") {
+    const std::string device = id.empty() ? credentials->identity().name : id;
+    return {.tracker = endpoint(),
+            .credentials = std::move(credentials),
+            .id = device,
+            .state_dir = dir_.file("a")};
+  }
+
+  // That holders reach straight.
+  agent::AgentOptions listening(std::shared_ptr<Credentials> credentials) {
+    agent::AgentOptions result = options(std::move(credentials));
+    result.listen = free_endpoint();
+    return result;
+  }
+
+  const rpc::Endpoint& endpoint() const { return daemon_->endpoint(); }
+
+  absl::StatusOr<std::string> token(Role role, const std::string& name = "") {
+    return tracker::request_token({endpoint(), admin_}, std::string(rpc::role_name(role)), name);
+  }
+
+  std::shared_ptr<Credentials> member(Role role, const std::string& name) {
+    const auto text = token(role);
+    EXPECT_TRUE(text.ok()) << text.status();
+    const std::string folder = dir_.file(name);
+    const auto joined =
+        rpc::join_farm({.tracker = endpoint(), .token = *text, .name = name, .folder = folder});
+    EXPECT_TRUE(joined.ok()) << joined.status();
+    return *Credentials::load(folder);
+  }
+
+  absl::StatusOr<std::unique_ptr<FarmRunner>> connect(const std::shared_ptr<Credentials>& credentials) {
+    for (int i = 0; i < 100; ++i) {
+      auto runner = FarmRunner::connect({.tracker = endpoint(),
+                                         .credentials = credentials,
+                                         .device_key = "box",
+                                         .first_wait = absl::Seconds(5)});
+      if (!absl::IsNotFound(runner.status())) return runner;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return absl::NotFoundError("the agent never registered");
+  }
+
+  // One empty message to the method, whatever its kind; how the server answers.
+  absl::Status call(const std::shared_ptr<grpc::Channel>& channel, std::string_view method) {
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    rpc::set_deadline(context, absl::Seconds(5));
+    grpc::CompletionQueue queue;
+    const grpc::Slice nothing(std::string{});
+    const grpc::ByteBuffer request(&nothing, 1);
+    const auto reader = stub.PrepareUnaryCall(&context, std::string(method), request, &queue);
+    reader->StartCall();
+    grpc::ByteBuffer reply;
+    grpc::Status status;
+    reader->Finish(&reply, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return rpc::from_grpc(status);
+  }
+
+  std::string audit() const {
+    std::string text;
+    for (const std::string& line : lines_of(ca_ + "/audit.jsonl")) text += line + "\n";
+    return text;
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const std::string ca_ = dir_.file("ca");
+  absl::Duration life_;
+  int admins_ = 0;
+  std::string admin_folder_;
+  std::shared_ptr<Credentials> admin_;
+  std::unique_ptr<tracker::Daemon> daemon_;
+};
+
+}  // namespace tf::farm_test

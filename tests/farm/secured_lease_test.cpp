@@ -1,0 +1,169 @@
+// Whose a lease is, and what an agent loads, where nobody is believed for what they say.
+
+#include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/trial_runner.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/identity/artifact_signature.h"
+#include "rpc/protocol.h"
+#include "tests/farm/agent_thread.h"
+#include "tests/farm/fake_executor.h"
+#include "tests/farm/secured_farm.h"
+
+namespace tf::farm_test {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+using pb::Trial;
+using testing::HasSubstr;
+
+std::unique_ptr<pb::Tuners::Stub> tuners(const rpc::Endpoint& tracker,
+                                         const std::shared_ptr<Credentials>& who) {
+  return pb::Tuners::NewStub(rpc::make_channel(tracker, who, Role::kTracker));
+}
+
+pb::LeaseName name_of(const FarmRunner& runner) {
+  pb::LeaseName name;
+  name.set_lease_id(runner.leased_device().lease_id);
+  name.set_epoch(runner.leased_device().epoch);
+  return name;
+}
+
+// How a stream of trials of this lease ends that is only begun.
+absl::Status end_of_stream(pb::Tuners::Stub& stub, const pb::LeaseName& lease) {
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(10));
+  const auto stream = stub.Measure(&context);
+  pb::MeasureRequest hello;
+  hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+  *hello.mutable_hello()->mutable_lease() = lease;
+  stream->Write(hello);
+  pb::MeasureReply reply;
+  while (stream->Read(&reply)) {
+  }
+  return rpc::from_grpc(stream->Finish());
+}
+
+TEST_F(SecuredFarm, LeaseIsItsHoldersAlone) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  const auto ada = member(Role::kTuner, "ada");
+  const auto eve = member(Role::kTuner, "eve");
+  const auto runner = connect(ada);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const pb::LeaseName lease = name_of(**runner);
+  const auto renew = [&](const std::shared_ptr<Credentials>& who) {
+    grpc::ClientContext context;
+    pb::LeaseGrant grant;
+    return rpc::from_grpc(tuners(endpoint(), who)->RenewLease(&context, lease, &grant));
+  };
+  EXPECT_TRUE(absl::IsPermissionDenied(renew(eve))) << renew(eve);
+  grpc::ClientContext releasing;
+  pb::ReleaseLeaseReply released;
+  const absl::Status release =
+      rpc::from_grpc(tuners(endpoint(), eve)->ReleaseLease(&releasing, lease, &released));
+  EXPECT_TRUE(absl::IsPermissionDenied(release)) << release;
+  EXPECT_THAT(std::string(release.message()), HasSubstr("is not held by eve"));
+  const absl::Status measured = end_of_stream(*tuners(endpoint(), eve), lease);
+  EXPECT_TRUE(absl::IsPermissionDenied(measured)) << measured;
+  EXPECT_TRUE(renew(ada).ok()) << renew(ada);
+  const auto is_audited = [&](const std::string& method) {
+    const std::string line =
+        absl::StrCat("{\"method\":\"Tuners/", method, "\",\"object\":\"\",\"outcome\":\"PERMISSION_DENIED");
+    for (int i = 0; i < 500; ++i) {
+      if (audit().find(line) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  };
+  for (const char* method : {"RenewLease", "ReleaseLease", "Measure"})
+    EXPECT_TRUE(is_audited(method)) << method;
+  const Trial trial;
+  EXPECT_TRUE((*runner)->run(request(trial, "candidate")).ok());
+}
+
+TEST_F(SecuredFarm, LeasesAreNamedOnlyToWhoMayUseThem) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  const auto ada = member(Role::kTuner, "ada");
+  const auto runner = connect(ada);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const auto listed = [&](const std::shared_ptr<Credentials>& who) {
+    const auto stub = pb::Operators::NewStub(rpc::make_channel(endpoint(), who, Role::kTracker));
+    grpc::ClientContext context;
+    pb::ListDevicesReply reply;
+    EXPECT_TRUE(stub->ListDevices(&context, pb::ListDevicesRequest(), &reply).ok());
+    const pb::Slot& slot = reply.devices(0).slots(0);
+    EXPECT_TRUE(slot.has_lease()) << "that the slot is leased is no secret, nor to whom";
+    EXPECT_THAT(slot.holder(), testing::StartsWith("ada:"));
+    return slot.lease().lease_id();
+  };
+  const std::string id = (*runner)->leased_device().lease_id;
+  for (const auto& who : {ada, admin_, member(Role::kDeviceOwner, "olga")}) EXPECT_EQ(listed(who), id);
+  for (const auto& who : {member(Role::kTuner, "eve"), member(Role::kViewer, "ada-2")})
+    EXPECT_EQ(listed(who), "");
+}
+
+TEST_F(SecuredFarm, AgentServesALeaseDirectlyToItsHolderAlone) {
+  AgentThread agent(listening(member(Role::kAgent, "box-1")));
+  const auto runner = connect(member(Role::kTuner, "ada"));
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  ASSERT_TRUE((*runner)->is_direct());
+  const auto eve = pb::Tuners::NewStub(
+      rpc::make_channel(*agent.agent().endpoint(), member(Role::kTuner, "eve"), Role::kAgent));
+  const absl::Status measured = end_of_stream(*eve, name_of(**runner));
+  EXPECT_TRUE(absl::IsPermissionDenied(measured)) << measured;
+  grpc::ClientContext context;
+  pb::FindMissingArtifactsRequest request;
+  *request.mutable_lease() = name_of(**runner);
+  pb::FindMissingArtifactsReply reply;
+  const absl::Status found = rpc::from_grpc(eve->FindMissingArtifacts(&context, request, &reply));
+  EXPECT_TRUE(absl::IsPermissionDenied(found)) << found;
+  const Trial trial;
+  EXPECT_TRUE((*runner)->run(farm_test::request(trial, "candidate")).ok());
+  EXPECT_TRUE((*runner)->is_direct()) << "nothing of that ended her stream";
+}
+
+TEST_F(SecuredFarm, AnotherAgentAtTheDevicesAddressGetsNoTrials) {
+  agent::AgentOptions impostor = listening(member(Role::kAgent, "box-2"));
+  impostor.key = "other";
+  impostor.state_dir = dir_.file("b");
+  AgentThread two(std::move(impostor));
+  agent::AgentOptions leased = listening(member(Role::kAgent, "box-1"));
+  leased.advertise = two.agent().endpoint()->text();  // as who took over the address
+  AgentThread one(std::move(leased));
+  const auto runner = connect(member(Role::kTuner, "ada"));
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  EXPECT_EQ((*runner)->leased_device().device_id, "box-1");
+  EXPECT_FALSE((*runner)->is_direct());
+  const Trial trial;
+  const auto result = (*runner)->run(request(trial, "candidate"));
+  ASSERT_TRUE(result.ok()) << result.status();
+}
+
+TEST_F(SecuredFarm, AgentLoadsNothingThatNobodyHasSigned) {
+  rpc::ArtifactVerifier verifier(member(Role::kAgent, "box-1"));
+  FakeExecutor executor(std::chrono::milliseconds(0), dir_.file("runs"));
+  agent::ArtifactFetcher fetcher(nullptr, *rpc::ArtifactStore::open(dir_.file("cache"), 1 << 20));
+  Trial trial;
+  trial.set_artifact_digest(sha256("candidate").hex());
+  const agent::StartedTrial started{.lease = {"l", 1}, .trial = {1, trial.SerializeAsString()}};
+  tunefarm::farm::v1::MeasureReply reply;
+  ASSERT_TRUE(reply.ParseFromString(*agent::measure(started, fetcher, executor, &verifier)));
+  EXPECT_EQ(reply.failure().kind(), tunefarm::farm::v1::FAILURE_KIND_REFUSED);
+  EXPECT_THAT(reply.failure().message(), HasSubstr("nobody has signed it"));
+  EXPECT_TRUE(lines_of(dir_.file("runs")).empty());
+}
+
+TEST_F(SecuredFarm, AgentLoadsNothingMoreThatARevokedMemberHasSigned) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  const auto ada = member(Role::kTuner, "ada");
+  const auto runner = connect(ada);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  ASSERT_TRUE((*runner)->run(request(trial, "candidate")).ok());
+  agent.agent().set_revoked({ada->certificate().serial()});
+  const absl::Status refused = (*runner)->run(request(trial, "candidate")).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("is revoked"));
+}
+
+}  // namespace
+}  // namespace tf::farm_test
