@@ -6,13 +6,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/file.h"
+#include "base/owned_fd.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -24,6 +26,19 @@ constexpr const char* kTemporarySuffix = ".part";
 std::string temporary_path(const std::string& path) {
   static std::atomic<uint64_t> count = 0;
   return absl::StrCat(path, ".", getpid(), ".", count++, kTemporarySuffix);
+}
+
+// 0, or an errno.
+int write_whole(const std::string& path, std::string_view bytes) {
+  const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return errno;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
 }
 
 }  // namespace
@@ -86,34 +101,36 @@ absl::Status ArtifactStore::put(const Digest& digest, std::string_view bytes) {
                                                        " bytes of ", folder_, "; give the store more room"));
     }
   }
-  absl::Status written = write(digest, bytes);
-  if (!written.ok()) {
+  int error = write(digest, bytes);
+  if (error == ENOSPC || error == EDQUOT) {
     // Others fill the disk too: what nobody needs now makes way.
     {
       const std::scoped_lock lock(mutex_);
       make_room(0, size_bytes_ - std::min<uint64_t>(size_bytes_, 2 * bytes.size()));
     }
-    written = write(digest, bytes);
+    error = write(digest, bytes);
   }
-  TF_RETURN_IF_ERROR(written);
+  if (error != 0) {
+    return absl::UnavailableError(absl::StrCat("cannot store an artifact in ", folder_, ": ",
+                                               std::strerror(error),
+                                               "; make room there, or let it be written"));
+  }
   const std::scoped_lock lock(mutex_);
   admit(digest, bytes.size());
   return absl::OkStatus();
 }
 
-absl::Status ArtifactStore::write(const Digest& digest, std::string_view bytes) {
+int ArtifactStore::write(const Digest& digest, std::string_view bytes) {
   const std::string part = temporary_path(path(digest));
-  std::ofstream out(part, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
+  int error = write_whole(part, bytes);
   killpoint("artifact.written");
-  if (out && rename(part.c_str(), path(digest).c_str()) == 0) {
+  if (error == 0 && rename(part.c_str(), path(digest).c_str()) != 0) error = errno;
+  if (error == 0) {
     killpoint("artifact.named");
-    return absl::OkStatus();
+  } else {
+    unlink(part.c_str());
   }
-  unlink(part.c_str());
-  return absl::UnavailableError(
-      absl::StrCat("cannot store an artifact in ", folder_, ": is the disk full? Make room there"));
+  return error;
 }
 
 absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {
@@ -128,7 +145,8 @@ absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {
     return bytes;
   }
   const std::scoped_lock lock(mutex_);
-  remove(digest);
+  unlink(path(digest).c_str());
+  forget(digest);  // in any case: it is to be stored anew, over what is there
   return missing();
 }
 
@@ -185,15 +203,16 @@ bool ArtifactStore::make_room(uint64_t bytes, uint64_t most_bytes) {
   auto use = uses_.begin();
   while (size_bytes_ + bytes > most_bytes && use != uses_.end()) {
     const Digest oldest = *use++;
-    if (!pins_.contains(oldest)) remove(oldest);
+    if (pins_.contains(oldest)) continue;
+    // What cannot be removed goes on to take its room.
+    if (unlink(path(oldest).c_str()) == 0 || errno == ENOENT) forget(oldest);
   }
   return size_bytes_ + bytes <= most_bytes;
 }
 
-void ArtifactStore::remove(const Digest& digest) {
+void ArtifactStore::forget(const Digest& digest) {
   const auto entry = entries_.find(digest);
   if (entry == entries_.end()) return;
-  unlink(path(digest).c_str());
   size_bytes_ -= entry->second.size_bytes;
   uses_.erase(entry->second.use);
   entries_.erase(entry);

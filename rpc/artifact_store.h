@@ -66,7 +66,8 @@ class ArtifactStore {
   static absl::StatusOr<std::unique_ptr<ArtifactStore>> open(const std::string& folder, uint64_t max_bytes);
 
   // INVALID_ARGUMENT: the bytes do not have the digest. RESOURCE_EXHAUSTED: no room beside what is pinned.
-  // UNAVAILABLE: the disk is full, although everything else was removed. Storing what is there is cheap.
+  // UNAVAILABLE: the disk is full, although what nobody needs was removed, or cannot be written to. Storing
+  // what is there is cheap.
   absl::Status put(const Digest& digest, std::string_view bytes);
   // The bytes, verified. NOT_FOUND: never stored, evicted, or found damaged (then it is removed).
   absl::StatusOr<std::string> get(const Digest& digest);
@@ -87,10 +88,11 @@ class ArtifactStore {
   absl::Status scan();
   std::string path(const Digest& digest) const { return folder_ + "/" + digest.hex(); }
   void unpin(const Digest& digest);
-  absl::Status write(const Digest& digest, std::string_view bytes);
+  // 0, or an errno.
+  int write(const Digest& digest, std::string_view bytes);
   // With mutex_ held:
   void admit(const Digest& digest, uint64_t size_bytes);
-  void remove(const Digest& digest);
+  void forget(const Digest& digest);
   // Removes the least recently used until so much is free; false: what is left is pinned.
   bool make_room(uint64_t bytes, uint64_t most_bytes);
 

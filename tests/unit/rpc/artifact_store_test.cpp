@@ -120,6 +120,38 @@ TEST_F(ArtifactStoreTest, FullDiskCostsTheNewArtifactAndLeavesNoHalfOfIt) {
   EXPECT_EQ(*store->get(sha256(large)), large);
 }
 
+// The limit stands for all errors but a full disk's, after which removing something would help.
+TEST_F(ArtifactStoreTest, WriteThatFailsForAnotherReasonThanAFullDiskEvictsNothing) {
+  const auto store = open(1 << 20);
+  const std::string large(64 << 10, 'x');
+  ASSERT_TRUE(store->put(sha256("abc"), "abc").ok());
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const absl::Status refused = store->put(sha256(large), large);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("File too large"));
+  EXPECT_TRUE(store->contains(sha256("abc"))) << "though nothing pins it";
+}
+
+TEST_F(ArtifactStoreTest, FileThatCannotBeRemovedStillTakesItsRoom) {
+  const auto store = open(10);
+  const std::string a(6, 'a'), b(6, 'b');
+  ASSERT_TRUE(store->put(sha256(a), a).ok());
+  const auto path = folder_ / sha256(a).hex();
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);  // which no unlink removes
+  EXPECT_TRUE(absl::IsResourceExhausted(store->put(sha256(b), b)));
+  EXPECT_EQ(store->size_bytes(), 6u);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(store->put(sha256(b), b).ok());
+  EXPECT_EQ(store->size_bytes(), 6u);
+}
+
 TEST_F(ArtifactStoreTest, GivesMemoryForTransfersUpToALimitAndAgainWhenTheyEnd) {
   const auto store = open();
   {
