@@ -5,6 +5,7 @@
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
+#include "rpc/clock.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/transfer.h"
@@ -63,11 +64,11 @@ class GrpcJobClient final : public JobClient {
   absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
                                 const std::function<bool(const JobView&)>& see) override {
     rpc::Backoff backoff(rpc::backoff_seed());
-    absl::Time heard = absl::Now();
+    rpc::Instant heard = rpc::real_clock().now();
     for (;;) {
       absl::StatusOr<JobView> last = watch_once(id, see, heard);
       // A tuner that was killed comes back with the same jobs.
-      if (!absl::IsUnavailable(last.status()) || absl::Now() - heard > patience) return last;
+      if (!absl::IsUnavailable(last.status()) || rpc::real_clock().now() - heard > patience) return last;
       absl::SleepFor(backoff.next());
     }
   }
@@ -82,14 +83,14 @@ class GrpcJobClient final : public JobClient {
   }
 
   absl::StatusOr<JobView> watch_once(int64_t id, const std::function<bool(const JobView&)>& see,
-                                     absl::Time& heard) {
+                                     rpc::Instant& heard) {
     grpc::ClientContext context;
     pb::JobName name;
     name.set_job_id(id);
     auto reader = stub_->WatchJob(&context, name);
     pb::JobUpdate update;
     while (reader->Read(&update)) {
-      heard = absl::Now();
+      heard = rpc::real_clock().now();
       absl::StatusOr<JobView> view = from_proto(update);
       const bool stop = !view.ok() || !see(*view);
       if (stop || database::is_final(view->job.state)) {

@@ -125,7 +125,7 @@ absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
     return view(*entry);
   }
   if (entry->job.state != JobState::kPaused) return wrong_state(entry->job, "resume");
-  entry->not_before = absl::InfinitePast();
+  entry->not_before = -absl::InfiniteDuration();
   TF_RETURN_IF_ERROR(set_state(*entry, JobState::kQueued, "resumed"));
   return view(*entry);
 }
@@ -177,7 +177,7 @@ void JobQueue::drain() {
   for (std::thread& thread : threads) thread.join();
 }
 
-std::vector<JobQueue::Entry*> JobQueue::ready(absl::Time now) {
+std::vector<JobQueue::Entry*> JobQueue::ready(rpc::Instant now) {
   const auto devices_of = [](const Entry& entry) { return std::pair(entry.job.device, entry.spec.selector); };
   std::set<std::pair<std::string, std::string>> busy;
   for (const auto& [id, entry] : entries_) {
@@ -195,8 +195,8 @@ std::vector<JobQueue::Entry*> JobQueue::ready(absl::Time now) {
   return out;
 }
 
-absl::Time JobQueue::next_wake() {
-  absl::Time wake = absl::InfiniteFuture();
+rpc::Instant JobQueue::next_wake() {
+  rpc::Instant wake = absl::InfiniteDuration();
   for (const auto& [id, entry] : entries_) {
     if (entry->job.state == JobState::kQueued && !entry->running) wake = std::min(wake, entry->not_before);
   }
@@ -206,7 +206,7 @@ absl::Time JobQueue::next_wake() {
 void JobQueue::schedule() {
   std::unique_lock lock(mutex_);
   while (!draining_) {
-    for (Entry* entry : ready(absl::Now())) {
+    for (Entry* entry : ready(rpc::real_clock().now())) {
       if (entry->thread.joinable()) entry->thread.join();  // an earlier run's, which has ended
       entry->running = true;
       entry->intent = Intent::kFinish;
@@ -215,7 +215,7 @@ void JobQueue::schedule() {
     }
     // A job that waits only for its device is woken by that device's job, so a second is soon enough for it.
     const absl::Duration wait =
-        std::clamp(next_wake() - absl::Now(), absl::Milliseconds(10), absl::Seconds(1));
+        std::clamp(next_wake() - rpc::real_clock().now(), absl::Milliseconds(10), absl::Seconds(1));
     changed_.wait_for(lock, absl::ToChronoMilliseconds(wait));
   }
 }
@@ -227,7 +227,7 @@ void JobQueue::run(Entry& entry) {
     absl::Status status = set_state(entry, JobState::kRunning, "");
     if (!status.ok()) {  // a store that does not take it: not the job's fault, try again
       entry.running = false;
-      entry.not_before = absl::Now() + options_.retry_after;
+      entry.not_before = rpc::real_clock().now() + options_.retry_after;
       return;
     }
   }
@@ -255,7 +255,7 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   } else if (result.ok()) {
     kept = set_state(entry, JobState::kDone, done);
   } else if (away) {
-    entry.not_before = absl::Now() + options_.retry_after;
+    entry.not_before = rpc::real_clock().now() + options_.retry_after;
     kept =
         set_state(entry, JobState::kQueued, absl::StrCat("waits: ", std::string(result.status().message())));
   } else {

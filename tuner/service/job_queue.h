@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "database/store.h"
+#include "rpc/clock.h"
 #include "tuner/service/job_executor.h"
 
 namespace tf::service {
@@ -66,7 +67,7 @@ class JobQueue {
     JobSpec spec;
     std::optional<session::Progress> progress;
     uint64_t version = 1;
-    absl::Time not_before = absl::InfinitePast();
+    rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
     Intent intent = Intent::kFinish;
     std::atomic<bool> stop = false;
@@ -76,10 +77,10 @@ class JobQueue {
   JobQueue(database::Store& store, JobExecutor& executor, JobQueueOptions options)
       : store_(store), executor_(executor), options_(options) {}
   absl::Status take_over();
-  void schedule();                            // the scheduler thread
-  std::vector<Entry*> ready(absl::Time now);  // mutex_ is held
-  absl::Time next_wake();                     // mutex_ is held
-  void run(Entry& entry);                     // a job's thread
+  void schedule();                              // the scheduler thread
+  std::vector<Entry*> ready(rpc::Instant now);  // mutex_ is held
+  rpc::Instant next_wake();                     // mutex_ is held
+  void run(Entry& entry);                       // a job's thread
   void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held

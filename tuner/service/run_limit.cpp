@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "absl/time/clock.h"
+#include "rpc/clock.h"
 
 namespace tf::service {
 
@@ -19,12 +19,12 @@ RunLimit::~RunLimit() {
 }
 
 void RunLimit::watch(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits) {
-  const absl::Time budget_end = absl::Now() + limits.budget + limits.budget_grace;
-  absl::Time drain_end = absl::InfiniteFuture();
+  const rpc::Instant budget_end = rpc::real_clock().now() + limits.budget + limits.budget_grace;
+  rpc::Instant drain_end = absl::InfiniteDuration();
   std::unique_lock lock(mutex_);
   while (!over_) {
-    const absl::Time now = absl::Now();
-    if (stop && drain_end == absl::InfiniteFuture()) drain_end = now + limits.drain_grace;
+    const rpc::Instant now = rpc::real_clock().now();
+    if (stop && drain_end == absl::InfiniteDuration()) drain_end = now + limits.drain_grace;
     if (now >= drain_end || now >= budget_end) {
       ended_by_budget_ = !stop;
       return runner.cancel();

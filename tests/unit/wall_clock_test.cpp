@@ -1,0 +1,58 @@
+// The wall clock may jump: nothing of the farm decides by it. It only dates what people read.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where it may stand, and why.
+const std::map<std::string, std::string>& exceptions() {
+  static const std::map<std::string, std::string> files = {
+      {"rpc/channel.cpp", "gRPC turns a deadline into monotonic time at once"},
+      {"rpc/server.cpp", "the same"},
+      {"rpc/clock.cpp", "the clocks themselves"},
+      {"rpc/identity", "certificates are valid between two dates"},
+      {"tracker/ca", "the same; the audit log is dated"},
+      {"tracker/agent_service_proto.cpp", "tells agents what time it has, for their doctor"},
+      {"tracker/operator_service_proto.cpp", "reservations begin at a date"},
+      {"tracker/tracker_main.cpp", "the same"},
+      {"device_agent/agent/doctor", "compares clocks"},
+      {"device_agent/worker", "results are dated"},
+  };
+  return files;
+}
+
+bool is_exception(const std::string& path) {
+  for (const auto& [file, why] : exceptions())
+    if (path.starts_with(file)) return true;
+  return false;
+}
+
+TEST(WallClock, NothingOfTheFarmDecidesByIt) {
+  const fs::path root = TF_SOURCE_DIR;
+  int looked_at = 0;
+  for (const char* top : {"rpc", "tracker", "device_agent", "database", "tuner/service", "tuner/measure"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string path = fs::relative(entry.path(), root);
+      if ((!path.ends_with(".h") && !path.ends_with(".cpp")) || is_exception(path)) continue;
+      ++looked_at;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        for (const char* reader : {"absl::Now(", "system_clock", "CLOCK_REALTIME", "gettimeofday"}) {
+          EXPECT_EQ(line.find(reader), std::string::npos)
+              << path << " reads the wall clock: " << line
+              << "\nuse rpc::Clock; GetCurrentTimeNanos where a date is kept";
+        }
+      }
+    }
+  }
+  EXPECT_GT(looked_at, 50) << "the test looked at too little to mean anything";
+}
+
+}  // namespace
