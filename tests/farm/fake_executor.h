@@ -17,7 +17,8 @@ namespace tf::farm_test {
 
 class FakeExecutor final : public agent::TrialExecutor {
  public:
-  // Each trial takes so long; log_path empty: no log.
+  // Each trial takes so long. log_path: a line for each that has run, and in log_path.begun for each that has
+  // begun; empty: no log.
   FakeExecutor(std::chrono::milliseconds duration, std::string log_path)
       : duration_(duration), log_path_(std::move(log_path)) {}
 
@@ -26,13 +27,14 @@ class FakeExecutor final : public agent::TrialExecutor {
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate,
                                                       std::string_view reference) override {
+    log(".begun", trial.artifact_digest());
     std::this_thread::sleep_for(duration_);
     if (sha256(candidate).hex() != trial.artifact_digest())
       return absl::InternalError("wrong candidate bytes");
     if (!trial.reference_digest().empty() && sha256(reference).hex() != trial.reference_digest()) {
       return absl::InternalError("wrong reference bytes");
     }
-    log(trial.artifact_digest());
+    log("", trial.artifact_digest());
     if (candidate.starts_with("bad:")) return absl::ResourceExhaustedError("no memory for the worker");
     if (candidate.starts_with("refused:")) return absl::InvalidArgumentError("malformed");
     tunefarm::farm::v1::TrialResult result;
@@ -50,9 +52,9 @@ class FakeExecutor final : public agent::TrialExecutor {
 
  private:
   // One write of a short line with O_APPEND is atomic.
-  void log(const std::string& line) const {
+  void log(const std::string& suffix, const std::string& line) const {
     if (log_path_.empty()) return;
-    const int fd = open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const int fd = open((log_path_ + suffix).c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     const std::string text = line + "\n";
     if (write(fd, text.data(), text.size()) < 0) _exit(1);
     close(fd);

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -15,6 +16,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kCandidatesARound = 20;
+constexpr int kAttempts = 3;
 
 // One role's process and what is in store for it.
 class Victim {
@@ -35,8 +37,10 @@ class Victim {
     if (!is_done()) {
       const Death& death = deaths_[next_];
       const absl::Duration at = death.failpoint.empty() ? death.after : patience_;
-      if (SteadyClock::now() - waiting_since_ >= absl::ToChronoMilliseconds(at))
+      if (SteadyClock::now() - waiting_since_ >= absl::ToChronoMilliseconds(at)) {
         run_.process(role_).signal(SIGKILL);
+        killed_ = true;
+      }
     }
     if (!run_.has_ended(role_)) return;
     const int code = run_.process(role_).wait();
@@ -56,12 +60,16 @@ class Victim {
  private:
   void count_kill(KillReport& report) {
     ++report.kills;
+    const bool by_us = std::exchange(killed_, false);
     if (is_done()) return;
-    const bool in_time = SteadyClock::now() - waiting_since_ < absl::ToChronoMilliseconds(patience_);
     const std::string& failpoint = deaths_[next_].failpoint;
-    ++report.at[failpoint.empty() || !in_time ? role_name(role_) + ", any moment" : failpoint];
-    ++next_;
+    const bool missed = by_us && !failpoint.empty();
+    ++report.at[by_us ? role_name(role_) + ", any moment" : failpoint];
     waiting_since_ = SteadyClock::now();
+    if (missed && deaths_[next_].nth == 1 && ++attempts_ < kAttempts) return;
+    if (missed) report.missed.push_back(failpoint);
+    attempts_ = 0;
+    ++next_;
   }
 
   FarmRun& run_;
@@ -69,6 +77,8 @@ class Victim {
   const std::vector<Death> deaths_;
   const absl::Duration patience_;
   size_t next_ = 0;
+  int attempts_ = 0;                       // at the next death
+  bool killed_ = false;                    // by us, not by a failpoint
   SteadyClock::time_point waiting_since_;  // for the next death, over restarts
 };
 

@@ -172,8 +172,9 @@ TEST(AgentSignals, ASecondSignalStopsAnAgentAtOnceThatWaitsForALongTrial) {
       tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/tracker.db"});
   ASSERT_TRUE(tracker.ok()) << tracker.status();
   const rpc::Endpoint endpoint = (*tracker)->endpoint();
-  Process agent({program("farm_test_agent"), endpoint.text(), "box", dir.path() + "/a", "60000", ""},
-                dir.path() + "/output");
+  Process agent(
+      {program("farm_test_agent"), endpoint.text(), "box", dir.path() + "/a", "60000", dir.path() + "/log"},
+      dir.path() + "/output");
   absl::StatusOr<std::unique_ptr<FarmRunner>> runner = absl::NotFoundError("");
   for (int i = 0; i < 500 && absl::IsNotFound(runner.status()); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -184,7 +185,8 @@ TEST(AgentSignals, ASecondSignalStopsAnAgentAtOnceThatWaitsForALongTrial) {
     const Trial trial;
     EXPECT_FALSE((*runner)->run(request(trial, "candidate")).ok());
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  while (lines_of(dir.path() + "/log.begun").empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   agent.signal(SIGTERM);
   EXPECT_FALSE(agent.exited_within(300)) << "the trial runs for a minute";
   agent.signal(SIGTERM);

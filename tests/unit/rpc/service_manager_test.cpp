@@ -5,8 +5,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "base/owned_fd.h"
 #include "base/temporary_folder.h"
@@ -71,16 +73,30 @@ TEST_F(ServiceManagerTest, WaitsForTheProcessThatItWatchesAlone) {
 TEST_F(ServiceManagerTest, HearsThatADaemonIsAliveOnlyWhileItAnswers) {
   setenv("WATCHDOG_USEC", "30000", 1);
   const ServiceManager manager = ServiceManager::from_environment();
-  std::mutex stuck;
-  const Watchdog watchdog(manager, [&] { const std::scoped_lock lock(stuck); });
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_stuck = false, waits = false;
+  const Watchdog watchdog(manager, [&] {
+    std::unique_lock lock(mutex);
+    waits = is_stuck;
+    changed.notify_all();
+    changed.wait(lock, [&] { return !is_stuck; });
+    waits = false;
+  });
   EXPECT_EQ(next_message(5000), "WATCHDOG=1");
   EXPECT_EQ(next_message(5000), "WATCHDOG=1");
   {
-    const std::scoped_lock lock(stuck);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    while (!next_message(0).empty()) {  // sent before, or after an answer of before
-    }
-    EXPECT_EQ(next_message(200), "");
+    std::unique_lock lock(mutex);
+    is_stuck = true;
+    changed.wait(lock, [&] { return waits; });  // from here on it says nothing
+  }
+  while (!next_message(0).empty()) {  // said before
+  }
+  EXPECT_EQ(next_message(200), "");
+  {
+    const std::scoped_lock lock(mutex);
+    is_stuck = false;
+    changed.notify_all();
   }
   EXPECT_EQ(next_message(5000), "WATCHDOG=1");
 }

@@ -1,9 +1,11 @@
 #include "tracker/power_cycle.h"
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 
 namespace tf::tracker {
@@ -37,6 +39,17 @@ class PowerCyclerTest : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
+  // Whether the process has ended, also where nobody has asked how.
+  static bool is_gone(pid_t pid) {
+    for (int i = 0; i < 400; ++i) {
+      std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+      std::string id, name, state;
+      if (!(stat >> id >> name >> state) || state == "Z" || state == "X") return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   const std::string path_ = dir_.path() + "/noted";
 };
@@ -52,17 +65,32 @@ TEST_F(PowerCyclerTest, RunsTheCommandWithTheDevicesIdAsItsLastArgument) {
 }
 
 TEST_F(PowerCyclerTest, KillsACommandThatDoesNotEndTogetherWithItsChildren) {
-  PowerCycler cycler(rpc::real_clock(),
-                     {.command = noting("sleep 1000"), .timeout = absl::Milliseconds(100)});
-  cycler.request("a1", "quarantined");
-  cycler.request("b2", "quarantined");
-  wait_until_noted(22);
-  EXPECT_EQ(noted(), "--cycle a1\n--cycle b2\n") << "the second runs once the first is killed";
+  const std::string children = dir_.file("children");
+  {
+    PowerCycler cycler(rpc::real_clock(), {.command = noting("sleep 1000 & echo $! >>" + children + "; wait"),
+                                           .timeout = absl::Milliseconds(100)});
+    cycler.request("a1", "quarantined");
+    cycler.request("b2", "quarantined");
+    wait_until_noted(22);
+    EXPECT_EQ(noted(), "--cycle a1\n--cycle b2\n") << "the second runs once the first is killed";
+  }
+  std::ifstream file(children);
+  int looked_at = 0;
+  for (pid_t child = 0; file >> child; ++looked_at)
+    EXPECT_TRUE(is_gone(child)) << "process " << child << " outlives its command";
+  EXPECT_GE(looked_at, 1);
 }
 
 TEST_F(PowerCyclerTest, CommandThatDoesNotExistIsLoggedAndTheNextOneRuns) {
-  PowerCycler cycler(rpc::real_clock(), {.command = {"/nonexistent/power"}});
+  const std::string command = dir_.file("power");
+  PowerCycler cycler(rpc::real_clock(), {.command = {command}});
   cycler.request("a1", "quarantined");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(write_file(command, "#!/bin/sh\necho \"$@\" >>" + path_ + "\n").ok());
+  std::filesystem::permissions(command, std::filesystem::perms::owner_all);
+  cycler.request("b2", "quarantined");
+  wait_until_noted(3);
+  EXPECT_THAT(noted(), testing::EndsWith("b2\n"));
 }
 
 }  // namespace

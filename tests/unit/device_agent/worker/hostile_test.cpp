@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <fstream>
@@ -197,14 +198,32 @@ std::string status_of(pid_t pid) {
   return text.str();
 }
 
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::vector<pid_t> found = children_of(pid);
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const pid_t child : children_of(found[i])) found.push_back(child);
+  }
+  return found;
+}
+
+// Ended within some seconds, also where nobody has asked how.
+bool all_gone(const std::vector<pid_t>& pids) {
+  for (int i = 0; i < 500; ++i) {
+    const bool gone = std::ranges::all_of(pids, [](pid_t pid) {
+      const std::string status = status_of(pid);
+      return status.empty() || status.find("State:\tZ") != std::string::npos;
+    });
+    if (gone) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 TEST(TheHelper, HasNoCapabilityAndGainsNone) {
   const std::unique_ptr<Worker> worker = worker_without("");
   ASSERT_NE(worker, nullptr);
   ASSERT_EQ(run(*worker, candidate("good")).outcome(), farm::OUTCOME_OK);
-  std::vector<pid_t> helpers = children_of(getpid());
-  for (size_t i = 0; i < helpers.size(); ++i) {
-    for (const pid_t child : children_of(helpers[i])) helpers.push_back(child);
-  }
+  const std::vector<pid_t> helpers = descendants_of(getpid());
   ASSERT_FALSE(helpers.empty());
   for (const pid_t pid : helpers) {
     EXPECT_THAT(status_of(pid), testing::HasSubstr("CapEff:\t0000000000000000\n"));
@@ -220,15 +239,23 @@ TEST(TheHelper, HasNoCapabilityAndGainsNone) {
 TEST(TheHelper, DiesWithTheWorkerWithoutAUserNamespaceToo) {
   const std::unique_ptr<Worker> worker = worker_without("user-namespace,cgroup");
   ASSERT_NE(worker, nullptr);
+  const size_t helpers = descendants_of(getpid()).size();
+  std::vector<pid_t> seen;  // the helpers, and the candidate that they run
   std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (int i = 0; i < 1000 && seen.size() <= helpers; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      seen = descendants_of(getpid());
+    }
     worker->cancel();
   });
   const std::string spins = serialized(candidate("spins"));
   farm::Trial trial = tf::testing::trial_of(spins, "");
   trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
+  const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(worker->run(trial, spins, "").status().code(), absl::StatusCode::kCancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30)) << "its time limit ended it";
   canceller.join();
+  EXPECT_TRUE(all_gone(seen)) << "a helper, or the candidate, lives on";
 }
 
 TEST(HostileOutput, IsKeptUpToALimitWhateverTheTrialAsksFor) {
