@@ -7,6 +7,9 @@
 namespace tf::rpc {
 namespace {
 
+// On one connection at once; a server lets the others wait at their client.
+constexpr int kMostCalls = 1000;
+
 int milliseconds(absl::Duration d) {
   return static_cast<int>(absl::ToInt64Milliseconds(d));
 }
@@ -54,6 +57,7 @@ void apply(const LinkOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              milliseconds(options.keepalive_every / 2));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
   // A second server on the same port must fail, not share it.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(options.max_message_bytes);

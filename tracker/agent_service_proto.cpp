@@ -64,19 +64,23 @@ TrialOutcome from_proto(const pb::TrialOutcome& message) {
           .reply = ""};
 }
 
+// They are kept, 64 a slot: so much of their texts.
+constexpr size_t kLongestName = 64;
+constexpr size_t kLongestDetail = 200;
+
 GoldenSample from_proto(const pb::GoldenSample& message) {
   const pb::DeviceState& device = message.device();
   return {.slot = message.slot(),
-          .kernel = message.kernel(),
+          .kernel = message.kernel().substr(0, kLongestName),
           .time_ns = message.time_ns(),
           .spread = message.spread(),
           .temperature_c = device.temperature_c(),
           .clock_mhz = device.clock_mhz(),
-          .governor = device.governor(),
+          .governor = device.governor().substr(0, kLongestName),
           .load_1min = device.load_1min(),
           .throttled = device.throttled(),
           .taken_at = rpc::real_clock().now() - absl::Milliseconds(message.age_ms()),
-          .detail = message.detail()};
+          .detail = message.detail().substr(0, kLongestDetail)};
 }
 
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {

@@ -57,7 +57,17 @@ struct DeviceInfo {
   // The serialized farm.v1.AgentHello that all this comes from, without what differs from one session to the
   // next.
   std::string hello;
+
+  bool offers(uint32_t slot) const {
+    for (const SlotOffer& each : slots)
+      if (each.slot == slot) return true;
+    return false;
+  }
 };
+
+// Whether one is as good as the other on the disk: but for what an agent measures or chooses anew at each
+// start. (device_proto.cpp)
+bool offers_the_same(const DeviceInfo& one, const DeviceInfo& other);
 
 struct Requirements {
   std::string arch;  // empty: any
@@ -75,11 +85,11 @@ struct Requirements {
 std::string unmet_requirement(const DeviceInfo& device, const SlotOffer& slot,
                               const Requirements& requirements);
 
-// INVALID_ARGUMENT: no id, key or slot, a slot twice, one without CPUs, an epoch that no slot can have
-// reached, or labels that are none. (device_proto.cpp)
+// INVALID_ARGUMENT: an id, a key (names.h) or labels that are none, no slot, a slot twice or without CPUs, an
+// epoch that no slot can have reached, or more of all this than there may be. (device_proto.cpp)
 absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello);
 absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello);
-// INVALID_ARGUMENT: no selector, or a capability that this tracker does not know.
+// INVALID_ARGUMENT: no selector, a capability that this tracker does not know, or more than there may be.
 absl::StatusOr<Requirements> requirements_from_proto(const tunefarm::farm::v1::Requirements& message);
 
 }  // namespace tf::tracker

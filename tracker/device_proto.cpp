@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/device.h"
+#include "tracker/names.h"
 
 namespace tf::tracker {
 namespace {
@@ -20,6 +21,13 @@ namespace pb = tunefarm::farm::v1;
 // or its state is broken, and the tracker must not count on from there until it wraps.
 constexpr uint64_t kHighestEpoch = uint64_t{1} << 62;
 
+// All of it is kept in memory and on disk, and is in every listing. A server with hundreds of CPU features
+// has 4 KiB.
+constexpr int kMostSlots = 256;
+constexpr size_t kMostHelloBytes = 64 << 10;
+// A request's, which is compared with thousands of devices.
+constexpr size_t kMostRequirementsBytes = 16 << 10;
+
 // CAPABILITY_SECCOMP is "seccomp"; empty for what this tracker does not know.
 std::string name_of(int capability) {
   if (capability == pb::CAPABILITY_UNSPECIFIED || !pb::Capability_IsValid(capability)) return "";
@@ -28,6 +36,10 @@ std::string name_of(int capability) {
 }
 
 absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
+  if (hello.slots().empty() || hello.slots_size() > kMostSlots) {
+    return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " offers ", hello.slots_size(),
+                                                   " slots: offer 1 to ", kMostSlots));
+  }
   std::set<uint32_t> seen;
   for (const auto& offer : hello.slots()) {
     if (offer.cpus().empty() || !seen.insert(offer.slot()).second) {
@@ -45,10 +57,8 @@ absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
   return absl::OkStatus();
 }
 
-// What is the same as long as the device is: a reconnection then changes nothing in the state file.
-std::string lasting_bytes(pb::AgentHello hello) {
-  hello.clear_agent_run();
-  for (auto& slot : *hello.mutable_slots()) slot.clear_highest_epoch();
+// The same bytes for the same message.
+std::string bytes_of(const pb::AgentHello& hello) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
   google::protobuf::io::CodedOutputStream coded(&stream);
@@ -58,16 +68,37 @@ std::string lasting_bytes(pb::AgentHello hello) {
   return bytes;
 }
 
+// What is the same as long as the agent's process is: a reconnection then changes nothing.
+std::string lasting_bytes(pb::AgentHello hello) {
+  hello.clear_agent_run();
+  for (auto& slot : *hello.mutable_slots()) slot.clear_highest_epoch();
+  return bytes_of(hello);
+}
+
+// What is the same as long as the device is: a restart of the agent then writes nothing.
+std::string durable_bytes(const std::string& bytes) {
+  pb::AgentHello hello;
+  if (!hello.ParseFromString(bytes)) return bytes;
+  hello.clear_direct_endpoint();
+  hello.mutable_facts()->clear_peak_gflops();
+  return bytes_of(hello);
+}
+
 }  // namespace
 
+bool offers_the_same(const DeviceInfo& one, const DeviceInfo& other) {
+  return one.hello == other.hello || durable_bytes(one.hello) == durable_bytes(other.hello);
+}
+
 absl::StatusOr<DeviceInfo> device_from_proto(const pb::AgentHello& hello) {
-  if (hello.agent_id().empty()) return absl::InvalidArgumentError("the agent's hello has no agent_id");
-  if (hello.device_key().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("agent ", hello.agent_id(), " offers no device key: start it with --key"));
+  TF_RETURN_IF_ERROR(check_device_id(hello.agent_id()));
+  TF_RETURN_IF_ERROR(
+      check_key(absl::StrCat("the --key of agent ", hello.agent_id(), ","), hello.device_key()));
+  if (hello.ByteSizeLong() > kMostHelloBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " says ", hello.ByteSizeLong(),
+                                                   " bytes of its device: at most ", kMostHelloBytes,
+                                                   " are kept; give it fewer labels"));
   }
-  if (hello.slots().empty())
-    return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " offers no slot"));
   const pb::DeviceFacts& facts = hello.facts();
   DeviceInfo device{.id = hello.agent_id(),
                     .key = hello.device_key(),
@@ -93,6 +124,10 @@ absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello) {
 }
 
 absl::StatusOr<Requirements> requirements_from_proto(const pb::Requirements& message) {
+  if (message.ByteSizeLong() > kMostRequirementsBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("requirements of ", message.ByteSizeLong(),
+                                                   " bytes: ask for less than ", kMostRequirementsBytes));
+  }
   TF_ASSIGN_OR_RETURN(Selector selector, Selector::parse(message.selector()));
   Requirements requirements{.arch = message.arch(),
                             .cpu_features = {message.cpu_features().begin(), message.cpu_features().end()},

@@ -9,7 +9,6 @@
 #include "base/event_log.h"
 #include "base/status.h"
 #include "tracker/farm_state.h"
-#include "tracker/state_store.h"
 
 namespace tf::tracker {
 
@@ -35,30 +34,52 @@ absl::StatusOr<std::unique_ptr<Farm>> Farm::open(const rpc::Clock& clock, StateS
                                                  FarmOptions options) {
   TF_ASSIGN_OR_RETURN(StoredState state, store.load());
   auto farm = std::unique_ptr<Farm>(new Farm(clock, store, std::move(options)));
+  farm->take_over(std::move(state));
+  farm->save().IgnoreError();  // logged, and tried again
+  return farm;
+}
+
+void Farm::take_over(StoredState state) {
   for (StoredDevice& stored : state.devices) {
     const auto [entry, is_new] =
-        farm->devices_.try_emplace(stored.info.id, clock, farm->options_.health, std::move(stored.health));
+        devices_.try_emplace(stored.info->id, clock_, options_.health, std::move(stored.health));
     Device& device = entry->second;
     device.admission = stored.admission;
-    device.info = std::make_shared<const DeviceInfo>(std::move(stored.info));
-    farm->matchmaker_.describe(device.info);
-    farm->became_away(device);
-    if (!device.health.may_measure()) farm->quarantined_.insert(entry->first);
+    device.info = std::move(stored.info);
+    matchmaker_.describe(device.info);
+    became_away(device);
+    if (!device.health.may_measure()) quarantined_.insert(entry->first);
   }
   for (auto& [slot, baseline] : state.golden) {
-    const auto device = farm->devices_.find(slot.device_id);
-    if (device != farm->devices_.end()) device->second.golden[slot.slot] = GoldenTrend(std::move(baseline));
+    const auto device = devices_.find(slot.device_id);
+    if (device != devices_.end() && device->second.info->offers(slot.slot)) {
+      device->second.golden[slot.slot] = GoldenTrend(std::move(baseline));
+    } else {
+      unsaved_.golden.insert(slot);
+    }
   }
-  for (const auto& [slot, epoch] : state.epochs) farm->leases_.raise_epoch(slot, epoch);
-  for (Lease& lease : state.leases) {
-    farm->relays_.emplace(lease.id, Relay(farm->options_.flow));
-    farm->matchmaker_.begin(lease.user);
-    log_lease("lease_restored", lease);
-    farm->leases_.restore(std::move(lease));
+  for (const auto& [slot, epoch] : state.epochs) leases_.raise_epoch(slot, epoch);
+  for (Lease& lease : state.leases) take_over(std::move(lease));
+  for (StoredReservation& stored : state.reservations) {
+    const absl::Status taken = take_over(std::move(stored));
+    if (!taken.ok()) spdlog::error("a reservation is left out: {}", taken.ToString());
   }
-  for (StoredReservation& stored : state.reservations) TF_RETURN_IF_ERROR(farm->take_over(std::move(stored)));
-  farm->reservations_change_ = farm->reservations_.next_change(clock.now());
-  return farm;
+  reservations_change_ = reservations_.next_change(clock_.now());
+}
+
+// A lease that was to end, as those in quarantine, may have lost that on its way to the disk.
+void Farm::take_over(Lease lease) {
+  const auto device = devices_.find(lease.slot.device_id);
+  if (device == devices_.end() || !device->second.health.may_measure() ||
+      !device->second.info->offers(lease.slot.slot)) {
+    leases_.raise_epoch(lease.slot, lease.epoch);
+    unsaved_.ended.push_back(lease.id);
+    return;
+  }
+  relays_.emplace(lease.id, Relay(options_.flow));
+  matchmaker_.begin(lease.user);
+  log_lease("lease_restored", lease);
+  leases_.restore(std::move(lease));
 }
 
 Farm::Device* Farm::by_session(SessionId session) {
@@ -85,7 +106,7 @@ void Farm::touch_all(Locked& lock, Device& device) {
 void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
   const std::optional<Lease> lease = leases_.end(id);
   if (!lease) return;
-  taken_up_.ended.push_back(lease->id);
+  unsaved_.ended.push_back(lease->id);
   lock.save();
   log_lease("lease_ended", *lease);
   spdlog::info("lease {} on {}/{} ends: {}", lease->id.text, lease->slot.device_id, lease->slot.slot,
@@ -134,21 +155,35 @@ void Farm::became_away(Device& device) {
   away_.insert({device.since + options_.agent_grace, device.info->id});
 }
 
+void Farm::describe(Locked& lock, Device& device, const DeviceInfo& info) {
+  const std::shared_ptr<const DeviceInfo> before = device.info;
+  if (!before || !offers_the_same(*before, info)) {
+    unsaved_.devices.insert(info.id);
+    lock.save();
+  }
+  if (before) end_orphans(lock, device, info);
+  device.info = std::make_shared<const DeviceInfo>(info);
+  std::erase_if(device.golden, [&](const auto& each) {
+    if (info.offers(each.first)) return false;
+    unsaved_.golden.insert({info.id, each.first});
+    lock.save();
+    return true;
+  });
+  matchmaker_.describe(device.info);
+}
+
 absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::string& run,
                                              std::shared_ptr<Link> link) {
   Locked lock(*this);
+  if (devices_.size() >= options_.most_devices && !devices_.contains(info.id)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the farm has ", devices_.size(),
+                                                     " devices, as many as it may: forget those that are ",
+                                                     "gone with `tracker forget`"));
+  }
   const auto [entry, is_new] = devices_.try_emplace(info.id, clock_, options_.health, StoredHealth());
   Device& device = entry->second;
   // A reconnection of what is known costs no write and no new description.
-  if (is_new || device.info->hello != info.hello) {
-    if (absl::Status saved = store_.save_devices({&info, 1}); !saved.ok()) {
-      if (is_new) devices_.erase(entry);
-      return saved;
-    }
-    if (!is_new) end_orphans(lock, device, info);
-    device.info = std::make_shared<const DeviceInfo>(info);
-    matchmaker_.describe(device.info);
-  }
+  if (is_new || device.info->hello != info.hello) describe(lock, device, info);
   if (device.session != 0) {
     const bool same_run = device.run == run;
     lock.close(device.link,
@@ -158,6 +193,7 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
     device_of_.erase(device.session);
   } else {
     away_.erase({device.since + options_.agent_grace, info.id});
+    long_away_.erase({device.forget_at, info.id});
   }
   for (const SlotOffer& slot : info.slots) {
     leases_.raise_epoch({info.id, slot.slot}, slot.highest_epoch);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,11 +28,9 @@
 #include "tracker/matchmaker.h"
 #include "tracker/relay.h"
 #include "tracker/reservations.h"
+#include "tracker/state_store.h"
 
 namespace tf::tracker {
-
-class StateStore;
-struct StoredReservation;
 
 // The tracker's end of a stream. Called without the farm's lock; late calls after the stream's end must do
 // nothing.
@@ -62,6 +62,7 @@ struct AcquireRequest {
   absl::Duration term;  // zero: the farm's choice
   std::string holder;
   std::string holder_run;
+  uint64_t run_number = 0;  // a newer run of the same holder has a higher one; 0: not known
   std::string user;
   int priority = 0;
 };
@@ -115,6 +116,21 @@ struct DeviceStatus {
   std::vector<SlotStatus> slots;
 };
 
+// Some of the devices, in the order of their ids.
+struct DeviceQuery {
+  std::string key;  // empty: any
+  Selector selector;
+  Requirements requirements;  // at least one slot meets them
+  std::string after;          // the ids above this one
+  size_t most = std::numeric_limits<size_t>::max();
+  bool all_samples = true;  // of the golden kernel; else those that its drift is of
+};
+
+struct DevicePage {
+  std::vector<DeviceStatus> devices;
+  std::string next;  // the rest is what comes after this id; empty: there is none
+};
+
 struct ReservationRequest {
   std::string user;
   std::string device_key;
@@ -151,8 +167,11 @@ struct FarmOptions {
   absl::Duration longest_term = absl::Minutes(10);
   absl::Duration longest_wait = absl::Minutes(10);
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
-  size_t window = 4;                               // trials that an agent has ahead
-  rpc::FlowLimits flow;                            // of a lease, before its stream is no longer read
+  // A device that is away longer, and on which no operator or quarantine has its hand, is forgotten; 0: none.
+  absl::Duration forget_after = absl::Hours(30 * 24);
+  size_t most_devices = 100'000;
+  size_t window = 4;     // trials that an agent has ahead
+  rpc::FlowLimits flow;  // of a lease, before its stream is no longer read
   MatchOptions match;
   UserPolicies policies;
   HealthOptions health;
@@ -171,6 +190,7 @@ class Farm {
 
   // Agents.
   // Begins a session, ending an older one of the same device. `run` names the agent's process.
+  // RESOURCE_EXHAUSTED: there are as many devices as there may be.
   absl::StatusOr<SessionId> attach(const DeviceInfo& device, const std::string& run,
                                    std::shared_ptr<Link> link);
   void detach(SessionId session);
@@ -202,9 +222,16 @@ class Farm {
   void acknowledge(SessionId stream, const std::vector<uint64_t>& sequences);
   std::vector<std::string> take_replies(SessionId stream);
 
-  // Operators. NOT_FOUND: no such device, lease or reservation.
+  // Operators. NOT_FOUND: no such device, lease or reservation. What they change is durable when the call
+  // returns; UNAVAILABLE: it is changed, but cannot be written down yet.
   std::vector<DeviceStatus> devices();
+  // Looks at a bounded number of devices, of which it may return none.
+  DevicePage page(const DeviceQuery& query);
+  // At most so many, those first that are like `key`.
+  std::vector<std::string> known_keys(const std::string& key, size_t most);
   absl::Status set_admission(const std::string& device_id, Admission admission);
+  // FAILED_PRECONDITION: its agent is here. Its slots' epochs are kept, should it come back.
+  absl::Status forget(const std::string& device_id);
   absl::Status readmit(const std::string& device_id);
   // Ends the leases with this id or on this device.
   absl::StatusOr<std::vector<LeaseId>> force_release(const std::string& name);
@@ -219,6 +246,11 @@ class Farm {
   std::optional<rpc::Instant> tick();
   // Called, without the lock, whenever tick()'s answer may have become earlier. Set before serving.
   void on_deadline_change(std::function<void()> callback) { deadline_changed_ = std::move(callback); }
+  // What has come up is written down. Called by one thread, again and again, or by nobody: then whoever
+  // brings something up saves it before its call returns.
+  absl::Status save();
+  // Called, without the lock, when there is something to save. Set before serving.
+  void on_unsaved(std::function<void()> callback) { unsaved_callback_ = std::move(callback); }
   // Called, without the lock, when a device can only be helped from outside: it went into quarantine, or was
   // lost while it measured. Set before serving.
   using Distress = std::function<void(const std::string& device_id, const std::string& reason)>;
@@ -230,26 +262,38 @@ class Farm {
   struct Asker;
   class Locked;
 
-  // Leases on their way to the disk.
-  struct TakenUp {
-    std::vector<Match> matches;  // in step with `leases`
-    std::vector<Lease> leases;
+  // What is not on the disk yet: of leases what is to be written, of the rest where to look.
+  struct Unsaved {
+    std::set<std::string> forgotten;
+    std::set<std::string> devices;
+    std::set<SlotKey> golden;
     std::vector<LeaseId> ended;
-    bool empty() const { return leases.empty() && ended.empty(); }
+    std::vector<Lease> leases;
+    std::vector<Match> matches;  // in step with `leases`
+    std::map<uint64_t, std::optional<StoredReservation>> reservations;
+    std::vector<std::promise<absl::Status>> awaited;
+    bool empty() const;
   };
 
   Farm(const rpc::Clock& clock, StateStore& store, FarmOptions options);
+  void take_over(StoredState state);
+  void take_over(Lease lease);
   absl::Status take_over(StoredReservation reservation);
   Device* by_session(SessionId session);
   Stream* by_stream(SessionId stream);
   absl::StatusOr<Device*> by_id(const std::string& device_id);
+  absl::StatusOr<std::vector<LeaseId>> leases_called(const std::string& name) const;
   void touch(Locked& lock, const SlotKey& slot);
   void end_if_stuck(Locked& lock, const LeaseId& id);
   void touch_all(Locked& lock, Device& device);
   void end_lease(Locked& lock, const LeaseId& id, const absl::Status& why);
   void end_leases(Locked& lock, const Device& device, const absl::Status& why);
   void end_orphans(Locked& lock, const Device& device, const DeviceInfo& now);
+  // What is known of the device, when that has changed.
+  void describe(Locked& lock, Device& device, const DeviceInfo& info);
   void became_away(Device& device);
+  void drop(Locked& lock, const std::string& device_id);
+  DeviceStatus status_of(const Device& device, bool all_samples) const;
 
   // Leases.
   bool may_lease(const Device& device) const;
@@ -257,13 +301,20 @@ class Farm {
   void offer(const Device& device);
   // Takes up what can be granted; it is granted once it is durable.
   void match(Locked& lock);
-  // Makes durable what has been taken up: whoever finds nobody at it does so for all, outside the lock.
-  void save_taken_up();
   void finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved);
-  bool still_offered(const Lease& lease) const;
+  bool still_offered(const Asker& asker, const Lease& lease) const;
+  // A newer run of a holder ends what its older ones have, and want. ABORTED: it is itself an older one.
+  absl::Status supersede(Locked& lock, const AcquireRequest& request);
   absl::Status may_renew(const Lease& lease);
   Grant grant_of(const Lease& lease) const;
   std::string busy_text(const std::string& key) const;
+
+  // Saving.
+  void saving_wanted();
+  Changes changes_of(Unsaved& unsaved) const;
+  void put_back(Unsaved unsaved);
+  // Hears how it went to write what has been brought up until now.
+  std::future<absl::Status> when_saved(Locked& lock);
 
   // Health.
   void judge(Locked& lock, Device& device, const TrialOutcome& outcome);
@@ -271,7 +322,7 @@ class Farm {
   void health_changed(Locked& lock, Device& device);
 
   void tick_devices(Locked& lock);
-  void tick_reservations();
+  void tick_reservations(Locked& lock);
   ReservationStatus status_of(const Reservation& reservation) const;
   std::optional<rpc::Instant> next_deadline() const;
 
@@ -282,15 +333,17 @@ class Farm {
   Distress distress_;
   std::mutex mutex_;
   LeaseTable leases_;
-  TakenUp taken_up_;
-  std::set<SlotKey> promised_;  // slots of leases that are taken up and not yet granted
-  bool saving_ = false;         // somebody is in save_taken_up()
+  Unsaved unsaved_;
+  std::function<void()> unsaved_callback_;
+  bool saving_ = false;                   // somebody is in save()
+  std::map<SlotKey, WaiterId> promised_;  // slots of leases that are not yet durable, and for whom
   Matchmaker matchmaker_;
   ReservationBook reservations_;
   std::optional<rpc::Instant> reservations_change_;  // when one begins or ends next
   Blame blame_;
   std::map<std::string, Device> devices_;
-  std::set<std::pair<rpc::Instant, std::string>> away_;  // devices by when they lose their leases
+  std::set<std::pair<rpc::Instant, std::string>> away_;       // devices by when they lose their leases
+  std::set<std::pair<rpc::Instant, std::string>> long_away_;  // devices by when they may be forgotten
   std::set<std::string> quarantined_;
   std::map<LeaseId, Relay> relays_;
   std::map<LeaseId, std::map<uint64_t, TrialFacts>> unanswered_;  // of trials, by sequence

@@ -7,7 +7,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "tracker/farm_state.h"
-#include "tracker/state_store.h"
 
 namespace tf::tracker {
 namespace {
@@ -81,12 +80,13 @@ void Farm::report_golden(SessionId session, const std::vector<GoldenSample>& sam
   Device* device = by_session(session);
   if (!device) return;
   for (const GoldenSample& sample : samples) {
+    if (!device->info->offers(sample.slot)) continue;
     GoldenTrend& trend = device->golden[sample.slot];
     const GoldenBaseline before = trend.baseline();
     if (!trend.add(sample, device->info->fingerprint)) continue;
-    if (trend.baseline() != before && trend.baseline().time_ns > 0) {
-      const absl::Status saved = store_.save_golden({device->info->id, sample.slot}, trend.baseline());
-      if (!saved.ok()) spdlog::error("{}", saved.ToString());
+    if (trend.baseline() != before && (before.time_ns > 0 || trend.baseline().time_ns > 0)) {
+      unsaved_.golden.insert({device->info->id, sample.slot});
+      lock.save();
     }
     const bool in_place = trend.agrees(sample, options_.health.golden_drift);
     const std::string what =
@@ -105,9 +105,8 @@ void Farm::health_changed(Locked& lock, Device& device) {
   const Health health = device.health.health();
   spdlog::warn("device {} is {}{}{}", id, health_name(health), device.health.reason().empty() ? "" : ": ",
                device.health.reason());
-  if (const absl::Status saved = store_.save_health(id, device.health.stored()); !saved.ok()) {
-    spdlog::error("{}", saved.ToString());
-  }
+  unsaved_.devices.insert(id);
+  lock.save();
   if (health == Health::kQuarantined) {
     quarantined_.insert(id);
     end_leases(lock, device,

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "tracker/farm_state.h"
-#include "tracker/state_store.h"
 
 namespace tf::tracker {
 namespace {
@@ -58,6 +58,10 @@ std::string Farm::busy_text(const std::string& key) const {
 
 void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
   Locked lock(*this);
+  if (absl::Status newest = supersede(lock, request); !newest.ok()) {
+    lock.answer(std::move(waiter), std::move(newest));
+    return;
+  }
   const absl::StatusOr<WaiterId> id =
       matchmaker_.ask({.demand = {request.key, request.requirements},
                        .user = request.user,
@@ -67,16 +71,55 @@ void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
                        .wait = std::min(request.wait, options_.longest_wait)});
   if (!id.ok()) {
     lock.answer(std::move(waiter), id.status());
+    match(lock);
     return;
   }
+  if (request.term <= absl::ZeroDuration()) request.term = options_.default_term;
+  request.term = std::min(request.term, options_.longest_term);
   asker_of_[waiter.get()] = *id;
-  const absl::Duration term = request.term <= absl::ZeroDuration() ? options_.default_term : request.term;
-  askers_[*id] = {std::move(waiter), std::min(term, options_.longest_term)};
-  for (const Lease& old : leases_.superseded(request.holder, request.holder_run)) {
-    end_lease(lock, old.id, absl::NotFoundError("its holder has been started again"));
-  }
+  askers_[*id] = {.waiter = std::move(waiter), .request = std::move(request)};
   match(lock);
   lock.deadline_changed();
+}
+
+absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
+  if (request.holder.empty()) return absl::OkStatus();
+  const auto is_newer = [&](const std::string& run, uint64_t number) {
+    return run != request.holder_run && request.run_number != 0 && number > request.run_number;
+  };
+  const std::vector<Lease> leases = leases_.of_holder(request.holder);
+  const std::vector<WaiterId> waiting = matchmaker_.queue().of_holder(request.user, request.holder);
+  bool outdated = std::ranges::any_of(
+      leases, [&](const Lease& lease) { return is_newer(lease.holder_run, lease.run_number); });
+  for (const WaiterId id : waiting) {
+    const AcquireRequest& other = askers_.at(id).request;
+    outdated |= is_newer(other.holder_run, other.run_number);
+  }
+  if (outdated) {
+    spdlog::warn("{} asks for a lease, but a newer run of it is here", printable(request.holder));
+    return absl::AbortedError(
+        "a newer run of this holder is at work: stop one of them, or give it a database of its own");
+  }
+  const absl::Status why = absl::NotFoundError("its holder has been started again");
+  for (const Lease& lease : leases) {
+    if (lease.holder_run == request.holder_run) continue;
+    spdlog::warn("{} has been started again: what its run {} holds ends. Do two tuners go by one name?",
+                 printable(request.holder), printable(lease.holder_run));
+    end_lease(lock, lease.id, why);
+  }
+  for (const WaiterId id : waiting) {
+    if (askers_.at(id).request.holder_run == request.holder_run) continue;
+    matchmaker_.withdraw(id);
+    auto asker = askers_.extract(id);
+    asker_of_.erase(asker.mapped().waiter.get());
+    lock.answer(std::move(asker.mapped().waiter), absl::AbortedError(why.message()));
+  }
+  for (const auto& [slot, id] : promised_) {
+    Asker& asker = askers_.at(id);
+    asker.superseded |=
+        asker.request.holder == request.holder && asker.request.holder_run != request.holder_run;
+  }
+  return absl::OkStatus();
 }
 
 bool Farm::cancel(const Waiter* waiter) {
@@ -92,49 +135,37 @@ bool Farm::cancel(const Waiter* waiter) {
 void Farm::match(Locked& lock) {
   while (std::optional<Match> match = matchmaker_.next()) {
     const WaitingRequest& request = match->request;
-    taken_up_.leases.push_back(leases_.propose(new_lease_id(), match->slot,
-                                               {.holder = request.holder,
-                                                .holder_run = request.holder_run,
-                                                .user = request.user,
-                                                .priority = request.priority},
-                                               askers_.at(match->waiter).term));
-    promised_.insert(match->slot);
-    taken_up_.matches.push_back(*std::move(match));
+    const AcquireRequest& asked = askers_.at(match->waiter).request;
+    unsaved_.leases.push_back(leases_.propose(new_lease_id(), match->slot,
+                                              {.holder = request.holder,
+                                               .holder_run = request.holder_run,
+                                               .run_number = asked.run_number,
+                                               .user = request.user,
+                                               .priority = request.priority},
+                                              asked.term));
+    promised_[match->slot] = match->waiter;
+    unsaved_.matches.push_back(*std::move(match));
     lock.save();
   }
 }
 
-// A transaction takes as long as the disk takes to sync: all that comes in between shares the next one.
-void Farm::save_taken_up() {
-  while (true) {
-    TakenUp batch;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (saving_ || taken_up_.empty()) return;
-      saving_ = true;
-      batch = std::exchange(taken_up_, {});
-    }
-    const absl::Status saved = store_.save_leases(batch.leases, batch.ended);
-    // If an end could not be written, a restart finds the lease again and lets it expire: late, but safe.
-    if (!saved.ok()) spdlog::error("{}", saved.ToString());
-    Locked lock(*this, Locked::Saves::kLeft);
-    saving_ = false;
-    for (size_t i = 0; i < batch.leases.size(); ++i) finish(lock, batch.matches[i], batch.leases[i], saved);
-  }
-}
-
-// What changed while the lease was written: then it is not granted after all.
-bool Farm::still_offered(const Lease& lease) const {
-  const Device& device = devices_.at(lease.slot.device_id);
-  return device.health.may_measure() && leases_.epoch(lease.slot) < lease.epoch &&
-         std::ranges::find(device.info->slots, lease.slot.slot, &SlotOffer::slot) != device.info->slots.end();
+// While the lease was written, anything may have happened to its device, and the device may be another now.
+bool Farm::still_offered(const Asker& asker, const Lease& lease) const {
+  const auto device = devices_.find(lease.slot.device_id);
+  if (asker.superseded || device == devices_.end() || !may_lease(device->second)) return false;
+  const DeviceInfo& info = *device->second.info;
+  const auto slot = std::ranges::find(info.slots, lease.slot.slot, &SlotOffer::slot);
+  if (slot == info.slots.end() || info.key != asker.request.key) return false;
+  const std::string reserved_for = reservations_.user_for(info, clock_.now());
+  return leases_.epoch(lease.slot) < lease.epoch && (reserved_for.empty() || reserved_for == lease.user) &&
+         unmet_requirement(info, *slot, asker.request.requirements).empty();
 }
 
 void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved) {
   promised_.erase(lease.slot);
   auto asker = askers_.extract(match.waiter);
   asker_of_.erase(asker.mapped().waiter.get());
-  if (saved.ok() && still_offered(lease)) {
+  if (saved.ok() && still_offered(asker.mapped(), lease)) {
     leases_.commit(lease);
     log_lease("lease_granted", lease);
     relays_.emplace(lease.id, Relay(options_.flow));
@@ -147,10 +178,12 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
   }
   if (saved.ok()) {
     leases_.raise_epoch(lease.slot, lease.epoch);
-    taken_up_.ended.push_back(lease.id);
+    unsaved_.ended.push_back(lease.id);
     lock.answer(std::move(asker.mapped().waiter),
-                absl::UnavailableError(
-                    absl::StrCat("device ", lease.slot.device_id, " has just been taken out: ask again")));
+                asker.mapped().superseded
+                    ? absl::AbortedError("its holder has been started again")
+                    : absl::UnavailableError(absl::StrCat("device ", lease.slot.device_id,
+                                                          " has just been taken out: ask again")));
   } else {
     // Not the asker's fault, and mendable: a full disk, most likely. The slot is offered again at the next
     // event: at once, the next in line would only meet the same fate.
@@ -159,7 +192,8 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
                     absl::StrCat("the tracker cannot make a lease durable: ", std::string(saved.message()))));
   }
   matchmaker_.end(match.slot, match.request.user);
-  offer(devices_.at(match.slot.device_id));
+  const auto device = devices_.find(match.slot.device_id);
+  if (device != devices_.end()) offer(device->second);
 }
 
 Grant Farm::grant_of(const Lease& lease) const {

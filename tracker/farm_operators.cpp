@@ -5,75 +5,102 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "tracker/farm_state.h"
-#include "tracker/state_store.h"
 
 namespace tf::tracker {
+
+namespace {
+
+absl::Status written(const absl::Status& saved) {
+  if (saved.ok()) return saved;
+  return absl::UnavailableError(absl::StrCat("it is done, but a restart of the tracker undoes it as long as ",
+                                             "that cannot be written down: ", std::string(saved.message())));
+}
+
+}  // namespace
 
 absl::StatusOr<Farm::Device*> Farm::by_id(const std::string& device_id) {
   const auto found = devices_.find(device_id);
   if (found == devices_.end()) {
-    return absl::NotFoundError(absl::StrCat("no device ", device_id, ": see `tracker devices`"));
+    return absl::NotFoundError(absl::StrCat("no device ", printable(device_id), ": see `tracker devices`"));
   }
   return &found->second;
 }
 
-std::vector<DeviceStatus> Farm::devices() {
-  Locked lock(*this);
-  std::vector<DeviceStatus> result;
-  for (const auto& [id, device] : devices_) {
-    DeviceStatus& status = result.emplace_back();
-    status.info = device.info;
-    status.online = device.session != 0;
-    status.stopping = device.stopping;
-    status.admission = device.admission;
-    status.health = device.health.health();
-    status.health_reason = device.health.reason();
-    status.reserved_for = reservations_.user_for(*device.info, clock_.now());
-    status.since = clock_.now() - device.since;
-    for (const SlotOffer& offer : device.info->slots) {
-      const SlotKey key{id, offer.slot};
-      SlotStatus& slot = status.slots.emplace_back();
-      slot.slot = offer.slot;
-      slot.epoch = leases_.epoch(key);
-      if (const auto golden = device.golden.find(offer.slot); golden != device.golden.end()) {
-        slot.golden = golden->second;
-      }
-      const Lease* lease = leases_.on(key);
-      if (!lease) continue;
-      const Relay& relay = relays_.at(lease->id);
-      slot.lease = *lease;
-      slot.held = clock_.now() - lease->granted_at;
-      slot.remaining = std::max(lease->expires_at - clock_.now(), absl::ZeroDuration());
-      slot.unanswered = relay.unanswered();
-      slot.unacknowledged = relay.unacknowledged();
-      slot.answered = relay.answered();
-    }
-  }
-  return result;
-}
-
 absl::Status Farm::set_admission(const std::string& device_id, Admission admission) {
-  Locked lock(*this);
-  TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
-  TF_RETURN_IF_ERROR(store_.save_admission(device_id, admission));
-  device->admission = admission;
-  offer(*device);
-  match(lock);
-  return absl::OkStatus();
+  std::future<absl::Status> saved;
+  {
+    Locked lock(*this);
+    TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
+    device->admission = admission;
+    unsaved_.devices.insert(device_id);
+    saved = when_saved(lock);
+    offer(*device);
+    match(lock);
+  }
+  return written(saved.get());
 }
 
 absl::Status Farm::readmit(const std::string& device_id) {
-  Locked lock(*this);
-  TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
-  if (device->health.readmit()) health_changed(lock, *device);
-  match(lock);
-  return absl::OkStatus();
+  std::future<absl::Status> saved;
+  {
+    Locked lock(*this);
+    TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
+    if (device->health.readmit()) health_changed(lock, *device);
+    saved = when_saved(lock);
+    match(lock);
+  }
+  return written(saved.get());
+}
+
+// Nothing of it is left but its slots' epochs.
+void Farm::drop(Locked& lock, const std::string& device_id) {
+  const auto found = devices_.find(device_id);
+  const Device& device = found->second;
+  end_leases(lock, device, absl::NotFoundError(absl::StrCat("device ", device_id, " is forgotten")));
+  away_.erase({device.since + options_.agent_grace, device_id});
+  long_away_.erase({device.forget_at, device_id});
+  quarantined_.erase(device_id);
+  blame_.forgive(device_id);
+  matchmaker_.forget(device_id);
+  unsaved_.forgotten.insert(device_id);
+  lock.save();
+  spdlog::info("device {} is forgotten", device_id);
+  devices_.erase(found);
+}
+
+absl::Status Farm::forget(const std::string& device_id) {
+  std::future<absl::Status> saved;
+  {
+    Locked lock(*this);
+    TF_ASSIGN_OR_RETURN(const Device* device, by_id(device_id));
+    if (device->session != 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("device ", device_id, " is online and would be back at once: stop its agent first"));
+    }
+    drop(lock, std::string(device_id));
+    saved = when_saved(lock);
+  }
+  return written(saved.get());
 }
 
 absl::StatusOr<std::vector<LeaseId>> Farm::force_release(const std::string& name) {
-  Locked lock(*this);
+  std::vector<LeaseId> ids;
+  std::future<absl::Status> saved;
+  {
+    Locked lock(*this);
+    TF_ASSIGN_OR_RETURN(ids, leases_called(name));
+    for (const LeaseId& id : ids) end_lease(lock, id, absl::NotFoundError("an operator has ended it"));
+    saved = when_saved(lock);
+    match(lock);
+  }
+  TF_RETURN_IF_ERROR(written(saved.get()));
+  return ids;
+}
+
+absl::StatusOr<std::vector<LeaseId>> Farm::leases_called(const std::string& name) const {
   std::vector<LeaseId> ids;
   if (leases_.active().contains(LeaseId{name})) ids.push_back({name});
   if (const auto device = devices_.find(name); device != devices_.end()) {
@@ -82,10 +109,8 @@ absl::StatusOr<std::vector<LeaseId>> Farm::force_release(const std::string& name
     }
   } else if (ids.empty()) {
     return absl::NotFoundError(
-        absl::StrCat("neither a lease nor a device is called ", name, ": see `tracker devices`"));
+        absl::StrCat("neither a lease nor a device is called ", printable(name), ": see `tracker devices`"));
   }
-  for (const LeaseId& id : ids) end_lease(lock, id, absl::NotFoundError("an operator has ended it"));
-  match(lock);
   return ids;
 }
 
@@ -119,77 +144,45 @@ absl::Status Farm::take_over(StoredReservation stored) {
 }
 
 absl::StatusOr<ReservationStatus> Farm::reserve(const ReservationRequest& request) {
-  Locked lock(*this);
-  StoredReservation stored{.id = reservations_.next_id(),
-                           .user = request.user,
-                           .device_key = request.device_key,
-                           .selector = request.selector.text(),
-                           .from = request.from,
-                           .until = request.until};
   TF_RETURN_IF_ERROR(ReservationBook::check(request.user, request.from, request.until, options_.wall_now()));
-  TF_RETURN_IF_ERROR(store_.save_reservation(stored));
-  const uint64_t id = stored.id;
-  TF_RETURN_IF_ERROR(take_over(std::move(stored)));
-  reservations_change_ = clock_.now();
-  tick_reservations();
-  match(lock);
-  lock.deadline_changed();
-  return status_of(reservations_.all().at(id));
+  std::future<absl::Status> saved;
+  ReservationStatus made;
+  {
+    Locked lock(*this);
+    StoredReservation stored{.id = reservations_.next_id(),
+                             .user = request.user,
+                             .device_key = request.device_key,
+                             .selector = request.selector.text(),
+                             .from = request.from,
+                             .until = request.until};
+    const uint64_t id = stored.id;
+    unsaved_.reservations[id] = stored;
+    TF_RETURN_IF_ERROR(take_over(std::move(stored)));
+    saved = when_saved(lock);
+    reservations_change_ = clock_.now();
+    tick_reservations(lock);
+    match(lock);
+    lock.deadline_changed();
+    made = status_of(reservations_.all().at(id));
+  }
+  TF_RETURN_IF_ERROR(written(saved.get()));
+  return made;
 }
 
 absl::Status Farm::unreserve(uint64_t id) {
-  Locked lock(*this);
-  if (!reservations_.all().contains(id)) {
-    return absl::NotFoundError(absl::StrCat("no reservation ", id, ": see `tracker reservations`"));
+  std::future<absl::Status> saved;
+  {
+    Locked lock(*this);
+    if (!reservations_.remove(id)) {
+      return absl::NotFoundError(absl::StrCat("no reservation ", id, ": see `tracker reservations`"));
+    }
+    unsaved_.reservations[id] = std::nullopt;
+    saved = when_saved(lock);
+    reservations_change_ = clock_.now();
+    tick_reservations(lock);
+    match(lock);
   }
-  TF_RETURN_IF_ERROR(store_.remove_reservation(id));
-  reservations_.remove(id);
-  reservations_change_ = clock_.now();
-  tick_reservations();
-  match(lock);
-  return absl::OkStatus();
-}
-
-std::vector<ReservationStatus> Farm::reservations() {
-  Locked lock(*this);
-  std::vector<ReservationStatus> result;
-  for (const auto& [id, reservation] : reservations_.all()) result.push_back(status_of(reservation));
-  return result;
-}
-
-// Who waits
-// ------------------------------------------------------------------------------------------------------------
-
-std::vector<WaitingStatus> Farm::waiting() {
-  Locked lock(*this);
-  std::vector<std::pair<Rank, WaitingStatus>> ranked;
-  for (const auto& [id, request] : matchmaker_.queue().requests()) {
-    ranked.push_back({matchmaker_.rank(request),
-                      {.request = request,
-                       .key = matchmaker_.slots().demand(request.demand).key,
-                       .requirements = matchmaker_.slots().demand(request.demand).requirements,
-                       .waited = clock_.now() - request.arrived}});
-  }
-  std::ranges::sort(ranked, [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<WaitingStatus> result;
-  for (auto& [rank, status] : ranked) result.push_back(std::move(status));
-  return result;
-}
-
-std::vector<UserStatus> Farm::users() {
-  Locked lock(*this);
-  std::set<std::string> names;
-  for (const auto& [user, account] : matchmaker_.usage().accounts()) names.insert(user);
-  for (const auto& [id, request] : matchmaker_.queue().requests()) names.insert(request.user);
-  std::vector<UserStatus> result;
-  for (const std::string& user : names) {
-    result.push_back({.user = user,
-                      .share = options_.policies.of(user).share,
-                      .slots = matchmaker_.usage().held(user),
-                      .waiting = matchmaker_.queue().waiting(user),
-                      .slot_seconds = matchmaker_.usage().slot_seconds(user)});
-  }
-  return result;
+  return written(saved.get());
 }
 
 // Time
@@ -202,6 +195,21 @@ void Farm::tick_devices(Locked& lock) {
     blame_lost(lock, device);
     end_leases(lock, device,
                absl::NotFoundError(absl::StrCat("device ", device.info->id, " has been away too long")));
+    if (options_.forget_after <= absl::ZeroDuration()) continue;
+    device.forget_at = device.since + std::max(options_.forget_after, options_.agent_grace);
+    long_away_.insert({device.forget_at, device.info->id});
+  }
+  while (!long_away_.empty() && long_away_.begin()->first <= clock_.now()) {
+    const std::string id = long_away_.begin()->second;
+    Device& device = devices_.at(id);
+    if (device.admission == Admission::kOpen && device.health.may_measure()) {
+      drop(lock, id);
+      continue;
+    }
+    // An operator, or its quarantine, has something to remember of it.
+    long_away_.erase(long_away_.begin());
+    device.forget_at = clock_.now() + options_.forget_after;
+    long_away_.insert({device.forget_at, id});
   }
   const std::set<std::string> quarantined = quarantined_;
   for (const std::string& id : quarantined) {
@@ -211,13 +219,11 @@ void Farm::tick_devices(Locked& lock) {
 }
 
 // When a window begins or ends, all devices may have other terms: rare enough to look at all.
-void Farm::tick_reservations() {
+void Farm::tick_reservations(Locked& lock) {
   if (!reservations_change_ || clock_.now() < *reservations_change_) return;
   for (const Reservation& over : reservations_.remove_over(clock_.now())) {
-    // If this cannot be written, a restart finds it again, and that it is over.
-    if (const absl::Status removed = store_.remove_reservation(over.id); !removed.ok()) {
-      spdlog::error("{}", removed.ToString());
-    }
+    unsaved_.reservations[over.id] = std::nullopt;
+    lock.save();
   }
   for (const auto& [id, device] : devices_) offer(device);
   reservations_change_ = reservations_.next_change(clock_.now());
@@ -229,7 +235,7 @@ std::optional<rpc::Instant> Farm::tick() {
     end_lease(lock, lease.id, absl::NotFoundError(absl::StrCat("lease ", lease.id.text, " has expired")));
   }
   tick_devices(lock);
-  tick_reservations();
+  tick_reservations(lock);
   match(lock);
   for (const WaiterId id : matchmaker_.queue().overtime()) {
     const std::string key = matchmaker_.slots().demand(matchmaker_.queue().at(id).demand).key;
@@ -249,6 +255,7 @@ std::optional<rpc::Instant> Farm::next_deadline() const {
   consider(matchmaker_.queue().next_deadline());
   consider(reservations_change_);
   if (!away_.empty()) consider(away_.begin()->first);
+  if (!long_away_.empty()) consider(long_away_.begin()->first);
   for (const std::string& id : quarantined_) consider(devices_.at(id).health.next_tick());
   return next;
 }

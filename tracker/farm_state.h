@@ -30,6 +30,7 @@ struct Farm::Device {
   std::shared_ptr<Link> link;
   std::string run;
   rpc::Instant since;        // online or away
+  rpc::Instant forget_at;    // its place in long_away_
   std::set<uint32_t> dirty;  // slots whose desired state the agent has not been told
 };
 
@@ -40,13 +41,14 @@ struct Farm::Stream {
 
 struct Farm::Asker {
   std::shared_ptr<Waiter> waiter;
-  absl::Duration term;
+  AcquireRequest request;
+  bool superseded = false;  // its holder has been started again
 };
 
 // Holds the farm's lock; what must happen outside it is noted here and done after the unlock.
 class Farm::Locked {
  public:
-  // Whether the end of the lock saves what was taken up under it, or leaves that to the caller.
+  // Whether the end of the lock has what came up under it saved, or leaves that to the caller.
   enum class Saves { kDone, kLeft };
 
   explicit Locked(Farm& farm, Saves saves = Saves::kDone) : farm_(farm), saves_(saves), lock_(farm.mutex_) {}
@@ -60,7 +62,7 @@ class Farm::Locked {
       if (farm_.distress_) farm_.distress_(device_id, reason);
     }
     if (deadline_changed_ && farm_.deadline_changed_) farm_.deadline_changed_();
-    if (save_ && saves_ == Saves::kDone) farm_.save_taken_up();
+    if (save_ && saves_ == Saves::kDone) farm_.saving_wanted();
   }
 
   void wake(const std::shared_ptr<Link>& link) {

@@ -43,6 +43,16 @@ double GoldenTrend::median_of_last(size_t count) const {
   return static_cast<double>(*middle);
 }
 
+GoldenTrend GoldenTrend::latest() const {
+  GoldenTrend latest(baseline_);
+  size_t measured = 0;
+  for (auto sample = samples_.rbegin(); sample != samples_.rend() && measured < kForDrift; ++sample) {
+    latest.samples_.push_front(*sample);
+    if (sample->time_ns > 0) ++measured;
+  }
+  return latest;
+}
+
 double GoldenTrend::drift() const {
   const double last = median_of_last(kForDrift);
   return baseline_.time_ns == 0 || last == 0 ? 0 : last / baseline_.time_ns - 1;

@@ -54,6 +54,8 @@ class GoldenTrend {
   bool agrees(const GoldenSample& sample, double tolerance) const;
   // Oldest first.
   const std::deque<GoldenSample>& samples() const { return samples_; }
+  // With the last samples only, those that the drift is of.
+  GoldenTrend latest() const;
 
  private:
   double median_of_last(size_t count) const;

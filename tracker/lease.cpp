@@ -15,6 +15,7 @@ Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, a
           .epoch = epoch(slot) + 1,
           .holder = std::move(holder.holder),
           .holder_run = std::move(holder.holder_run),
+          .run_number = holder.run_number,
           .user = std::move(holder.user),
           .priority = holder.priority,
           .term = term,
@@ -111,14 +112,11 @@ std::optional<rpc::Instant> LeaseTable::next_expiry() const {
   return by_expiry_.begin()->first;
 }
 
-std::vector<Lease> LeaseTable::superseded(const std::string& holder, const std::string& holder_run) const {
+std::vector<Lease> LeaseTable::of_holder(const std::string& holder) const {
   std::vector<Lease> result;
   const auto found = by_holder_.find(holder);
-  if (holder.empty() || found == by_holder_.end()) return result;
-  for (const LeaseId& id : found->second) {
-    const Lease& lease = leases_.at(id);
-    if (lease.holder_run != holder_run) result.push_back(lease);
-  }
+  if (found == by_holder_.end()) return result;
+  for (const LeaseId& id : found->second) result.push_back(leases_.at(id));
   return result;
 }
 

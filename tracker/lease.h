@@ -27,10 +27,11 @@ struct Lease {
   LeaseId id;
   SlotKey slot;
   uint64_t epoch = 0;
-  std::string holder;      // the same after the holder's restart
-  std::string holder_run;  // this run of it
-  std::string user;        // whose share and quota it counts against
-  int priority = 0;        // of the request that it answers
+  std::string holder;       // the same after the holder's restart
+  std::string holder_run;   // this run of it
+  uint64_t run_number = 0;  // grows with each run; 0: not known
+  std::string user;         // whose share and quota it counts against
+  int priority = 0;         // of the request that it answers
   absl::Duration term;
   rpc::Instant granted_at;  // or restored
   rpc::Instant expires_at;  // valid strictly before
@@ -40,6 +41,7 @@ struct Lease {
 struct LeaseHolder {
   std::string holder;
   std::string holder_run;
+  uint64_t run_number = 0;
   std::string user;
   int priority = 0;
 };
@@ -73,8 +75,8 @@ class LeaseTable {
   // Leases whose time is over; they stay active until end().
   std::vector<Lease> expired() const;
   std::optional<rpc::Instant> next_expiry() const;
-  // Leases of the same holder's other runs.
-  std::vector<Lease> superseded(const std::string& holder, const std::string& holder_run) const;
+  // The leases of all runs of the holder.
+  std::vector<Lease> of_holder(const std::string& holder) const;
 
  private:
   void insert(Lease lease);

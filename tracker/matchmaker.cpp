@@ -34,15 +34,37 @@ void Matchmaker::set_taken(const SlotKey& slot) {
   changed_slots_.erase(slot);
 }
 
-absl::StatusOr<WaiterId> Matchmaker::ask(const Ask& ask) {
-  const DemandId demand = slots_.intern(ask.demand);
-  if (!slots_.satisfiable(demand)) return slots_.why_unsatisfiable(ask.demand);
-  const UserPolicy& policy = policies_.of(ask.user);
-  if (policy.max_waiting != 0 && queue_.waiting(ask.user) >= policy.max_waiting) {
+void Matchmaker::forget(const std::string& device_id) {
+  slots_.forget(device_id);
+  std::erase_if(changed_slots_, [&](const SlotKey& slot) { return slot.device_id == device_id; });
+}
+
+// Before the demand is looked into: one that is new costs a look at all devices with its key.
+absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string& user,
+                                     std::optional<DemandId> demand) const {
+  const std::map<DemandId, size_t>& waiting = queue_.waiting_of(user);
+  size_t requests = 0;
+  for (const auto& [each, count] : waiting) requests += count;
+  if (policy.max_waiting != 0 && requests >= policy.max_waiting) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("user ", ask.user, " has ", policy.max_waiting,
+        absl::StrCat("user ", user, " has ", policy.max_waiting,
                      " requests waiting, as many as its quota allows: ask again when one is answered"));
   }
+  const bool is_new = !demand || !waiting.contains(*demand);
+  if (policy.max_demands != 0 && is_new && waiting.size() >= policy.max_demands) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("user ", user, " waits with ", policy.max_demands,
+                     " different requirements, as many as its quota allows: ask again when one is answered"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WaiterId> Matchmaker::ask(const Ask& ask) {
+  const UserPolicy& policy = policies_.of(ask.user);
+  const std::optional<DemandId> known = slots_.find(ask.demand);
+  TF_RETURN_IF_ERROR(check_quota(policy, ask.user, known));
+  const DemandId demand = known ? *known : slots_.intern(ask.demand);
+  if (!slots_.satisfiable(demand)) return slots_.why_unsatisfiable(ask.demand);
   slots_.use(demand);
   changed_users_.insert(ask.user);
   return queue_.add({.demand = demand,

@@ -68,6 +68,8 @@ class Matchmaker {
   void describe(const std::shared_ptr<const DeviceInfo>& device) { slots_.describe(device); }
   void set_free(const SlotKey& slot, const Terms& terms);
   void set_taken(const SlotKey& slot);
+  // The device is gone; none of its slots is held.
+  void forget(const std::string& device_id);
   const SlotIndex& slots() const { return slots_; }
 
   // Demand. NOT_FOUND: no slot of the farm will ever do. RESOURCE_EXHAUSTED: the user has as many waiting as
@@ -94,6 +96,8 @@ class Matchmaker {
   const UserPolicies& policies() const { return policies_; }
 
  private:
+  absl::Status check_quota(const UserPolicy& policy, const std::string& user,
+                           std::optional<DemandId> demand) const;
   bool has_quota(const std::string& user) const;
   double cost(const std::string& user) const;
   std::optional<double> cost_if_allowed(const std::string& user, const std::string& reserved_for) const;

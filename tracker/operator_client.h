@@ -20,7 +20,7 @@ enum class TextFormat { kTable, kJson };
 // loopback. Texts end
 // with a newline.
 
-// `key` empty: all.
+// `key` empty: all. JSON has the golden kernel's samples, too.
 absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format);
 // Who waits, and what each user holds.
@@ -29,6 +29,8 @@ absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, Text
 // NOT_FOUND: no such device.
 absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission);
 absl::Status readmit_device(const TrackerLink& tracker, const std::string& device);
+// NOT_FOUND: no such device. FAILED_PRECONDITION: it is online.
+absl::Status forget_device(const TrackerLink& tracker, const std::string& device);
 // The ids of the leases ended. NOT_FOUND: neither a lease nor a device.
 absl::StatusOr<std::vector<std::string>> force_release(const TrackerLink& tracker, const std::string& name);
 

@@ -13,9 +13,14 @@ absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std
   pb::ListDevicesRequest request;
   request.set_device_key(key);
   request.set_selector(selector);
-  TF_ASSIGN_OR_RETURN(const pb::ListDevicesReply reply,
-                      call(tracker, request, &pb::Operators::Stub::ListDevices));
-  return format == TextFormat::kJson ? devices_json(reply) : devices_table(reply);
+  request.set_golden_samples(format == TextFormat::kJson);
+  pb::ListDevicesReply devices;
+  do {
+    TF_ASSIGN_OR_RETURN(pb::ListDevicesReply page, call(tracker, request, &pb::Operators::Stub::ListDevices));
+    request.set_page_token(page.next_page_token());
+    for (pb::Device& device : *page.mutable_devices()) devices.add_devices()->Swap(&device);
+  } while (!request.page_token().empty());
+  return format == TextFormat::kJson ? devices_json(devices) : devices_table(devices);
 }
 
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format) {
@@ -43,6 +48,12 @@ absl::Status readmit_device(const TrackerLink& tracker, const std::string& devic
   pb::ReadmitDeviceRequest request;
   request.set_device_id(device);
   return call(tracker, request, &pb::Operators::Stub::ReadmitDevice).status();
+}
+
+absl::Status forget_device(const TrackerLink& tracker, const std::string& device) {
+  pb::ForgetDeviceRequest request;
+  request.set_device_id(device);
+  return call(tracker, request, &pb::Operators::Stub::ForgetDevice).status();
 }
 
 absl::StatusOr<uint64_t> reserve(const TrackerLink& tracker, const ReserveOptions& options) {

@@ -1,6 +1,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
@@ -52,10 +53,16 @@ pb::Health to_proto(Health health) {
   return pb::HEALTH_UNSPECIFIED;
 }
 
-void to_proto(const GoldenTrend& trend, rpc::Instant now, pb::GoldenTrend& message) {
+// The golden kernel's samples of one device that a message has room for.
+constexpr size_t kMostSamples = 2048;
+
+// With the last samples of the slot, at most so many.
+void to_proto(const GoldenTrend& trend, size_t most, rpc::Instant now, pb::GoldenTrend& message) {
   message.set_baseline_ns(trend.baseline().time_ns);
   message.set_drift(trend.drift());
-  for (const GoldenSample& sample : trend.samples()) {
+  const std::deque<GoldenSample>& samples = trend.samples();
+  for (size_t i = samples.size() - std::min(most, samples.size()); i < samples.size(); ++i) {
+    const GoldenSample& sample = samples[i];
     pb::GoldenSample& each = *message.add_samples();
     each.set_slot(sample.slot);
     each.set_kernel(sample.kernel);
@@ -72,10 +79,10 @@ void to_proto(const GoldenTrend& trend, rpc::Instant now, pb::GoldenTrend& messa
   }
 }
 
-void to_proto(const SlotStatus& status, rpc::Instant now, pb::Slot& slot) {
+void to_proto(const SlotStatus& status, size_t most_samples, rpc::Instant now, pb::Slot& slot) {
   slot.set_slot(status.slot);
   slot.set_epoch(status.epoch);
-  if (!status.golden.samples().empty()) to_proto(status.golden, now, *slot.mutable_golden());
+  if (!status.golden.samples().empty()) to_proto(status.golden, most_samples, now, *slot.mutable_golden());
   if (!status.lease) return;
   slot.mutable_lease()->set_lease_id(status.lease->id.text);
   slot.mutable_lease()->set_epoch(status.lease->epoch);
@@ -98,7 +105,8 @@ void to_proto(const DeviceStatus& status, pb::Device& device) {
   device.set_reserved_for(status.reserved_for);
   device.set_since_ms(absl::ToInt64Milliseconds(status.since));
   const rpc::Instant now = rpc::real_clock().now();
-  for (const SlotStatus& slot : status.slots) to_proto(slot, now, *device.add_slots());
+  const size_t most_samples = kMostSamples / std::max<size_t>(1, status.slots.size());
+  for (const SlotStatus& slot : status.slots) to_proto(slot, most_samples, now, *device.add_slots());
   pb::AgentHello hello;
   if (!hello.ParseFromString(status.info->hello)) return;
   device.set_agent_version(hello.agent_version());
@@ -132,6 +140,12 @@ void hide_leases(const std::optional<rpc::Identity>& caller, pb::Device& device)
   }
 }
 
+// A page is full with so much. The last device may bring more than as much again, and that fits into a
+// message, too.
+constexpr size_t kPageBytes = 1 << 20;
+constexpr size_t kDevicesAtOnce = 64;  // copied under the farm's lock
+constexpr size_t kKeysNamed = 10;
+
 class OperatorService final : public pb::Operators::CallbackService {
  public:
   explicit OperatorService(Farm& farm) : farm_(farm) {}
@@ -139,17 +153,28 @@ class OperatorService final : public pb::Operators::CallbackService {
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context,
                                         const pb::ListDevicesRequest* request,
                                         pb::ListDevicesReply* reply) override {
-    const absl::StatusOr<Selector> selector = Selector::parse(request->selector());
+    absl::StatusOr<Selector> selector = Selector::parse(request->selector());
     if (!selector.ok()) return finished(context, selector.status());
-    const std::optional<rpc::Identity> caller = rpc::caller(*context);
-    for (const DeviceStatus& status : farm_.devices()) {
-      if (!request->device_key().empty() && status.info->key != request->device_key()) continue;
-      if (!selector->matches(status.info->labels)) continue;
-      pb::Device& device = *reply->add_devices();
-      to_proto(status, device);
-      hide_leases(caller, device);
+    absl::StatusOr<Requirements> requirements = requirements_from_proto(request->requirements());
+    if (!requirements.ok()) return finished(context, requirements.status());
+    if (request->page_token().empty()) {
+      for (std::string& key : farm_.known_keys(request->device_key(), kKeysNamed))
+        reply->add_known_keys(std::move(key));
     }
+    list({.key = request->device_key(),
+          .selector = *std::move(selector),
+          .requirements = *std::move(requirements),
+          .after = request->page_token(),
+          .all_samples = request->golden_samples()},
+         request->page_size() == 0 ? std::numeric_limits<size_t>::max() : request->page_size(),
+         rpc::caller(*context), *reply);
     return finished(context, absl::OkStatus());
+  }
+
+  grpc::ServerUnaryReactor* ForgetDevice(grpc::CallbackServerContext* context,
+                                         const pb::ForgetDeviceRequest* request,
+                                         pb::ForgetDeviceReply*) override {
+    return finished(context, farm_.forget(request->device_id()));
   }
 
   grpc::ServerUnaryReactor* SetAdmission(grpc::CallbackServerContext* context,
@@ -224,6 +249,28 @@ class OperatorService final : public pb::Operators::CallbackService {
   }
 
  private:
+  // Until the page is full or there are no more devices.
+  void list(DeviceQuery query, size_t most, const std::optional<rpc::Identity>& caller,
+            pb::ListDevicesReply& reply) {
+    size_t bytes = 0;
+    do {
+      query.most = std::min(kDevicesAtOnce, most - static_cast<size_t>(reply.devices_size()));
+      DevicePage page = farm_.page(query);
+      query.after = std::move(page.next);
+      for (const DeviceStatus& status : page.devices) {
+        pb::Device& device = *reply.add_devices();
+        to_proto(status, device);
+        hide_leases(caller, device);
+        bytes += device.ByteSizeLong();
+        const bool is_full = bytes >= kPageBytes || static_cast<size_t>(reply.devices_size()) >= most;
+        const bool is_last = &status == &page.devices.back() && query.after.empty();
+        if (!is_full || is_last) continue;
+        reply.set_next_page_token(status.info->id);
+        return;
+      }
+    } while (!query.after.empty());
+  }
+
   static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
                                             const absl::Status& status) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();

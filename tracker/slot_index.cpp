@@ -1,5 +1,7 @@
 #include "tracker/slot_index.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
@@ -7,9 +9,12 @@
 namespace tf::tracker {
 namespace {
 
-std::string known_keys(const std::map<std::string, std::set<std::string>>& by_key) {
-  return absl::StrJoin(by_key, ", ",
-                       [](std::string* out, const auto& each) { absl::StrAppend(out, each.first); });
+// In one message: all of a large farm's would not fit into a status.
+constexpr size_t kKeysNamed = 10;
+
+size_t common_beginning(const std::string& one, const std::string& other) {
+  const auto [end, ignored] = std::ranges::mismatch(one, other);
+  return static_cast<size_t>(end - one.begin());
 }
 
 }  // namespace
@@ -39,7 +44,7 @@ void SlotIndex::connect(const DeviceInfo& info, Slot& slot, DemandId id, Class& 
   if (slot.terms) enter({info.id, slot.offer.slot}, slot, demand);
 }
 
-void SlotIndex::forget(Device& device) {
+void SlotIndex::clear(Device& device) {
   for (auto& [number, slot] : device.slots) {
     const SlotKey key{device.info->id, number};
     for (const DemandId id : slot.meets) {
@@ -54,9 +59,16 @@ void SlotIndex::forget(Device& device) {
   device = {};
 }
 
+void SlotIndex::forget(const std::string& device_id) {
+  const auto device = devices_.find(device_id);
+  if (device == devices_.end()) return;
+  clear(device->second);
+  devices_.erase(device);
+}
+
 void SlotIndex::describe(const std::shared_ptr<const DeviceInfo>& info) {
   Device& device = devices_[info->id];
-  if (device.info) forget(device);
+  if (device.info) clear(device);
   device.info = info;
   by_key_[info->key].insert(info->id);
   for (const SlotOffer& offer : info->slots) device.slots[offer.slot].offer = offer;
@@ -104,6 +116,11 @@ DemandId SlotIndex::intern(const Demand& demand) {
   }
   evict_idle();
   return id;
+}
+
+std::optional<DemandId> SlotIndex::find(const Demand& demand) const {
+  const auto known = ids_.find(demand);
+  return known == ids_.end() ? std::nullopt : std::optional(known->second);
 }
 
 void SlotIndex::use(DemandId id) {
@@ -161,6 +178,19 @@ const std::set<std::string>& SlotIndex::devices_with(const std::string& key) con
   return found == by_key_.end() ? none : found->second;
 }
 
+std::vector<std::string> SlotIndex::keys_like(const std::string& key, size_t most) const {
+  std::vector<std::pair<size_t, const std::string*>> keys;  // by how much they have in common
+  for (const auto& [each, devices] : by_key_) keys.emplace_back(common_beginning(key, each), &each);
+  const size_t count = std::min(most, keys.size());
+  const auto before = [](const auto& one, const auto& other) {
+    return one.first != other.first ? one.first > other.first : *one.second < *other.second;
+  };
+  std::ranges::partial_sort(keys, keys.begin() + static_cast<std::ptrdiff_t>(count), before);
+  std::vector<std::string> result;
+  for (size_t i = 0; i < count; ++i) result.push_back(*keys[i].second);
+  return result;
+}
+
 absl::Status SlotIndex::why_unsatisfiable(const Demand& demand) const {
   if (by_key_.empty()) {
     return absl::NotFoundError(absl::StrCat("no device has the key ", demand.key,
@@ -170,7 +200,9 @@ absl::Status SlotIndex::why_unsatisfiable(const Demand& demand) const {
   const std::set<std::string>& devices = devices_with(demand.key);
   if (devices.empty()) {
     return absl::NotFoundError(
-        absl::StrCat("no device has the key ", demand.key, "; known keys: ", known_keys(by_key_)));
+        absl::StrCat("no device has the key ", demand.key,
+                     "; known keys: ", absl::StrJoin(keys_like(demand.key, kKeysNamed), ", "),
+                     keys() > kKeysNamed ? absl::StrCat(" and ", keys() - kKeysNamed, " others") : ""));
   }
   // Any one device's lack is an example; the last one's is as good as another.
   const Device& device = devices_.at(*devices.rbegin());

@@ -41,6 +41,8 @@ class SlotIndex {
 
   // What is known of the device, replacing what was; none of its slots is free afterwards.
   void describe(const std::shared_ptr<const DeviceInfo>& device);
+  // What was described is gone.
+  void forget(const std::string& device_id);
   // The slot must be described. Replaces its terms.
   void set_free(const SlotKey& slot, const Terms& terms);
   void set_taken(const SlotKey& slot);
@@ -49,6 +51,8 @@ class SlotIndex {
 
   // The demand's id, the same while it is used.
   DemandId intern(const Demand& demand);
+  // Nothing: it would have to be looked into first.
+  std::optional<DemandId> find(const Demand& demand) const;
   const Demand& demand(DemandId demand) const { return demands_.at(demand).demand; }
   // Somebody waits with it (use) or does no more (unuse); it is kept in between.
   void use(DemandId demand);
@@ -62,6 +66,9 @@ class SlotIndex {
 
   // NOT_FOUND, with what is missing: why no slot meets the demand.
   absl::Status why_unsatisfiable(const Demand& demand) const;
+  // At most so many of the keys that there are, those first that begin most like this one.
+  std::vector<std::string> keys_like(const std::string& key, size_t most) const;
+  size_t keys() const { return by_key_.size(); }
   // The ids of the devices with this key.
   const std::set<std::string>& devices_with(const std::string& key) const;
 
@@ -89,7 +96,7 @@ class SlotIndex {
   };
 
   Slot& at(const SlotKey& slot);
-  void forget(Device& device);
+  void clear(Device& device);
   void connect(const DeviceInfo& info, Slot& slot, DemandId id, Class& demand);
   void enter(const SlotKey& key, const Slot& slot, Class& demand);
   void leave(const SlotKey& key, const Slot& slot, Class& demand);

@@ -1,5 +1,7 @@
 #include "tracker/state_store.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -7,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
@@ -40,6 +43,10 @@ CREATE TABLE golden (device_id TEXT NOT NULL, slot INTEGER NOT NULL, kernel TEXT
                      PRIMARY KEY (device_id, slot)) WITHOUT ROWID;
 CREATE TABLE reservation (id INTEGER PRIMARY KEY, user TEXT NOT NULL, device_key TEXT NOT NULL,
                           selector TEXT NOT NULL, from_unix_ms INTEGER NOT NULL, until_unix_ms INTEGER NOT NULL);
+)sql",
+    // Which run of its holder is the newer one.
+    R"sql(
+ALTER TABLE lease ADD COLUMN run_number INTEGER NOT NULL DEFAULT 0;
 )sql",
 };
 constexpr int64_t kSchemaVersion = std::size(kMigrations);
@@ -96,12 +103,18 @@ Enum enum_of(int64_t value, Enum last) {
 absl::Status load_devices(database::Connection& db, StoredState& state) {
   TF_ASSIGN_OR_RETURN(
       auto devices,
-      db.prepare("SELECT hello, admission, health, health_reason, quarantines FROM device ORDER BY id"));
+      db.prepare("SELECT hello, admission, health, health_reason, quarantines, id FROM device ORDER BY id"));
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, devices.step());
     if (!row) break;
-    TF_ASSIGN_OR_RETURN(DeviceInfo info, device_from_bytes(devices.blob(0)));
-    state.devices.push_back({.info = std::move(info),
+    absl::StatusOr<DeviceInfo> info = device_from_bytes(devices.blob(0));
+    if (!info.ok()) {
+      // Of an earlier tracker, which let through what this one does not. Its agent will say who it is.
+      spdlog::error("device {} in {} is left out until its agent comes: {}", printable(devices.text(5)),
+                    db.path(), std::string(info.status().message()));
+      continue;
+    }
+    state.devices.push_back({.info = std::make_shared<const DeviceInfo>(*std::move(info)),
                              .admission = enum_of(devices.integer(1), Admission::kDraining),
                              .health = {.health = enum_of(devices.integer(2), Health::kProbation),
                                         .reason = devices.text(3),
@@ -127,8 +140,8 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
 absl::Status load_leases(database::Connection& db, StoredState& state) {
   TF_ASSIGN_OR_RETURN(
       auto leases,
-      db.prepare(
-          "SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms FROM lease"));
+      db.prepare("SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms, run_number "
+                 "FROM lease"));
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, leases.step());
     if (!row) return absl::OkStatus();
@@ -137,6 +150,7 @@ absl::Status load_leases(database::Connection& db, StoredState& state) {
                             .epoch = static_cast<uint64_t>(leases.integer(3)),
                             .holder = leases.text(4),
                             .holder_run = leases.text(5),
+                            .run_number = static_cast<uint64_t>(leases.integer(9)),
                             .user = leases.text(6),
                             .priority = static_cast<int>(leases.integer(7)),
                             .term = absl::Milliseconds(leases.integer(8)),
@@ -159,6 +173,71 @@ absl::Status load_reservations(database::Connection& db, StoredState& state) {
                                   .from = absl::FromUnixMillis(rows.integer(4)),
                                   .until = absl::FromUnixMillis(rows.integer(5))});
   }
+}
+
+absl::Status forget(database::Connection& db, const std::string& device_id) {
+  TF_ASSIGN_OR_RETURN(auto device, db.prepare("DELETE FROM device WHERE id = ?"));
+  TF_RETURN_IF_ERROR(device.bind_text(device_id).run());
+  TF_ASSIGN_OR_RETURN(auto golden, db.prepare("DELETE FROM golden WHERE device_id = ?"));
+  return golden.bind_text(device_id).run();
+}
+
+absl::Status write(database::Connection& db, const StoredDevice& device) {
+  TF_ASSIGN_OR_RETURN(auto save, db.prepare("INSERT OR REPLACE INTO device (id, hello, admission, health, "
+                                            "health_reason, quarantines) VALUES (?, ?, ?, ?, ?, ?)"));
+  save.bind_text(device.info->id).bind_blob(device.info->hello);
+  save.bind(static_cast<int64_t>(device.admission)).bind(static_cast<int64_t>(device.health.health));
+  return save.bind_text(device.health.reason).bind(static_cast<int64_t>(device.health.quarantines)).run();
+}
+
+absl::Status write(database::Connection& db, const SlotKey& slot,
+                   const std::optional<GoldenBaseline>& baseline) {
+  const auto number = static_cast<int64_t>(slot.slot);
+  if (!baseline) {
+    TF_ASSIGN_OR_RETURN(auto remove, db.prepare("DELETE FROM golden WHERE device_id = ? AND slot = ?"));
+    return remove.bind_text(slot.device_id).bind(number).run();
+  }
+  TF_ASSIGN_OR_RETURN(auto save,
+                      db.prepare("INSERT OR REPLACE INTO golden (device_id, slot, kernel, fingerprint, "
+                                 "time_ns) VALUES (?, ?, ?, ?, ?)"));
+  save.bind_text(slot.device_id).bind(number).bind_text(baseline->kernel);
+  return save.bind_text(baseline->fingerprint).bind(baseline->time_ns).run();
+}
+
+absl::Status end(database::Connection& db, const LeaseId& id) {
+  TF_ASSIGN_OR_RETURN(auto remove, db.prepare("DELETE FROM lease WHERE id = ?"));
+  return remove.bind_text(id.text).run();
+}
+
+absl::Status write(database::Connection& db, const Lease& lease) {
+  TF_ASSIGN_OR_RETURN(auto slot,
+                      db.prepare("INSERT INTO slot (device_id, slot, epoch) VALUES (?, ?, ?) "
+                                 "ON CONFLICT (device_id, slot) DO UPDATE SET epoch = excluded.epoch"));
+  slot.bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
+  TF_RETURN_IF_ERROR(slot.bind(static_cast<int64_t>(lease.epoch)).run());
+  // REPLACE: the end of the slot's last lease may not have reached the disk.
+  TF_ASSIGN_OR_RETURN(auto save,
+                      db.prepare("INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, "
+                                 "holder_run, run_number, term_ms, user, priority) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  save.bind_text(lease.id.text).bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
+  save.bind(static_cast<int64_t>(lease.epoch)).bind_text(lease.holder).bind_text(lease.holder_run);
+  save.bind(static_cast<int64_t>(lease.run_number)).bind(absl::ToInt64Milliseconds(lease.term));
+  return save.bind_text(lease.user).bind(static_cast<int64_t>(lease.priority)).run();
+}
+
+absl::Status write(database::Connection& db, uint64_t id,
+                   const std::optional<StoredReservation>& reservation) {
+  if (!reservation) {
+    TF_ASSIGN_OR_RETURN(auto remove, db.prepare("DELETE FROM reservation WHERE id = ?"));
+    return remove.bind(static_cast<int64_t>(id)).run();
+  }
+  TF_ASSIGN_OR_RETURN(auto save,
+                      db.prepare("INSERT OR REPLACE INTO reservation (id, user, device_key, selector, "
+                                 "from_unix_ms, until_unix_ms) VALUES (?, ?, ?, ?, ?, ?)"));
+  save.bind(static_cast<int64_t>(id)).bind_text(reservation->user).bind_text(reservation->device_key);
+  save.bind_text(reservation->selector).bind(absl::ToUnixMillis(reservation->from));
+  return save.bind(absl::ToUnixMillis(reservation->until)).run();
 }
 
 }  // namespace
@@ -194,90 +273,24 @@ absl::StatusOr<StoredState> StateStore::load() {
   return state;
 }
 
-absl::Status StateStore::save_devices(std::span<const DeviceInfo> devices) {
+absl::Status StateStore::save(const Changes& changes) {
   const std::scoped_lock lock(mutex_);
-  TF_RETURN_IF_ERROR(failpoint("tracker.device.saving"));
-  return in_transaction(*db_, [&]() -> absl::Status {
-    for (const DeviceInfo& info : devices) {
-      TF_ASSIGN_OR_RETURN(auto save,
-                          db_->prepare("INSERT INTO device (id, admission, hello) VALUES (?, 0, ?) "
-                                       "ON CONFLICT (id) DO UPDATE SET hello = excluded.hello"));
-      TF_RETURN_IF_ERROR(save.bind_text(info.id).bind_blob(info.hello).run());
-    }
-    return absl::OkStatus();
-  });
-}
-
-absl::Status StateStore::save_admission(const std::string& device_id, Admission admission) {
-  const std::scoped_lock lock(mutex_);
-  TF_ASSIGN_OR_RETURN(auto save, db_->prepare("UPDATE device SET admission = ? WHERE id = ?"));
-  return save.bind(static_cast<int64_t>(admission)).bind_text(device_id).run();
-}
-
-absl::Status StateStore::save_health(const std::string& device_id, const StoredHealth& health) {
-  const std::scoped_lock lock(mutex_);
-  TF_ASSIGN_OR_RETURN(
-      auto save,
-      db_->prepare("UPDATE device SET health = ?, health_reason = ?, quarantines = ? WHERE id = ?"));
-  save.bind(static_cast<int64_t>(health.health)).bind_text(health.reason);
-  return save.bind(static_cast<int64_t>(health.quarantines)).bind_text(device_id).run();
-}
-
-absl::Status StateStore::save_golden(const SlotKey& slot, const GoldenBaseline& baseline) {
-  const std::scoped_lock lock(mutex_);
-  TF_ASSIGN_OR_RETURN(auto save,
-                      db_->prepare("INSERT OR REPLACE INTO golden (device_id, slot, kernel, fingerprint, "
-                                   "time_ns) VALUES (?, ?, ?, ?, ?)"));
-  save.bind_text(slot.device_id).bind(static_cast<int64_t>(slot.slot)).bind_text(baseline.kernel);
-  return save.bind_text(baseline.fingerprint).bind(baseline.time_ns).run();
-}
-
-absl::Status StateStore::save_one(const Lease& lease) {
-  TF_ASSIGN_OR_RETURN(auto slot,
-                      db_->prepare("INSERT INTO slot (device_id, slot, epoch) VALUES (?, ?, ?) "
-                                   "ON CONFLICT (device_id, slot) DO UPDATE SET epoch = excluded.epoch"));
-  slot.bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
-  TF_RETURN_IF_ERROR(slot.bind(static_cast<int64_t>(lease.epoch)).run());
-  // REPLACE: the end of the slot's last lease may not have reached the disk.
-  TF_ASSIGN_OR_RETURN(
-      auto save, db_->prepare("INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, "
-                              "holder_run, term_ms, user, priority) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  save.bind_text(lease.id.text).bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
-  save.bind(static_cast<int64_t>(lease.epoch)).bind_text(lease.holder).bind_text(lease.holder_run);
-  save.bind(absl::ToInt64Milliseconds(lease.term)).bind_text(lease.user);
-  return save.bind(static_cast<int64_t>(lease.priority)).run();
-}
-
-absl::Status StateStore::save_leases(std::span<const Lease> begun, std::span<const LeaseId> ended) {
-  const std::scoped_lock lock(mutex_);
+  if (!changes.devices.empty()) TF_RETURN_IF_ERROR(failpoint("tracker.device.saving"));
+  const bool grants = !changes.begun.empty();
+  const bool of_leases = grants || !changes.ended.empty();
   const absl::Status saved = in_transaction(*db_, [&]() -> absl::Status {
-    for (const LeaseId& id : ended) {
-      TF_ASSIGN_OR_RETURN(auto remove, db_->prepare("DELETE FROM lease WHERE id = ?"));
-      TF_RETURN_IF_ERROR(remove.bind_text(id.text).run());
-    }
-    for (const Lease& lease : begun) TF_RETURN_IF_ERROR(save_one(lease));
-    return failpoint(begun.empty() ? "tracker.lease.ending" : "tracker.lease.committing");
+    for (const std::string& id : changes.forgotten) TF_RETURN_IF_ERROR(forget(*db_, id));
+    for (const StoredDevice& device : changes.devices) TF_RETURN_IF_ERROR(write(*db_, device));
+    for (const auto& [slot, baseline] : changes.golden) TF_RETURN_IF_ERROR(write(*db_, slot, baseline));
+    for (const LeaseId& id : changes.ended) TF_RETURN_IF_ERROR(end(*db_, id));
+    for (const Lease& lease : changes.begun) TF_RETURN_IF_ERROR(write(*db_, lease));
+    for (const auto& [id, reservation] : changes.reservations)
+      TF_RETURN_IF_ERROR(write(*db_, id, reservation));
+    if (!of_leases) return absl::OkStatus();
+    return failpoint(grants ? "tracker.lease.committing" : "tracker.lease.ending");
   });
-  if (saved.ok()) killpoint(begun.empty() ? "tracker.lease.ended" : "tracker.lease.committed");
+  if (saved.ok() && of_leases) killpoint(grants ? "tracker.lease.committed" : "tracker.lease.ended");
   return saved;
-}
-
-absl::Status StateStore::save_reservation(const StoredReservation& reservation) {
-  const std::scoped_lock lock(mutex_);
-  TF_ASSIGN_OR_RETURN(auto save,
-                      db_->prepare("INSERT INTO reservation (id, user, device_key, selector, from_unix_ms, "
-                                   "until_unix_ms) VALUES (?, ?, ?, ?, ?, ?)"));
-  save.bind(static_cast<int64_t>(reservation.id))
-      .bind_text(reservation.user)
-      .bind_text(reservation.device_key);
-  save.bind_text(reservation.selector).bind(absl::ToUnixMillis(reservation.from));
-  return save.bind(absl::ToUnixMillis(reservation.until)).run();
-}
-
-absl::Status StateStore::remove_reservation(uint64_t id) {
-  const std::scoped_lock lock(mutex_);
-  TF_ASSIGN_OR_RETURN(auto remove, db_->prepare("DELETE FROM reservation WHERE id = ?"));
-  return remove.bind(static_cast<int64_t>(id)).run();
 }
 
 }  // namespace tf::tracker

@@ -1,12 +1,11 @@
 #pragma once
 // Owns: the tracker's file: devices with what operators and their health have made of them, the highest epoch
-// of each slot, active leases, reservations. Every change is durable when the call returns. Does not know:
-// time, sessions, trials.
+// of each slot, active leases, reservations. Does not know: time, sessions, trials.
 
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +25,9 @@ class FileLock;
 namespace tf::tracker {
 
 struct StoredDevice {
-  DeviceInfo info;
+  std::shared_ptr<const DeviceInfo> info;
   Admission admission = Admission::kOpen;
-  StoredHealth health;
+  StoredHealth health = {};
 };
 
 // With the wall clock's times: they outlive this run of the machine.
@@ -49,6 +48,16 @@ struct StoredState {
   std::vector<StoredReservation> reservations;
 };
 
+// What is written together, in this order.
+struct Changes {
+  std::vector<std::string> forgotten = {};  // devices, with their baselines; epochs are for ever
+  std::vector<StoredDevice> devices = {};
+  std::map<SlotKey, std::optional<GoldenBaseline>> golden = {};  // absent: there is none any more
+  std::vector<LeaseId> ended = {};
+  std::vector<Lease> begun = {};                                           // with their epochs
+  std::map<uint64_t, std::optional<StoredReservation>> reservations = {};  // absent: it is over
+};
+
 // Thread-safe; one process a file.
 class StateStore {
  public:
@@ -57,21 +66,12 @@ class StateStore {
   static absl::StatusOr<std::unique_ptr<StateStore>> open(const std::string& path);
   ~StateStore();
 
+  // Without the rows that this tracker does not understand, which it logs: epochs are always there.
   absl::StatusOr<StoredState> load();
-  // What an operator and its health have made of the device stays as it is.
-  absl::Status save_devices(std::span<const DeviceInfo> devices);
-  // The device must have been saved.
-  absl::Status save_admission(const std::string& device_id, Admission admission);
-  absl::Status save_health(const std::string& device_id, const StoredHealth& health);
-  absl::Status save_golden(const SlotKey& slot, const GoldenBaseline& baseline);
-  // Those that ended, then those that begin with their epochs: all of it or nothing, in one transaction.
-  absl::Status save_leases(std::span<const Lease> begun, std::span<const LeaseId> ended);
-  absl::Status save_reservation(const StoredReservation& reservation);
-  absl::Status remove_reservation(uint64_t id);
+  // Durable when it returns: all of it or nothing, in one transaction.
+  absl::Status save(const Changes& changes);
 
  private:
-  absl::Status save_one(const Lease& lease);
-
   StateStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr<database::Connection> db);
   std::unique_ptr<database::FileLock> lock_;
   std::mutex mutex_;  // around the connection

@@ -64,6 +64,7 @@ tunefarm::config::v1::Tracker default_config() {
   config.set_quarantine_after(16);
   config.set_golden_drift_percent(10);
   config.set_power_cycle_minutes(10);
+  config.set_forget_days(30);
   config.set_certificate_days(30);
   return config;
 }
@@ -73,16 +74,17 @@ absl::StatusOr<UserPolicy> policy_of(const tunefarm::config::v1::UserPolicy& con
     return absl::InvalidArgumentError(
         absl::StrCat("user '", config.name(), "' has the share ", config.share(), ": give one above 0"));
   }
-  UserPolicy policy{.share = config.share() == 0 ? 1 : config.share(),
-                    .max_slots = config.max_slots(),
-                    .max_waiting = config.max_waiting()};
+  UserPolicy policy{.share = config.share() == 0 ? 1 : config.share(), .max_slots = config.max_slots()};
+  if (config.has_max_waiting()) policy.max_waiting = config.max_waiting();
+  if (config.has_max_demands()) policy.max_demands = config.max_demands();
   if (config.has_highest_priority()) policy.highest_priority = config.highest_priority();
   return policy;
 }
 
 absl::StatusOr<tf::tracker::FarmOptions> farm_options(const tunefarm::config::v1::Tracker& config) {
   tf::tracker::FarmOptions farm{.default_term = absl::Seconds(config.lease_seconds()),
-                                .agent_grace = absl::Seconds(config.agent_grace_seconds())};
+                                .agent_grace = absl::Seconds(config.agent_grace_seconds()),
+                                .forget_after = absl::Hours(24) * config.forget_days()};
   farm.match.rank.ageing = absl::Seconds(std::max(1u, config.ageing_seconds()));
   farm.match.slice = absl::Seconds(config.slice_seconds());
   farm.match.half_life = absl::Seconds(std::max(1u, config.share_half_life_seconds()));
@@ -156,6 +158,11 @@ absl::Status readmit(const Arguments& arguments) {
   return tf::tracker::readmit_device(tracker, arguments.name);
 }
 
+absl::Status forget(const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
+  return tf::tracker::forget_device(tracker, arguments.name);
+}
+
 absl::Status release(const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
@@ -216,6 +223,7 @@ absl::Status run(const std::string& command, const Arguments& arguments) {
   if (command == "drain")
     return set_admission(arguments, arguments.undo ? Admission::kOpen : Admission::kDraining);
   if (command == "readmit") return readmit(arguments);
+  if (command == "forget") return forget(arguments);
   if (command == "reserve") return reserve(arguments);
   if (command == "unreserve") return unreserve(arguments);
   return release(arguments);
@@ -249,6 +257,9 @@ void add_serve(CLI::App& app, Arguments& arguments) {
   add_number(serve, "--agent-grace-seconds", "An agent that is away longer loses its lease",
              CLI::Range(1, 3600), config.agent_grace_seconds(),
              [&](uint32_t value) { config.set_agent_grace_seconds(value); });
+  add_number(serve, "--forget-days", "A device that is away for longer is forgotten; 0: none",
+             CLI::Range(0, 36500), config.forget_days(),
+             [&](uint32_t value) { config.set_forget_days(value); });
   add_number(serve, "--slice-seconds", "A lease for whose slot others wait is not renewed beyond this",
              CLI::Range(1, 86400), config.slice_seconds(),
              [&](uint32_t value) { config.set_slice_seconds(value); });
@@ -335,6 +346,7 @@ void build(CLI::App& app, Arguments& arguments) {
   add_device_command(app, arguments, "drain", "Give a device no new lease and do not renew the present one")
       .add_flag("--undo", arguments.undo, "The same as uncordon");
   add_device_command(app, arguments, "readmit", "End a device's quarantine: it is on probation");
+  add_device_command(app, arguments, "forget", "Forget a device that is gone; its agent may bring it back");
   add_reservation_commands(app, arguments);
   CLI::App& release =
       *app.add_subcommand("release", "End leases against their holder's will; prints their ids");

@@ -9,6 +9,7 @@
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
 #include "tracker/duplex_stream.h"
+#include "tracker/names.h"
 #include "tracker/services.h"
 
 namespace tf::tracker {
@@ -43,6 +44,9 @@ absl::Status check_holder(Farm& farm, const std::optional<rpc::Identity>& caller
 }
 
 absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message, const std::string& holder) {
+  TF_RETURN_IF_ERROR(check_key("the device key", message.device_key()));
+  TF_RETURN_IF_ERROR(check_holder_name("the holder", holder));
+  TF_RETURN_IF_ERROR(check_holder_name("the holder's run", message.holder_run()));
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
                         .requirements = std::move(requirements),
@@ -50,6 +54,7 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
                         .term = absl::Milliseconds(message.term_ms()),
                         .holder = holder,
                         .holder_run = message.holder_run(),
+                        .run_number = message.holder_run_number(),
                         .user = user_of(holder),
                         .priority = message.priority()};
 }

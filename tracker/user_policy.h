@@ -11,9 +11,11 @@
 namespace tf::tracker {
 
 struct UserPolicy {
-  double share = 1;                         // of slots, relative to other users that wait; above 0
-  uint32_t max_slots = 0;                   // held at once; 0: no limit
-  uint32_t max_waiting = 0;                 // requests waiting at once; 0: no limit
+  double share = 1;             // of slots, relative to other users that wait; above 0
+  uint32_t max_slots = 0;       // held at once; 0: no limit
+  uint32_t max_waiting = 1000;  // requests waiting at once; 0: no limit
+  // Different things that they ask for: each is compared with all devices of its key. 0: no limit.
+  uint32_t max_demands = 64;
   int highest_priority = kHighestPriority;  // a request that asks for more has this
 };
 

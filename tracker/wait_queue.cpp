@@ -115,10 +115,8 @@ std::optional<WaiterId> WaitQueue::best_before(const Rank& limit, const std::set
 }
 
 size_t WaitQueue::waiting(const std::string& user) const {
-  const auto found = by_user_.find(user);
   size_t count = 0;
-  if (found == by_user_.end()) return count;
-  for (const auto& [demand, each] : found->second) count += each;
+  for (const auto& [demand, each] : waiting_of(user)) count += each;
   return count;
 }
 
@@ -127,12 +125,25 @@ size_t WaitQueue::waiting(DemandId demand) const {
   return found == waiting_with_.end() ? 0 : found->second;
 }
 
+const std::map<DemandId, size_t>& WaitQueue::waiting_of(const std::string& user) const {
+  static const std::map<DemandId, size_t> none;
+  const auto found = by_user_.find(user);
+  return found == by_user_.end() ? none : found->second;
+}
+
 std::vector<DemandId> WaitQueue::demands_of(const std::string& user) const {
   std::vector<DemandId> demands;
-  const auto found = by_user_.find(user);
-  if (found == by_user_.end()) return demands;
-  for (const auto& [demand, count] : found->second) demands.push_back(demand);
+  for (const auto& [demand, count] : waiting_of(user)) demands.push_back(demand);
   return demands;
+}
+
+std::vector<WaiterId> WaitQueue::of_holder(const std::string& user, const std::string& holder) const {
+  std::vector<WaiterId> ids;
+  for (const auto& [demand, count] : waiting_of(user)) {
+    for (const auto& [arrival, id] : lines_.at(demand).at(user))
+      if (requests_.at(id).holder == holder) ids.push_back(id);
+  }
+  return ids;
 }
 
 std::vector<WaiterId> WaitQueue::overtime() const {

@@ -58,8 +58,12 @@ class WaitQueue {
 
   size_t waiting(const std::string& user) const;
   size_t waiting(DemandId demand) const;
-  // The demands with which this user waits.
+  // The demands with which this user waits, and with how many requests each.
+  const std::map<DemandId, size_t>& waiting_of(const std::string& user) const;
+  // The demands alone.
   std::vector<DemandId> demands_of(const std::string& user) const;
+  // Who waits in the name of this holder of the user's.
+  std::vector<WaiterId> of_holder(const std::string& user, const std::string& holder) const;
   // All, in no particular order.
   const std::map<WaiterId, WaitingRequest>& requests() const { return requests_; }
 

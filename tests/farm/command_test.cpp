@@ -68,6 +68,7 @@ TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
                                              {"tracker", "uncordon", "--help"},
                                              {"tracker", "drain", "--help"},
                                              {"tracker", "readmit", "--help"},
+                                             {"tracker", "forget", "--help"},
                                              {"tracker", "reserve", "--help"},
                                              {"tracker", "unreserve", "--help"},
                                              {"tracker", "reservations", "--help"},

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -73,12 +72,10 @@ Finding examine_database(const std::string& spec, const std::string& tls) {
 Finding examine_tracker(const std::string& address, const std::string& tls) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(address));
   TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(tls));
-  TF_ASSIGN_OR_RETURN(std::vector<service::FarmDevice> devices, service::farm_devices(tracker, credentials));
-  std::set<std::string> keys;
-  for (const service::FarmDevice& device : devices) keys.insert(device.key);
-  if (keys.empty())
+  TF_ASSIGN_OR_RETURN(const service::FarmView farm, service::look_at_farm(tracker, credentials));
+  if (farm.known_keys.empty())
     return absl::NotFoundError("it answers, but no device has come; start device_agent --key KEY");
-  return absl::StrCat("device keys: ", absl::StrJoin(keys, ", "));
+  return absl::StrCat("device keys, ten at most: ", absl::StrJoin(farm.known_keys, ", "));
 }
 
 int run(const DoctorArguments& arguments) {

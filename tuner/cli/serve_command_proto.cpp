@@ -22,6 +22,7 @@
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/farm_executor.h"
+#include "tuner/service/installation.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -34,11 +35,10 @@ struct ServeArguments {
 };
 
 // The same after a restart, another for another database: its new run ends the leases of a dead one.
-std::string holder_name(const std::string& db) {
+std::string holder_name(const service::Installation& installation) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  std::error_code error;
-  return absl::StrCat("tuner ", host, ":", std::filesystem::absolute(db, error).lexically_normal().string());
+  return absl::StrCat("tuner ", host, ":", installation.id);
 }
 
 absl::Status serve(const ServeArguments& arguments) {
@@ -54,9 +54,12 @@ absl::Status serve(const ServeArguments& arguments) {
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
+    TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(config.db()));
     return std::make_unique<service::FarmExecutor>(
-        service::FarmExecutorOptions{
-            .tracker = tracker, .credentials = credentials, .holder = holder_name(config.db())},
+        service::FarmExecutorOptions{.tracker = tracker,
+                                     .credentials = credentials,
+                                     .holder = holder_name(installation),
+                                     .run_number = installation.run_number},
         *builder, store);
   };
   absl::Status ended;  // of its membership; written before the daemon has gone

@@ -121,6 +121,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   request.set_term_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(options_.term)));
   request.set_holder(holder_or_default(options_.holder));
   request.set_holder_run(process_run());
+  request.set_holder_run_number(options_.run_number);
   grpc::ClientContext context;
   rpc::set_deadline(context, wait + kCallTimeout);
   {

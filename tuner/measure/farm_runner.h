@@ -32,6 +32,7 @@ struct FarmRunnerOptions {
   // Who asks, the same after a restart of the tuner: its new run ends the leases of the dead one. Runners of
   // one process may share it.
   std::string holder;
+  uint64_t run_number = 0;  // which run of the holder: a newer one has a higher number; 0: not known
   absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
   absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
 };

@@ -53,26 +53,18 @@ DeviceNeeds needs_of(const target::Target& target) {
   return needs;
 }
 
-absl::Status check_farm(const std::vector<FarmDevice>& devices, const std::string& key,
-                        const target::Target& target) {
-  const DeviceNeeds needs = needs_of(target);
-  std::set<std::string> keys;
-  std::string why;
-  for (const FarmDevice& device : devices) {
-    keys.insert(device.key);
-    if (device.key != key) continue;
-    const std::string lacks = missing(device, needs);
-    if (lacks.empty()) return absl::OkStatus();
-    if (why.empty()) why = lacks;
+absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target) {
+  if (!farm.device) {
+    return absl::NotFoundError(
+        absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
+                     farm.known_keys.empty() ? "none yet" : absl::StrJoin(farm.known_keys, ", "),
+                     "; start device_agent --key ", key, " or use another key"));
   }
-  if (keys.contains(key)) {
-    return absl::NotFoundError(absl::StrCat("no device with the key \"", key, "\" runs code for ",
-                                            target.text(), ": ", why,
-                                            "; give the --target of the device, or another key"));
-  }
-  return absl::NotFoundError(absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
-                                          keys.empty() ? "none yet" : absl::StrJoin(keys, ", "),
-                                          "; start device_agent --key ", key, " or use another key"));
+  const std::string lacks = missing(*farm.device, needs_of(target));
+  if (lacks.empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("no device with the key \"", key, "\" runs code for ",
+                                          target.text(), ": ", lacks,
+                                          "; give the --target of the device, or another key"));
 }
 
 }  // namespace tf::service

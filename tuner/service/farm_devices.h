@@ -3,6 +3,7 @@
 // trials.
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,10 +26,6 @@ struct FarmDevice {
   std::set<std::string> cpu_features;  // LLVM's names
 };
 
-// All devices that have ever registered. UNAVAILABLE: no tracker answers there. (farm_devices_proto.cpp)
-absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker,
-                                                     const std::shared_ptr<rpc::Credentials>& credentials);
-
 // What a device must have to run code for a target, in the words of FarmDevice.
 struct DeviceNeeds {
   std::string arch;  // empty: any
@@ -39,9 +36,20 @@ struct DeviceNeeds {
 // instruction that the device lacks would only crash.
 DeviceNeeds needs_of(const target::Target& target);
 
-// NOT_FOUND if no device has the key, naming those that exist, or if none that has it runs code for the
+// As much of a farm as a job needs to know before it is queued, however large the farm is.
+struct FarmView {
+  // One with the key: one that has what is needed if there is any.
+  std::optional<FarmDevice> device;
+  std::vector<std::string> known_keys;  // those most like the key, ten at most
+};
+
+// `key` empty: any device, and some keys. UNAVAILABLE: no tracker answers there. (farm_devices_proto.cpp)
+absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
+                                      const std::shared_ptr<rpc::Credentials>& credentials,
+                                      const std::string& key = "", const DeviceNeeds& needs = {});
+
+// NOT_FOUND if no device has the key, naming some that exist, or if none that has it runs code for the
 // target, naming the first thing that is missing.
-absl::Status check_farm(const std::vector<FarmDevice>& devices, const std::string& key,
-                        const target::Target& target);
+absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target);
 
 }  // namespace tf::service

@@ -8,26 +8,44 @@
 #include "tuner/service/farm_devices.h"
 
 namespace tf::service {
+namespace {
 
-absl::StatusOr<std::vector<FarmDevice>> farm_devices(const rpc::Endpoint& tracker,
-                                                     const std::shared_ptr<rpc::Credentials>& credentials) {
-  namespace farm = tunefarm::farm::v1;
+namespace farm = tunefarm::farm::v1;
+
+FarmDevice from_proto(const farm::Device& device) {
+  const auto& features = device.facts().cpu_features();
+  return {.id = device.device_id(),
+          .key = device.device_key(),
+          .arch = device.facts().arch(),
+          .cpu_features = {features.begin(), features.end()}};
+}
+
+}  // namespace
+
+absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
+                                      const std::shared_ptr<rpc::Credentials>& credentials,
+                                      const std::string& key, const DeviceNeeds& needs) {
   TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
-  auto stub = farm::Operators::NewStub(rpc::make_channel(tracker, credentials, rpc::Role::kTracker));
-  grpc::ClientContext context;
-  rpc::set_deadline(context, absl::Seconds(10));
+  const auto stub = farm::Operators::NewStub(rpc::make_channel(tracker, credentials, rpc::Role::kTracker));
+  farm::ListDevicesRequest request;
+  request.set_device_key(key);
+  request.set_page_size(1);
+  request.mutable_requirements()->set_arch(needs.arch);
+  for (const std::string& feature : needs.cpu_features)
+    request.mutable_requirements()->add_cpu_features(feature);
+  // One that can, or else any as an example.
   farm::ListDevicesReply reply;
-  TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, farm::ListDevicesRequest(), &reply),
-                                    "tracker", tracker, credentials != nullptr));
-  std::vector<FarmDevice> devices;
-  for (const farm::Device& device : reply.devices()) {
-    const auto& features = device.facts().cpu_features();
-    devices.push_back({.id = device.device_id(),
-                       .key = device.device_key(),
-                       .arch = device.facts().arch(),
-                       .cpu_features = {features.begin(), features.end()}});
+  for (int attempt = 0; attempt < 2 && reply.devices().empty(); ++attempt) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, absl::Seconds(10));
+    TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, request, &reply), "tracker", tracker,
+                                      credentials != nullptr));
+    request.clear_requirements();
   }
-  return devices;
+  FarmView view;
+  if (!reply.devices().empty()) view.device = from_proto(reply.devices(0));
+  view.known_keys = {reply.known_keys().begin(), reply.known_keys().end()};
+  return view;
 }
 
 }  // namespace tf::service

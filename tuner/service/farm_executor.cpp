@@ -26,8 +26,9 @@ absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) 
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
   const absl::Status network = network_tasks(job.model_path, options.target, spec.dims).status();
   if (!network.ok()) return by_its_name(job, network);
-  TF_ASSIGN_OR_RETURN(std::vector<FarmDevice> devices, farm_devices(options_.tracker, options_.credentials));
-  return check_farm(devices, spec.device_key, options.target);
+  TF_ASSIGN_OR_RETURN(const FarmView farm, look_at_farm(options_.tracker, options_.credentials,
+                                                        spec.device_key, needs_of(options.target)));
+  return check_farm(farm, spec.device_key, options.target);
 }
 
 absl::StatusOr<session::Progress> FarmExecutor::run(
@@ -47,6 +48,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
                                                     .selector = spec.selector,
                                                     .priority = spec.priority,
                                                     .holder = options_.holder,
+                                                    .run_number = options_.run_number,
                                                     .first_wait = kDeviceWait}));
   RunLimits limits;
   if (spec.minutes > 0) limits.budget = absl::Minutes(spec.minutes);

@@ -2,6 +2,7 @@
 // Owns: tuning a job on the devices of a farm: its tasks, builders and leased runner, around session::tune.
 // Does not know: queues, who asked.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@ struct FarmExecutorOptions {
   rpc::Endpoint tracker;
   std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
   std::string holder;                             // who leases: the same after a restart
+  uint64_t run_number = 0;                        // which run of it
 };
 
 class FarmExecutor final : public JobExecutor {

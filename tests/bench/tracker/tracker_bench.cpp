@@ -55,7 +55,7 @@ constexpr int kMoreWaiting = 16;
 // requests of four kinds.
 void BM_Matching(benchmark::State& state) {
   tf::rpc::FakeClock clock;
-  Matchmaker matchmaker(clock, {}, {});
+  Matchmaker matchmaker(clock, {}, {.everyone = {.max_waiting = 0}, .users = {}});
   const int devices = static_cast<int>(state.range(0));
   const int users = static_cast<int>(state.range(1));
   std::deque<Match> held;  // oldest first
@@ -108,11 +108,17 @@ class CountingWaiter final : public Waiter {
   absl::StatusOr<Grant> grant = absl::UnknownError("not answered");
 };
 
+std::vector<StoredDevice> stored(const std::vector<DeviceInfo>& devices) {
+  std::vector<StoredDevice> rows;
+  for (const DeviceInfo& each : devices) rows.push_back({.info = std::make_shared<const DeviceInfo>(each)});
+  return rows;
+}
+
 // With `known` devices besides those of the file.
 struct OpenFarm {
   explicit OpenFarm(const std::string& path, const std::vector<DeviceInfo>& known = {})
       : store(*StateStore::open(path)) {
-    TF_CHECK(store->save_devices(known).ok()) << path;
+    TF_CHECK(store->save({.devices = stored(known)}).ok()) << path;
     farm = *Farm::open(clock, *store);
   }
   tf::rpc::FakeClock clock;
@@ -194,15 +200,15 @@ void BM_RestartToFirstLease(benchmark::State& state) {
                           .term = absl::Seconds(60)});
       }
     }
-    TF_CHECK(store->save_leases(leases, {}).ok()) << "leases";
+    TF_CHECK(store->save({.begun = leases}).ok()) << "leases";
     std::vector<LeaseId> ended;
     for (const Lease& lease : leases) {
       if (lease.slot.slot != 0) ended.push_back(lease.id);
     }
-    TF_CHECK(store->save_leases({}, ended).ok()) << "ends";
+    TF_CHECK(store->save({.ended = ended}).ok()) << "ends";
     std::vector<DeviceInfo> devices;
     for (int i = 0; i < kDevices; ++i) devices.push_back(device(i, 3));
-    TF_CHECK(store->save_devices(devices).ok()) << "devices";
+    TF_CHECK(store->save({.devices = stored(devices)}).ok()) << "devices";
   }
   const auto link = std::make_shared<NoLink>();
   for (auto _ : state) {

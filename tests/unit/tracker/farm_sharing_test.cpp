@@ -122,6 +122,60 @@ TEST_F(FarmSharingTest, QuotasLimitWhatAUserHoldsAndHowManyOfItsRequestsWait) {
   EXPECT_TRUE(second->grant && second->grant->ok());
 }
 
+class RunsOfAHolderTest : public FarmTest {
+ protected:
+  std::shared_ptr<FakeWaiter> ask(const std::string& run, uint64_t number,
+                                  absl::Duration wait = absl::Minutes(5)) {
+    return acquire({.key = "box", .wait = wait, .holder = "tuner", .holder_run = run, .run_number = number});
+  }
+};
+
+TEST_F(RunsOfAHolderTest, NewerRunEndsTheLeasesAndTheRequestsOfTheOlder) {
+  attach("a");
+  const auto held = ask("second life", 2);
+  ASSERT_TRUE(held->grant && held->grant->ok());
+  const auto waits = ask("second life", 2);
+  ASSERT_FALSE(waits->grant);
+  const auto next = ask("third life", 3);
+  ASSERT_TRUE(next->grant && next->grant->ok());
+  EXPECT_EQ((**next->grant).lease.epoch, 2u);
+  EXPECT_TRUE(absl::IsAborted(waits->grant->status())) << waits->grant->status();
+}
+
+TEST_F(RunsOfAHolderTest, OlderRunGetsNothingAndEndsNothing) {
+  attach("a");
+  attach("b");
+  const auto held = ask("third life", 3);
+  ASSERT_TRUE(held->grant && held->grant->ok());
+  const Lease lease = (**held->grant).lease;
+  const auto late = ask("second life", 2);
+  ASSERT_TRUE(late->grant);
+  EXPECT_TRUE(absl::IsAborted(late->grant->status())) << late->grant->status();
+  open();  // remembered
+  attach("a");
+  EXPECT_TRUE(absl::IsAborted(ask("second life", 2)->grant->status()));
+  EXPECT_TRUE(farm_->renew(lease.id, lease.epoch).ok());
+}
+
+TEST_F(RunsOfAHolderTest, OlderRunGetsNothingAlsoWhereTheNewerOneOnlyWaits) {
+  attach("a");
+  ASSERT_TRUE(acquire("box", absl::Minutes(5), "another")->grant->ok());
+  const auto waits = ask("third life", 3);
+  EXPECT_TRUE(absl::IsAborted(ask("second life", 2)->grant->status()));
+  EXPECT_FALSE(waits->grant);
+}
+
+TEST_F(RunsOfAHolderTest, LeaseOnItsWayToTheDiskIsNotGrantedToARunThatIsOver) {
+  attach("a");
+  farm_->on_unsaved([] {});
+  const auto first = ask("second life", 2);
+  const auto second = ask("third life", 3);
+  ASSERT_TRUE(farm_->save().ok());
+  ASSERT_TRUE(first->grant && second->grant);
+  EXPECT_TRUE(absl::IsAborted(first->grant->status())) << first->grant->status();
+  EXPECT_TRUE(second->grant->ok()) << second->grant->status();
+}
+
 TEST_F(FarmSharingTest, RequirementsAreMatchedAgainstTheDevice) {
   const DeviceInfo device{
       .id = "a", .arch = "x86_64", .cpu_features = {"avx2", "fma"}, .memory_bytes = 4ull << 30};

@@ -7,7 +7,7 @@ class LeaseTest : public testing::Test {
  protected:
   Lease grant(const std::string& id, const SlotKey& slot, const std::string& holder = "h",
               const std::string& run = "r") {
-    const Lease lease = table_.propose({id}, slot, {holder, run, "user", 0}, absl::Seconds(60));
+    const Lease lease = table_.propose({id}, slot, {holder, run, 0, "user", 0}, absl::Seconds(60));
     table_.commit(lease);
     return lease;
   }
@@ -56,7 +56,7 @@ TEST_F(LeaseTest, EpochsOfASlotGrowAndSlotsDoNotShareThem) {
 }
 
 TEST_F(LeaseTest, ProposalThatIsNotCommittedChangesNothing) {
-  table_.propose({"a"}, slot_, {"h", "r", "user", 0}, absl::Seconds(60));
+  table_.propose({"a"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60));
   EXPECT_EQ(table_.epoch(slot_), 0u);
   EXPECT_EQ(table_.on(slot_), nullptr);
 }
@@ -69,7 +69,7 @@ TEST_F(LeaseTest, RestoredLeaseGetsAFullTermAndKeepsItsEpoch) {
   EXPECT_TRUE(after.find(lease.id, lease.epoch).ok());
   EXPECT_EQ(after.next_expiry(), clock_.now() + absl::Seconds(60));
   after.end(lease.id);
-  EXPECT_EQ(after.propose({"b"}, slot_, {"h", "r", "user", 0}, absl::Seconds(60)).epoch, 2u);
+  EXPECT_EQ(after.propose({"b"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60)).epoch, 2u);
 }
 
 TEST_F(LeaseTest, GrantsAboveWhatTheAgentHasServed) {
@@ -86,19 +86,20 @@ TEST_F(LeaseTest, EndIsIdempotent) {
   EXPECT_EQ(table_.on(slot_), nullptr);
 }
 
-TEST_F(LeaseTest, NewRunOfAHolderSupersedesItsOlderRunsOnly) {
+TEST_F(LeaseTest, KnowsTheLeasesOfAllRunsOfAHolder) {
   grant("a", {"device", 0}, "tuner", "run 1");
   grant("b", {"device", 1}, "tuner", "run 2");
   grant("c", {"device", 2}, "other", "run 1");
-  const std::vector<Lease> old = table_.superseded("tuner", "run 2");
-  ASSERT_EQ(old.size(), 1u);
-  EXPECT_EQ(old[0].id.text, "a");
-  EXPECT_TRUE(table_.superseded("", "run 2").empty());
+  ASSERT_EQ(table_.of_holder("tuner").size(), 2u);
+  table_.end({"a"});
+  ASSERT_EQ(table_.of_holder("tuner").size(), 1u);
+  EXPECT_EQ(table_.of_holder("tuner")[0].id.text, "b");
+  EXPECT_TRUE(table_.of_holder("nobody").empty());
 }
 
 TEST_F(LeaseTest, SecondLeaseOfALeasedSlotIsOurBug) {
   grant("a", slot_);
-  EXPECT_DEATH(table_.propose({"b"}, slot_, {"h", "r", "user", 0}, absl::Seconds(60)), "leased already");
+  EXPECT_DEATH(table_.propose({"b"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60)), "leased already");
 }
 
 }  // namespace

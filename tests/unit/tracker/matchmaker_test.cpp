@@ -288,5 +288,45 @@ TEST_F(MatchmakerTest, ForgetsDemandsThatNobodyAsksFor) {
   EXPECT_EQ(next(), "x");
 }
 
+TEST_F(MatchmakerTest, LimitsHowManyDifferentThingsAUserWaitsFor) {
+  policies_.everyone.max_demands = 3;
+  remake();
+  const SlotKey slot = add("a");
+  ask("holder");
+  ASSERT_EQ(next(), "holder");
+  for (const char* selector : {"", "!x", "!y"}) ask("alice", 0, selector);
+  ask("alice", 0, "!x");  // nothing new
+  const auto ask_more = [&](const std::string& user) {
+    return matchmaker_->ask({.demand = {"box", {.selector = *Selector::parse("!z")}},
+                             .user = user,
+                             .holder = user,
+                             .holder_run = "run",
+                             .priority = 0,
+                             .wait = absl::Hours(1)});
+  };
+  EXPECT_TRUE(absl::IsResourceExhausted(ask_more("alice").status())) << ask_more("alice").status();
+  EXPECT_TRUE(ask_more("bob").ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(ask_more("alice").status())) << "also if another has asked for it";
+  give_back(slot, "holder");
+  ASSERT_EQ(next(), "alice");
+  EXPECT_TRUE(ask_more("alice").ok());
+}
+
+TEST_F(MatchmakerTest, UnknownKeyNamesTenOfTheKnownOnesAndThoseFirstThatAreLikeIt) {
+  for (int i = 0; i < 1000; ++i) add("d" + std::to_string(i), "key" + std::to_string(i));
+  add("pi", "raspberry-pi-4");
+  const auto refused = matchmaker_->ask({.demand = {"raspberry-pi4", {}},
+                                         .user = "alice",
+                                         .holder = "alice",
+                                         .holder_run = "run",
+                                         .priority = 0,
+                                         .wait = absl::Hours(1)});
+  EXPECT_TRUE(absl::IsNotFound(refused.status()));
+  const std::string message(refused.status().message());
+  EXPECT_THAT(message, HasSubstr("known keys: raspberry-pi-4, key0, key1, key10, "));
+  EXPECT_THAT(message, HasSubstr("and 991 others"));
+  EXPECT_LT(message.size(), 200u) << "a status travels in 8 KiB";
+}
+
 }  // namespace
 }  // namespace tf::tracker

@@ -40,17 +40,18 @@ class StateStoreTest : public testing::Test {
             .expires_at = {}};
   }
 
-  static absl::Status save(StateStore& store, const Lease& lease) {
-    return store.save_leases({&lease, 1}, {});
-  }
+  static absl::Status save(StateStore& store, const Lease& lease) { return store.save({.begun = {lease}}); }
 
   static absl::Status save(StateStore& store, const DeviceInfo& device) {
-    return store.save_devices({&device, 1});
+    return save(store, StoredDevice{.info = std::make_shared<const DeviceInfo>(device)});
+  }
+
+  static absl::Status save(StateStore& store, const StoredDevice& device) {
+    return store.save({.devices = {device}});
   }
 
   static absl::Status end(StateStore& store, const std::string& id) {
-    const LeaseId lease{id};
-    return store.save_leases({}, {&lease, 1});
+    return store.save({.ended = {LeaseId{id}}});
   }
 
   static DeviceInfo device(const std::string& id) {
@@ -95,7 +96,7 @@ TEST_F(StateStoreTest, GrantsAllLeasesOfATransactionOrNone) {
   Lease second = lease("b", 1);
   second.slot = {"other", 0};
   const std::vector<Lease> leases = {lease("a", 1), second};
-  ASSERT_TRUE(store->save_leases(leases, {}).ok());
+  ASSERT_TRUE(store->save({.begun = leases}).ok());
   EXPECT_EQ(store->load()->leases.size(), 2u);
 }
 
@@ -104,27 +105,64 @@ TEST_F(StateStoreTest, KeepsWhatOperatorsAndHealthHaveMadeOfADevice) {
   const GoldenBaseline baseline{"kernel", "machine", 1.5e6};
   {
     const auto store = *StateStore::open(path_);
-    ASSERT_TRUE(save(*store, device("a")).ok());
-    ASSERT_TRUE(store->save_admission("a", Admission::kDraining).ok());
-    ASSERT_TRUE(store->save_health("a", quarantined).ok());
-    ASSERT_TRUE(store->save_golden({"a", 0}, baseline).ok());
-    ASSERT_TRUE(save(*store, device("a")).ok());  // it comes back
+    const auto info = std::make_shared<const DeviceInfo>(device("a"));
+    ASSERT_TRUE(save(*store, *info).ok());
+    ASSERT_TRUE(save(*store, {info, Admission::kDraining, quarantined}).ok());
+    ASSERT_TRUE(store->save({.golden = {{{"a", 0}, baseline}, {{"a", 1}, baseline}}}).ok());
+    ASSERT_TRUE(store->save({.golden = {{{"a", 1}, std::nullopt}}}).ok());
   }
   const StoredState state = *(*StateStore::open(path_))->load();
   ASSERT_EQ(state.devices.size(), 1u);
   EXPECT_EQ(state.devices[0].admission, Admission::kDraining);
   EXPECT_EQ(state.devices[0].health, quarantined);
-  EXPECT_EQ(state.devices[0].info.labels.at("room"), "lab3");
+  EXPECT_EQ(state.devices[0].info->labels.at("room"), "lab3");
   EXPECT_EQ(state.golden.at({"a", 0}), baseline);
+  EXPECT_FALSE(state.golden.contains({"a", 1}));
+}
+
+TEST_F(StateStoreTest, OfAForgottenDeviceOnlyTheEpochsStay) {
+  const auto store = *StateStore::open(path_);
+  ASSERT_TRUE(save(*store, device("device")).ok());
+  ASSERT_TRUE(store->save({.golden = {{{"device", 0}, GoldenBaseline{"kernel", "machine", 1.5e6}}}}).ok());
+  ASSERT_TRUE(save(*store, lease("a", 7)).ok());
+  ASSERT_TRUE(store->save({.forgotten = {"device"}, .ended = {LeaseId{"a"}}}).ok());
+  const StoredState state = *store->load();
+  EXPECT_TRUE(state.devices.empty());
+  EXPECT_TRUE(state.golden.empty());
+  EXPECT_TRUE(state.leases.empty());
+  EXPECT_EQ(state.epochs.at({"device", 0}), 7u);
+}
+
+TEST_F(StateStoreTest, DeviceThatThisTrackerWouldRefuseIsLeftOutAndTheOthersAreThere) {
+  {
+    const auto store = *StateStore::open(path_);
+    ASSERT_TRUE(save(*store, device("good")).ok());
+    ASSERT_TRUE(save(*store, lease("a", 7)).ok());
+  }
+  for (const std::string name : {"two words", "no\nline", ""}) {
+    tunefarm::farm::v1::AgentHello hello;  // as a tracker that looked less closely has let it in
+    hello.set_agent_id(name);
+    hello.set_device_key("box");
+    const auto db = *database::Connection::open(path_, database::Access::kWrite);
+    auto insert = *db->prepare("INSERT INTO device (id, admission, hello) VALUES (?, 0, ?)");
+    const std::string bytes = hello.SerializeAsString();
+    ASSERT_TRUE(insert.bind_text(name).bind_blob(bytes).run().ok());
+  }
+  const absl::StatusOr<StoredState> state = (*StateStore::open(path_))->load();
+  ASSERT_TRUE(state.ok()) << state.status();
+  ASSERT_EQ(state->devices.size(), 1u);
+  EXPECT_EQ(state->devices[0].info->id, "good");
+  EXPECT_EQ(state->epochs.at({"device", 0}), 7u);
 }
 
 TEST_F(StateStoreTest, KeepsReservations) {
   const absl::Time from = absl::FromUnixMillis(1'700'000'000'123);
   {
     const auto store = *StateStore::open(path_);
-    ASSERT_TRUE(store->save_reservation({3, "alice", "box", "room=lab3", from, from + absl::Hours(2)}).ok());
-    ASSERT_TRUE(store->save_reservation({4, "bob", "", "", from, from + absl::Hours(1)}).ok());
-    ASSERT_TRUE(store->remove_reservation(4).ok());
+    const StoredReservation alice{3, "alice", "box", "room=lab3", from, from + absl::Hours(2)};
+    const StoredReservation bob{4, "bob", "", "", from, from + absl::Hours(1)};
+    ASSERT_TRUE(store->save({.reservations = {{3, alice}, {4, bob}}}).ok());
+    ASSERT_TRUE(store->save({.reservations = {{4, std::nullopt}}}).ok());
   }
   const StoredState state = *(*StateStore::open(path_))->load();
   ASSERT_EQ(state.reservations.size(), 1u);
@@ -219,12 +257,12 @@ Acknowledged live(const std::string& path) {
                         .term = absl::Seconds(60),
                         .granted_at = {},
                         .expires_at = {}};
-      if (note(slot, (*store)->save_leases({&lease, 1}, {}))) {
+      if (note(slot, (*store)->save({.begun = {lease}}))) {
         done.epochs[slot] = epoch;
         done.leases[slot] = lease.id.text;
         done.uncertain.erase(slot);
       }
-      if (slot == 1 && note(slot, (*store)->save_leases({}, {&lease.id, 1}))) done.leases.erase(slot);
+      if (slot == 1 && note(slot, (*store)->save({.ended = {lease.id}}))) done.leases.erase(slot);
     }
   }
   return done;
@@ -261,8 +299,8 @@ TEST_F(StateStoreTest, LosesNoEpochAndNoLeaseWhicheverWriteFails) {
   }
 }
 
-// Whatever byte of the file is another one, the tracker starts with sound epochs, or says that the file is
-// damaged.
+// SQLite tells a damaged page, and not a damaged value: an epoch may come out as another one. Agents tell
+// theirs again when they come, and grants are above those.
 TEST_F(StateStoreTest, ADamagedFileIsRefusedOrReadButNeverACrash) {
   live(path_);
   const std::string sound = *read_file(path_);

@@ -1,7 +1,10 @@
 #include "tuner/service/farm_devices.h"
 
+#include <atomic>
+
 #include "device_agent/agent/facts.h"
-#include "proto/farm/v1/farm.pb.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/server.h"
 
 namespace tf::service {
 namespace {
@@ -25,7 +28,9 @@ const FarmDevice kAvx2Box = {.id = "a1",
                              .cpu_features = {"sse4.2", "avx", "avx2", "fma", "f16c", "bmi2", "popcnt"}};
 
 std::string refusal(const std::string& key, const std::string& target_text) {
-  const absl::Status status = check_farm({kAvx2Box}, key, parsed(target_text));
+  const FarmView farm = {.device = key == "box" ? std::optional(kAvx2Box) : std::nullopt,
+                         .known_keys = {"box"}};
+  const absl::Status status = check_farm(farm, key, parsed(target_text));
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
   return std::string(status.message());
 }
@@ -50,12 +55,49 @@ TEST(DeviceNeeds, OfTheHostAreAmongTheFactsOfAnAgentOnIt) {
 }
 
 TEST(CheckFarm, AcceptsADeviceThatRunsTheTargetsCode) {
-  EXPECT_TRUE(check_farm({kAvx2Box}, "box", parsed("x86_64:cpu=haswell")).ok());
-  FarmDevice wide = kAvx2Box;
-  for (const std::string& feature : needs_of(parsed("x86_64:cpu=x86-64-v4")).cpu_features)
-    wide.cpu_features.insert(feature);
-  EXPECT_TRUE(check_farm({kAvx2Box, wide}, "box", parsed("x86_64:cpu=x86-64-v4")).ok())
-      << "one device with the key is enough";
+  EXPECT_TRUE(check_farm({.device = kAvx2Box, .known_keys = {}}, "box", parsed("x86_64:cpu=haswell")).ok());
+}
+
+// A tracker of which each page holds one device, and which counts what it is asked.
+class PagingTracker final : public tunefarm::farm::v1::Operators::Service {
+ public:
+  grpc::Status ListDevices(grpc::ServerContext*, const tunefarm::farm::v1::ListDevicesRequest* request,
+                           tunefarm::farm::v1::ListDevicesReply* reply) override {
+    ++asked;
+    EXPECT_EQ(request->page_size(), 1u);
+    EXPECT_FALSE(request->golden_samples());
+    reply->add_known_keys("box");
+    const bool can = request->requirements().cpu_features().empty() || runs_everything;
+    if (request->device_key() != "box" || !can) return grpc::Status::OK;
+    reply->add_devices()->set_device_id("a1");
+    reply->mutable_devices(0)->set_device_key("box");
+    reply->mutable_devices(0)->mutable_facts()->set_arch("x86_64");
+    if (runs_everything) {
+      *reply->mutable_devices(0)->mutable_facts()->mutable_cpu_features() =
+          request->requirements().cpu_features();
+    }
+    reply->set_next_page_token("a1");
+    return grpc::Status::OK;
+  }
+
+  std::atomic<int> asked = 0;
+  std::atomic<bool> runs_everything = true;
+};
+
+TEST(LookAtFarm, AsksForOneDeviceOfTheKeyWhateverTheFarmHas) {
+  PagingTracker tracker;
+  const auto server = *rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  const target::Target target = parsed("x86_64:cpu=x86-64-v4");
+  const auto check = [&](const std::string& key) {
+    const auto farm = look_at_farm(server->endpoint(), nullptr, key, needs_of(target));
+    return farm.ok() ? check_farm(*farm, key, target) : farm.status();
+  };
+  EXPECT_TRUE(check("box").ok()) << check("box");
+  EXPECT_EQ(tracker.asked, 2) << "once each time";
+  tracker.runs_everything = false;
+  EXPECT_THAT(std::string(check("box").message()), HasSubstr("device a1 has no avx"));
+  EXPECT_EQ(tracker.asked, 4) << "once more, for an example";
+  EXPECT_THAT(std::string(check("toaster").message()), HasSubstr("the tracker knows box"));
 }
 
 TEST(CheckFarm, NamesWhatTheDeviceLacks) {
@@ -67,7 +109,7 @@ TEST(CheckFarm, NamesWhatTheDeviceLacks) {
 
 TEST(CheckFarm, NamesTheKeysThatThereAre) {
   EXPECT_THAT(refusal("toaster", "x86_64"), HasSubstr("the tracker knows box"));
-  EXPECT_THAT(std::string(check_farm({}, "box", parsed("x86_64")).message()),
+  EXPECT_THAT(std::string(check_farm(FarmView(), "box", parsed("x86_64")).message()),
               HasSubstr("the tracker knows none yet"));
 }
 

@@ -1,0 +1,133 @@
+// The devices of a large farm, through its real service.
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+#include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/operator_client.h"
+#include "tracker/services.h"
+
+namespace tf::tracker {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+class ListingTest : public FarmTest {
+ protected:
+  void SetUp() override {
+    FarmTest::SetUp();
+    farm_->on_unsaved([] {});  // the disk has no part in this
+    service_ = make_operator_service(*farm_);
+    auto server = rpc::Server::start({"127.0.0.1", 0}, {service_.get()});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    stub_ = pb::Operators::NewStub(rpc::make_channel(server_->endpoint()));
+  }
+  void TearDown() override {
+    server_ = nullptr;
+    FarmTest::TearDown();
+  }
+
+  // About as much as a server's agent says.
+  Farm::SessionId attach_large(int number, const std::string& key, int samples = 0) {
+    pb::AgentHello hello;
+    hello.set_agent_id(absl::StrCat("d", 100'000 + number));
+    hello.set_device_key(key);
+    hello.add_slots()->add_cpus(0);
+    (*hello.mutable_labels())["room"] = number % 2 == 0 ? "even" : "odd";
+    for (int i = 0; i < 100; ++i) hello.mutable_facts()->add_cpu_features(absl::StrCat("avx512feature", i));
+    const auto session = *farm_->attach(*device_from_proto(hello), "run", std::make_shared<FakeLink>());
+    std::vector<GoldenSample> taken;
+    for (int i = 0; i < samples; ++i) {
+      taken.push_back({.slot = 0,
+                       .kernel = std::string(64, 'k'),
+                       .time_ns = 1'000'000 + i,
+                       .taken_at = clock_.now() + absl::Seconds(10 * i),
+                       .detail = std::string(200, 'd')});
+    }
+    farm_->report_golden(session, taken);
+    return session;
+  }
+
+  pb::ListDevicesReply list(const pb::ListDevicesRequest& request) {
+    grpc::ClientContext context;
+    pb::ListDevicesReply reply;
+    const grpc::Status status = stub_->ListDevices(&context, request, &reply);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return reply;
+  }
+
+  std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<pb::Operators::Stub> stub_;
+};
+
+TEST_F(ListingTest, OfTenThousandDevicesIsWhole) {
+  constexpr int kDevices = 10'000;
+  for (int i = 0; i < kDevices; ++i) attach_large(i, "box");
+  const auto table = render_devices({server_->endpoint(), nullptr}, "", "", TextFormat::kTable);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(std::ranges::count(*table, '\n'), kDevices + 1);
+  const auto odd = render_devices({server_->endpoint(), nullptr}, "", "room=odd", TextFormat::kTable);
+  ASSERT_TRUE(odd.ok()) << odd.status();
+  EXPECT_EQ(std::ranges::count(*odd, '\n'), kDevices / 2 + 1);
+}
+
+TEST_F(ListingTest, GoldenSamplesComeWhenTheyAreAskedFor) {
+  constexpr int kDevices = 300;
+  for (int i = 0; i < kDevices; ++i) attach_large(i, "box", 64);
+  pb::ListDevicesRequest request;
+  request.set_page_size(1);
+  EXPECT_EQ(list(request).devices(0).slots(0).golden().samples_size(), 3);
+  EXPECT_EQ(list(request).devices(0).slots(0).golden().samples(2).time_ns(), 1'000'063);
+  request.set_golden_samples(true);
+  EXPECT_EQ(list(request).devices(0).slots(0).golden().samples_size(), 64);
+  const auto json = render_devices({server_->endpoint(), nullptr}, "", "", TextFormat::kJson);
+  ASSERT_TRUE(json.ok()) << json.status();
+  const nlohmann::json devices = nlohmann::json::parse(*json);
+  ASSERT_EQ(devices.size(), static_cast<size_t>(kDevices));
+  EXPECT_EQ(devices[299]["slots"][0]["golden"]["samples"].size(), 64u);
+}
+
+TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {
+  for (int i = 0; i < 5; ++i) attach_large(i, "box");
+  pb::ListDevicesRequest request;
+  request.set_page_size(2);
+  std::vector<int> sizes;
+  std::vector<std::string> ids;
+  do {
+    const pb::ListDevicesReply page = list(request);
+    sizes.push_back(page.devices_size());
+    for (const pb::Device& device : page.devices()) ids.push_back(device.device_id());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && sizes.size() < 10);
+  EXPECT_THAT(sizes, testing::ElementsAre(2, 2, 1));
+  EXPECT_THAT(ids, testing::ElementsAre("d100000", "d100001", "d100002", "d100003", "d100004"));
+}
+
+TEST_F(ListingTest, OneDeviceThatMeetsTheRequirementsIsFoundAmongThousandsThatDoNot) {
+  for (int i = 0; i < 2000; ++i) attach_large(i, i % 100 == 0 ? "pi" : "box");
+  attach("z", "box");
+  pb::ListDevicesRequest request;
+  request.set_device_key("box");
+  request.set_page_size(1);
+  request.mutable_requirements()->add_cpu_features("avx512feature7");
+  EXPECT_EQ(list(request).devices(0).device_id(), "d100001");
+  request.mutable_requirements()->set_min_threads(2);
+  request.mutable_requirements()->clear_cpu_features();
+  EXPECT_EQ(list(request).devices(0).device_id(), "z");
+  request.mutable_requirements()->set_min_threads(3);
+  EXPECT_EQ(list(request).devices_size(), 0);
+  request.set_device_key("pie");
+  EXPECT_THAT(list(request).known_keys(), testing::ElementsAre("pi", "box"));
+}
+
+}  // namespace
+}  // namespace tf::tracker

@@ -1,0 +1,124 @@
+// What operators see of a Farm: devices, reservations, who waits, who has how much.
+
+#include <algorithm>
+#include <iterator>
+
+#include "tracker/farm_state.h"
+
+namespace tf::tracker {
+namespace {
+
+// Under one lock: what nobody notices who waits for it.
+constexpr size_t kLookedAt = 512;
+
+bool is_asked_for(const DeviceInfo& device, const DeviceQuery& query) {
+  if (!query.key.empty() && query.key != device.key) return false;
+  if (!query.selector.matches(device.labels)) return false;
+  return std::ranges::any_of(device.slots, [&](const SlotOffer& slot) {
+    return unmet_requirement(device, slot, query.requirements).empty();
+  });
+}
+
+}  // namespace
+
+DeviceStatus Farm::status_of(const Device& device, bool all_samples) const {
+  DeviceStatus status{.info = device.info,
+                      .online = device.session != 0,
+                      .stopping = device.stopping,
+                      .admission = device.admission,
+                      .health = device.health.health(),
+                      .health_reason = device.health.reason(),
+                      .reserved_for = reservations_.user_for(*device.info, clock_.now()),
+                      .since = clock_.now() - device.since,
+                      .slots = {}};
+  for (const SlotOffer& offer : device.info->slots) {
+    const SlotKey key{device.info->id, offer.slot};
+    SlotStatus& slot = status.slots.emplace_back();
+    slot.slot = offer.slot;
+    slot.epoch = leases_.epoch(key);
+    if (const auto golden = device.golden.find(offer.slot); golden != device.golden.end()) {
+      slot.golden = all_samples ? golden->second : golden->second.latest();
+    }
+    const Lease* lease = leases_.on(key);
+    if (!lease) continue;
+    const Relay& relay = relays_.at(lease->id);
+    slot.lease = *lease;
+    slot.held = clock_.now() - lease->granted_at;
+    slot.remaining = std::max(lease->expires_at - clock_.now(), absl::ZeroDuration());
+    slot.unanswered = relay.unanswered();
+    slot.unacknowledged = relay.unacknowledged();
+    slot.answered = relay.answered();
+  }
+  return status;
+}
+
+std::vector<DeviceStatus> Farm::devices() {
+  std::vector<DeviceStatus> result;
+  DeviceQuery query;
+  do {
+    DevicePage part = page(query);
+    std::ranges::move(part.devices, std::back_inserter(result));
+    query.after = std::move(part.next);
+  } while (!query.after.empty());
+  return result;
+}
+
+DevicePage Farm::page(const DeviceQuery& query) {
+  Locked lock(*this);
+  DevicePage result;
+  size_t looked_at = 0;
+  auto next = devices_.upper_bound(query.after);
+  for (; next != devices_.end() && result.devices.size() < query.most && looked_at < kLookedAt; ++next) {
+    ++looked_at;
+    const Device& device = next->second;
+    if (is_asked_for(*device.info, query)) result.devices.push_back(status_of(device, query.all_samples));
+  }
+  if (next != devices_.end()) result.next = looked_at == 0 ? query.after : std::prev(next)->first;
+  return result;
+}
+
+std::vector<std::string> Farm::known_keys(const std::string& key, size_t most) {
+  Locked lock(*this);
+  return matchmaker_.slots().keys_like(key, most);
+}
+
+std::vector<ReservationStatus> Farm::reservations() {
+  Locked lock(*this);
+  std::vector<ReservationStatus> result;
+  for (const auto& [id, reservation] : reservations_.all()) result.push_back(status_of(reservation));
+  return result;
+}
+
+std::vector<WaitingStatus> Farm::waiting() {
+  Locked lock(*this);
+  std::vector<std::pair<Rank, WaitingStatus>> ranked;
+  for (const auto& [id, request] : matchmaker_.queue().requests()) {
+    ranked.push_back({matchmaker_.rank(request),
+                      {.request = request,
+                       .key = matchmaker_.slots().demand(request.demand).key,
+                       .requirements = matchmaker_.slots().demand(request.demand).requirements,
+                       .waited = clock_.now() - request.arrived}});
+  }
+  std::ranges::sort(ranked, [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<WaitingStatus> result;
+  for (auto& [rank, status] : ranked) result.push_back(std::move(status));
+  return result;
+}
+
+std::vector<UserStatus> Farm::users() {
+  Locked lock(*this);
+  std::set<std::string> names;
+  for (const auto& [user, account] : matchmaker_.usage().accounts()) names.insert(user);
+  for (const auto& [id, request] : matchmaker_.queue().requests()) names.insert(request.user);
+  std::vector<UserStatus> result;
+  for (const std::string& user : names) {
+    result.push_back({.user = user,
+                      .share = options_.policies.of(user).share,
+                      .slots = matchmaker_.usage().held(user),
+                      .waiting = matchmaker_.queue().waiting(user),
+                      .slot_seconds = matchmaker_.usage().slot_seconds(user)});
+  }
+  return result;
+}
+
+}  // namespace tf::tracker

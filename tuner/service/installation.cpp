@@ -1,0 +1,44 @@
+#include "tuner/service/installation.h"
+
+#include <random>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/status.h"
+
+namespace tf::service {
+namespace {
+
+std::string new_id() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x", random(), random());
+}
+
+}  // namespace
+
+absl::StatusOr<Installation> begin_run(const std::string& database_path) {
+  const std::string path = database_path + ".installation";
+  Installation installation;
+  const absl::StatusOr<std::string> kept = read_file(path);
+  if (kept.ok()) {
+    const std::vector<std::string> words = absl::StrSplit(*kept, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+    if (words.size() != 2 || words[0].size() != 16 || !absl::SimpleAtoi(words[1], &installation.run_number)) {
+      return absl::DataLossError(absl::StrCat(path, " is not what a tuner has written there: remove it, and ",
+                                              "leases of an earlier run end with their term"));
+    }
+    installation.id = words[0];
+  } else if (absl::IsNotFound(kept.status())) {
+    installation.id = new_id();
+  } else {
+    return kept.status();
+  }
+  ++installation.run_number;
+  TF_RETURN_IF_ERROR(write_file(path, absl::StrCat(installation.id, " ", installation.run_number, "\n")));
+  return installation;
+}
+
+}  // namespace tf::service
