@@ -169,7 +169,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
   options.takes_turns = split.takes_turns;
-  options.budget.reserve_s = trial_seconds(spec, tasks.size());
+  const double reserve_s = trial_seconds(spec, tasks.size());
+  options.budget.reserve_s = [reserve_s](const session::Progress&) { return reserve_s; };
   TF_ASSIGN_OR_RETURN(
       database::Job job,
       open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
@@ -191,7 +192,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   if (!stop) {
     const auto whole = spec.minutes > 0 ? std::chrono::duration<double>(spec.minutes * 60)
                                         : std::chrono::duration<double>(Clock::now() - began) +
-                                              std::chrono::duration<double>(options.budget.reserve_s);
+                                              std::chrono::duration<double>(reserve_s);
     const auto deadline = began + std::chrono::duration_cast<Clock::duration>(whole);
     printer.finish(*result, try_network(arguments, spec, options, split.measure, deadline, *builder, *store));
     return kExitOk;

@@ -2,6 +2,8 @@
 // Owns: a cost model that learns in a thread of its own while the one before goes on ranking. Does not know:
 // what kind of model, when it should learn.
 
+#include <sys/resource.h>
+
 #include <functional>
 #include <future>
 #include <memory>
@@ -12,7 +14,13 @@
 
 namespace tf::session {
 
-// For one thread, but for the training inside.
+// The calling thread comes after those that devices wait for. That this may fail does not matter.
+inline void make_way() {
+  constexpr int kNicer = 5;
+  if (getpriority(PRIO_PROCESS, 0) < kNicer) setpriority(PRIO_PROCESS, 0, kNicer);
+}
+
+// For one thread, but for the training inside, which makes way for others.
 class BackgroundModel final : public model::CostModel {
  public:
   using Prior = std::shared_ptr<const model::CostModel>;
@@ -25,6 +33,7 @@ class BackgroundModel final : public model::CostModel {
   void begin(std::function<Prior()> learn_prior, std::vector<model::Example> examples) {
     first_ = std::async(std::launch::async,
                         [make = make_, learn_prior = std::move(learn_prior), examples = std::move(examples)] {
+                          make_way();
                           Prior prior = learn_prior();
                           std::unique_ptr<model::CostModel> made = make(prior);
                           if (!made->train(examples).ok()) made.reset();
@@ -37,11 +46,14 @@ class BackgroundModel final : public model::CostModel {
     settle();
     learning_ =
         std::async(std::launch::async, [make = make_, prior = prior_, examples = std::move(examples)] {
+          make_way();
           std::unique_ptr<model::CostModel> made = make(prior);
           if (!made->train(examples).ok()) made.reset();
           return made;
         });
   }
+  // Until what began has ended.
+  void wait() const { settle(); }
   bool is_learning() const { return learning_.valid(); }
   // From now on what was learned ranks. Waits for it. False if nothing came of it: the model before goes on.
   bool adopt() {

@@ -66,6 +66,15 @@ bool is_like(const target::Target& one, const target::Target& other) {
 
 }  // namespace
 
+std::vector<size_t> few_of(size_t examples, size_t most) {
+  const size_t fastest = std::min(examples, most / 2), rest = examples - fastest;
+  const size_t others = std::min(rest, most - fastest);
+  std::vector<size_t> few;
+  for (size_t i = 0; i < fastest + others; ++i)
+    few.push_back(i < fastest ? i : fastest + (i - fastest) * rest / others);
+  return few;
+}
+
 absl::Status History::read(database::Records& records, const Viewpoint& viewpoint) {
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records.problems());
   const std::string target_text = viewpoint.target.text();
@@ -134,10 +143,8 @@ void History::append_examples(std::vector<model::Example>& examples) const {
   const size_t most = std::clamp(kExamples / lessons_.size(), kLeastOfATask, kMostOfATask);
   int task = examples.empty() ? 0 : examples.back().task + 1;
   for (const std::vector<model::Example>& lesson : lessons_) {
-    const size_t fastest = std::min(lesson.size(), most / 2), rest = lesson.size() - fastest;
-    const size_t others = std::min(rest, most - fastest);
-    for (size_t i = 0; i < fastest + others; ++i) {
-      examples.push_back(lesson[i < fastest ? i : fastest + (i - fastest) * rest / others]);
+    for (const size_t i : few_of(lesson.size(), most)) {
+      examples.push_back(lesson[i]);
       examples.back().task = task;
     }
     ++task;

@@ -30,6 +30,10 @@ struct Viewpoint {
   int64_t before_record = std::numeric_limits<int64_t>::max();
 };
 
+// Of so many examples, the fastest first, which to learn from where there are too many: the fastest half, and
+// of the others evenly.
+std::vector<size_t> few_of(size_t examples, size_t most);
+
 // A value; what it was read from may go.
 class History {
  public:

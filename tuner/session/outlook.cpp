@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
+
+#include "base/race.h"
 
 namespace tf::session {
 namespace {
@@ -41,6 +44,38 @@ std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks) {
                         .exhausted = task.exhausted});
   }
   return outlooks;
+}
+
+std::vector<bool> that_matter(std::span<const double> stakes, double network) {
+  constexpr double kNothing = 0.002;  // of the network, all of them together
+  std::vector<size_t> order(stakes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return stakes[a] < stakes[b]; });
+  std::vector<bool> matter(stakes.size(), true);
+  double together = 0;
+  for (const size_t i : order) {
+    together += stakes[i];
+    if (together >= kNothing * network) break;
+    matter[i] = false;
+  }
+  return matter;
+}
+
+std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
+                               std::span<const int64_t> tried) {
+  std::vector<double> stakes;
+  double network_seconds = 0;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const double weight = tasks[i]->task().weight, seconds = tasks[i]->best_seconds();
+    network_seconds += weight * seconds;
+    const double unsure = tasks[i]->incumbent().noise + kShared;
+    stakes.push_back(tried[i] > 0 ? (weight > 0 ? weight : 1) * seconds * unsure : 0);
+  }
+  const std::vector<bool> matter = that_matter(stakes, network_seconds);
+  std::vector<int64_t> left(tried.begin(), tried.end());
+  for (size_t i = 0; i < left.size(); ++i)
+    if (!matter[i]) left[i] = 0;
+  return left;
 }
 
 double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,

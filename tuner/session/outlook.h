@@ -21,6 +21,16 @@ struct OpenTask {
 // In the same order. Pure: the same results give the same outlooks.
 std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks);
 
+// Of a network that takes so long, which stakes matter: all but the least ones that are nothing to it even
+// together. Both in the same unit.
+std::vector<bool> that_matter(std::span<const double> stakes, double network);
+
+// How often each task was tried since its last play-off, 0 where another one does not matter: what the wrong
+// one of those that are too close to call may cost, by how sure times are, is nothing to the network. Kernels
+// between other layouts stand for one of those that it uses.
+std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
+                               std::span<const int64_t> tried);
+
 // An estimate of the play-offs of tasks that were tried, at the session's rate.
 double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
                        double trials_per_second);

@@ -42,15 +42,10 @@ void ProgressMeter::count_trial(const database::Measurement& measurement) {
   rate_.count(Clock::now());
 }
 
-Clock::time_point ProgressMeter::deadline() const {
+Clock::time_point ProgressMeter::deadline(double reserve_s) const {
   if (budget_.minutes <= 0) return Clock::time_point::max();
-  const std::chrono::duration<double> left(budget_.minutes * 60 - budget_.reserve_s - spent_before_s_);
+  const std::chrono::duration<double> left(budget_.minutes * 60 - reserve_s - spent_before_s_);
   return start_ + std::chrono::duration_cast<Clock::duration>(left);
-}
-
-bool ProgressMeter::time_is_up(double reserve_s) const {
-  const double set_aside_s = reserve_s + budget_.reserve_s;
-  return budget_.minutes > 0 && spent_before_s_ + seconds_since(start_) + set_aside_s >= budget_.minutes * 60;
 }
 
 void ProgressMeter::describe(int slots, Progress& progress) {

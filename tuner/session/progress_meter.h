@@ -24,10 +24,10 @@ class ProgressMeter {
   // The device took a trial's samples between these times of its clock. In any order.
   void count_timed(int64_t from_ns, int64_t until_ns) { timed_ns_.emplace_back(from_ns, until_ns); }
 
-  // When the budget's minutes are spent, but for its reserve; never without any.
-  Clock::time_point deadline() const;
-  // Whether so few seconds of them are left, beside the budget's reserve.
-  bool time_is_up(double reserve_s) const;
+  // When all but so many seconds of the budget's minutes are spent; never without any.
+  Clock::time_point deadline(double reserve_s) const;
+  // Whether so few seconds of them are left.
+  bool time_is_up(double reserve_s) const { return Clock::now() >= deadline(reserve_s); }
   // Everything about time and rates; `progress.trials` is read. `slots`: of the runner, at least 1.
   void describe(int slots, Progress& progress);
 

@@ -20,6 +20,8 @@
 
 namespace tf::session {
 
+struct Progress;
+
 // Of the whole job, what it spent before a restart included.
 struct Budget {
   int64_t trials = 0;  // 0: no limit
@@ -27,8 +29,9 @@ struct Budget {
   // Tuning ends once the next minute is expected to save less than this share of the network's time; 0: no
   // limit.
   double until_gain = 0;
-  // Of the minutes, what is left for those who come after the session.
-  double reserve_s = 0;
+  // Of the minutes, how many seconds are left for who comes after the session, by what it knows by then;
+  // empty: none.
+  std::function<double(const Progress&)> reserve_s = nullptr;
 };
 
 struct SessionOptions {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 
@@ -18,6 +20,10 @@ constexpr double kUnknownPromise = 0.3;  // of candidates that no model has comp
 constexpr double kMostPromise = 2;
 // What the draft model does not see may gain so much, and as much again as what it sees.
 constexpr double kDraftError = 0.1;
+
+Digest text_digest(const schedule::Schedule& schedule) {
+  return sha256(schedule::to_string(schedule));
+}
 
 }  // namespace
 
@@ -42,6 +48,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
   if (seeds_.empty()) return;
   untuned_ = seeds_.back();
   untuned_loops_ = space_.loops_of(*untuned_);
+  untuned_schedule_ = text_digest(space_.space().schedule_of(*untuned_));
   seeds_.insert(seeds_.end() - 1, std::move_iterator(carried.rbegin()), std::move_iterator(carried.rend()));
 }
 
@@ -66,9 +73,15 @@ std::optional<space::Candidate> TaskState::next() {
     if (from.empty()) return std::nullopt;
     space::Candidate candidate = std::move(from.back());
     from.pop_back();
-    const auto [known, is_new] = programs_.try_emplace(space_.loops_of(candidate));
+    const schedule::Schedule schedule = space_.space().schedule_of(candidate);
+    const auto [known, is_new] = programs_.try_emplace(space_.loops_of(schedule));
+    bool is_known = !is_new;
+    if (auto recalled = recalled_.extract(text_digest(schedule)); is_new && !recalled.empty()) {
+      known->second = recalled.mapped();
+      is_known = true;
+    }
     const bool is_yardstick = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
-    if (is_new || is_yardstick) {
+    if (!is_known || is_yardstick) {
       known_in_a_row_ = 0;
       return candidate;
     }
@@ -133,8 +146,11 @@ TaskState::Prospect TaskState::prospect() const {
 double TaskState::untuned_seconds() const {
   if (!untuned_loops_) return 0;
   const auto known = programs_.find(*untuned_loops_);
-  const bool is_measured = known != programs_.end() && known->second.time && !known->second.time->lower_bound;
-  return is_measured ? known->second.time->seconds : 0;
+  const auto recalled = recalled_.find(untuned_schedule_);
+  const std::optional<Time> time = recalled != recalled_.end() ? recalled->second.time
+                                   : known != programs_.end()  ? known->second.time
+                                                               : std::nullopt;
+  return time && !time->lower_bound ? time->seconds : 0;
 }
 
 double TaskState::mean_sampled_seconds() const {
@@ -205,13 +221,15 @@ Subject TaskState::subject_of(const space::Candidate& candidate) const {
 }
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
-  note(space_.loops_of(candidate), time);
+  note(space_.space().schedule_of(candidate), time);
   learn(candidate, time);
 }
 
 // What was measured again counts by its last measurement.
-void TaskState::note(uint64_t loops, std::optional<Time> time) {
-  Tried& tried = programs_[loops];
+void TaskState::note(const schedule::Schedule& schedule, std::optional<Time> time) {
+  Tried& tried = programs_[space_.loops_of(schedule)];
+  if (auto recalled = recalled_.extract(text_digest(schedule)); !recalled.empty() && tried.in_flight)
+    tried = recalled.mapped();
   const bool again = tried.time.has_value() && !tried.time->lower_bound;
   if (tried.in_flight) ++results_;
   if (time) sampled_seconds_ += time->sampled_seconds;
@@ -219,6 +237,7 @@ void TaskState::note(uint64_t loops, std::optional<Time> time) {
   if (again) {
     best_seconds_ = 0;
     for (const auto& [other, each] : programs_) note_best(each.time);
+    for (const auto& [other, each] : recalled_) note_best(each.time);
   } else {
     note_best(time);
   }
@@ -231,19 +250,34 @@ void TaskState::note_best(const std::optional<Time>& time) {
   incumbent_ = {.ns = time->seconds * 1e9, .noise = time->noise};
 }
 
-bool TaskState::observe(const database::Measurement& record, std::optional<Time> time) {
+void TaskState::observe(const database::Measurement& record, std::optional<Time> time) {
   // Under other semantics the same text may be another program.
-  if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return false;
+  if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return;
   const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(record.schedule);
-  if (!schedule.ok()) return false;
-  const uint64_t loops = space_.loops_of(*schedule);
+  if (!schedule.ok()) return;
   // What is called untuned last is taken for it.
-  if (record.untuned && time && !time->lower_bound) is_untuned_timed_ = loops == untuned_loops_;
-  note(loops, time);
+  if (record.untuned && time && !time->lower_bound)
+    is_untuned_timed_ = text_digest(*schedule) == untuned_schedule_;
+  note(*schedule, time);
   know_code(record.code_digest, time);
-  const std::optional<space::Candidate> candidate = space_.candidate_of(record);
-  if (candidate) learn(*candidate, time);
-  return candidate.has_value();
+  if (const std::optional<space::Candidate> candidate = space_.candidate_of(record)) learn(*candidate, time);
+}
+
+int64_t TaskState::recall(const std::vector<Recalled>& records) {
+  int64_t lessons = 0;
+  for (const Recalled& record : records) {
+    if (record.untuned && record.time && !record.time->lower_bound)
+      is_untuned_timed_ = record.schedule == untuned_schedule_;
+    recalled_[record.schedule] = {.in_flight = false, .time = record.time};
+    ++results_;
+    if (record.time) sampled_seconds_ += record.time->sampled_seconds;
+    know_code(record.code_digest, record.time);
+    note_best(record.time);
+    if (!record.candidate) continue;
+    learn(*record.candidate, record.time);
+    ++lessons;
+  }
+  return lessons;
 }
 
 void TaskState::know_code(const std::string& code_digest, std::optional<Time> time) {
@@ -264,12 +298,21 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
   }
 }
 
-void TaskState::append_examples(std::vector<model::Example>& examples) const {
+void TaskState::append_examples(std::vector<model::Example>& examples, size_t most) const {
   const int task = examples.empty() ? 0 : examples.back().task + 1;
-  for (const Known& known : known_) {
-    const double speed = known.seconds > 0 ? std::min(1.0, best_seconds_ / known.seconds) : 0.0;
-    examples.push_back({known.features, speed, task, known.lower_bound});
+  const auto speed_of = [&](const Known& known) {
+    return known.seconds > 0 ? std::min(1.0, best_seconds_ / known.seconds) : 0.0;
+  };
+  std::vector<const Known*> chosen;
+  for (const Known& known : known_) chosen.push_back(&known);
+  if (chosen.size() > most) {
+    std::ranges::stable_sort(chosen, std::greater(), [&](const Known* known) { return speed_of(*known); });
+    std::vector<const Known*> fewer;
+    for (const size_t i : few_of(chosen.size(), most)) fewer.push_back(chosen[i]);
+    chosen = std::move(fewer);
   }
+  for (const Known* known : chosen)
+    examples.push_back({known->features, speed_of(*known), task, known->lower_bound});
 }
 
 }  // namespace tf::session

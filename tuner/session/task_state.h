@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/digest.h"
+#include "compiler/schedule/schedule.h"
 #include "tuner/search/search.h"
 #include "tuner/session/donor.h"
 #include "tuner/session/history.h"
@@ -20,6 +22,15 @@
 #include "tuner/session/task_space.h"
 
 namespace tf::session {
+
+// What an earlier job's record says.
+struct Recalled {
+  Digest schedule;                            // of its text
+  std::optional<space::Candidate> candidate;  // if it is a point of the space
+  std::string code_digest;
+  std::optional<Time> time;
+  bool untuned = false;
+};
 
 class TaskState {
  public:
@@ -54,10 +65,17 @@ class TaskState {
 
   // Takes one result. Failures have no time.
   void observe(const space::Candidate& candidate, std::optional<Time> time);
-  // The same for a record, whether or not it is a point of this space. False if it teaches nothing.
-  bool observe(const database::Measurement& record, std::optional<Time> time);
-  // What the cost model may learn from this task, which is another than those before.
-  void append_examples(std::vector<model::Example>& examples) const;
+  // The same for a record of a program that may be no point of this space.
+  void observe(const database::Measurement& record, std::optional<Time> time);
+  // What the store knew before, each schedule's last record, oldest first. Nothing of it is lowered, for
+  // there may be very many: a candidate of the same loops but another schedule is found out by its code.
+  // Returns how many taught something.
+  int64_t recall(const std::vector<Recalled>& records);
+  size_t examples() const { return known_.size(); }
+  // What the cost model may learn from this task, which is another than those before: its fastest and, of the
+  // others, so many evenly.
+  void append_examples(std::vector<model::Example>& examples,
+                       size_t most = std::numeric_limits<size_t>::max()) const;
 
   double best_seconds() const { return best_seconds_; }  // 0: nothing ok yet
   // Schedules whose result is known, measured or as another's twin.
@@ -94,7 +112,7 @@ class TaskState {
             std::vector<space::Candidate> carried);
   void propose();
   void rank_again();
-  void note(uint64_t loops, std::optional<Time> time);
+  void note(const schedule::Schedule& schedule, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
   void promise();
   void learn(const space::Candidate& candidate, std::optional<Time> time);
@@ -118,11 +136,13 @@ class TaskState {
   std::vector<Known> known_;
   std::map<std::string, Tried> codes_;  // of records
   Incumbent incumbent_;
-  std::map<uint64_t, Tried> programs_;  // handed out or found in the store, by the hash of their loops
+  std::map<uint64_t, Tried> programs_;  // by the hash of their loops
+  std::map<Digest, Tried> recalled_;    // by the text of their schedules; none of the programs
   int known_in_a_row_ = 0;              // points whose program was there already
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
   std::optional<uint64_t> untuned_loops_;
+  Digest untuned_schedule_;        // its text
   bool is_untuned_timed_ = false;  // or on its way
   bool is_best_new_ = false;
   int64_t results_ = 0;

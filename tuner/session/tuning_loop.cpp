@@ -1,10 +1,7 @@
 #include "tuner/session/tuning_loop.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -27,7 +24,6 @@ namespace {
 
 constexpr int kMaxTries = 3;              // of a candidate that could not be measured
 constexpr int kMaxUnmeasuredInARow = 24;  // from there on the device, not the candidates, is the trouble
-constexpr int kMaxTwinsInARow = 128;      // of a task: from there on its space has nothing new
 constexpr int kMaxRefusals = 3;           // of a task whose candidates were all refused
 constexpr auto kDrainLimit = std::chrono::seconds(60);
 // Results between two trainings of the cost model, and from the start of one until its model is used: a
@@ -37,8 +33,6 @@ constexpr int64_t kTrainFor = 24;
 // Later on, once there are so many times more results than new ones: learning takes longer and changes less.
 constexpr int64_t kTrainShare = 8;
 constexpr auto kReportEvery = std::chrono::milliseconds(250);
-// Reports in a row that expect little: what is expected moves as models learn and new candidates wait.
-constexpr int kSettled = 12;
 
 }  // namespace
 
@@ -51,10 +45,10 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
         {reference_request(task->task(), target_), task->task().reuse_distance_bytes});
   }
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
-  // This thread searches, and the model learns in children of it: the pipeline's threads, which only hand on
-  // what devices wait for, go first. That this may fail does not matter.
-  constexpr int kNicer = 5;
-  setpriority(PRIO_PROCESS, 0, kNicer);
+  // This thread searches: the pipeline's threads, which only hand on what devices wait for, go first.
+  make_way();
+  // On a device's own CPUs nothing is learned while the untuned schedules, the yardstick of all, are timed.
+  if (options_.takes_turns) model_.wait();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     pipeline.set_incumbent(static_cast<int>(i), tasks_[i]->incumbent());
     for (const std::string& digest : tasks_[i]->known_code())
@@ -78,7 +72,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   }
   if (failure.ok()) observe_rest();
   if (failure.ok() && in_flight_.empty() && options_.play_off)
-    failure = decide_best({tasks_, tried_}, options_, pipeline, runner_, store_, stop,
+    failure = decide_best({tasks_, contested(tasks_, tried_)}, options_, pipeline, runner_, store_, stop,
                           last_begin(pipeline.depth()));
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
@@ -141,44 +135,6 @@ void TuningLoop::submit_due(Pipeline& pipeline) {
     in_flight_.emplace(due.work.ticket, std::move(due.flight));
     pipeline.submit(std::move(due.work));
   }
-}
-
-int64_t TuningLoop::trials_left() const {
-  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-  return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials : kNoLimit;
-}
-
-std::vector<Outlook> TuningLoop::outlooks() const {
-  std::vector<OpenTask> open;
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    const bool exhausted = tasks_[i]->exhausted() || twins_in_a_row_[i] >= kMaxTwinsInARow ||
-                           !progress_.tasks[i].given_up.empty();
-    open.push_back({tasks_[i].get(), under_way_[i], exhausted});
-  }
-  return outlooks_of(open);
-}
-
-// From the last trial handed out to the end: what is under way, then the play-offs. At most a fifth of the
-// budget, so that there is something to decide.
-double TuningLoop::closing_seconds() const {
-  const double rate = progress_.trials_per_second;
-  if (rate <= 0) return 0;
-  double seconds = static_cast<double>(in_flight_.size()) / rate;
-  if (options_.play_off) seconds += playoff_seconds(tasks_, tried_, rate);
-  return std::min(seconds, options_.budget.minutes * 60 / 5);
-}
-
-// From when on nothing can begin, for so many under way at once, that is over before the budget is.
-Clock::time_point TuningLoop::last_begin(int depth) const {
-  const double rate = progress_.trials_per_second;
-  const double seconds = rate > 0 ? std::min(depth / rate, options_.budget.minutes * 60 / 10) : 0;
-  const auto reserve = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  return meter_.deadline() - reserve;
-}
-
-// Whether any part of the budget is spent.
-bool TuningLoop::is_enough() const {
-  return meter_.time_is_up(closing_seconds()) || trials_left() <= 0 || reports_of_little_gain_ >= kSettled;
 }
 
 bool TuningLoop::submit_next(Pipeline& pipeline) {
@@ -351,34 +307,7 @@ void TuningLoop::learn() {
     return;
   }
   results_at_training_ = results_;
-  std::vector<model::Example> examples;
-  for (const auto& task : tasks_) task->append_examples(examples);
-  model_.start(std::move(examples));
-}
-
-// What the next minute is expected to save, and by that how long it goes on.
-void TuningLoop::expect() {
-  const double trials = 60 * progress_.trials_per_second;
-  const std::vector<Outlook> tasks = outlooks();
-  Forecast forecast(tasks);
-  progress_.expected_gain.reset();
-  if (!forecast.is_known() || trials <= 0) return;
-  progress_.expected_gain = forecast.spend(trials);
-  if (options_.budget.until_gain <= 0) return;
-  const bool is_little = *progress_.expected_gain < options_.budget.until_gain;
-  reports_of_little_gain_ = is_little ? reports_of_little_gain_ + 1 : 0;
-  if (const std::optional<int> minutes = minutes_until(tasks, trials, options_.budget.until_gain))
-    progress_.remaining_s = std::min(60.0 * *minutes, progress_.remaining_s.value_or(60.0 * *minutes));
-}
-
-void TuningLoop::update_progress() {
-  meter_.describe(std::max(1, runner_.slots()), progress_);
-  expect();
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
-    progress_.tasks[i].untuned_ns = tasks_[i]->untuned_seconds() * 1e9;
-    progress_.tasks[i].exhausted = tasks_[i]->exhausted();
-  }
+  model_.start(learned());
 }
 
 absl::Status TuningLoop::save_tasks() {

@@ -45,6 +45,7 @@ class TuningLoop {
 
   absl::StatusOr<History> read_history(const std::vector<database::Problem>& own);
   absl::Status recall(TaskState& task);
+  std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
@@ -91,6 +92,7 @@ class TuningLoop {
   };
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
   int unmeasured_in_a_row_ = 0, reports_of_little_gain_ = 0;
+  double reserve_s_ = 0;  // of the budget, by the last progress
   std::vector<int> twins_in_a_row_;
   std::vector<int64_t> tried_;  // of each task, measured by this job since its last play-off
   std::vector<int> refusals_;   // of each task, since it last gave a measurement

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/status.h"
+#include "compiler/schedule/schedule.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/tuning_loop.h"
 
@@ -59,12 +62,22 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
     TF_RETURN_IF_ERROR(recall(*tasks_[i]));
   }
   results_at_training_ = results_;
-  std::vector<model::Example> examples;
-  for (const auto& task : tasks_) task->append_examples(examples);
+  std::vector<model::Example> examples = learned();
   model_.begin([history = std::move(history),
                 options = model_options(options_)] { return prior_of(history, options); },
                std::move(examples));
   return absl::OkStatus();
+}
+
+std::vector<model::Example> TuningLoop::learned() const {
+  // From so many a model learns in seconds; a run of some minutes measures fewer.
+  constexpr size_t kExamples = 20'000, kLeastOfATask = 300;
+  size_t known = 0;
+  for (const auto& task : tasks_) known += task->examples();
+  const size_t most = known > kExamples ? std::max(kLeastOfATask, kExamples / tasks_.size()) : known;
+  std::vector<model::Example> examples;
+  for (const auto& task : tasks_) task->append_examples(examples, most);
+  return examples;
 }
 
 // What the store knows of other tasks. The baseline like Ansor learns from its own tasks alone.
@@ -85,16 +98,30 @@ absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Pro
 absl::Status TuningLoop::recall(TaskState& task) {
   database::Filter filter;
   filter.problem = task.problem();
-  return store_.scan(filter, [&](const database::Measurement& record) {
-    // Times of other devices say nothing about this one's.
-    if (record.device.device_class != options_.device_class || is_of_network(record)) return absl::OkStatus();
+  std::map<Digest, std::pair<int64_t, Recalled>> last;  // of each schedule, by its place
+  TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
+    // Times of other devices say nothing about this one's, and the same text under other semantics nothing
+    // about this program's.
+    if (record.device.device_class != options_.device_class || is_of_network(record) ||
+        record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion))
+      return absl::OkStatus();
     if (options_.job_id != 0 && record.job_id == options_.job_id) {
       task.know_code(record.code_digest, time_of(record));
-    } else if (task.observe(record, time_of(record))) {
-      ++results_;
+    } else {
+      const Digest schedule = sha256(record.schedule);
+      last[schedule] = {
+          record.id,
+          {schedule, task.space().candidate_of(record), record.code_digest, time_of(record), record.untuned}};
     }
     return absl::OkStatus();
-  });
+  }));
+  std::vector<std::pair<int64_t, Recalled>> in_order;
+  for (auto& [schedule, record] : last) in_order.push_back(std::move(record));
+  std::ranges::sort(in_order, {}, [](const auto& record) { return record.first; });
+  std::vector<Recalled> records;
+  for (auto& [place, record] : in_order) records.push_back(std::move(record));
+  results_ += task.recall(records);
+  return absl::OkStatus();
 }
 
 }  // namespace tf::session

@@ -1,0 +1,84 @@
+#include "tuner/session/task_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "compiler/schedule/schedule.h"
+#include "tests/support/tuner/test_problems.h"
+#include "tuner/session/history.h"
+
+namespace tf::session {
+namespace {
+
+class Recalling : public testing::Test {
+ protected:
+  Recalling() {
+    state_ = TaskState::create(task_, options_, nullptr, 1).value();
+    other_ = TaskState::create(task_, options_, nullptr, 1).value();
+  }
+
+  Recalled recalled(const space::Candidate& candidate, double seconds) const {
+    return {sha256(schedule::to_string(state_->space().space().schedule_of(candidate))), candidate, "",
+            Time{.seconds = seconds, .sampled_seconds = 0.01}};
+  }
+  size_t lessons() const {
+    std::vector<model::Example> examples;
+    state_->append_examples(examples);
+    return examples.size();
+  }
+
+  const Task task_{.label = "product", .workload = test::matmul_bias_relu(64, 64, 64)};
+  SessionOptions options_{.target = target::parse_target("x86_64:cpu=znver4").value()};
+  std::unique_ptr<TaskState> state_, other_;
+};
+
+TEST_F(Recalling, HandsOutNothingThatAnEarlierJobMeasured) {
+  std::vector<space::Candidate> first;
+  std::vector<Recalled> records;
+  for (int i = 0; i < 5; ++i) {
+    first.push_back(other_->next().value());
+    records.push_back(recalled(first.back(), 1e-3));
+  }
+  records.front().untuned = true;
+  EXPECT_EQ(state_->recall(records), 5);
+  EXPECT_EQ(state_->results(), 5);
+  for (int i = 0; i < 20; ++i) {
+    const std::optional<space::Candidate> next = state_->next();
+    ASSERT_TRUE(next.has_value());
+    EXPECT_TRUE(std::ranges::find(first, *next) == first.end()) << i;
+  }
+}
+
+TEST_F(Recalling, KnowsTheBestAndTheUntunedTime) {
+  const space::Candidate untuned = other_->next().value(), fast = other_->next().value();
+  state_->recall({recalled(untuned, 3e-3), recalled(fast, 1e-3)});
+  EXPECT_EQ(state_->best_seconds(), 1e-3);
+  EXPECT_EQ(state_->untuned_seconds(), 3e-3);
+}
+
+TEST_F(Recalling, TakesALaterMeasurementInsteadOfWhatItRecalls) {
+  const space::Candidate untuned = other_->next().value(), lucky = other_->next().value();
+  state_->recall({recalled(untuned, 3e-3), recalled(lucky, 1e-3)});
+  state_->observe(lucky, Time{.seconds = 2e-3});
+  EXPECT_EQ(state_->best_seconds(), 2e-3) << "it was lucky once";
+  state_->observe(untuned, Time{.seconds = 2.5e-3});
+  EXPECT_EQ(state_->untuned_seconds(), 2.5e-3);
+  EXPECT_EQ(state_->results(), 2) << "measured again, it is no other result";
+}
+
+TEST_F(Recalling, LearnsFromTheFastestAndSomeOthersWhereThereAreTooMany) {
+  std::vector<Recalled> records;
+  for (int i = 0; i < 40; ++i) records.push_back(recalled(other_->next().value(), 1e-3 * (40 - i)));
+  state_->recall(records);
+  EXPECT_EQ(lessons(), 40u);
+  std::vector<model::Example> few;
+  state_->append_examples(few, 10);
+  ASSERT_EQ(few.size(), 10u);
+  for (int i = 0; i < 5; ++i) EXPECT_NEAR(few[static_cast<size_t>(i)].speed, 1.0 / (i + 1), 1e-6);
+  EXPECT_LT(few.back().speed, 0.05);
+}
+
+}  // namespace
+}  // namespace tf::session
