@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tf {
@@ -101,6 +102,14 @@ inline Estimate estimate(std::vector<double> runs_ns) {
   out.low_ns = std::min(runs_ns[outside], out.median_ns / least);
   out.high_ns = std::max(runs_ns[n - 1 - outside], out.median_ns * least);
   return out;
+}
+
+// Of times as shares of the others' that were taken beside them, one for one.
+inline Estimate ratio_of(std::span<const double> runs_ns, std::span<const double> others_ns) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(runs_ns.size(), others_ns.size()); ++i)
+    ratios.push_back(runs_ns[i] / others_ns[i]);
+  return estimate(std::move(ratios));
 }
 
 }  // namespace tf

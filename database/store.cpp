@@ -33,8 +33,9 @@ absl::StatusOr<std::optional<Measurement>> first_faster(Records& records, const 
     if (theirs) {
       TF_ASSIGN_OR_RETURN(ours, in_network(records, query, each));
     }
-    if (ours ? *ours->median_ns() < *theirs->median_ns() : is_surely_faster(each, untuned))
-      return std::move(each);
+    const bool is_faster =
+        ours && met(*ours, *theirs) ? is_surely_faster(*ours, *theirs) : is_surely_faster(each, untuned);
+    if (is_faster) return std::move(each);
   }
   return std::nullopt;
 }

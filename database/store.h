@@ -49,7 +49,7 @@ class Records {
   // distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
   // What to build with: of the fastest few, the first that was surely faster than the schedule of a build
-  // without tuning: inside their network, if both were timed there, or else on its own. If none was, that
+  // without tuning: inside their network, if they met there, or else on its own. If none was, that
   // schedule (a tie is no reason to change); the first, if that has no time. Only outcome ok counts:
   // stopped_early is a lower bound, the rest is no answer.
   absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);

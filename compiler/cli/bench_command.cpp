@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/race.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
@@ -21,6 +23,8 @@ namespace {
 
 using driver::KernelTime;
 using driver::LoadedModel;
+
+constexpr int kWarmUp = 3;  // runs of a single build that are not timed
 
 struct BenchArguments {
   std::vector<std::string> folders;
@@ -138,34 +142,57 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> open_bound(const std::string& folde
   return model;
 }
 
-// Several builds, in turns; each against the first.
-absl::Status compare(const BenchArguments& arguments) {
-  std::vector<std::unique_ptr<LoadedModel>> models;
-  std::vector<LoadedModel*> in_turn;
-  for (const std::string& folder : arguments.folders) {
-    TF_ASSIGN_OR_RETURN(models.emplace_back(), open_bound(folder, arguments));
-    in_turn.push_back(models.back().get());
-  }
-  TF_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> runs_ns,
-                      driver::run_in_turns(in_turn, {.rounds = arguments.runs}));
-  nlohmann::json all = nlohmann::json::array();
-  for (size_t i = 0; i < runs_ns.size(); ++i) {
-    const Estimate time = estimate(runs_ns[i]), ratio = driver::ratio_of(runs_ns[i], runs_ns[0]);
-    all.push_back({{"folder", arguments.folders[i]},
-                   {"median_ms", time.median_ns / 1e6},
-                   {"min_ms", *std::min_element(runs_ns[i].begin(), runs_ns[i].end()) / 1e6},
-                   {"ratio", ratio.median_ns},
-                   {"ratio_interval", {ratio.low_ns, ratio.high_ns}}});
-    if (arguments.json) continue;
-    std::printf("%10.3f ms", time.median_ns / 1e6);
+// What a build took beside the first one.
+struct Compared {
+  std::string folder;
+  std::vector<double> samples_ms;
+  Estimate ratio;
+};
+
+void print(const std::vector<Compared>& builds) {
+  for (size_t i = 0; i < builds.size(); ++i) {
+    const Compared& build = builds[i];
+    std::printf("%10.3f ms", estimate(build.samples_ms).median_ns);
     if (i == 0) {
       std::printf("%27s", "");
     } else {
-      std::printf("  %.3f (%.3f to %.3f)   ", ratio.median_ns, ratio.low_ns, ratio.high_ns);
+      std::printf("  %.3f (%.3f to %.3f)   ", build.ratio.median_ns, build.ratio.low_ns, build.ratio.high_ns);
     }
-    std::printf("  %s\n", arguments.folders[i].c_str());
+    std::printf("  %s\n", build.folder.c_str());
   }
-  if (arguments.json) std::printf("%s\n", json_text(all, 1).c_str());
+}
+
+void print_json(const std::vector<Compared>& builds) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Compared& build : builds)
+    all.push_back({{"folder", build.folder},
+                   {"median_ms", estimate(build.samples_ms).median_ns},
+                   {"min_ms", std::ranges::min(build.samples_ms)},
+                   {"samples_ms", build.samples_ms},
+                   {"ratio", build.ratio.median_ns},
+                   {"ratio_interval", {build.ratio.low_ns, build.ratio.high_ns}}});
+  std::printf("%s\n", json_text({{"builds", std::move(all)}}, 1).c_str());
+}
+
+// Several builds, in turns; each against the first.
+absl::Status compare(const BenchArguments& arguments) {
+  std::vector<driver::Run> runs;
+  for (const std::string& folder : arguments.folders) {
+    TF_ASSIGN_OR_RETURN(std::shared_ptr<LoadedModel> model, open_bound(folder, arguments));
+    runs.push_back([model]() -> absl::StatusOr<std::vector<double>> {
+      TF_ASSIGN_OR_RETURN(const double ns, model->run_bound());
+      return std::vector<double>{ns / 1e6};
+    });
+  }
+  TF_ASSIGN_OR_RETURN(const std::vector<driver::Rounds> rounds,
+                      driver::run_in_turns(runs, {.rounds = arguments.runs}));
+  std::vector<Compared> builds;
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    std::vector<double> samples_ms = driver::times_of(rounds[i]);
+    const Estimate ratio = ratio_of(samples_ms, i == 0 ? samples_ms : builds[0].samples_ms);
+    builds.push_back({arguments.folders[i], std::move(samples_ms), ratio});
+  }
+  arguments.json ? print_json(builds) : print(builds);
   return absl::OkStatus();
 }
 
@@ -176,7 +203,6 @@ absl::Status run(const BenchArguments& arguments) {
         "--profile takes one folder: the kernels of several builds do not compare");
   if (arguments.folders.size() > 1) return compare(arguments);
   TF_ASSIGN_OR_RETURN(const auto model, open_bound(arguments.folders[0], arguments));
-  constexpr int kWarmUp = 3;
   std::vector<double> samples_ms;
   for (int i = -kWarmUp; i < arguments.runs; ++i) {
     if (i == 0 && arguments.profile) model->profile();
@@ -202,7 +228,11 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add_affinity_option(*command, arguments->affinity);
-  command->add_option("--runs", arguments->runs, "Timed runs, after three that are not")
+  command
+      ->add_option("--runs", arguments->runs,
+                   absl::StrCat("Timed runs, after ", kWarmUp,
+                                " that are not; of several folders, rounds, in each of which each runs ",
+                                driver::kTurn, " times, and all but the first count"))
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_flag("--profile", arguments->profile,

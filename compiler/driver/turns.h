@@ -1,29 +1,38 @@
 #pragma once
 // Owns: timing builds of one network against each other: they run in turns, so that what the machine does
-// meanwhile is the same for all. Does not know: how they were built, which should win.
+// meanwhile is the same for all. Does not know: how they were built, where they run, which should win.
 
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/race.h"
-#include "compiler/driver/loaded_model.h"
 
 namespace tf::driver {
 
+// Runs a build once: the nanoseconds of the whole, then, if they are told, of each of its kernels in order.
+using Run = std::function<absl::StatusOr<std::vector<double>>()>;
+
+// Of one build: what a run gave, a round; parts[0] is the whole.
+using Rounds = std::vector<std::vector<double>>;
+
 struct TurnsOptions {
-  int rounds = 30;
-  // Asked before each round from the fourth on: whether to leave it at those before. Empty: never.
-  std::function<bool()> is_enough = nullptr;
+  int rounds = 30;  // at most
+  // Asked before each run: whether to leave it at the rounds that are complete. Empty: never.
+  std::function<bool()> is_over = nullptr;
+  // Asked after each round: whether what all builds took so far is enough. Empty: never.
+  std::function<bool(std::span<const Rounds>)> is_enough = nullptr;
 };
 
-// Of each model, the nanoseconds of one run a round, after two that are not timed. All models run once a
-// round, another first each time. Their inputs are bound. INTERNAL if a model fails.
-absl::StatusOr<std::vector<std::vector<double>>> run_in_turns(std::span<LoadedModel* const> models,
-                                                              const TurnsOptions& options);
+// In a round, each build has its turn, another first each time. A turn is kTurn runs, of which the first does
+// not count and the mean of the others does: it finds its weights where the build before left them, the
+// others where a network that runs alone has them.
+inline constexpr int kTurn = 3;
 
-// The times as shares of the others' of the same rounds: median, and its 95% bounds.
-Estimate ratio_of(std::span<const double> times, std::span<const double> others);
+// One entry a build; all have as many rounds, none if it was over before. Errors: a run's.
+absl::StatusOr<std::vector<Rounds>> run_in_turns(std::span<const Run> builds, const TurnsOptions& options);
+
+// Of each round, the time of that part.
+std::vector<double> times_of(const Rounds& rounds, size_t part = 0);
 
 }  // namespace tf::driver

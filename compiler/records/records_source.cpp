@@ -17,11 +17,6 @@ using driver::ScheduleQuery;
 
 constexpr int kLockVersion = 3;
 
-ScheduleChoice choice_of(const database::Measurement& record, const ScheduleQuery& query) {
-  return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0),
-          record.problem.reuse_distance_bytes == query.reuse_distance_bytes};
-}
-
 bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
   return a.workload_key == b.workload_key && a.binding == b.binding && a.in_layouts == b.in_layouts &&
          a.out_layouts == b.out_layouts && a.target == b.target && a.threads == b.threads;
@@ -91,6 +86,11 @@ absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
   problem.threads = static_cast<uint32_t>(query.threads);
   problem.reuse_distance_bytes = query.reuse_distance_bytes;
   return problem;
+}
+
+ScheduleChoice choice_of(const database::Measurement& record, const ScheduleQuery& query) {
+  return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0),
+          record.problem.reuse_distance_bytes == query.reuse_distance_bytes};
 }
 
 absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,

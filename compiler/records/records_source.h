@@ -44,6 +44,9 @@ absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
 // The problem that a query asks about; INVALID_ARGUMENT if its key is none.
 absl::StatusOr<database::Problem> problem_of(const driver::ScheduleQuery& query);
 
+// The record as an answer to the query.
+driver::ScheduleChoice choice_of(const database::Measurement& record, const driver::ScheduleQuery& query);
+
 struct LockEntry {
   driver::ScheduleQuery query;
   std::string label;   // for people

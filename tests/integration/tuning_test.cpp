@@ -79,6 +79,23 @@ TEST_F(Tuning, AnInterruptedEmbeddedRunGoesOnWhereItStopped) {
   EXPECT_EQ(measured("t.db"), 40);
 }
 
+TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {
+  const std::vector<std::string> command = {
+      "tune", file("mlp.onnx"),    "--target", "host", "--db", file("t.db"), "--trials",
+      "10",   "--without-sandbox", "missing"};
+  auto tuner = start("tuner", command, "tune.log");
+  wait_until("the network's trial", [&] {
+    return read_file(file("tune.log")).value_or("").find("running the network itself") != std::string::npos;
+  });
+  tuner->signal(SIGINT);
+  EXPECT_EQ(tuner->wait(), 130);
+  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("goes on from here"));
+  const Result again = run("tuner", command);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("the network itself, ")) << "what was left to do";
+  EXPECT_EQ(measured("t.db"), 10);
+}
+
 TEST_F(Tuning, TheFirstLinesOfJsonAreProgressAndParse) {
   const Result result = run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file("t.db"),
                                       "--trials", "10", "--json", "--without-sandbox", "missing"});

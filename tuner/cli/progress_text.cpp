@@ -33,10 +33,16 @@ double network_sum_ns(const session::Progress& progress, double session::TaskPro
 }
 
 nlohmann::json trial_json(const session::NetworkTrial& trial) {
-  return {{"untuned_ns", trial.untuned_ns}, {"tuned_ns", trial.tuned_ns},
-          {"ratio", trial.ratio.median_ns}, {"ratio_interval", {trial.ratio.low_ns, trial.ratio.high_ns}},
-          {"kernels", trial.kernels},       {"kernels_tuned", trial.tuned},
-          {"kernels_faster", trial.faster}, {"kernels_put_back", trial.put_back}};
+  return {{"untuned_ns", trial.untuned_ns},
+          {"tuned_ns", trial.tuned_ns},
+          {"ratio", trial.ratio.median_ns},
+          {"ratio_interval", {trial.ratio.low_ns, trial.ratio.high_ns}},
+          {"rounds", trial.rounds},
+          {"kernels", trial.kernels},
+          {"kernels_tuned", trial.tuned},
+          {"kernels_faster", trial.faster},
+          {"kernels_put_back", trial.put_back},
+          {"kernels_other_layouts", trial.other_layouts}};
 }
 
 }  // namespace
@@ -60,7 +66,7 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
   absl::StrAppendFormat(&out, "  %.1f/s", progress.trials_per_second);
   const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
   const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
-  if (network_ns > 0) absl::StrAppend(&out, "  network ", duration_text(network_ns));
+  if (network_ns > 0) absl::StrAppend(&out, "  network at best ", duration_text(network_ns));
   if (network_ns > 0 && untuned_ns > 0)
     absl::StrAppendFormat(&out, " (%.3f of untuned)", network_ns / untuned_ns);
   const int current = progress.current_task;
@@ -103,13 +109,22 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
 }
 
 std::string trial_text(const session::NetworkTrial& trial) {
-  return absl::StrFormat(
-      "the network itself: untuned %s, tuned %s: %.3f of the time (%.3f to %.3f)\n"
+  std::string out = absl::StrFormat(
+      "the network itself, %d times in turns: untuned %s, tuned %s: %.3f of the time (%.3f to %.3f)\n"
       "of %d kernels, %d have a schedule of their own, %d of which are surely faster there than the untuned "
-      "one%s\n",
-      duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
-      trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster,
-      trial.put_back == 0 ? "" : absl::StrFormat("; %d were no faster and have it again", trial.put_back));
+      "one\n",
+      trial.rounds, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
+      trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster);
+  if (trial.put_back > 0)
+    absl::StrAppendFormat(&out, "%d were not, and builds take what was faster, or the untuned one\n",
+                          trial.put_back);
+  if (trial.other_layouts > 0)
+    absl::StrAppendFormat(&out, "%d lie between other layouts than without tuning and were not compared\n",
+                          trial.other_layouts);
+  // Layouts and what lies between kernels may cost more than faster kernels gain.
+  if (trial.ratio.low_ns >= 1)
+    absl::StrAppend(&out, "it is slower than without tuning: build it without --db, or tune it for longer\n");
+  return out;
 }
 
 std::string task_table(const session::Progress& progress) {

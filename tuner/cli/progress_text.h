@@ -11,10 +11,11 @@
 
 namespace tf::tuner_cli {
 
-// "412/1000 trials  12.3/s  network 21.402 ms (0.928 of untuned)  [3/25] conv2d+relu 64x56x56 0.412 ms (561
-// GFLOP/s) 0.8% to gain a minute  2:31 left": trials, trials a second, the sum of what is best for each of
-// the network's kernels once all have been measured, the best of the task served last, the share of the
-// network's time that the next minute is expected to save, time left. `trial_limit` 0: no limit is shown.
+// "412/1000 trials  12.3/s  network at best 21.402 ms (0.928 of untuned)  [3/25] conv2d+relu 64x56x56 0.412
+// ms (561 GFLOP/s) 0.8% to gain a minute  2:31 left": trials, trials a second, the sum of the least times
+// that each of the network's kernels ever took, once all have been measured (what comes of it in the network
+// is more: of many times the least was lucky), the best of the task served last, the share of the network's
+// time that the next minute is expected to save, time left. `trial_limit` 0: no limit is shown.
 std::string progress_line(const session::Progress& progress, int64_t trial_limit);
 
 // One line of JSON with every field of Progress, and of the network's trial as "network"; job_id 0 is left
@@ -22,8 +23,8 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
 std::string progress_json(const session::Progress& progress, int64_t job_id,
                           const std::optional<session::NetworkTrial>& trial = std::nullopt);
 
-// "the network itself: untuned 23.051 ms, tuned 21.402 ms: 0.928 of the time (0.921 to 0.936)", and what
-// became of its kernels.
+// "the network itself, 40 times in turns: untuned 23.051 ms, tuned 21.402 ms: 0.928 of the time (0.921 to
+// 0.936)", what became of its kernels, and plainly if it is slower.
 std::string trial_text(const session::NetworkTrial& trial);
 
 // A row a task: best time, GFLOP/s, trials, occurrences; the total of one pass over the network; then, on

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -28,7 +29,7 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/network_tasks.h"
-#include "tuner/session/network_trial.h"
+#include "tuner/session/network_bench.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -119,8 +120,8 @@ absl::Status check_runs_here(const target::Target& target, int threads, size_t c
 }
 
 // What is set aside for the network's own trial, at most a tenth of the budget.
-double trial_seconds(const service::JobSpec& spec, size_t tasks) {
-  const double seconds = session::network_trial_seconds(tasks);
+double trial_seconds(const service::JobSpec& spec, const session::Progress& progress) {
+  const double seconds = session::network_trial_seconds(progress);
   return spec.minutes > 0 ? std::min(seconds, spec.minutes * 6) : seconds;
 }
 
@@ -128,21 +129,40 @@ double trial_seconds(const service::JobSpec& spec, size_t tasks) {
 std::optional<session::NetworkTrial> try_network(const TuneArguments& arguments, const service::JobSpec& spec,
                                                  const session::SessionOptions& options,
                                                  const std::vector<int>& cpus, Clock::time_point deadline,
-                                                 measure::PoolBuilder& builder, database::Store& store) {
+                                                 const std::atomic<bool>& stop, measure::PoolBuilder& builder,
+                                                 measure::Runner& runner, database::Store& store) {
   const auto trial = [&]() -> absl::StatusOr<session::NetworkTrial> {
     TF_ASSIGN_OR_RETURN(const graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
-    return session::try_network(network, store, builder.pool(),
+    const auto bench = session::make_network_bench(builder.pool(), runner,
+                                                   {.target = options.target,
+                                                    .threads = options.threads,
+                                                    .device_class = options.device_class,
+                                                    .allowed_numerics = options.allowed_numerics,
+                                                    .cpus = cpus,
+                                                    .deadline = deadline,
+                                                    .stop = &stop});
+    return session::try_network(network, store, *bench,
                                 {.target = options.target,
                                  .threads = options.threads,
                                  .device_class = options.device_class,
                                  .allowed_numerics = options.allowed_numerics,
                                  .job_id = options.job_id,
-                                 .cpus = cpus,
-                                 .deadline = deadline});
+                                 .deadline = deadline,
+                                 .stop = &stop});
   }();
   if (trial.ok()) return *trial;
-  report_error("tuner tune: the tuned network itself was not timed", trial.status());
+  if (!stop) report_error("tuner tune: the tuned network itself was not timed", trial.status());
   return std::nullopt;
+}
+
+// For a trial that begins now: what was set aside for it, within the minutes.
+Clock::time_point trial_deadline(const service::JobSpec& spec, const session::Progress& progress,
+                                 Clock::time_point began) {
+  const auto after = [](Clock::time_point time, double seconds) {
+    return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  };
+  const Clock::time_point deadline = after(Clock::now(), trial_seconds(spec, progress));
+  return spec.minutes > 0 ? std::min(deadline, after(began, spec.minutes * 60)) : deadline;
 }
 
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
@@ -169,8 +189,9 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
   options.takes_turns = split.takes_turns;
-  const double reserve_s = trial_seconds(spec, tasks.size());
-  options.budget.reserve_s = [reserve_s](const session::Progress&) { return reserve_s; };
+  options.budget.reserve_s = [&spec](const session::Progress& progress) {
+    return trial_seconds(spec, progress);
+  };
   TF_ASSIGN_OR_RETURN(
       database::Job job,
       open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
@@ -184,20 +205,22 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
         options.target.text().c_str(), spec.threads, spec.threads == 1 ? "" : "s", arguments.db.c_str());
   }
   ProgressPrinter printer(progress_style(arguments.json), spec.trials, job.id);
+  // In a thread of its own, because the session's makes way for others, and the network must not.
   absl::StatusOr<session::Progress> result =
-      session::tune(tasks, options, *builder, *runner, *store, stop,
-                    [&](const session::Progress& progress) { printer.show(progress); });
+      std::async(std::launch::async, [&] {
+        return session::tune(tasks, options, *builder, *runner, *store, stop,
+                             [&](const session::Progress& progress) { printer.show(progress); });
+      }).get();
+  std::optional<session::NetworkTrial> trial;
+  if (result.ok() && !stop) {
+    printer.say("running the network itself, untuned and tuned");
+    trial = try_network(arguments, spec, options, split.measure, trial_deadline(spec, *result, began), stop,
+                        *builder, *runner, *store);
+  }
   TF_RETURN_IF_ERROR(close_job(*store, job, result, stop));
   TF_RETURN_IF_ERROR(result.status());
-  if (!stop) {
-    const auto whole = spec.minutes > 0 ? std::chrono::duration<double>(spec.minutes * 60)
-                                        : std::chrono::duration<double>(Clock::now() - began) +
-                                              std::chrono::duration<double>(reserve_s);
-    const auto deadline = began + std::chrono::duration_cast<Clock::duration>(whole);
-    printer.finish(*result, try_network(arguments, spec, options, split.measure, deadline, *builder, *store));
-    return kExitOk;
-  }
-  printer.finish(*result, std::nullopt);
+  printer.finish(*result, trial);
+  if (!stop) return kExitOk;
   std::fprintf(stderr, "interrupted; the same command goes on from here\n");
   return kExitInterrupted;
 }
@@ -219,9 +242,8 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"
-      "Ctrl-C finishes what is being measured and exits 130; the same command then goes on. A second one "
-      "stops at "
-      "once.");
+      "Ctrl-C finishes what is being measured, or ends the network's own trial, and exits 130; the same "
+      "command then goes on. A second one stops at once.");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments]() -> int {
       const absl::StatusOr<int> code = tune(*arguments);

@@ -2,233 +2,219 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "base/status.h"
-#include "base/temporary_folder.h"
-#include "compiler/driver/loaded_model.h"
-#include "compiler/driver/turns.h"
-#include "compiler/records/plan.h"
-#include "compiler/schedule/schedule.h"
+#include "tuner/session/network_records.h"
 
 namespace tf::session {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using driver::LoadedModel;
+using driver::Rounds;
 
-// A plan, and what its build took.
+// From so many rounds on, the bounds of a median are its 95% ones.
+constexpr size_t kFewestRounds = 6;
+constexpr int kMostRounds = 300;
+
+// A plan and its build.
 struct Side {
   records::Plan plan;
-  std::optional<TemporaryFolder> folder;
-  std::vector<double> runs_ns;                 // of the network, one a round
-  std::vector<std::vector<double>> kernel_ns;  // of each task, summed over its calls, one a round
+  driver::Run run;
 };
 
-absl::Status build(Side& side, driver::BuildPool& pool, const NetworkTrialOptions& options) {
-  TF_ASSIGN_OR_RETURN(side.folder, TemporaryFolder::make());
-  return driver::build_model(side.plan.program, side.plan.choices, pool,
-                             {.target = options.target,
-                              .threads = options.threads,
-                              .allowed_numerics = options.allowed_numerics,
-                              .folder = side.folder->path()})
-      .status();
-}
-
-// Kernels are told in order of execution, which is that of the program's calls; the last rounds are the timed
-// ones.
-void take_kernel_times(const LoadedModel& model, size_t rounds, Side& side) {
-  const graph::Program& program = side.plan.program;
-  side.kernel_ns.assign(program.tasks.size(), std::vector<double>(rounds, 0));
-  const std::vector<driver::KernelTime>& kernels = model.kernel_times();
-  for (size_t i = 0; i < std::min(kernels.size(), program.calls.size()); ++i) {
-    const std::vector<double>& samples_ns = kernels[i].samples_ns;
-    std::vector<double>& sums_ns = side.kernel_ns[static_cast<size_t>(program.calls[i].task)];
-    for (size_t r = 0; r < rounds; ++r) sums_ns[r] += samples_ns[samples_ns.size() - rounds + r];
-  }
-}
-
-absl::Status run_here(std::span<Side* const> sides, const NetworkTrialOptions& options) {
-  std::vector<std::unique_ptr<LoadedModel>> models;
-  std::vector<LoadedModel*> in_turn;
-  for (const Side* side : sides) {
-    TF_ASSIGN_OR_RETURN(models.emplace_back(), LoadedModel::open(side->folder->path(), options.threads));
-    LoadedModel& model = *models.back();
-    TF_RETURN_IF_ERROR(model.set_affinity(options.cpus));
-    TF_RETURN_IF_ERROR(model.bind(driver::random_inputs(model, 1)));
-    model.profile();
-    in_turn.push_back(&model);
-  }
-  const auto is_late = [&] { return Clock::now() >= options.deadline; };
-  TF_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> runs_ns,
-                      driver::run_in_turns(in_turn, {.is_enough = is_late}));
-  for (size_t i = 0; i < sides.size(); ++i) {
-    sides[i]->runs_ns = runs_ns[i];
-    take_kernel_times(*models[i], runs_ns[i].size(), *sides[i]);
-  }
-  return absl::OkStatus();
-}
-
-// In a thread of its own, which stays on the CPUs.
-absl::Status run(std::span<Side* const> sides, const NetworkTrialOptions& options) {
-  absl::Status status;
-  std::thread([&] { status = run_here(sides, options); }).join();
-  return status;
-}
-
-// Where both builds have the same kernel, between the same layouts.
-struct Pair {
+// Where both builds have the same kernel, between the same layouts, by different schedules.
+struct Contest {
+  std::string key;
   size_t untuned = 0, tuned = 0;  // tasks
+  Rivals rivals;
 };
-std::vector<Pair> pairs_of(const Side& untuned, const Side& tuned) {
-  std::map<std::string, size_t> known;
-  for (size_t i = 0; i < untuned.plan.program.tasks.size(); ++i)
-    known.emplace(graph::task_key(untuned.plan.program.tasks[i]), i);
-  std::vector<Pair> pairs;
-  for (size_t i = 0; i < tuned.plan.program.tasks.size(); ++i) {
-    const auto found = known.find(graph::task_key(tuned.plan.program.tasks[i]));
-    if (found != known.end() && tuned.plan.choices[i]) pairs.push_back({found->second, i});
+
+// Of each round, what the task's calls took together. Parts of a run are the whole and then its calls.
+std::vector<double> task_ns(const graph::Program& program, size_t task, const Rounds& rounds) {
+  std::vector<double> sums_ns(rounds.size(), 0);
+  for (size_t round = 0; round < rounds.size(); ++round) {
+    for (size_t call = 0; call < program.calls.size() && call + 1 < rounds[round].size(); ++call)
+      if (static_cast<size_t>(program.calls[call].task) == task) sums_ns[round] += rounds[round][call + 1];
   }
-  return pairs;
+  return sums_ns;
 }
 
-// What a kernel took inside its network, as one more measurement of its schedule.
-absl::Status record(database::Measurement row, const std::vector<double>& sums_ns, int64_t calls,
-                    const NetworkTrialOptions& options, database::Store& store) {
-  row.samples.clear();
-  for (const double ns : sums_ns)
-    row.samples.push_back({std::max<int64_t>(1, static_cast<int64_t>(ns)), static_cast<uint32_t>(calls)});
-  row.cache_mode = database::CacheMode::kNetwork;
-  row.lease.reset();
-  row.match.reset();
-  row.job_id = options.job_id;
-  row.finished_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                             std::chrono::system_clock::now().time_since_epoch())
-                             .count();
-  return store.insert(row).status();
+uint32_t calls_of(const graph::Program& program, size_t task) {
+  return static_cast<uint32_t>(std::ranges::count_if(
+      program.calls, [&](const graph::Call& call) { return static_cast<size_t>(call.task) == task; }));
 }
 
-// The records of the tuned build's schedule of the task and of the untuned one; nothing if these are the
-// same, or the untuned one has none.
-struct Rivals {
-  database::Measurement tuned, untuned;
-};
-absl::StatusOr<std::optional<Rivals>> rivals(const driver::ScheduleChoice& choice,
-                                             const NetworkTrialOptions& options, database::Store& store) {
-  TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
-  TF_ASSIGN_OR_RETURN(database::Measurement tuned, store.find_record(digest));
-  if (tuned.untuned) return std::nullopt;
-  const database::BestQuery query{.problem = tuned.problem,
-                                  .device_class = options.device_class,
-                                  .allowed_numerics = options.allowed_numerics,
-                                  .semantics_version = schedule::kSemanticsVersion,
-                                  .only_untuned = true};
-  TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> untuned, store.top(query, 1));
-  if (untuned.empty() || !(untuned.front().problem == tuned.problem)) return std::nullopt;
-  return Rivals{std::move(tuned), std::move(untuned.front())};
-}
-
-absl::Status compare_kernels(const Side& untuned, const Side& tuned, const NetworkTrialOptions& options,
-                             database::Store& store, NetworkTrial& trial) {
-  for (const Pair& pair : pairs_of(untuned, tuned)) {
-    TF_ASSIGN_OR_RETURN(const std::optional<Rivals> both,
-                        rivals(*tuned.plan.choices[pair.tuned], options, store));
-    if (!both) continue;
-    const std::vector<double>&ours_ns = tuned.kernel_ns[pair.tuned],
-          &theirs_ns = untuned.kernel_ns[pair.untuned];
-    const int64_t ours = tuned.plan.program.tasks[pair.tuned].count;
-    const int64_t theirs = untuned.plan.program.tasks[pair.untuned].count;
-    TF_RETURN_IF_ERROR(record(both->tuned, ours_ns, ours, options, store));
-    TF_RETURN_IF_ERROR(record(both->untuned, theirs_ns, theirs, options, store));
-    trial.faster += estimate(ours_ns).high_ns / static_cast<double>(ours) <
-                    estimate(theirs_ns).low_ns / static_cast<double>(theirs);
-  }
-  return absl::OkStatus();
-}
-
-// The fastest by its own time, sure or not: the network is about to tell.
-class FastestSource final : public driver::ScheduleSource {
+// One trial: what is built, run and found out, and what is left to try.
+class Trial {
  public:
-  FastestSource(database::Records& records, const NetworkTrialOptions& options)
-      : records_(records), options_(options) {}
+  Trial(const graph::Graph& network, NetworkBench& bench, const NetworkTrialOptions& options,
+        const NetworkRecords& records)
+      : network_(network), bench_(bench), options_(options), records_(records) {}
 
-  absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override {
-    database::BestQuery fastest{.device_class = options_.device_class,
-                                .allowed_numerics = options_.allowed_numerics,
-                                .semantics_version = schedule::kSemanticsVersion};
-    TF_ASSIGN_OR_RETURN(fastest.problem, records::problem_of(query));
-    TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> found, records_.top(fastest, 1));
-    if (found.empty()) return std::nullopt;
-    const database::Measurement& record = found.front();
-    return driver::ScheduleChoice{record.schedule, database::record_digest(record).hex(),
-                                  record.median_ns().value_or(0),
-                                  record.problem.reuse_distance_bytes == query.reuse_distance_bytes};
+  absl::Status build_untuned() {
+    TF_ASSIGN_OR_RETURN(untuned_.plan, records::plan_untuned(network_, options_.target));
+    return build(untuned_);
   }
+
+  // Builds by what the source says and runs that beside the untuned build.
+  absl::Status try_out(NetworkSource::Which which) {
+    contests_.clear();
+    tuned_.run = nullptr;  // the process of the build before
+    NetworkSource source(records_, which);
+    TF_ASSIGN_OR_RETURN(tuned_.plan,
+                        records::plan_network(source, network_, options_.target, options_.threads));
+    TF_RETURN_IF_ERROR(build(tuned_));
+    NetworkTrial tried;
+    TF_RETURN_IF_ERROR(find_contests(tried));
+    TF_ASSIGN_OR_RETURN(const std::vector<Rounds> rounds, run());
+    TF_RETURN_IF_ERROR(judge(rounds[0], rounds[1], tried));
+    result_ = std::move(tried);
+    return absl::OkStatus();
+  }
+
+  // Whether the last one lost any kernel that is now built otherwise.
+  bool has_changed() const { return has_lost_; }
+  const NetworkTrial& result() const { return result_; }
 
  private:
-  database::Records& records_;
-  const NetworkTrialOptions& options_;
-};
-
-absl::StatusOr<records::Plan> plan(const graph::Graph& network, database::Store& store,
-                                   const NetworkTrialOptions& options) {
-  records::BestSource source(store, options.device_class, options.allowed_numerics);
-  return records::plan_network(source, network, options.target, options.threads);
-}
-
-// Of the kernels with a record, those with another schedule than the untuned one.
-absl::StatusOr<int> count_tuned(const records::Choices& choices, database::Store& store) {
-  int tuned = 0;
-  for (const auto& choice : choices) {
-    if (!choice) continue;
-    TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice->record));
-    TF_ASSIGN_OR_RETURN(const database::Measurement record, store.find_record(digest));
-    tuned += !record.untuned;
+  bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
+  // Whether what takes so long is over before the deadline.
+  absl::Status has_time_for(Clock::duration duration) const {
+    if (is_stopped()) return absl::CancelledError("interrupted");
+    if (options_.deadline - Clock::now() > duration) return absl::OkStatus();
+    return absl::DeadlineExceededError(
+        "there was not the time for it: give --minutes more, or time both builds by `compiler bench`");
   }
-  return tuned;
-}
 
-void summarise(const Side& untuned, const Side& tuned, NetworkTrial& trial) {
-  trial.untuned_ns = estimate(untuned.runs_ns).median_ns;
-  trial.tuned_ns = estimate(tuned.runs_ns).median_ns;
-  trial.ratio = driver::ratio_of(tuned.runs_ns, untuned.runs_ns);
-}
+  absl::Status build(Side& side) {
+    TF_RETURN_IF_ERROR(has_time_for(build_took_));
+    const Clock::time_point began = Clock::now();
+    TF_ASSIGN_OR_RETURN(side.run, bench_.build(side.plan));
+    build_took_ = Clock::now() - began;
+    return absl::OkStatus();
+  }
+
+  absl::Status find_contests(NetworkTrial& tried) {
+    std::map<std::string, size_t> known;
+    for (size_t i = 0; i < untuned_.plan.program.tasks.size(); ++i)
+      known.emplace(graph::task_key(untuned_.plan.program.tasks[i]), i);
+    tried.kernels = static_cast<int>(tuned_.plan.program.tasks.size());
+    for (size_t i = 0; i < tuned_.plan.program.tasks.size(); ++i) {
+      if (!tuned_.plan.choices[i]) continue;
+      TF_ASSIGN_OR_RETURN(std::optional<Rivals> rivals, records_.rivals(*tuned_.plan.choices[i]));
+      if (!rivals) continue;
+      ++tried.tuned;
+      std::string key = graph::task_key(tuned_.plan.program.tasks[i]);
+      const auto found = known.find(key);
+      if (found == known.end()) {
+        ++tried.other_layouts;
+      } else {
+        contests_.push_back({std::move(key), found->second, i, *std::move(rivals)});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Rounds>> run() {
+    const driver::Run runs[] = {untuned_.run, tuned_.run};
+    const auto is_over = [&] { return !has_time_for({}).ok(); };
+    const auto is_enough = [&](std::span<const Rounds> rounds) {
+      return rounds[0].size() >= kFewestRounds && is_settled(rounds[0], rounds[1]);
+    };
+    TF_ASSIGN_OR_RETURN(
+        std::vector<Rounds> rounds,
+        driver::run_in_turns(runs, {.rounds = kMostRounds, .is_over = is_over, .is_enough = is_enough}));
+    if (is_stopped() || rounds[0].size() < kFewestRounds) TF_RETURN_IF_ERROR(has_time_for({}));
+    return rounds;
+  }
+
+  Estimate ratio(const Contest& contest, const Rounds& untuned, const Rounds& tuned) const {
+    return ratio_of(task_ns(tuned_.plan.program, contest.tuned, tuned),
+                    task_ns(untuned_.plan.program, contest.untuned, untuned));
+  }
+
+  // Whether what the wrong schedule of any kernel may still cost is nothing to the network.
+  bool is_settled(const Rounds& untuned, const Rounds& tuned) const {
+    constexpr size_t kLookEvery = 4;     // rounds: looking takes time, too
+    constexpr double kNothing = 0.0005;  // of the network's time, a kernel
+    if (untuned.size() % kLookEvery != 0) return false;
+    const double network_ns = estimate(driver::times_of(untuned)).median_ns;
+    return std::ranges::all_of(contests_, [&](const Contest& contest) {
+      const double kernel_ns = estimate(task_ns(untuned_.plan.program, contest.untuned, untuned)).median_ns;
+      const Estimate tuned_share = ratio(contest, untuned, tuned);
+      return std::min(tuned_share.high_ns - 1, 1 - tuned_share.low_ns) * kernel_ns < kNothing * network_ns;
+    });
+  }
+
+  absl::Status judge(const Rounds& untuned, const Rounds& tuned, NetworkTrial& tried) {
+    const std::vector<double> untuned_ns = driver::times_of(untuned), tuned_ns = driver::times_of(tuned);
+    tried.untuned_ns = estimate(untuned_ns).median_ns;
+    tried.tuned_ns = estimate(tuned_ns).median_ns;
+    tried.ratio = ratio_of(tuned_ns, untuned_ns);
+    tried.rounds = static_cast<int>(untuned.size());
+    TF_ASSIGN_OR_RETURN(const database::DeviceState device, bench_.device());
+    has_lost_ = false;
+    for (const Contest& contest : contests_) {
+      const bool is_faster = ratio(contest, untuned, tuned).high_ns < 1;
+      tried.faster += is_faster;
+      if (!is_faster) lost_.insert(contest.key);
+      has_lost_ = has_lost_ || !is_faster;
+      TF_RETURN_IF_ERROR(records_.record(contest.rivals, task_ns(tuned_.plan.program, contest.tuned, tuned),
+                                         task_ns(untuned_.plan.program, contest.untuned, untuned),
+                                         calls_of(tuned_.plan.program, contest.tuned), device));
+    }
+    tried.put_back = static_cast<int>(lost_.size());
+    return absl::OkStatus();
+  }
+
+  const graph::Graph& network_;
+  NetworkBench& bench_;
+  const NetworkTrialOptions& options_;
+  const NetworkRecords& records_;
+  Side untuned_, tuned_;
+  Clock::duration build_took_{};
+  std::vector<Contest> contests_;
+  std::set<std::string> lost_;  // keys of kernels, of all tries
+  bool has_lost_ = false;       // one of the last try
+  NetworkTrial result_;
+};
 
 }  // namespace
 
-double network_trial_seconds(size_t kernels) {
-  return 6 + 0.2 * static_cast<double>(kernels);
+double network_trial_seconds(const Progress& progress) {
+  // The untuned build, the fastest one, and the one of those that lost none; two of them run, so often.
+  constexpr double kBuilds = 3, kTries = 2, kRounds = 30;
+  constexpr double kLinkSeconds = 1,
+                   kSlowBuilds = 4;  // beside kernels; a second, as long as nothing is known
+  double kernels = 0, network_ns = 0;
+  for (const TaskProgress& task : progress.tasks) {
+    if (task.weight <= 0) continue;
+    ++kernels;
+    network_ns += task.weight * (task.best_ns + std::max(task.best_ns, task.untuned_ns));
+  }
+  // A trial builds a kernel, too.
+  const double rate = progress.trials_per_second > 0 ? progress.trials_per_second : kSlowBuilds;
+  return kBuilds * (kLinkSeconds + kernels / rate) + kTries * kRounds * driver::kTurn * network_ns * 1e-9;
 }
 
 absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::Store& store,
-                                         driver::BuildPool& pool, const NetworkTrialOptions& options) {
-  Side untuned, tuned;
-  TF_ASSIGN_OR_RETURN(untuned.plan, records::plan_untuned(network, options.target));
-  TF_RETURN_IF_ERROR(build(untuned, pool, options));
-  FastestSource fastest(store, options);
-  TF_ASSIGN_OR_RETURN(tuned.plan, records::plan_network(fastest, network, options.target, options.threads));
-  TF_RETURN_IF_ERROR(build(tuned, pool, options));
-  Side* const both[] = {&untuned, &tuned};
-  const Clock::time_point began = Clock::now();
-  TF_RETURN_IF_ERROR(run(both, options));
-  const Clock::duration took = Clock::now() - began;
-  NetworkTrial trial{.kernels = static_cast<int>(tuned.plan.program.tasks.size())};
-  summarise(untuned, tuned, trial);
-  TF_ASSIGN_OR_RETURN(const int before, count_tuned(tuned.plan.choices, store));
-  TF_RETURN_IF_ERROR(compare_kernels(untuned, tuned, options, store, trial));
-  TF_ASSIGN_OR_RETURN(tuned.plan, plan(network, store, options));
-  TF_ASSIGN_OR_RETURN(trial.tuned, count_tuned(tuned.plan.choices, store));
-  trial.put_back = std::max(0, before - trial.tuned);
-  if (trial.put_back == 0 || Clock::now() + 2 * took >= options.deadline) return trial;
-  TF_RETURN_IF_ERROR(build(tuned, pool, options));
-  TF_RETURN_IF_ERROR(run(both, options));
-  summarise(untuned, tuned, trial);
-  return trial;
+                                         NetworkBench& bench, const NetworkTrialOptions& options) {
+  TF_ASSIGN_OR_RETURN(database::DeviceState here, bench.device());
+  const NetworkRecords records(store, options, std::move(here));
+  Trial trial(network, bench, options, records);
+  TF_RETURN_IF_ERROR(trial.build_untuned());
+  TF_RETURN_IF_ERROR(trial.try_out(NetworkSource::Which::kFastest));
+  constexpr int kMoreTries = 3;  // what replaces a loser may lose
+  for (int i = 0; i < kMoreTries && trial.has_changed(); ++i) {
+    const absl::Status again = trial.try_out(NetworkSource::Which::kBest);
+    if (absl::IsDeadlineExceeded(again)) break;  // the one before stands
+    TF_RETURN_IF_ERROR(again);
+  }
+  return trial.result();
 }
 
 }  // namespace tf::session

@@ -1,22 +1,35 @@
 #pragma once
 // Owns: the network itself as the last judge of what was tuned: built as without tuning and by the records,
-// both run in turns on this machine. What each kernel took in there becomes records, by which a build takes
-// the untuned schedule wherever the tuned one is no faster in the network (database::Records::best). Does not
-// know: ONNX, candidates.
+// both run in turns. What each kernel took in there becomes records, by which a build takes the untuned
+// schedule wherever the tuned one is not surely faster in the network (database::Records::best). Does not
+// know: ONNX, candidates, how a network is built or run.
 
+#include <atomic>
 #include <chrono>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/race.h"
-#include "compiler/driver/build_pool.h"
+#include "compiler/driver/turns.h"
 #include "compiler/graph/graph.h"
+#include "compiler/records/plan.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/target/target.h"
 #include "database/store.h"
+#include "tuner/session/session.h"
 
 namespace tf::session {
+
+// Where networks are built and run (network_bench.h).
+class NetworkBench {
+ public:
+  virtual ~NetworkBench() = default;
+  // Builds by the plan and gives the runs of that build, whose kernels are the calls of the plan's program. A
+  // choice that cannot be built leaves the plan. CANCELLED or DEADLINE_EXCEEDED if it is stopped.
+  virtual absl::StatusOr<driver::Run> build(records::Plan& plan) = 0;
+  // As it is now.
+  virtual absl::StatusOr<database::DeviceState> device() = 0;
+};
 
 struct NetworkTrialOptions {
   target::Target target;
@@ -24,28 +37,33 @@ struct NetworkTrialOptions {
   std::string device_class = "local";
   schedule::Numerics allowed_numerics;
   int64_t job_id = 0;
-  std::vector<int> cpus;  // that run the network; empty: any
-  // No round begins after it but the first few. A second trial, of the kernels that were put back, is left
-  // out.
+  // Nothing begins after it, nor what by the one before it would not end before.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  const std::atomic<bool>* stop = nullptr;  // once it is set, the trial ends; null: never
 };
 
 struct NetworkTrial {
   double untuned_ns = 0, tuned_ns = 0;  // medians of one run of the network
   Estimate ratio;                       // tuned to untuned, by rounds
-  int kernels = 0;                      // distinct ones of the tuned build
-  int tuned = 0;                        // of them, with another schedule than the untuned one
-  int faster = 0;    // of these, surely faster inside the network than the untuned schedule there
-  int put_back = 0;  // no faster there: a build takes the untuned schedule from now on
+  int rounds = 0;
+  int kernels = 0;        // distinct ones of the tuned build
+  int tuned = 0;          // of them, with another schedule than the untuned one
+  int faster = 0;         // of these, surely faster inside the network than the untuned schedule there
+  int other_layouts = 0;  // of them, between other layouts than any of the untuned build: not compared
+  int put_back = 0;       // not surely faster there: a build takes the untuned schedule from now on
 };
 
-// How long one takes, building included, for a network of so many kernels on a machine of a few cores: what
-// to set aside.
-double network_trial_seconds(size_t kernels);
+// How long one takes, by what a session knows of its network: what to set aside.
+double network_trial_seconds(const Progress& progress);
 
-// Errors: the graph's, the pool's, the store's; INTERNAL if a model fails. The calling thread waits for one
-// that runs the network, in this process: its kernels have had their answers checked in a sandbox before.
+// Runs the network with the fastest schedules that were measured on this very device, sure or not, but for
+// those that lost inside the network before; then, while some lose and time is left, with what a build takes
+// instead. What no run of this database measured here, imports among it, is not run: the untuned schedule
+// stands in for it. It runs until what is not decided does not matter, or the deadline.
+//
+// Errors: the graph's, the bench's, the store's; DEADLINE_EXCEEDED if it was too late for a verdict;
+// CANCELLED once stopped.
 absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::Store& store,
-                                         driver::BuildPool& pool, const NetworkTrialOptions& options);
+                                         NetworkBench& bench, const NetworkTrialOptions& options);
 
 }  // namespace tf::session

@@ -66,6 +66,17 @@ database::Measurement implausible(const Subject& subject, const database::Measur
 
 }  // namespace
 
+database::DeviceState device_of(const farm::DeviceState& state, const std::string& device_class) {
+  return {.device_class = device_class,
+          .fingerprint = state.fingerprint(),
+          .model = state.model(),
+          .clock_mhz = state.clock_mhz(),
+          .temperature_c = state.temperature_c(),
+          .throttled = state.throttled(),
+          .governor = state.governor(),
+          .load_1min = state.load_1min()};
+}
+
 database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed) {
   database::Measurement record = start_of(subject);
   record.outcome = database::Outcome::kCompileError;
@@ -87,13 +98,7 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
                       : result.cache_mode() == farm::CACHE_MODE_WARM ? database::CacheMode::kWarm
                                                                      : database::CacheMode::kUnknown;
   record.max_error = result.max_error();
-  record.device.fingerprint = result.device().fingerprint();
-  record.device.model = result.device().model();
-  record.device.clock_mhz = result.device().clock_mhz();
-  record.device.temperature_c = result.device().temperature_c();
-  record.device.throttled = result.device().throttled();
-  record.device.governor = result.device().governor();
-  record.device.load_1min = result.device().load_1min();
+  record.device = device_of(result.device(), subject.device_class);
   record.artifact_digest = result.artifact_digest();
   record.code_digest = built.code_digest();
   if (!result.lease_id().empty()) {

@@ -7,8 +7,9 @@ namespace tunefarm::kernel::v1 {
 class BuildReply;
 }
 namespace tunefarm::farm::v1 {
+class DeviceState;
 class TrialResult;
-}
+}  // namespace tunefarm::farm::v1
 
 namespace tf::session {
 
@@ -22,6 +23,9 @@ struct Subject {
   int64_t job_id = 0;
   bool untuned = false;  // it is what a build without tuning takes
 };
+
+database::DeviceState device_of(const tunefarm::farm::v1::DeviceState& state,
+                                const std::string& device_class);
 
 // A candidate that did not compile.
 database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed);

@@ -104,4 +104,12 @@ TEST(Estimate, TakesItsNoiseFromWhatAQuarterOfTheSamplesExceeds) {
   EXPECT_NEAR(estimate({970, 1000, 1000, 1000, 1000, 1000, 1050, 1050}).noise, std::log(1.05), 1e-9);
 }
 
+TEST(RatioOf, ComparesTimesThatWereTakenBesideEachOther) {
+  const std::vector<double> runs = {90, 180, 270, 360, 450, 540}, others = {100, 200, 300, 400, 500, 600};
+  const Estimate ratio = tf::ratio_of(runs, others);
+  EXPECT_NEAR(ratio.median_ns, 0.9, 1e-12);
+  EXPECT_LT(ratio.high_ns, 0.91) << "whatever the machine did from one pair to the next";
+  EXPECT_GT(estimate(runs).high_ns, estimate(others).low_ns) << "as the times alone do not tell";
+}
+
 }  // namespace

@@ -114,22 +114,28 @@ TEST_P(BestContract, TheUntunedScheduleIsTheOneThatWasLastCalledSo) {
   EXPECT_EQ(store_->top(query, 1)->front().median_ns(), 800);
 }
 
-TEST_P(BestContract, TheUntunedScheduleIsBestWhereItIsNoSlowerInsideTheNetwork) {
-  const auto in_network = [](Measurement m, int64_t ns) {
+TEST_P(BestContract, TheUntunedScheduleIsBestWhereItIsNotSurelySlowerInsideTheNetwork) {
+  const auto in_network = [](Measurement m, int64_t ns, int64_t match) {
     m.samples.assign(5, {ns, 1});
     m.cache_mode = CacheMode::kNetwork;
+    const auto time_ns = static_cast<double>(ns);
+    const double unsure = m.untuned ? 1 : 1.01;
+    m.match =
+        Match{.began_unix_ns = match, .ns = time_ns, .interval_ns = {time_ns / unsure, time_ns * unsure}};
     return m;
   };
   insert(untuned(1000, 1));
   insert(steady(900, 2));
-  insert(in_network(untuned(1000, 1), 1100));
+  insert(in_network(untuned(1000, 1), 1100, 5));
   EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "nothing to compare with";
-  insert(in_network(steady(900, 2), 1050));
+  insert(in_network(steady(900, 2), 1050, 5));
   EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "faster there, too";
-  insert(in_network(steady(900, 2), 1110));
-  EXPECT_EQ(best({conv_problem()})->schedule, "untuned");
+  insert(in_network(steady(900, 2), 1095, 5));
+  EXPECT_EQ(best({conv_problem()})->schedule, "untuned") << "not surely";
   EXPECT_EQ(best({conv_problem()})->median_ns(), 1000) << "times of the network are not what is told";
-  insert(in_network(steady(900, 2), 1090));
+  insert(in_network(steady(900, 2), 1095, 6));
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "they did not meet";
+  insert(in_network(steady(900, 2), 1040, 5));
   insert(untuned(901, 4));
   EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "a tie elsewhere, but faster in the network";
   insert(steady(800, 3));

@@ -60,27 +60,37 @@ TEST(ProgressLine, AddsUpTheNetworkOnceEveryKernelHasATime) {
   session::Progress progress = some_progress();
   EXPECT_THAT(progress_line(progress, 0), Not(HasSubstr("network")));
   progress.tasks[0].best_ns = 176e3;
-  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network 1.000 ms  ["));
+  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network at best 1.000 ms  ["));
   progress.tasks[0].untuned_ns = 250e3;
   progress.tasks[1].untuned_ns = 500e3;
-  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network 1.000 ms (0.800 of untuned)  ["));
+  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network at best 1.000 ms (0.800 of untuned)  ["));
   progress.tasks.push_back({.label = "between other layouts", .weight = 0});
-  EXPECT_THAT(progress_line(progress, 0), HasSubstr("network 1.000 ms")) << "no part of the network";
+  EXPECT_THAT(progress_line(progress, 0), HasSubstr("network at best 1.000 ms")) << "no part of the network";
 }
 
 TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
-  session::NetworkTrial trial{.untuned_ns = 23e6, .tuned_ns = 20e6, .kernels = 25, .tuned = 18, .faster = 17};
+  session::NetworkTrial trial{
+      .untuned_ns = 23e6, .tuned_ns = 20e6, .rounds = 40, .kernels = 25, .tuned = 18, .faster = 17};
   trial.ratio = {.median_ns = 0.87, .low_ns = 0.86, .high_ns = 0.88};
   EXPECT_EQ(trial_text(trial),
-            "the network itself: untuned 23.000 ms, tuned 20.000 ms: 0.870 of the time (0.860 to 0.880)\n"
+            "the network itself, 40 times in turns: untuned 23.000 ms, tuned 20.000 ms: 0.870 of the time "
+            "(0.860 to 0.880)\n"
             "of 25 kernels, 18 have a schedule of their own, 17 of which are surely faster there than the "
             "untuned one\n");
   trial.put_back = 2;
-  EXPECT_THAT(trial_text(trial), HasSubstr("; 2 were no faster and have it again\n"));
+  trial.other_layouts = 3;
+  EXPECT_THAT(trial_text(trial),
+              HasSubstr("\n2 were not, and builds take what was faster, or the untuned one\n"));
+  EXPECT_THAT(trial_text(trial), HasSubstr("\n3 lie between other layouts than without tuning"));
+  EXPECT_THAT(trial_text(trial), Not(HasSubstr("slower")));
   const nlohmann::json parsed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
   EXPECT_EQ(parsed["network"]["ratio"], 0.87);
   EXPECT_EQ(parsed["network"]["kernels_put_back"], 2);
+  EXPECT_EQ(parsed["network"]["kernels_other_layouts"], 3);
+  EXPECT_EQ(parsed["network"]["rounds"], 40);
   EXPECT_EQ(parsed["trials"], 412);
+  trial.ratio = {.median_ns = 1.02, .low_ns = 1.01, .high_ns = 1.03};
+  EXPECT_THAT(trial_text(trial), HasSubstr("it is slower than without tuning: build it without --db"));
 }
 
 TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {

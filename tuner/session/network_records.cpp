@@ -1,0 +1,132 @@
+#include "tuner/session/network_records.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/status.h"
+#include "compiler/records/records_source.h"
+#include "compiler/schedule/schedule.h"
+
+namespace tf::session {
+namespace {
+
+using database::Measurement;
+
+int64_t now_unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// One more measurement of the schedule: what it is stays, all else is of this day.
+Measurement row_of(const Measurement& known, std::span<const double> rounds_ns, uint32_t calls) {
+  Measurement row;
+  row.problem = known.problem;
+  row.schedule = known.schedule;
+  row.semantics_version = known.semantics_version;
+  row.sketch_hash = known.sketch_hash;
+  row.slot_values = known.slot_values;
+  row.numerics = known.numerics;
+  row.untuned = known.untuned;
+  row.cache_mode = database::CacheMode::kNetwork;
+  for (const double ns : rounds_ns)
+    row.samples.push_back({std::max<int64_t>(1, static_cast<int64_t>(ns)), calls});
+  return row;
+}
+
+}  // namespace
+
+database::BestQuery NetworkRecords::query_of(const database::Problem& problem) const {
+  return {.problem = problem,
+          .device_class = options_.device_class,
+          .allowed_numerics = options_.allowed_numerics,
+          .semantics_version = schedule::kSemanticsVersion};
+}
+
+absl::StatusOr<std::optional<Rivals>> NetworkRecords::rivals(const driver::ScheduleChoice& choice) const {
+  TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
+  TF_ASSIGN_OR_RETURN(Measurement tuned, store_.find_record(digest));
+  database::BestQuery query = query_of(tuned.problem);
+  query.only_untuned = true;
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store_.top(query, 1));
+  if (untuned.empty() || !(untuned[0].problem == tuned.problem) || untuned[0].schedule == tuned.schedule)
+    return std::nullopt;
+  return Rivals{std::move(tuned), std::move(untuned.front())};
+}
+
+// The untuned schedule's first time in there is the scale of all who meet it: each one's ratio to it was
+// taken in its own trial, and holds beside those of others.
+absl::Status NetworkRecords::record(const Rivals& rivals, std::span<const double> tuned_ns,
+                                    std::span<const double> untuned_ns, uint32_t calls,
+                                    const database::DeviceState& device) const {
+  const auto insert = [&](Measurement row) {
+    row.device = device;
+    row.job_id = options_.job_id;
+    row.finished_unix_ns = now_unix_ns();
+    return store_.insert(row).status();
+  };
+  TF_ASSIGN_OR_RETURN(std::optional<Measurement> scale, in_network(rivals.untuned));
+  if (!scale || !scale->match) {
+    scale = row_of(rivals.untuned, untuned_ns, calls);
+    const double ns = *scale->median_ns();
+    scale->match = {.began_unix_ns = now_unix_ns(), .ns = ns, .interval_ns = {ns, ns}};
+    TF_RETURN_IF_ERROR(insert(*scale));
+  }
+  const double ns = scale->match->ns;
+  const Estimate ratio = ratio_of(tuned_ns, untuned_ns);
+  Measurement row = row_of(rivals.tuned, tuned_ns, calls);
+  row.match = {.began_unix_ns = scale->match->began_unix_ns,
+               .ns = ns * ratio.median_ns,
+               .interval_ns = {ns * ratio.low_ns, ns * ratio.high_ns}};
+  return insert(std::move(row));
+}
+
+bool NetworkRecords::is_from_here(const Measurement& record) const {
+  return record.job_id != 0 && !record.lease && record.device.fingerprint == here_.fingerprint;
+}
+
+absl::StatusOr<bool> NetworkRecords::has_lost(const Measurement& record) const {
+  database::BestQuery query = query_of(record.problem);
+  query.only_untuned = true;
+  TF_ASSIGN_OR_RETURN(const std::vector<Measurement> untuned, store_.top(query, 1));
+  if (untuned.empty() || untuned[0].schedule == record.schedule) return false;
+  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> ours, in_network(record));
+  if (!ours) return false;
+  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> theirs, in_network(untuned[0]));
+  return theirs && database::met(*ours, *theirs) && !database::is_surely_faster(*ours, *theirs);
+}
+
+absl::StatusOr<std::optional<Measurement>> NetworkRecords::in_network(const Measurement& of) const {
+  database::BestQuery query = query_of(of.problem);
+  query.schedule = of.schedule;
+  query.in_network = true;
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> found, store_.top(query, 1));
+  if (found.empty() || !(found.front().problem == of.problem)) return std::nullopt;
+  return std::move(found.front());
+}
+
+absl::StatusOr<std::optional<driver::ScheduleChoice>> NetworkSource::find(
+    const driver::ScheduleQuery& query) {
+  constexpr size_t kLooks = 16;  // of the fastest, how many may have lost or be from elsewhere
+  TF_ASSIGN_OR_RETURN(const database::Problem problem, records::problem_of(query));
+  const database::BestQuery asked = records_.query_of(problem);
+  std::vector<Measurement> found;
+  if (which_ == Which::kBest) {
+    TF_ASSIGN_OR_RETURN(const std::optional<Measurement> best, records_.store().best(asked));
+    if (best) found.push_back(*best);
+  } else {
+    TF_ASSIGN_OR_RETURN(found, records_.store().top(asked, kLooks));
+  }
+  for (const Measurement& record : found) {
+    if (!records_.is_from_here(record)) continue;
+    if (which_ == Which::kFastest) {
+      TF_ASSIGN_OR_RETURN(const bool lost, records_.has_lost(record));
+      if (lost) continue;
+    }
+    return records::choice_of(record, query);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tf::session

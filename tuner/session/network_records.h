@@ -1,0 +1,67 @@
+#pragma once
+// Owns: what the network's own trial asks the database, and what it leaves there: of each kernel, how the
+// tuned schedule stands beside the untuned one inside the network. Does not know: how either was run.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/race.h"
+#include "compiler/driver/build_model.h"
+#include "database/store.h"
+#include "tuner/session/network_trial.h"
+
+namespace tf::session {
+
+// Of one kernel, the records of the tuned build's schedule and of the untuned one.
+struct Rivals {
+  database::Measurement tuned, untuned;
+};
+
+// Its arguments outlive it. All errors are the store's.
+class NetworkRecords {
+ public:
+  NetworkRecords(database::Store& store, const NetworkTrialOptions& options, database::DeviceState here)
+      : store_(store), options_(options), here_(std::move(here)) {}
+
+  database::Store& store() const { return store_; }
+  database::BestQuery query_of(const database::Problem& problem) const;
+
+  // Nothing if they are the same, or the untuned one has none.
+  absl::StatusOr<std::optional<Rivals>> rivals(const driver::ScheduleChoice& choice) const;
+
+  // How they stood, a round of the network an entry, in all calls together.
+  absl::Status record(const Rivals& rivals, std::span<const double> tuned_ns,
+                      std::span<const double> untuned_ns, uint32_t calls,
+                      const database::DeviceState& device) const;
+
+  // Whether this very device measured it, in a session of this database: its answer was checked here, in a
+  // sandbox, and its time is this machine's.
+  bool is_from_here(const database::Measurement& record) const;
+
+  // Whether it met the untuned schedule inside the network and was not surely faster.
+  absl::StatusOr<bool> has_lost(const database::Measurement& record) const;
+
+ private:
+  absl::StatusOr<std::optional<database::Measurement>> in_network(const database::Measurement& of) const;
+
+  database::Store& store_;
+  const NetworkTrialOptions& options_;
+  const database::DeviceState here_;
+};
+
+// Either the fastest by their own times, sure or not, that have not lost inside the network, or what a build
+// takes: of both, only what is from here.
+class NetworkSource final : public driver::ScheduleSource {
+ public:
+  enum class Which { kFastest, kBest };
+  NetworkSource(const NetworkRecords& records, Which which) : records_(records), which_(which) {}
+  absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
+
+ private:
+  const NetworkRecords& records_;
+  const Which which_;
+};
+
+}  // namespace tf::session
