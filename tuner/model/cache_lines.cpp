@@ -1,14 +1,9 @@
 #include "tuner/model/cache_lines.h"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace tf::model {
 namespace {
-
-// One way of a first-level cache that is indexed within a page, 64 sets, and of an L2 that is indexed within
-// a large page, in which what kernels read in bulk lies.
-constexpr int64_t kL1WayBytes = 4 << 10, kL2WayBytes = 128 << 10;
 
 // The largest power of two, up to `most` bytes, that divides the stride.
 double alignment(const Value& stride_bytes, int64_t most) {
@@ -20,22 +15,25 @@ double alignment(const Value& stride_bytes, int64_t most) {
 // So many runs of lines, whose starts are multiples of `apart` bytes from each other, in sets of a cache.
 Value crowded_bytes(const LineCount& count, const Value& lines_of_run, const Value& apart,
                     int64_t way_bytes) {
-  const double sets = static_cast<double>(way_bytes) / kLineBytes;
-  const Value used = min(sets, min(count.runs, static_cast<double>(way_bytes) / apart) * ceil(lines_of_run));
+  const auto way = static_cast<double>(way_bytes);
+  const double sets = way / kLineBytes;
+  const Value used = min(sets, min(count.runs, way / min(apart, way)) * ceil(lines_of_run));
   return count.lines * kLineBytes * (sets / used);
 }
 
 }  // namespace
 
-LineCount lines_of(const Storage& storage, std::span<const Value> box) {
+LineCount lines_of(const Storage& storage, std::span<const Value> box, const CacheWays& ways) {
+  // An L2 is indexed within a large page, in which what kernels read in bulk lies.
+  const int64_t most = std::max(ways.l1_bytes, ways.l2_bytes);
   // Innermost dimensions that the box covers wholly, and one more, are a run of consecutive elements; the
   // others count the runs.
-  Value run = 1, runs = 1, whole = 1, apart = kL2WayBytes, stride = storage.element_bytes;
+  Value run = 1, runs = 1, whole = 1, apart = static_cast<double>(most), stride = storage.element_bytes;
   for (size_t i = storage.dimensions.size(); i-- > 0;) {
     const StoredDimension& dimension = storage.dimensions[i];
     const Value count = min(dimension.size, ceil(box[dimension.axis] / dimension.step));
     apart = select(either(whole, less_equal(count, 1)), apart,
-                   min(apart, storage.packed ? kLineBytes : alignment(stride, kL2WayBytes)));
+                   min(apart, storage.packed ? kLineBytes : alignment(stride, most)));
     run = select(whole, run * count, run);
     runs = select(whole, runs, runs * count);
     whole = both(whole, less_equal(dimension.size, count));
@@ -48,8 +46,8 @@ LineCount lines_of(const Storage& storage, std::span<const Value> box) {
   LineCount count;
   count.lines = runs * lines_of_run;
   count.runs = runs;
-  count.crowded_l1_bytes = crowded_bytes(count, lines_of_run, min(apart, kL1WayBytes), kL1WayBytes);
-  count.crowded_l2_bytes = crowded_bytes(count, lines_of_run, apart, kL2WayBytes);
+  count.crowded_l1_bytes = crowded_bytes(count, lines_of_run, apart, ways.l1_bytes);
+  count.crowded_l2_bytes = crowded_bytes(count, lines_of_run, apart, ways.l2_bytes);
   return count;
 }
 
@@ -62,6 +60,10 @@ double run_alignment(const Storage& storage) {
     stride *= storage.dimensions[i].size;
   }
   return least;
+}
+
+double lines_crossed(double vector_bytes, double alignment) {
+  return std::max(0.0, vector_bytes - alignment) / kLineBytes;
 }
 
 }  // namespace tf::model

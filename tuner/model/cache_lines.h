@@ -2,6 +2,7 @@
 // Owns: how many cache lines a box of a buffer takes, and how badly they crowd into few sets, from the
 // buffer's order in memory. Does not know: loops, schedules.
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,13 @@
 namespace tf::model {
 
 inline constexpr double kLineBytes = 64;
+
+// Bytes of one way of the first and of the second level of cache: lines that far apart share a set. Powers of
+// two.
+struct CacheWays {
+  int64_t l1_bytes = 4 << 10;
+  int64_t l2_bytes = 128 << 10;
+};
 
 // One dimension of a buffer as it lies in memory: of axis `axis`, `size` steps of `step` indices each.
 struct StoredDimension {
@@ -33,10 +41,14 @@ struct Storage {
 };
 
 // Of a box of box[axis] consecutive indices an axis.
-LineCount lines_of(const Storage& storage, std::span<const Value> box);
+LineCount lines_of(const Storage& storage, std::span<const Value> box, const CacheWays& ways);
 
 // The largest power of two of bytes, at most a line, of which all runs along the innermost dimension start at
 // a multiple.
 double run_alignment(const Storage& storage);
+
+// Of vectors of so many bytes that start anywhere at multiples of the alignment, at most a line: how many
+// lines more than one each takes, on average.
+double lines_crossed(double vector_bytes, double alignment);
 
 }  // namespace tf::model

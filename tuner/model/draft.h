@@ -9,6 +9,7 @@
 #include <span>
 
 #include "compiler/target/target.h"
+#include "tuner/model/draft_constants.h"
 #include "tuner/model/nest.h"
 
 namespace tf::model {
@@ -35,7 +36,14 @@ struct Draft {
   // Of that time on one thread, how long each resource is at work: they overlap.
   std::array<Value, kResources> shares;
 };
-Draft draft_of(std::span<const Nest> nests, const target::Target& target, int threads);
+struct DraftOptions {
+  int threads = 1;
+  // Of other memory that a network touches between two runs of the kernel (graph::Task): what is given at
+  // build time is still in a cache that holds that much. 0: the kernel runs alone.
+  uint64_t reuse_distance_bytes = 0;
+  DraftConstants constants = {};
+};
+Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options = {});
 
 // A level of cache. Lines that are a large power of two apart crowd out each other in the first two; beyond,
 // pages lie anywhere.
@@ -47,7 +55,7 @@ struct Traffic {
   Value runs = 0;           // of lines beside each other, in the order in which they are read
   Value constant_runs = 0;  // of them, the constants'
 };
-Traffic traffic_of(const Nest& nest, Level level, double cache_bytes);
+Traffic traffic_of(const Nest& nest, Level level, double cache_bytes, const DraftConstants& constants = {});
 
 // Bytes that a run of the loops from that depth inwards touches, in whole lines.
 Value line_bytes(const Nest& nest, size_t depth);

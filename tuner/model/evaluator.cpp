@@ -35,25 +35,27 @@ size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formu
   return static_cast<size_t>(std::max_element(results.begin(), results.end()) - results.begin());
 }
 
-void assess_nests(std::span<const Nest> nests, const target::Target& target, int threads, Assessment& out) {
+void assess_nests(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
+                  Assessment& out) {
   for (const Nest& nest : nests) out.legal = both(out.legal, is_sensible(nest, target));
-  const Draft draft = draft_of(nests, target, threads);
-  out.features = features_of(nests, out.main_nest, draft, target, threads);
+  const Draft draft = draft_of(nests, target, options);
+  out.features = features_of(nests, out.main_nest, draft, target, options);
   out.draft_seconds = draft.seconds;
 }
 
 }  // namespace
 
 Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
-                  const target::Target& target, int threads, size_t main_nest) {
+                  const target::Target& target, const DraftOptions& options, size_t main_nest) {
   Assessment assessment;
   assessment.main_nest = main_nest;
-  assess_nests(summarize(state, ports, target.fp32_lanes()), target, threads, assessment);
+  assess_nests(summarize(state, ports, target), target, options, assessment);
   return assessment;
 }
 
 std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
-                                 const target::Target& target, int threads, Formulas& formulas) {
+                                 const target::Target& target, const DraftOptions& options,
+                                 Formulas& formulas) {
   schedule::State state(*sketch.workload, space::open_sizes(sketch));
   for (const schedule::Step& step : sketch.steps.steps)
     if (state.apply(step)) return std::nullopt;
@@ -61,9 +63,9 @@ std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::Po
   Assessment assessment;
   for (const tensor::Expr& condition : state.data().conditions)
     assessment.legal = both(assessment.legal, reading(condition));
-  const std::vector<Nest> nests = summarize(state, ports, target.fp32_lanes(), reading);
+  const std::vector<Nest> nests = summarize(state, ports, target, reading);
   assessment.main_nest = main_nest(nests, sketch, formulas);
-  assess_nests(nests, target, threads, assessment);
+  assess_nests(nests, target, options, assessment);
   return assessment;
 }
 
@@ -72,10 +74,12 @@ struct Evaluator::Programs {
   SlotProgram legal, draft, features, all;
 };
 
-Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads) {
+Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
+                     uint64_t reuse_distance_bytes) {
+  const DraftOptions options{.threads = threads, .reuse_distance_bytes = reuse_distance_bytes};
   for (const space::Sketch& sketch : space.sketches) {
     Formulas formulas;
-    Assessment of = assess(sketch, space.ports, target, threads, formulas).value_or(Assessment{.legal = 0});
+    Assessment of = assess(sketch, space.ports, target, options, formulas).value_or(Assessment{.legal = 0});
     const std::array<Value, 1> legal = {of.legal};
     const std::array<Value, 1> draft = {
         select(of.legal, of.draft_seconds, std::numeric_limits<double>::infinity())};

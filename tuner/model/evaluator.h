@@ -2,6 +2,7 @@
 // Owns: judging candidates without building them, many at a time: which are legal, their features, and the
 // draft model's estimate. Each sketch is compiled once into programs over its slots.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,8 +22,9 @@ struct Judgement {
 // Judges candidates of one design space. Thread-safe: const after construction.
 class Evaluator {
  public:
-  // `space` must outlive the evaluator.
-  Evaluator(const space::DesignSpace& space, const target::Target& target, int threads);
+  // `space` must outlive the evaluator. What the draft model asks of the network: DraftOptions.
+  Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
+            uint64_t reuse_distance_bytes = 0);
   ~Evaluator();
 
   // Of each candidate, whether it is legal: its steps apply, and its code is of sensible size.
@@ -49,9 +51,10 @@ struct Assessment {
 };
 // Of a state without open sizes; `main_nest` is the sketch's.
 Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
-                  const target::Target& target, int threads, size_t main_nest);
+                  const target::Target& target, const DraftOptions& options, size_t main_nest);
 // Of a sketch, over the choices of its slots; nothing if it is legal nowhere. `formulas` must outlive it.
 std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
-                                 const target::Target& target, int threads, Formulas& formulas);
+                                 const target::Target& target, const DraftOptions& options,
+                                 Formulas& formulas);
 
 }  // namespace tf::model

@@ -102,7 +102,8 @@ void add_reuse(const Nest& nest, const target::Target& target, Row& row) {
   row.add(share(traffic.runs * kLineBytes, traffic.bytes));
   Value split = 0;
   for (const NestAccess& access : nest.accesses)
-    split += both(access.varies_with_vector, access.contiguous) * (1 - access.alignment / kLineBytes);
+    split += both(access.varies_with_vector, access.contiguous) *
+             lines_crossed(target.fp32_lanes() * access.element_bytes, access.alignment);
   row.add(split);
 }
 
@@ -129,9 +130,9 @@ Value arithmetic_of(const Nest& nest) {
 namespace {
 
 Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const target::Target& target,
-           int threads) {
+           const DraftOptions& options) {
   Row row;
-  add_shape(nests[main], target, threads, row);
+  add_shape(nests[main], target, options.threads, row);
   add_memory(nests[main], target, row);
   add_reuse(nests[main], target, row);
   add_inner_loops(nests[main], row);
@@ -158,8 +159,9 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
   row.add_own(share(iterations, iterations + nests[main].iterations));
   row.add_own(magnitude(draft.seconds * 1e9));
   // What bounds the draft's time, and how far the code is from the pipes' own.
-  for (const Value& share : draft.shares) row.add(share);
-  row.add_own(magnitude(threads));
+  for (const Value& part : draft.shares) row.add(part);
+  row.add_own(magnitude(static_cast<double>(options.reuse_distance_bytes)));
+  row.add_own(magnitude(options.threads));
   row.add_own(target.vector.registers);
   row.add_own(target.fp32_lanes());
   return row;
@@ -168,14 +170,14 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
 }  // namespace
 
 std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
-                                             const target::Target& target, int threads) {
-  return row_of(nests, main, draft, target, threads).finish();
+                                             const target::Target& target, const DraftOptions& options) {
+  return row_of(nests, main, draft, target, options).finish();
 }
 
 const std::array<bool, kFeatureCount>& relative_features() {
   // The same of every nest.
   static const std::array<bool, kFeatureCount> relative =
-      row_of(std::array{Nest()}, 0, {}, target::Target(), 1).relative();
+      row_of(std::array{Nest()}, 0, {}, target::Target(), {}).relative();
   return relative;
 }
 

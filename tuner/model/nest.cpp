@@ -7,6 +7,7 @@
 
 #include "tuner/model/index_bounds.h"
 #include "tuner/model/operations.h"
+#include "tuner/model/rates.h"
 
 namespace tf::model {
 namespace {
@@ -23,9 +24,13 @@ struct Frame {
 
 class Summary {
  public:
-  Summary(const schedule::State& state, const schedule::PortLayouts& ports, int fp32_lanes,
+  Summary(const schedule::State& state, const schedule::PortLayouts& ports, const target::Target& target,
           const Reading& reading)
-      : state_(state), ports_(ports), fp32_lanes_(fp32_lanes), reading_(reading) {
+      : state_(state),
+        ports_(ports),
+        fp32_lanes_(target.fp32_lanes()),
+        ways_(ways_of(target)),
+        reading_(reading) {
     for (const StageState& stage : state.stages()) {
       stages_[stage.stage.output.get()] = &stage;
       if (stage.scope == tensor::Scope::kRegister) registers_.insert(stage.stage.output.get());
@@ -66,7 +71,7 @@ class Summary {
     for (const tensor::Axis& axis : stage.stage.axes) output_indices.push_back(axis.var);
     nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes));
     nest.accesses.back().is_store = true;
-    for (NestAccess& access : nest.accesses) access.unrolled_elems = elems_of_turns(stage, turns, access);
+    for (NestAccess& access : nest.accesses) count_turns(stage, turns, access);
     return nest;
   }
 
@@ -137,16 +142,18 @@ class Summary {
     return turns;
   }
 
-  // What the unrolled turns touch together.
-  static Value elems_of_turns(const StageState& stage, const std::vector<Value>& turns,
-                              const NestAccess& access) {
+  // What the unrolled turns touch together, and what waits between two of them that touch the same.
+  static void count_turns(const StageState& stage, const std::vector<Value>& turns, NestAccess& access) {
     const size_t around = access.touched_elems.size() - 1 - stage.loops.size();
     size_t depth = stage.loops.size();
     while (depth > 0 && is_copied(stage.loops[depth - 1].annotation)) --depth;
-    Value elems = access.touched_elems[around + depth];
-    for (size_t i = depth; i-- > 0;)
-      elems = select(less(1, turns[i]), access.touched_elems[around + i], elems);
-    return elems;
+    access.unrolled_elems = access.touched_elems[around + depth];
+    for (size_t i = depth; i-- > 0;) {
+      const Value turn = access.unrolled_elems, all = access.touched_elems[around + i];
+      const Value again = both(less(1, turns[i]), less(all + 0.5, turn * turns[i]));
+      access.waiting_elems = max(access.waiting_elems, select(again, turn, 0));
+      access.unrolled_elems = select(less(1, turns[i]), all, turn);
+    }
   }
 
   static bool is_copied(Annotation annotation) {
@@ -230,7 +237,7 @@ class Summary {
       const Value turns = less(1, frame.loops[depth].extent);
       touched[depth] = select(turns, elements, touched[depth + 1]);
       if (access.in_register) continue;
-      const LineCount lines = lines_of(storage, box);
+      const LineCount lines = lines_of(storage, box, ways_);
       const LineCount& inner = access.touched_lines[depth + 1];
       access.touched_lines[depth] = {select(turns, lines.lines, inner.lines),
                                      select(turns, lines.runs, inner.runs),
@@ -340,6 +347,7 @@ class Summary {
   const schedule::State& state_;
   const schedule::PortLayouts& ports_;
   const double fp32_lanes_;
+  const CacheWays ways_;
   const Reading& reading_;
   std::map<const tensor::BufferNode*, const StageState*> stages_;
   std::set<const tensor::BufferNode*> registers_;
@@ -347,9 +355,9 @@ class Summary {
 
 }  // namespace
 
-std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports, int fp32_lanes,
-                            const Reading& reading) {
-  const Summary summary(state, ports, fp32_lanes, reading);
+std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports,
+                            const target::Target& target, const Reading& reading) {
+  const Summary summary(state, ports, target, reading);
   std::vector<Nest> nests;
   for (const StageState& stage : state.stages())
     if (stage.place != StageState::Place::kInlined) nests.push_back(summary.nest_of(stage));

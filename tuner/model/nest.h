@@ -8,6 +8,7 @@
 
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
 #include "tuner/model/cache_lines.h"
 #include "tuner/model/reading.h"
 
@@ -32,7 +33,9 @@ struct NestAccess {
   std::vector<Value> touched_elems;
   std::vector<LineCount> touched_lines;  // by depth, too
   Value unrolled_elems = 1;              // of touched_elems, at the depth of the unrolled turns
-  double alignment = kLineBytes;         // cache_lines.h
+  // Of these, what one unrolled turn leaves to the next one: turns of a window read the same values.
+  Value waiting_elems = 0;
+  double alignment = kLineBytes;  // cache_lines.h
 };
 
 struct Nest {
@@ -57,9 +60,8 @@ struct Nest {
   Value started = 1, wanted = 1, reduced = 1;
 };
 
-// One nest a stage that is not inlined, in order. `fp32_lanes` is the target's vector width in 32-bit
-// elements.
-std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports, int fp32_lanes,
-                            const Reading& reading = {});
+// One nest a stage that is not inlined, in order, for the target's vectors and caches.
+std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports,
+                            const target::Target& target, const Reading& reading = {});
 
 }  // namespace tf::model

@@ -31,6 +31,7 @@ absl::StatusOr<Task> task_of(database::Records& records, const database::Problem
                       schedule::parse_ports(task.workload, problem.in_layouts, problem.out_layouts));
   task.in_layouts = std::move(ports.inputs);
   task.out_layouts = std::move(ports.outputs);
+  task.reuse_distance_bytes = problem.reuse_distance_bytes;
   return task;
 }
 

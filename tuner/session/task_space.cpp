@@ -19,7 +19,8 @@ absl::StatusOr<TaskSpace> TaskSpace::create(const Task& task, const target::Targ
   made.bytes_ = tensor::count_bytes(bound);
   made.space_ = std::make_unique<const space::DesignSpace>(
       space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, target, threads, allowed));
-  made.evaluator_ = std::make_unique<const model::Evaluator>(*made.space_, target, threads);
+  made.evaluator_ =
+      std::make_unique<const model::Evaluator>(*made.space_, target, threads, task.reuse_distance_bytes);
   for (const space::Sketch& sketch : made.space_->sketches) {
     made.hashes_.push_back(sketch.hash().hex());
     absl::StrAppend(&made.families_, sketch.family, "\n");

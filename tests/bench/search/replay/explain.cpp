@@ -57,8 +57,9 @@ absl::Status print_explained(const BenchTask& task, const target::Target& target
     if (!schedule.ok()) continue;
     const absl::StatusOr<schedule::State> state = schedule::apply(bound, *schedule);
     if (!state.ok()) continue;  // of an older space
-    const std::vector<model::Nest> nests = model::summarize(*state, space.ports, target.fp32_lanes());
-    const model::Draft draft = model::draft_of(nests, target, threads);
+    const std::vector<model::Nest> nests = model::summarize(*state, space.ports, target);
+    const model::Draft draft = model::draft_of(
+        nests, target, {.threads = threads, .reuse_distance_bytes = task.task.reuse_distance_bytes});
     const double us = draft.seconds.constant() * 1e6;
     absl::PrintF("%9.1f %9.1f", near[i]->seconds * 1e6, us);
     for (const model::Value& share : draft.shares) absl::PrintF(" %13.1f", share.constant() * us);

@@ -119,6 +119,12 @@ std::vector<schedule::PortLayouts> layouts_of(const tensor::Workload& workload) 
   return {{}, by_channels};
 }
 
+constexpr uint64_t kReuseDistanceBytes = 64 << 20;
+
+DraftOptions options_of(int threads) {
+  return {.threads = threads, .reuse_distance_bytes = kReuseDistanceBytes};
+}
+
 class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
  protected:
   // Compares `draws` points of the sketch; returns how many were legal.
@@ -126,12 +132,13 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
               int draws) {
     const space::Sketch& sketch = space.sketches[number];
     Formulas formulas;
-    const std::optional<Assessment> compiled = assess(sketch, space.ports, target, threads, formulas);
+    const std::optional<Assessment> compiled =
+        assess(sketch, space.ports, target, options_of(threads), formulas);
     if (!compiled) {
       ADD_FAILURE() << "the sketch is legal nowhere";
       return 0;
     }
-    const Evaluator evaluator(space, target, threads);
+    const Evaluator evaluator(space, target, threads, kReuseDistanceBytes);
     space::Random random(11);
     int legal = 0;
     for (int i = 0; i < draws && !HasFailure(); ++i) {
@@ -151,7 +158,7 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
         schedule::apply(*space.sketches[static_cast<size_t>(candidate.sketch)].workload, schedule);
     const std::optional<Judgement> judgement = evaluator.judge(candidate);
     Assessment expected{.legal = 0};
-    if (state.ok()) expected = assess(*state, space.ports, target, threads, main_nest);
+    if (state.ok()) expected = assess(*state, space.ports, target, options_of(threads), main_nest);
     EXPECT_EQ(judgement.has_value(), expected.legal.constant() != 0) << state.status();
     EXPECT_EQ(evaluator.legal({&candidate, 1})[0], judgement.has_value());
     if (!judgement || expected.legal.constant() == 0) return false;
