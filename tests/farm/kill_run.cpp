@@ -16,7 +16,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kCandidatesARound = 20;
-constexpr int kAttempts = 3;
 
 // One role's process and what is in store for it.
 class Victim {
@@ -63,12 +62,8 @@ class Victim {
     const bool by_us = std::exchange(killed_, false);
     if (is_done()) return;
     const std::string& failpoint = deaths_[next_].failpoint;
-    const bool missed = by_us && !failpoint.empty();
     ++report.at[by_us ? role_name(role_) + ", any moment" : failpoint];
     waiting_since_ = SteadyClock::now();
-    if (missed && deaths_[next_].nth == 1 && ++attempts_ < kAttempts) return;
-    if (missed) report.missed.push_back(failpoint);
-    attempts_ = 0;
     ++next_;
   }
 
@@ -77,7 +72,6 @@ class Victim {
   const std::vector<Death> deaths_;
   const absl::Duration patience_;
   size_t next_ = 0;
-  int attempts_ = 0;                       // at the next death
   bool killed_ = false;                    // by us, not by a failpoint
   SteadyClock::time_point waiting_since_;  // for the next death, over restarts
 };

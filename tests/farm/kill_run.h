@@ -24,15 +24,14 @@ struct Death {
 
 struct KillReport {
   int kills = 0;
-  std::map<std::string, int> at;    // failpoint or "tracker, any moment" → kills there
-  std::vector<std::string> missed;  // failpoints that their process did not come to, however often it began
+  std::map<std::string, int> at;  // failpoint or "tracker, any moment" → kills there
   int candidates = 0;
   std::vector<std::string> problems;  // empty: the farm survived
 };
 
 // Each role dies in the order of its list, each time after a start; then the job is finished undisturbed and
-// the history checked. A process that does not come to its failpoint within `patience` is killed where it is
-// and has two more attempts. `within`: for the whole run.
+// the history checked. A process that does not come to its failpoint within `patience` is killed where it is.
+// `within`: for the whole run.
 KillReport run_kills(const std::map<Role, std::vector<Death>>& deaths, absl::Duration within,
                      absl::Duration patience = absl::Seconds(3));
 

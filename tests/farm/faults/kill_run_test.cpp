@@ -21,10 +21,16 @@ TEST(KillRun, JobsOutliveADeathAtEveryFailpoint) {
     for (const std::string& name : names) deaths[role].push_back({.failpoint = name});
   const KillReport report = run_kills(deaths, absl::Seconds(90));
   EXPECT_THAT(report.problems, IsEmpty());
-  EXPECT_THAT(report.missed, IsEmpty());
+  // Where the others died too often for one to come to its failpoint, it gets a farm for itself.
   for (const auto& [role, names] : failpoints) {
-    for (const std::string& name : names)
-      EXPECT_TRUE(report.at.contains(name)) << "no process has died at " << name;
+    for (const std::string& name : names) {
+      if (report.at.contains(name)) continue;
+      std::map<Role, std::vector<Death>> only;
+      only[role].push_back({.failpoint = name});
+      const KillReport alone = run_kills(only, absl::Seconds(60), absl::Seconds(30));
+      EXPECT_THAT(alone.problems, IsEmpty());
+      EXPECT_TRUE(alone.at.contains(name)) << "no process has died at " << name;
+    }
   }
 }
 
