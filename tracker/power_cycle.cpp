@@ -53,6 +53,17 @@ bool log_lines(int fd, const std::string& device_id, const std::function<bool()>
   return true;
 }
 
+// How the child ended, as waitpid(2) has it; nothing: given up before that. It may have closed its output
+// long before.
+std::optional<int> wait_for(pid_t pid, const std::function<bool()>& give_up) {
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (give_up()) return std::nullopt;
+    poll(nullptr, 0, kLookMs);
+  }
+  return status;
+}
+
 }  // namespace
 
 bool PowerCycleLimit::take(const std::string& device_id) {
@@ -131,16 +142,16 @@ void PowerCycler::run(const std::string& device_id) {
     return;
   }
   const rpc::Instant deadline = rpc::real_clock().now() + options_.timeout;
-  const bool ended = log_lines(read_end.get(), device_id,
-                               [&] { return stop_.load() || rpc::real_clock().now() >= deadline; });
-  if (!ended) kill(-pid, SIGKILL);
-  int status = 0;
-  waitpid(pid, &status, 0);
+  const auto give_up = [&] { return stop_.load() || rpc::real_clock().now() >= deadline; };
+  std::optional<int> ended;
+  if (log_lines(read_end.get(), device_id, give_up)) ended = wait_for(pid, give_up);
   if (!ended) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
     spdlog::error("power cycle of {}: {} did not end in time and was killed", device_id, options_.command[0]);
-  } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  } else if (!WIFEXITED(*ended) || WEXITSTATUS(*ended) != 0) {
     spdlog::error("power cycle of {}: {} failed with {}", device_id, options_.command[0],
-                  WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+                  WIFEXITED(*ended) ? WEXITSTATUS(*ended) : -WTERMSIG(*ended));
   }
 }
 

@@ -81,6 +81,20 @@ TEST_F(PowerCyclerTest, KillsACommandThatDoesNotEndTogetherWithItsChildren) {
   EXPECT_GE(looked_at, 1);
 }
 
+TEST_F(PowerCyclerTest, KillsACommandThatHasClosedItsOutputAndDoesNotEnd) {
+  const auto began = std::chrono::steady_clock::now();
+  {
+    PowerCycler cycler(rpc::real_clock(), {.command = noting("exec >/dev/null 2>&1; sleep 30"),
+                                           .timeout = absl::Milliseconds(100)});
+    cycler.request("a1", "quarantined");
+    cycler.request("b2", "quarantined");
+    wait_until_noted(22);
+    EXPECT_EQ(noted(), "--cycle a1\n--cycle b2\n") << "the second runs once the first is killed";
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20))
+      << "its end waited for the command";
+}
+
 TEST_F(PowerCyclerTest, CommandThatDoesNotExistIsLoggedAndTheNextOneRuns) {
   const std::string command = dir_.file("power");
   PowerCycler cycler(rpc::real_clock(), {.command = {command}});
