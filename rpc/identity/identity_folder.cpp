@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/file.h"
 #include "base/owned_fd.h"
 #include "base/status.h"
@@ -75,19 +76,32 @@ absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
                 .identity = *certificate->identity()};
 }
 
-absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
+absl::Status make_private_folder(const std::string& folder) {
+  const std::string path(absl::StripSuffix(folder, "/"));
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-  if (error) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the folder ", folder, ": ", error.message()));
+  const std::filesystem::path above = std::filesystem::path(path).parent_path();
+  if (!above.empty()) std::filesystem::create_directories(above, error);
+  if (!error && ::mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
+  struct stat there {};
+  if (error || errno != EEXIST || ::stat(path.c_str(), &there) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ", folder, ": ",
+                                                    error ? error.message() : std::strerror(errno)));
   }
+  if (S_ISDIR(there.st_mode) && there.st_uid == ::geteuid() && (there.st_mode & 077) == 0)
+    return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("a key needs a folder that only its owner may enter, and ", folder,
+                   " is there and is no such one: name a folder that is not there yet"));
+}
+
+absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
+  TF_RETURN_IF_ERROR(make_private_folder(folder));
   const IdentityFiles files = identity_files(folder);
   if (std::filesystem::exists(files.certificate)) {
     return absl::AlreadyExistsError(
         absl::StrCat(folder, " holds a certificate already: remove the folder, or give another --tls"));
   }
+  std::error_code error;
   std::filesystem::remove(files.key, error);  // of an attempt that got no certificate
   TF_ASSIGN_OR_RETURN(KeyPair key, KeyPair::generate());
   TF_RETURN_IF_ERROR(write_secret(files.key, key.pem()));

@@ -34,7 +34,11 @@ struct Member {
 // together.
 absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now);
 
-// Makes the folder (0700) and a new key in it. ALREADY_EXISTS: there is a member in it already.
+// Makes a folder that only this user may enter (0700), and those above it. One that is there stays as it is
+// and will do if it is such a one: PERMISSION_DENIED otherwise.
+absl::Status make_private_folder(const std::string& folder);
+
+// Makes the private folder and a new key in it. ALREADY_EXISTS: there is a member in it already.
 absl::StatusOr<KeyPair> make_member_key(const std::string& folder);
 
 // The rest of the files; the certificate last, so that a folder is whole once it has one.

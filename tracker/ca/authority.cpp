@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -115,13 +114,7 @@ absl::StatusOr<std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>> requested_ke
 }  // namespace
 
 absl::Status Authority::make(const std::string& folder, absl::Time now) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-  if (error) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the folder ", folder, ": ", error.message()));
-  }
+  TF_RETURN_IF_ERROR(rpc::make_private_folder(folder));
   TF_ASSIGN_OR_RETURN(const rpc::KeyPair key, rpc::KeyPair::generate());
   // The key first, and never over another: a CA without its key is one that was lost.
   TF_RETURN_IF_ERROR(rpc::write_secret(key_path(folder), key.pem()));
