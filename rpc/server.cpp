@@ -1,7 +1,9 @@
 #include "rpc/server.h"
 
 #include <arpa/inet.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,6 +77,16 @@ std::shared_ptr<grpc::ServerCredentials> secure(grpc::ServerBuilder& builder,
   return credentials;
 }
 
+// gRPC adds both to each server whose builder is made after this.
+void serve_health_and_reflection() {
+  static const bool done = [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
@@ -82,6 +94,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const ServerSecurity& security,
                                                       const LinkOptions& options) {
   TF_RETURN_IF_ERROR(check_bindable(listen));
+  serve_health_and_reflection();
   grpc::ServerBuilder builder;
   apply(options, builder);
   int port = 0;
@@ -102,6 +115,7 @@ Server::~Server() {
 }
 
 void Server::stop(absl::Duration grace) {
+  if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService()) health->Shutdown();
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(grace));
   server_->Wait();
 }

@@ -1,5 +1,7 @@
 #pragma once
-// Owns: a gRPC server's life: bind, serve, drain. Does not know: what the services do.
+// Owns: a gRPC server's life: bind, serve, drain; and what every server answers besides its services: its
+// health (grpc.health.v1, under the empty service name) and which services it has (reflection). Does not
+// know: what the services do.
 
 #include <memory>
 #include <vector>
@@ -41,7 +43,8 @@ class Server {
   ~Server();
   // Where it listens, with the real port.
   const Endpoint& endpoint() const { return endpoint_; }
-  // Accepts nothing new, gives what runs `grace` to finish, then cancels it. Returns when all is over.
+  // Is no longer healthy, accepts nothing new, gives what runs `grace` to finish, then cancels it. Returns
+  // when all is over.
   void stop(absl::Duration grace);
 
  private:

@@ -68,7 +68,7 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.tune.v1.Records/IsMeasured", .roles = kPeople},
 
       // Every server's.
-      {.method = "/grpc.health.v1.Health/Check", .anyone = true},
+      {.method = "/grpc.health.v1.Health/Check", .roles = kEveryRole},
       {.method = "/grpc.health.v1.Health/Watch", .roles = kEveryRole},
       {.method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", .roles = kPeople},
   };

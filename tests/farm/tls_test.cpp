@@ -103,6 +103,20 @@ TEST_F(SecuredFarm, EveryRoleMayCallWhatItsRowSays) {
   EXPECT_GT(answered, 10) << "the test looked at too little to mean anything";
 }
 
+TEST_F(SecuredFarm, HealthIsForEveryMemberAndReflectionForPeople) {
+  for (const std::string& name : rpc::joinable_roles()) {
+    const Role role = *rpc::parse_role(name);
+    const auto channel =
+        rpc::make_channel(endpoint(), member(role, absl::StrCat("m-", name)), Role::kTracker);
+    const absl::Status health = call(channel, "/grpc.health.v1.Health/Check");
+    EXPECT_TRUE(health.ok()) << name << ": " << health;
+    const absl::Status reflection =
+        call(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+    EXPECT_EQ(absl::IsPermissionDenied(reflection), role == Role::kAgent) << name << ": " << reflection;
+    EXPECT_EQ(reflection.ok(), role != Role::kAgent) << name << ": " << reflection;
+  }
+}
+
 TEST_F(SecuredFarm, MemberOfAnotherFarmIsRefusedByBothSides) {
   const std::string other = dir_.file("other");
   ASSERT_TRUE(tracker::Authority::make(other, rpc::real_wall_clock().now()).ok());

@@ -147,13 +147,26 @@ TEST(AccessTable, HasNoRowForWhatDoesNotExist) {
   }
 }
 
-TEST(AccessTable, OnlyJoiningAndHealthAreOpenToAnyone) {
+TEST(AccessTable, OnlyJoiningIsOpenToAnyone) {
   std::set<std::string_view> open;
   for (const AccessRule& rule : access_table()) {
     if (rule.anyone) open.insert(rule.method);
   }
-  EXPECT_EQ(open, (std::set<std::string_view>{"/tunefarm.identity.v1.Members/Join",
-                                              "/grpc.health.v1.Health/Check"}));
+  EXPECT_EQ(open, (std::set<std::string_view>{"/tunefarm.identity.v1.Members/Join"}));
+}
+
+TEST(AccessTable, HealthIsForEveryMemberAndReflectionForPeople) {
+  for (const std::string& name : joinable_roles()) {
+    const Role role = *parse_role(name);
+    const auto may = [role](std::string_view method) {
+      const AccessRule* rule = find_rule(method);
+      return rule && std::ranges::count(rule->roles, role) == 1;
+    };
+    EXPECT_TRUE(may("/grpc.health.v1.Health/Check")) << name;
+    EXPECT_TRUE(may("/grpc.health.v1.Health/Watch")) << name;
+    EXPECT_EQ(may("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"), role != Role::kAgent)
+        << name;
+  }
 }
 
 TEST(AccessTable, AuditsAFieldThatTheRequestHas) {
