@@ -47,9 +47,8 @@ std::string without_controls(std::string_view text, std::string_view but, size_t
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  constexpr size_t kLine = 200;
-  return without_controls(text, "", kLine);
+std::string printable(std::string_view text, size_t most_bytes) {
+  return without_controls(text, "", most_bytes);
 }
 
 std::string printable_lines(std::string_view text) {

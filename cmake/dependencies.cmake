@@ -20,6 +20,9 @@ if(TF_AGENT_ONLY)
   return()  # what the agent needs stands above, the rest below
 endif()
 
+# By their files: the CMake package asks for curl too, which only pushing to a gateway needs.
+find_library(TF_PROMETHEUS_PULL prometheus-cpp-pull REQUIRED)
+find_library(TF_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(SQLite3 REQUIRED)

@@ -13,7 +13,7 @@ packages=(
   # code generation
   llvm-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   # farm
-  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libssl-dev libseccomp-dev
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libssl-dev libseccomp-dev prometheus-cpp-dev
   # search, storage, models
   libxgboost-dev libsqlite3-dev libonnx-dev libonnx-testdata
   # vocabulary

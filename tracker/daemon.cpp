@@ -11,6 +11,7 @@
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/own_certificate.h"
 #include "tracker/expiry_timer.h"
+#include "tracker/metrics.h"
 #include "tracker/saving_thread.h"
 #include "tracker/services.h"
 #include "tracker/state_store.h"
@@ -101,6 +102,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
 
 const rpc::Endpoint& Daemon::endpoint() const {
   return parts_->server->endpoint();
+}
+
+std::vector<rpc::MetricFamily> Daemon::metrics() {
+  return metrics_of(parts_->farm->counts());
 }
 
 void Daemon::stop() {

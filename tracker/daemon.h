@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
+#include "rpc/metrics/metric.h"
 #include "tracker/ca/members.h"
 #include "tracker/farm.h"
 #include "tracker/power_cycle.h"
@@ -32,6 +33,8 @@ class Daemon {
   ~Daemon();
   // With the real port.
   const rpc::Endpoint& endpoint() const;
+  // What it shows Prometheus, read through the lock around its whole state. Thread-safe.
+  std::vector<rpc::MetricFamily> metrics();
   // Ends all streams; leases stay and go on after a restart.
   void stop();
 

@@ -236,6 +236,7 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
     touch(lock, reply.slot);
     std::map<uint64_t, TrialFacts>::node_type trial;
     if (is_new) {
+      ++counts_.replies_relayed;
       log_event("reply_relayed",
                 {{"lease", reply.lease.text}, {"epoch", reply.epoch}, {"sequence", reply.sequence}});
       trial = unanswered_[reply.lease].extract(reply.sequence);

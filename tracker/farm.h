@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "rpc/clock.h"
+#include "rpc/metrics/metric.h"
 #include "tracker/blame.h"
 #include "tracker/device.h"
 #include "tracker/golden_trend.h"
@@ -162,6 +163,19 @@ struct UserStatus {
   double slot_seconds = 0;
 };
 
+// For the operators' graphs. Counters begin with the process; all else is as it is now.
+struct FarmCounts {
+  uint64_t leases_granted = 0;
+  uint64_t replies_relayed = 0;
+  rpc::DurationCounts grant_time =
+      rpc::DurationCounts({0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 300, 600});
+  std::map<std::string, uint64_t> devices;  // by state, each device in one
+  uint64_t ready_slots = 0;                 // of devices that may be leased
+  uint64_t leases = 0;
+  uint64_t waiting = 0;
+  uint64_t unanswered_trials = 0;
+};
+
 struct FarmOptions {
   absl::Duration default_term = absl::Seconds(60);
   absl::Duration longest_term = absl::Minutes(10);
@@ -241,6 +255,8 @@ class Farm {
   // In the order in which a slot that all could use would be given.
   std::vector<WaitingStatus> waiting();
   std::vector<UserStatus> users();
+  // Looks at every device.
+  FarmCounts counts();
 
   // Time. Ends what is over; returns when to call again, at the latest.
   std::optional<rpc::Instant> tick();
@@ -308,6 +324,7 @@ class Farm {
   absl::Status may_renew(const Lease& lease);
   Grant grant_of(const Lease& lease) const;
   std::string busy_text(const std::string& key) const;
+  std::string state_of(const Device& device) const;
 
   // Saving.
   void saving_wanted();
@@ -352,6 +369,7 @@ class Farm {
   std::map<SessionId, LeaseId> lease_of_;       // streams that are current
   std::map<WaiterId, Asker> askers_;
   std::map<const Waiter*, WaiterId> asker_of_;
+  FarmCounts counts_;  // its counters
   SessionId last_session_ = 0;
 };
 

@@ -77,7 +77,7 @@ void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
   if (request.term <= absl::ZeroDuration()) request.term = options_.default_term;
   request.term = std::min(request.term, options_.longest_term);
   asker_of_[waiter.get()] = *id;
-  askers_[*id] = {.waiter = std::move(waiter), .request = std::move(request)};
+  askers_[*id] = {.waiter = std::move(waiter), .request = std::move(request), .asked = clock_.now()};
   match(lock);
   lock.deadline_changed();
 }
@@ -171,6 +171,8 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
     relays_.emplace(lease.id, Relay(options_.flow));
     spdlog::info("lease {} on {}/{} epoch {} to {}", lease.id.text, lease.slot.device_id, lease.slot.slot,
                  lease.epoch, lease.holder);
+    ++counts_.leases_granted;
+    counts_.grant_time.add(clock_.now() - asker.mapped().asked);
     lock.answer(std::move(asker.mapped().waiter), grant_of(lease));
     lock.deadline_changed();
     touch(lock, lease.slot);

@@ -42,6 +42,7 @@ struct Farm::Stream {
 struct Farm::Asker {
   std::shared_ptr<Waiter> waiter;
   AcquireRequest request;
+  rpc::Instant asked;
   bool superseded = false;  // its holder has been started again
 };
 

@@ -16,7 +16,10 @@
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/daemon_log.h"
 #include "rpc/identity/membership.h"
+#include "rpc/metrics/page.h"
+#include "rpc/operating_options.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -57,6 +60,7 @@ tunefarm::config::v1::Tracker default_config() {
   config.set_lease_seconds(60);
   config.set_agent_grace_seconds(30);
   config.set_log_level("info");
+  config.set_log_format("text");
   config.mutable_everyone()->set_share(1);
   config.set_ageing_seconds(30);
   config.set_slice_seconds(300);
@@ -104,7 +108,8 @@ absl::StatusOr<tf::tracker::FarmOptions> farm_options(const tunefarm::config::v1
 absl::Status serve(const Arguments& arguments) {
   const tunefarm::config::v1::Tracker& config = arguments.config;
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("tracker"));
-  tf::rpc::log_to_stderr("tracker", config.log_level());
+  TF_RETURN_IF_ERROR(
+      tf::rpc::log_to_stderr("tracker", {.level = config.log_level(), .format = config.log_format()}));
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint listen, tf::rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(tf::tracker::FarmOptions farm, farm_options(config));
@@ -120,9 +125,12 @@ absl::Status serve(const Arguments& arguments) {
                            .artifact_bytes = uint64_t{config.artifact_mib()} << 20,
                            .farm = std::move(farm),
                            .power_cycle = power_cycle}));
+  TF_ASSIGN_OR_RETURN(const auto metrics,
+                      tf::rpc::MetricsPage::start(config.metrics(), [&] { return daemon->metrics(); }));
   spdlog::info("listening on {}, {}; configuration: {}", daemon->endpoint().text(),
                config.tls().empty() ? "plain text" : "mutual TLS", tf::rpc::one_line(config));
   const tf::rpc::ServiceManager manager = tf::rpc::ServiceManager::from_environment();
+  const tf::rpc::Watchdog watchdog(manager, [&] { daemon->metrics(); });
   manager.ready();
   signals.wait();
   manager.stopping();
@@ -283,9 +291,9 @@ void add_serve(CLI::App& app, Arguments& arguments) {
                    "Folder of the farm's CA (`tracker ca init`): mutual TLS, needed beyond loopback");
   add_number(serve, "--certificate-days", "Life of the certificates that it issues", CLI::Range(1, 3650),
              config.certificate_days(), [&](uint32_t value) { config.set_certificate_days(value); });
-  serve.add_option("--log-level", *config.mutable_log_level(), "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
+  tf::rpc::add_operating_options(serve, {.log_level = config.mutable_log_level(),
+                                         .log_format = config.mutable_log_format(),
+                                         .metrics = config.mutable_metrics()});
   serve.footer("Example: tracker serve --listen 127.0.0.1:7190 --state farm/tracker.db");
 }
 

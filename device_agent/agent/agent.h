@@ -77,8 +77,10 @@ class Agent {
   // Serials of certificates that are good no more, all of them: nobody calls with them, and what they stand
   // for is not loaded. Thread-safe; nothing on plain text.
   void set_revoked(const std::set<std::string>& serials);
-  // Returns once it could look at its state: never if something that holds it hangs, a dead disk for example.
-  // Thread-safe.
+  // Whether a tracker has accepted it, and the stream lasts. Thread-safe.
+  bool is_connected();
+  // Returns once it could look at its own state and at each slot's: never if something that holds one hangs,
+  // a dead disk for example. Thread-safe.
   void answer();
 
  private:

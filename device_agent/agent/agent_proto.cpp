@@ -149,7 +149,8 @@ class Agent::Impl {
     rpc::Instant deadline = rpc::real_clock().now() + options_.stop_grace;
     for (const auto& slot : slots_) slot->wait_until_idle(deadline);
     deadline = rpc::real_clock().now() + options_.acknowledge_grace;
-    for (const auto& slot : slots_) slot->wait_until_acknowledged(deadline, [this] { return is_greeted(); });
+    for (const auto& slot : slots_)
+      slot->wait_until_acknowledged(deadline, [this] { return is_connected(); });
     std::unique_lock lock(mutex_);
     stop_ = true;
     changed_.notify_all();
@@ -172,7 +173,15 @@ class Agent::Impl {
     if (guard_) guard_->set_revoked(serials);
   }
 
-  void answer() { const std::scoped_lock lock(mutex_); }
+  bool is_connected() {
+    const std::scoped_lock lock(mutex_);
+    return session_ && session_->greeted;
+  }
+
+  void answer() {
+    is_connected();
+    for (const auto& slot : slots_) slot->newest();
+  }
 
  private:
   void add_slot(const AgentSlot& offered) {
@@ -186,11 +195,6 @@ class Agent::Impl {
     pb::SlotOffer& slot = *hello_.add_slots();
     slot.set_slot(number);
     slot.mutable_cpus()->Add(offered.cpus.begin(), offered.cpus.end());
-  }
-
-  bool is_greeted() {
-    const std::scoped_lock lock(mutex_);
-    return session_ && session_->greeted;
   }
 
   absl::Status stay_connected() {
@@ -387,6 +391,10 @@ void Agent::stop() {
 
 void Agent::set_revoked(const std::set<std::string>& serials) {
   impl_->set_revoked(serials);
+}
+
+bool Agent::is_connected() {
+  return impl_->is_connected();
 }
 
 void Agent::answer() {

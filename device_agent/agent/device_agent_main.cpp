@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,6 +19,7 @@
 #include "base/grpc_environment.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
+#include "device_agent/agent/counted_executor.h"
 #include "device_agent/agent/doctor.h"
 #include "device_agent/agent/facts.h"
 #include "device_agent/agent/golden_kernel.h"
@@ -27,8 +29,11 @@
 #include "proto/config/v1/farm.pb.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
+#include "rpc/daemon_log.h"
 #include "rpc/identity/join_command.h"
 #include "rpc/identity/membership.h"
+#include "rpc/metrics/page.h"
+#include "rpc/operating_options.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -44,6 +49,7 @@ DeviceAgent default_config() {
   config.set_cache_mib(512);
   config.set_golden_seconds(300);
   config.set_log_level("info");
+  config.set_log_format("text");
   return config;
 }
 
@@ -51,12 +57,14 @@ DeviceAgent default_config() {
 struct Served {
   std::vector<std::unique_ptr<tf::worker::Worker>> workers;  // of each slot
   std::vector<std::unique_ptr<tf::agent::WorkerExecutor>> executors;
+  std::vector<std::unique_ptr<tf::agent::CountedExecutor>> counted;
   std::unique_ptr<tf::agent::Agent> agent;
 };
 
 absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::Offer& offer,
                                    const tf::agent::GoldenKernel& golden,
-                                   const std::shared_ptr<tf::rpc::Credentials>& credentials) {
+                                   const std::shared_ptr<tf::rpc::Credentials>& credentials,
+                                   tf::rpc::WorkTally& trials) {
   TF_ASSIGN_OR_RETURN(const tf::worker::SandboxPolicy sandbox,
                       tf::worker::parse_without_sandbox(config.without_sandbox()));
   Served served;
@@ -66,7 +74,8 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                         tf::worker::Worker::start({.sandbox = sandbox, .cpus = {cpus.begin(), cpus.end()}}));
     served.workers.push_back(std::move(worker));
     served.executors.push_back(std::make_unique<tf::agent::WorkerExecutor>(*served.workers.back()));
-    slots.push_back({.cpus = cpus, .executor = served.executors.back().get()});
+    served.counted.push_back(std::make_unique<tf::agent::CountedExecutor>(*served.executors.back(), trials));
+    slots.push_back({.cpus = cpus, .executor = served.counted.back().get()});
   }
   const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
   if (!without.empty()) spdlog::warn("candidates are confined without {}", absl::StrJoin(without, ","));
@@ -99,6 +108,18 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                offer.key, offer.slots.size(), tf::agent::slots_text(offer.slots), peak_gflops,
                reached ? ", listening on " + reached->text() : "");
   return served;
+}
+
+std::vector<tf::rpc::MetricFamily> metrics_of(const std::vector<Served>& all,
+                                              const tf::rpc::WorkTally& trials) {
+  std::vector<tf::rpc::MetricFamily> families =
+      trials.families("tunefarm_agent_trial", "trials and golden kernels");
+  std::map<std::string, double> devices = {{"connected", 0}, {"away", 0}};
+  for (const Served& served : all) ++devices[served.agent->is_connected() ? "connected" : "away"];
+  families.push_back(tf::rpc::by_label(
+      tf::rpc::gauge("tunefarm_agent_devices", "devices that it offers, by whether the tracker knows", 0),
+      "state", devices));
+  return families;
 }
 
 // Until a signal, or until the tracker refuses one of them for good.
@@ -139,7 +160,8 @@ tf::rpc::KeeperOptions keeper_options(const std::vector<Served>& all) {
 
 absl::Status serve(const DeviceAgent& config) {
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("agent"));
-  tf::rpc::log_to_stderr("device_agent", config.log_level());
+  TF_RETURN_IF_ERROR(
+      tf::rpc::log_to_stderr("device_agent", {.level = config.log_level(), .format = config.log_format()}));
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   TF_ASSIGN_OR_RETURN(const auto credentials, tf::rpc::Credentials::load_if_given(config.tls()));
@@ -149,16 +171,19 @@ absl::Status serve(const DeviceAgent& config) {
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
   spdlog::info("configuration: {}", tf::rpc::one_line(config));
   const tf::agent::GoldenKernel golden;
+  tf::rpc::WorkTally trials;
   std::vector<Served> all;
   for (tf::agent::Offer& offer : offers) {
     // One device is its certificate's name, several stand below it.
     if (credentials && offer.id.empty() && offers.size() > 1)
       offer.id = credentials->identity().name + "/" + offer.key;
-    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, golden, credentials));
+    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, golden, credentials, trials));
     all.push_back(std::move(served));
   }
   std::optional<tf::rpc::MembershipKeeper> keeper;
   if (credentials) keeper.emplace(credentials, tracker, keeper_options(all));
+  TF_ASSIGN_OR_RETURN(const auto metrics,
+                      tf::rpc::MetricsPage::start(config.metrics(), [&] { return metrics_of(all, trials); }));
   return serve_all(all, signals);
 }
 
@@ -215,9 +240,9 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
       "missing [the whole sandbox is required]");
   app.add_option("--tls", *config.mutable_tls(),
                  "Folder of this agent's certificate (`device_agent join`), for a secured tracker");
-  app.add_option("--log-level", *config.mutable_log_level(), "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
+  tf::rpc::add_operating_options(app, {.log_level = config.mutable_log_level(),
+                                       .log_format = config.mutable_log_format(),
+                                       .metrics = config.mutable_metrics()});
   app.footer(
       "Example: device_agent --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
       "Example: device_agent join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"

@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
 #include "proto/config/v1/farm.pb.h"
-#include "rpc/daemon_environment.h"
+#include "rpc/daemon_log.h"
 #include "rpc/identity/credentials.h"
+#include "rpc/metrics/page.h"
+#include "rpc/operating_options.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -43,7 +46,8 @@ std::string holder_name(const service::Installation& installation) {
 
 absl::Status serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(Tuner config, serve_config(arguments.config_path, arguments.flags));
-  rpc::log_to_stderr("tuner", config.log_level());
+  TF_RETURN_IF_ERROR(
+      rpc::log_to_stderr("tuner", {.level = config.log_level(), .format = config.log_format()}));
   rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(config.tracker()));
@@ -53,13 +57,15 @@ absl::Status serve(const ServeArguments& arguments) {
     config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
+  measure::TrialTally trials;
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
     TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(config.db()));
     return std::make_unique<service::FarmExecutor>(
         service::FarmExecutorOptions{.tracker = tracker,
                                      .credentials = credentials,
                                      .holder = holder_name(installation),
-                                     .run_number = installation.run_number},
+                                     .run_number = installation.run_number,
+                                     .tally = &trials},
         *builder, store);
   };
   absl::Status ended;  // of its membership; written before the daemon has gone
@@ -73,15 +79,24 @@ absl::Status serve(const ServeArguments& arguments) {
                                                                },
                                                            .database_path = config.db()},
                                                           make_executor));
+  TF_ASSIGN_OR_RETURN(auto metrics, rpc::MetricsPage::start(config.metrics(), [&] {
+                        std::vector<rpc::MetricFamily> families = daemon->metrics();
+                        for (rpc::MetricFamily& family : trials.families())
+                          families.push_back(std::move(family));
+                        return families;
+                      }));
   spdlog::info("listening on {} ({}); configuration: {}", daemon->endpoint().text(),
                credentials ? "mutual TLS" : "plain text, loopback only", rpc::one_line(config));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
+  std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
   manager.ready();
   signals.wait();
   manager.stopping();
   spdlog::info(
       "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at once)");
   daemon->stop();
+  watchdog.reset();  // these two look at the daemon
+  metrics = nullptr;
   daemon = nullptr;
   return ended;
 }
@@ -108,9 +123,9 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024));
   command->add_option("--tls", *flags.mutable_tls(),
                       "Folder of its certificate (`tuner join`): mutual TLS, needed beyond loopback");
-  command->add_option("--log-level", *flags.mutable_log_level(), "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->default_str(defaults.log_level());
+  rpc::add_operating_options(*command, {.log_level = flags.mutable_log_level(),
+                                        .log_format = flags.mutable_log_format(),
+                                        .metrics = flags.mutable_metrics()});
   command->footer("Example: tuner serve --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments]() -> int {

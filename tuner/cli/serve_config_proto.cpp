@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <array>
-
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
+#include "rpc/daemon_log.h"
 #include "rpc/text_config.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/serve_config.h"
@@ -13,8 +11,6 @@ namespace {
 
 using tunefarm::config::v1::Tuner;
 
-constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
-
 // Flags are checked as they are parsed; a file is not.
 absl::Status check(const Tuner& config) {
   if (config.db().empty())
@@ -23,11 +19,7 @@ absl::Status check(const Tuner& config) {
     return absl::InvalidArgumentError(
         absl::StrCat("builders must be at most 1024, not ", config.builders(), "; 0 chooses by the CPUs"));
   }
-  if (std::ranges::find(kLogLevels, config.log_level()) == kLogLevels.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("log_level must be debug, info, warning or error, not '", config.log_level(), "'"));
-  }
-  return absl::OkStatus();
+  return rpc::check({.level = config.log_level(), .format = config.log_format()});
 }
 
 }  // namespace
@@ -37,6 +29,7 @@ Tuner default_serve_config() {
   config.set_tracker(kDefaultTracker);
   config.set_listen(kDefaultServer);
   config.set_log_level("info");
+  config.set_log_format("text");
   return config;
 }
 

@@ -64,6 +64,11 @@ const rpc::Endpoint& Daemon::endpoint() const {
   return parts_->server->endpoint();
 }
 
+std::vector<rpc::MetricFamily> Daemon::metrics() {
+  return {rpc::by_label(rpc::gauge("tunefarm_tuner_jobs", "jobs, by state", 0), "state",
+                        parts_->queue->count_by_state())};
+}
+
 void Daemon::stop() {
   parts_->queue->drain();
   // Watchers have seen the last state by now or will ask again.

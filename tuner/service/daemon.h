@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
+#include "rpc/metrics/metric.h"
 #include "tuner/service/job_queue.h"
 
 namespace tf::rpc {
@@ -38,6 +40,8 @@ class Daemon {
   ~Daemon();
   // With the real port.
   const rpc::Endpoint& endpoint() const;
+  // What it shows Prometheus of its jobs, read through their lock. Thread-safe.
+  std::vector<rpc::MetricFamily> metrics();
   // What is being measured is finished and recorded, the jobs are left queued for the next process, all calls
   // end.
   void stop();

@@ -54,8 +54,10 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
   if (spec.minutes > 0) limits.budget = absl::Minutes(spec.minutes);
   RunLimit limit(stop, *runner, limits);
   session::Progress last;
+  measure::TrialTally uncounted;
+  measure::CountedRunner counted(*runner, options_.tally ? *options_.tally : uncounted);
   absl::StatusOr<session::Progress> result =
-      session::tune(tasks, options, builder_, *runner, store_, stop, [&](const session::Progress& progress) {
+      session::tune(tasks, options, builder_, counted, store_, stop, [&](const session::Progress& progress) {
         last = progress;
         report(progress);
       });

@@ -11,6 +11,7 @@
 #include "rpc/endpoint.h"
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/builder.h"
+#include "tuner/measure/counted_runner.h"
 #include "tuner/service/job_executor.h"
 
 namespace tf::service {
@@ -20,6 +21,7 @@ struct FarmExecutorOptions {
   std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
   std::string holder;                             // who leases: the same after a restart
   uint64_t run_number = 0;                        // which run of it
+  measure::TrialTally* tally = nullptr;           // counts the trials of all jobs; null: nobody does
 };
 
 class FarmExecutor final : public JobExecutor {

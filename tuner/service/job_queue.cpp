@@ -146,6 +146,16 @@ absl::StatusOr<std::vector<JobView>> JobQueue::list() {
   return out;
 }
 
+std::map<std::string, double> JobQueue::count_by_state() {
+  using enum JobState;
+  std::map<std::string, double> counts;
+  for (const JobState state : {kQueued, kRunning, kPaused, kDone, kFailed, kCancelled})
+    counts[std::string(database::job_state_name(state))] = 0;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) ++counts[std::string(database::job_state_name(entry->job.state))];
+  return counts;
+}
+
 absl::StatusOr<JobView> JobQueue::wait_for_change(int64_t id, uint64_t seen, absl::Duration timeout) {
   std::unique_lock lock(mutex_);
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));

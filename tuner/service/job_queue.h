@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -53,6 +54,8 @@ class JobQueue {
 
   absl::StatusOr<JobView> find(int64_t id);
   absl::StatusOr<std::vector<JobView>> list();
+  // How many jobs are in each state, by its name; a state that none is in is there too.
+  std::map<std::string, double> count_by_state();
   // The job once its version differs from `seen`; as it is after `timeout`.
   absl::StatusOr<JobView> wait_for_change(int64_t id, uint64_t seen, absl::Duration timeout);
 

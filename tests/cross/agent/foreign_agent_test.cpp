@@ -182,6 +182,20 @@ TEST_P(ForeignAgent, FindsOutAKernelThatGivesAnotherAnswer) {
   EXPECT_EQ(result->outcome(), farm::OUTCOME_WRONG_OUTPUT) << result->detail();
 }
 
+TEST_P(ForeignAgent, SaysThatItServesNoMetrics) {
+  std::vector<std::string> command = emulated();
+  for (const std::string& word :
+       {dir_.path() + "/device_agent", std::string("--tracker"), endpoint_.text(), std::string("--key"),
+        std::string("other"), std::string("--without-sandbox"), std::string("missing"),
+        std::string("--state-dir"), dir_.path() + "/other", std::string("--metrics"),
+        std::string("127.0.0.1:0")})
+    command.push_back(word);
+  Process agent(command, dir_.path() + "/refused");
+  EXPECT_EQ(agent.wait(), 1);
+  EXPECT_THAT(farm_test::lines_of(dir_.path() + "/refused").back(),
+              testing::HasSubstr("without the library"));
+}
+
 TEST_P(ForeignAgent, HandsItsLeaseBackWhenItIsStopped) {
   agent_->signal(SIGTERM);
   EXPECT_TRUE(agent_->exited_within(30'000)) << output();

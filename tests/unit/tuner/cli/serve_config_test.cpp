@@ -44,6 +44,7 @@ TEST_F(ServeConfig, RefusesInAFileWhatAFlagCouldNotSay) {
   for (const auto& [text, why] :
        std::vector<std::pair<std::string, std::string>>{{"db: \"x\" builders: 5000", "1024"},
                                                         {"db: \"x\" log_level: \"loud\"", "'loud'"},
+                                                        {"db: \"x\" log_format: \"xml\"", "'xml'"},
                                                         {"db: \"x\"\nlisten_on: 3", ":2:"}}) {
     const absl::Status status = with_file(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;

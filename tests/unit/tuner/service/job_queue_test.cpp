@@ -270,5 +270,16 @@ TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
   EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--priority"));
 }
 
+TEST_F(JobQueueTest, CountsItsJobsByState) {
+  start();
+  submit("desk");
+  submit("desk");
+  executor_.wait_for_starts(1);
+  EXPECT_THAT(queue_->count_by_state(),
+              UnorderedElementsAre(testing::Pair("queued", 1), testing::Pair("running", 1),
+                                   testing::Pair("paused", 0), testing::Pair("done", 0),
+                                   testing::Pair("failed", 0), testing::Pair("cancelled", 0)));
+}
+
 }  // namespace
 }  // namespace tf::service

@@ -1,0 +1,25 @@
+#pragma once
+// Owns: a TrialExecutor that counts what goes through another one. Does not know: who reads the counts.
+
+#include "device_agent/agent/executor.h"
+#include "rpc/metrics/metric.h"
+
+namespace tf::agent {
+
+class CountedExecutor final : public TrialExecutor {
+ public:
+  // Both must outlive it; executors may share the tally.
+  CountedExecutor(TrialExecutor& executor, rpc::WorkTally& tally) : executor_(executor), tally_(tally) {}
+  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
+                                                      std::string_view candidate,
+                                                      std::string_view reference) override;
+  bool has_reference(std::string_view reference_digest, uint64_t input_seed) const override {
+    return executor_.has_reference(reference_digest, input_seed);
+  }
+
+ private:
+  TrialExecutor& executor_;
+  rpc::WorkTally& tally_;
+};
+
+}  // namespace tf::agent

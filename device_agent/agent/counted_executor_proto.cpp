@@ -1,0 +1,25 @@
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+#include "device_agent/agent/counted_executor.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "rpc/clock.h"
+
+namespace tf::agent {
+
+namespace pb = tunefarm::farm::v1;
+
+absl::StatusOr<pb::TrialResult> CountedExecutor::run(const pb::Trial& trial, std::string_view candidate,
+                                                     std::string_view reference) {
+  const rpc::Instant began = rpc::real_clock().now();
+  tally_.begin();
+  absl::StatusOr<pb::TrialResult> result = executor_.run(trial, candidate, reference);
+  const std::string outcome =
+      result.ok() ? absl::AsciiStrToLower(absl::StripPrefix(pb::Outcome_Name(result->outcome()), "OUTCOME_"))
+                  : "not_measured";
+  tally_.end(outcome, rpc::real_clock().now() - began);
+  return result;
+}
+
+}  // namespace tf::agent

@@ -1,0 +1,158 @@
+// What an operator's tools ask the daemons: gRPC health and reflection, Prometheus's page, logs that a
+// collector reads.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "tests/farm/harness.h"
+#include "tests/support/operating/probe.h"
+#include "tests/support/operating/scrape.h"
+
+namespace tf::farm_test {
+namespace {
+
+using test::health;
+using test::metric;
+using test::scrape;
+using test::services;
+using testing::HasSubstr;
+
+class Operating : public testing::Test {
+ protected:
+  void TearDown() override {
+    if (!HasFailure()) return;
+    for (const char* log : {"tracker.log", "agent.log"}) {
+      for (const std::string& line : lines_of(dir_.file(log))) std::fprintf(stderr, "  %s\n", line.c_str());
+    }
+  }
+
+  std::unique_ptr<Process> tracker(std::vector<std::string> more) {
+    std::vector<std::string> arguments = {program("tracker"), "serve",   "--listen",
+                                          tracker_.text(),    "--state", dir_.file("tracker.db")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return std::make_unique<Process>(arguments, dir_.file("tracker.log"));
+  }
+
+  std::unique_ptr<Process> agent(const rpc::Endpoint& tracker, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {program("device_agent"),
+                                          "--tracker",
+                                          tracker.text(),
+                                          "--state-dir",
+                                          dir_.file("agent"),
+                                          "--cpus",
+                                          "0",
+                                          "--without-sandbox",
+                                          "missing",
+                                          "--golden-seconds",
+                                          "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return std::make_unique<Process>(arguments, dir_.file("agent.log"));
+  }
+
+  template <typename Holds>
+  static bool wait_until(Holds holds) {
+    for (int i = 0; i < 3000; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const rpc::Endpoint tracker_ = free_endpoint(), direct_ = free_endpoint(), page_ = free_endpoint(),
+                      agent_page_ = free_endpoint();
+};
+
+TEST_F(Operating, DaemonsSayThatTheyServeAndWhichServicesTheyHave) {
+  const auto tracker = this->tracker({});
+  const auto agent = this->agent(tracker_, {"--key", "box", "--listen", direct_.text()});
+  for (const auto& [endpoint, service] :
+       {std::pair(tracker_, "tunefarm.farm.v1.Operators"), std::pair(direct_, "tunefarm.farm.v1.Tuners")}) {
+    ASSERT_TRUE(wait_until([&, at = endpoint] { return health(at).ok(); })) << health(endpoint).status();
+    EXPECT_EQ(*health(endpoint), test::kServing);
+    const auto all = services(endpoint);
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_THAT(*all, HasSubstr(service));
+    EXPECT_THAT(*all, HasSubstr("grpc.health.v1.Health"));
+  }
+}
+
+TEST_F(Operating, MetricsTellOfTheFarm) {
+  const auto tracker = this->tracker({"--metrics", page_.text()});
+  const auto agent = this->agent(tracker_, {"--key", "box", "--metrics", agent_page_.text()});
+  ASSERT_TRUE(wait_until([&] {
+    return metric(scrape(agent_page_), "tunefarm_agent_devices{state=\"connected\"}") == 1;
+  })) << scrape(agent_page_);
+  EXPECT_EQ(metric(scrape(page_), "tunefarm_tracker_devices{state=\"ready\"}"), 1);
+  EXPECT_EQ(metric(scrape(page_), "tunefarm_tracker_ready_slots"), 1);
+  const auto runner = measure::FarmRunner::connect({.tracker = tracker_, .device_key = "box"});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const std::string leased = scrape(page_);
+  EXPECT_EQ(metric(leased, "tunefarm_tracker_leases"), 1);
+  EXPECT_EQ(metric(leased, "tunefarm_tracker_leases_granted_total"), 1);
+  EXPECT_EQ(metric(leased, "tunefarm_tracker_lease_grant_seconds_count"), 1);
+  EXPECT_EQ(metric(leased, "tunefarm_tracker_lease_grant_seconds_bucket{le=\"+Inf\"}"), 1);
+  // No artifact: refused by the worker, but answered.
+  tunefarm::farm::v1::Trial trial;
+  const auto result = (*runner)->run(request(trial, "no artifact"));
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(metric(scrape(page_), "tunefarm_tracker_replies_relayed_total"), 1);
+  const std::string text = scrape(agent_page_);
+  EXPECT_EQ(metric(text, "tunefarm_agent_trials_total{outcome=\"not_measured\"}"), 1) << text;
+  EXPECT_EQ(metric(text, "tunefarm_agent_trial_seconds_count"), 1);
+  EXPECT_EQ(metric(text, "tunefarm_agent_trials_running"), 0);
+  EXPECT_GT(metric(text, "process_cpu_seconds_total"), 0);
+  const std::string documentation = *read_file(std::string(TF_SOURCE_DIR) + "/deploy/README.md");
+  EXPECT_EQ(test::own_families(leased).size(), 8u);
+  EXPECT_EQ(test::own_families(text).size(), 4u);
+  for (const std::string& page : {leased, text}) {
+    for (const std::string& name : test::own_families(page))
+      EXPECT_THAT(documentation, HasSubstr("| `" + name));
+  }
+}
+
+TEST_F(Operating, MetricsStayOnLoopback) {
+  const auto tracker = this->tracker({"--metrics", "0.0.0.0:0"});
+  EXPECT_EQ(tracker->wait(), 2);
+  EXPECT_THAT(lines_of(dir_.file("tracker.log")).back(), HasSubstr("loopback"));
+  const auto agent = this->agent(tracker_, {"--key", "box", "--metrics", "10.0.0.1:9100"});
+  EXPECT_EQ(agent->wait(), 2);
+  EXPECT_THAT(lines_of(dir_.file("agent.log")).back(), HasSubstr("loopback"));
+}
+
+TEST_F(Operating, JsonLogsAreAnObjectALineWhateverANameHolds) {
+  const std::string hostile = "box\"}\n{\"level\":\"error\",\"message\":\"forged\x1b[31m";
+  const auto tracker = this->tracker({"--log-format", "json"});
+  ASSERT_TRUE(wait_until([&] { return !lines_of(dir_.file("tracker.log")).empty(); }));
+  // Of no tracker: whether one would take such a key is another question.
+  const auto agent = this->agent(direct_, {"--key", hostile, "--log-format", "json"});
+  std::vector<nlohmann::json> records;
+  ASSERT_TRUE(wait_until([&] { return lines_of(dir_.file("agent.log")).size() >= 3; }));
+  for (const char* program : {"tracker", "agent"}) {
+    for (const std::string& line : lines_of(dir_.file(absl::StrCat(program, ".log")))) {
+      const nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+      ASSERT_TRUE(record.is_object()) << line;
+      for (const char* field : {"time", "level", "program", "message"})
+        EXPECT_TRUE(record.contains(field)) << line;
+      EXPECT_NE(record["level"], "error") << line;
+      records.push_back(record);
+    }
+  }
+  EXPECT_THAT(records[0]["message"].get<std::string>(), HasSubstr("listening on"));
+  EXPECT_TRUE(std::ranges::any_of(records, [&](const nlohmann::json& record) {
+    return record["message"].get<std::string>().find(hostile) != std::string::npos;
+  })) << "the key was logged";
+}
+
+}  // namespace
+}  // namespace tf::farm_test

@@ -1,0 +1,51 @@
+#include "tests/support/operating/probe.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <vector>
+
+#include "rpc/channel.h"
+#include "rpc/grpc_status.h"
+
+namespace tf::test {
+namespace {
+
+// One message there, one back.
+absl::StatusOr<std::string> ask(const rpc::Endpoint& endpoint, const std::string& method,
+                                const std::string& request) {
+  grpc::GenericStub stub(rpc::make_channel(endpoint));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(10));
+  grpc::CompletionQueue queue;
+  const grpc::Slice bytes(request);
+  const grpc::ByteBuffer message(&bytes, 1);
+  const auto reader = stub.PrepareUnaryCall(&context, method, message, &queue);
+  reader->StartCall();
+  grpc::ByteBuffer reply;
+  grpc::Status status;
+  reader->Finish(&reply, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  if (!status.ok()) return rpc::from_grpc(status);
+  std::vector<grpc::Slice> slices;
+  reply.Dump(&slices);
+  std::string text;
+  for (const grpc::Slice& slice : slices)
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> health(const rpc::Endpoint& endpoint) {
+  return ask(endpoint, "/grpc.health.v1.Health/Check", "");
+}
+
+absl::StatusOr<std::string> services(const rpc::Endpoint& endpoint) {
+  // ServerReflectionRequest: list_services = 7
+  return ask(endpoint, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*");
+}
+
+}  // namespace tf::test
