@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the device agent on this board, as a service of systemd. It stands in the agent's package beside what it installs.
-#   sudo ./install.sh [--root DIR]              installs, or replaces an earlier version; /etc/tunefarm stays as it is
+#   sudo ./install.sh [--root DIR]              installs, or replaces an earlier version; the configuration stays as it is
 #   sudo ./install.sh --uninstall [--root DIR]  stops and removes it; configuration and state stay
-#   sudo ./install.sh --purge [--root DIR]      removes them and the user too
+#   sudo ./install.sh --purge [--root DIR]      removes them and the user too: the agent's own, no other daemon's
 # --root DIR puts everything below DIR and touches neither users nor services: for images, and for trying it.
 set -euo pipefail
 
@@ -25,8 +25,8 @@ lib=$root/usr/local/lib/tunefarm
 etc=$root/etc/tunefarm
 unit=$root/etc/systemd/system/device_agent.service
 command=$root/usr/local/bin/device_agent
-state=$root/var/lib/tunefarm
-user=tunefarm
+state=$root/var/lib/tunefarm-agent
+user=tunefarm-agent
 
 # On this very system, and not into a folder.
 live() { [ -z "$root" ]; }
@@ -39,13 +39,14 @@ remove() {
   rmdir --ignore-fail-on-non-empty "$lib" 2>/dev/null || true
   service daemon-reload
   [ "$action" = purge ] || return 0
-  rm -rf "$etc" "$state"
+  rm -rf "$etc/device_agent.txtpb" "$state"
+  rmdir --ignore-fail-on-non-empty "$etc" 2>/dev/null || true
   if live && id "$user" >/dev/null 2>&1; then userdel "$user"; fi
 }
 
 if [ "$action" != install ]; then
   remove
-  echo "device_agent is removed$([ "$action" = purge ] || echo "; $etc and $state stay (--purge removes them)")"
+  echo "device_agent is removed$([ "$action" = purge ] || echo "; $etc/device_agent.txtpb and $state stay (--purge removes them)")"
   exit 0
 fi
 
@@ -65,7 +66,7 @@ if [ ! -e "$etc/device_agent.txtpb" ]; then
   install -m 640 "$here/device_agent.txtpb" "$etc"
   new_configuration=yes
 fi
-if live; then chgrp -R "$user" "$etc"; fi
+if live; then chgrp "$user" "$etc/device_agent.txtpb"; fi
 service daemon-reload
 service enable device_agent.service
 if [ -n "${new_configuration-}" ]; then

@@ -100,6 +100,21 @@ TEST_F(InstallScript, UninstallingKeepsTheConfigurationAndPurgingNothing) {
   EXPECT_EQ(install("--purge").code, 0) << "what is not there is no error";
 }
 
+TEST_F(InstallScript, PurgingLeavesWhatBelongsToTheOtherDaemons) {
+  const std::vector<std::string> others = {"/etc/tunefarm/tracker.txtpb",
+                                           "/var/lib/tunefarm-tracker/tracker.db",
+                                           "/var/lib/tunefarm-tuner/tuning.db", "/var/lib/tunefarm/own"};
+  ASSERT_EQ(install().code, 0);
+  for (const std::string& path : others) {
+    fs::create_directories(fs::path(root() + path).parent_path());
+    ASSERT_TRUE(write_file(root() + path, "theirs").ok());
+  }
+  fs::create_directories(root() + "/var/lib/tunefarm-agent/state");
+  ASSERT_TRUE(write_file(root() + "/var/lib/tunefarm-agent/state/agent_id", "box").ok());
+  EXPECT_EQ(install("--purge").code, 0);
+  EXPECT_THAT(left(), testing::UnorderedElementsAreArray(others));
+}
+
 TEST_F(InstallScript, RefusesAnUnknownArgument) {
   const Ended ended = install("--purgee");
   EXPECT_EQ(ended.code, 2);
@@ -132,8 +147,28 @@ TEST(AgentsConfiguration, ExampleAndUnitBelongTogether) {
   const std::string unit = *read_file(source("systemd/device_agent.service"));
   const std::string example = *read_file(source("boards/device_agent.txtpb"));
   EXPECT_THAT(unit, HasSubstr(std::string("--config ") + kConfiguration));
-  EXPECT_THAT(unit, HasSubstr("StateDirectory=tunefarm\n"));
-  EXPECT_THAT(example, HasSubstr("state_dir: \"/var/lib/tunefarm/"));
+  EXPECT_THAT(unit, HasSubstr("StateDirectory=tunefarm-agent\n"));
+  EXPECT_THAT(example, HasSubstr("state_dir: \"/var/lib/tunefarm-agent/"));
+  EXPECT_THAT(*read_file(source("boards/install.sh")), HasSubstr("\nuser=tunefarm-agent\n"));
+}
+
+// The value of a line "NAME=VALUE" of the unit.
+std::string setting(const std::string& unit, const std::string& name) {
+  const std::string text = "\n" + *read_file(source("systemd/" + unit + ".service"));
+  const size_t at = text.find("\n" + name + "=");
+  if (at == std::string::npos) return "";
+  const size_t begin = at + name.size() + 2;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Units, EachDaemonHasAUserAndAStateFolderOfItsOwnAndAWatchdog) {
+  for (const auto& [unit, user] : {std::pair<std::string, std::string>{"device_agent", "tunefarm-agent"},
+                                   {"tracker", "tunefarm-tracker"},
+                                   {"tuner", "tunefarm-tuner"}}) {
+    for (const char* name : {"User", "Group", "StateDirectory"}) EXPECT_EQ(setting(unit, name), user) << unit;
+    EXPECT_EQ(setting(unit, "StateDirectoryMode"), "0700") << unit;
+    EXPECT_EQ(setting(unit, "WatchdogSec"), "60") << unit;
+  }
 }
 
 }  // namespace
