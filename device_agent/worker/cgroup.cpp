@@ -7,14 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <filesystem>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
@@ -94,16 +96,25 @@ std::string folder_of(const Mount& mount, absl::string_view path) {
   return path == "/" || path.empty() ? mount.point : absl::StrCat(mount.point, path);
 }
 
+// Of this process; 0 if the system does not say.
+uint64_t pid_namespace() {
+  std::error_code error;
+  const std::string link = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  uint64_t number = 0;  // pid:[4026531836]
+  const size_t begin = link.find('[');
+  if (begin == std::string::npos ||
+      !absl::SimpleAtoi(link.substr(begin + 1, link.size() - begin - 2), &number))
+    return 0;
+  return number;
+}
+
 // Groups of a worker that was killed before it could remove them.
 void sweep(const std::string& folder) {
   DIR* const entries = ::opendir(folder.c_str());
   if (entries == nullptr) return;
   while (const dirent* entry = ::readdir(entries)) {
-    absl::string_view name = entry->d_name;
-    pid_t pid = 0;
-    if (!absl::ConsumePrefix(&name, kPrefix) || !absl::SimpleAtoi(name.substr(0, name.find('-')), &pid))
-      continue;
-    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) ::rmdir((folder + "/" + entry->d_name).c_str());
+    const pid_t maker = group_maker(entry->d_name, pid_namespace());
+    if (maker > 0 && ::kill(maker, 0) != 0 && errno == ESRCH) ::rmdir((folder + "/" + entry->d_name).c_str());
   }
   ::closedir(entries);
 }
@@ -128,12 +139,21 @@ absl::Status delegate(const std::string& folder, std::string_view controller) {
   return write_to(control, enable);
 }
 
-std::string unique_name() {
-  static std::atomic<uint64_t> next = 1;
-  return absl::StrCat(kPrefix, ::getpid(), "-", next++);
+}  // namespace
+
+std::string group_name(uint64_t pid_namespace, pid_t maker, uint32_t random) {
+  return absl::StrCat(kPrefix, pid_namespace, "-", maker, absl::StrFormat("-%08x", random));
 }
 
-}  // namespace
+pid_t group_maker(std::string_view name, uint64_t pid_namespace) {
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(absl::string_view(name.data(), name.size()), '-');
+  uint64_t in = 0;
+  pid_t maker = 0;
+  const bool is_ours = parts.size() == 4 && absl::StrCat(parts[0], "-") == kPrefix &&
+                       absl::SimpleAtoi(parts[1], &in) && absl::SimpleAtoi(parts[2], &maker);
+  return is_ours && in == pid_namespace ? maker : 0;
+}
 
 absl::StatusOr<Hierarchy> find_hierarchy(Controller controller, std::string_view membership,
                                          std::string_view mounts) {
@@ -194,9 +214,11 @@ absl::StatusOr<std::string> Cgroup::group_in(const Hierarchy& hierarchy, Control
   if (hierarchy.version == 2) TF_RETURN_IF_ERROR(choose_parent(hierarchy, controller));
   const std::string& parent = hierarchy.version == 2 ? unified_parent_ : hierarchy.folder;
   sweep(parent);
-  if (name_.empty()) name_ = unique_name();
+  if (name_.empty()) name_ = group_name(pid_namespace(), ::getpid(), std::random_device()());
   std::string folder = absl::StrCat(parent, "/", name_);
-  if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return absl::ErrnoToStatus(errno, folder);
+  // It is there for our other controller already, or it is somebody else's.
+  if (folder == pids_folder_ || folder == memory_folder_) return folder;
+  if (::mkdir(folder.c_str(), 0755) != 0) return absl::ErrnoToStatus(errno, folder);
   return folder;
 }
 

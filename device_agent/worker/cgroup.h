@@ -27,6 +27,12 @@ struct Hierarchy {
 absl::StatusOr<Hierarchy> find_hierarchy(Controller controller, std::string_view membership,
                                          std::string_view mounts);
 
+// What a group is called: no two are called the same, not even of two containers whose processes have the
+// same numbers and that see the same groups.
+std::string group_name(uint64_t pid_namespace, pid_t maker, uint32_t random);
+// The process that made the group of this name, if it is of this namespace; else 0.
+pid_t group_maker(std::string_view name, uint64_t pid_namespace);
+
 // A group for each controller, below the one that this process is in, or at the top where that is impossible
 // and the top is ours (root's); gone with the value, after everything in it was killed. Not thread-safe but
 // for kill_all().

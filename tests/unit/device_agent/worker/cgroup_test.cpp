@@ -13,6 +13,8 @@ namespace {
 using tf::worker::Cgroup;
 using tf::worker::Controller;
 using tf::worker::find_hierarchy;
+using tf::worker::group_maker;
+using tf::worker::group_name;
 using tf::worker::Hierarchy;
 
 constexpr char kVersion2Mount[] =
@@ -71,6 +73,16 @@ TEST(FindHierarchy, WhereNothingIsMountedThereIsNone) {
   EXPECT_EQ(find_hierarchy(Controller::kPids, "", kBothMounts).status().code(), absl::StatusCode::kNotFound);
 }
 
+// Two agents in containers are both process 1, and may see the same groups.
+TEST(GroupNames, AreNeitherSharedNorSweptByAWorkerOfAnotherPidNamespace) {
+  EXPECT_NE(group_name(7, 1, 0xabc), group_name(7, 1, 0xabd));
+  EXPECT_EQ(group_maker(group_name(7, 1, 0xabc), 7), 1);
+  EXPECT_EQ(group_maker(group_name(7, 1, 0xabc), 8), 0);
+  for (const char* name :
+       {"", "tunefarm", "tunefarm-main", "tunefarm-1-1", "system-7-1-00000abc", "init.scope"})
+    EXPECT_EQ(group_maker(name, 1), 0) << name;
+}
+
 std::string groups_of(pid_t pid) {
   std::stringstream text;
   text << std::ifstream("/proc/" + std::to_string(pid) + "/cgroup").rdbuf();
@@ -92,7 +104,8 @@ TEST(ACgroup, HoldsAProcessAndTakesItAlong) {
     }
     ASSERT_TRUE(group.add(pid).ok());
     group.limit_processes(3);
-    EXPECT_THAT(groups_of(pid), testing::HasSubstr("/tunefarm-" + std::to_string(getpid()) + "-"));
+    EXPECT_THAT(groups_of(pid),
+                testing::ContainsRegex("/tunefarm-[0-9]+-" + std::to_string(getpid()) + "-[0-9a-f]+"));
     group.kill_all();
     int status = 0;
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
