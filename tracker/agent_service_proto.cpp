@@ -1,11 +1,13 @@
 #include <spdlog/spdlog.h>
 
 #include <deque>
+#include <limits>
 
 #include "absl/time/clock.h"
 #include "base/printable.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
+#include "rpc/clock.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
@@ -83,6 +85,12 @@ GoldenSample from_proto(const pb::GoldenSample& message) {
           .detail = message.detail().substr(0, kLongestDetail)};
 }
 
+constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
+
+int64_t now_ns() {
+  return absl::ToInt64Nanoseconds(rpc::real_clock().now());
+}
+
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {
  public:
   // `agent`: who calls; nothing on plain text.
@@ -93,6 +101,8 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
     if (message.has_hello() != (session_ == 0)) {
       return absl::InvalidArgumentError("a Synchronize stream begins with one hello and has no other");
     }
+    // While it was under way the agent's clock went on: now it shows at least so much.
+    if (message.clock_ns() != 0) agent_lead_ns_ = message.clock_ns() - now_ns();
     return message.has_hello() ? greet(message.hello()) : report(message.report());
   }
 
@@ -146,9 +156,14 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
       return true;
     }
+    // Before what it dates, so that a lease may look shorter than it is, never longer.
+    const int64_t agent_lead_ns = agent_lead_ns_;
+    const int64_t agent_clock_ns = agent_lead_ns == kUnknown ? 0 : now_ns() + agent_lead_ns;
     const std::vector<DesiredSlot> desired = farm_.take_desired(session_);
+    if (desired.empty()) return false;
+    message.mutable_desired()->set_agent_clock_ns(agent_clock_ns);
     for (const DesiredSlot& slot : desired) to_proto(slot, *message.mutable_desired()->add_slots());
-    return !desired.empty();
+    return true;
   }
 
   void ended() override { farm_.detach(session_); }
@@ -158,6 +173,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
   std::string device_id_;
   // Written by received(), read by next(): two threads when the farm wakes the stream right after attach.
   std::atomic<Farm::SessionId> session_ = 0;
+  std::atomic<int64_t> agent_lead_ns_ = kUnknown;  // the agent's clock less ours, at the least; as session_
   bool greeted_ = false;
 };
 

@@ -52,7 +52,8 @@ struct AgentOptions {
   // nowhere.
   std::optional<rpc::Endpoint> listen;
   std::string advertise;
-  // How long stop() waits for the running trial to end, and then for its result to be durable at the tuner.
+  // How long stop() waits for the running trial to end by itself, and then for its result to be durable at
+  // the tuner.
   absl::Duration stop_grace = absl::Seconds(60);
   absl::Duration acknowledge_grace = absl::Seconds(5);
 };

@@ -15,10 +15,11 @@
 #include "device_agent/agent/slot_runner.h"
 #include "device_agent/agent/slot_sets.h"
 #include "device_agent/agent/state_dir.h"
+#include "device_agent/agent/stillness.h"
+#include "device_agent/agent/tracker_session_proto.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
-#include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
@@ -35,19 +36,6 @@ constexpr int kRepliesPerMessage = 32;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
 constexpr int kLookEvery = 10;  // failures to connect after which it looks again why
-
-Desired from_proto(const pb::DesiredSlot& message) {
-  Desired desired;
-  if (!message.has_lease()) return desired;
-  desired.lease = LeaseRef{message.lease().lease_id(), message.lease().epoch()};
-  desired.user = message.user();
-  desired.remaining = absl::Milliseconds(message.remaining_ms());
-  for (const pb::Assignment& assignment : message.window()) {
-    desired.window.push_back({assignment.sequence(), assignment.trial().SerializeAsString()});
-  }
-  desired.acknowledged.assign(message.acknowledged().begin(), message.acknowledged().end());
-  return desired;
-}
 
 pb::SlotReply& add_reply(pb::AgentMessage& message, uint32_t slot, const LeaseRef& lease) {
   pb::SlotReply& reply = *message.mutable_report()->add_replies();
@@ -83,11 +71,6 @@ absl::Status check_offered(const std::vector<AgentSlot>& slots) {
   }
   return check_slots(sets, all, "the slots");
 }
-
-// One Synchronize stream.
-struct Session : rpc::ClientStream<pb::AgentMessage, pb::TrackerMessage> {
-  bool greeted = false;  // guarded by the agent's lock: the tracker has accepted us
-};
 
 }  // namespace
 
@@ -154,13 +137,13 @@ class Agent::Impl {
     std::unique_lock lock(mutex_);
     stop_ = true;
     changed_.notify_all();
-    const std::shared_ptr<Session> session = session_;
+    const std::shared_ptr<TrackerSession> session = session_;
     if (!session) return;
     if (session->greeted) {
       lock.unlock();
       pb::AgentMessage goodbye;
       goodbye.mutable_report()->set_stopping(true);
-      session->write(goodbye);
+      session->say(goodbye);
       session->half_close();
       lock.lock();
       changed_.wait_for(lock, absl::ToChronoMilliseconds(kGoodbyeTimeout), [this] { return !session_; });
@@ -180,7 +163,7 @@ class Agent::Impl {
 
   void answer() {
     is_connected();
-    for (const auto& slot : slots_) slot->newest();
+    for (const auto& slot : slots_) slot->answer();
   }
 
  private:
@@ -191,7 +174,11 @@ class Agent::Impl {
     });
     slots_.push_back(std::make_unique<SlotRunner>(
         SlotSettings{.slot = number, .golden_every = options_.golden_every}, std::move(state),
-        *offered.executor, fetcher_, verifier_.get(), options_.golden));
+        TrialMeans{.fetcher = fetcher_,
+                   .executor = *offered.executor,
+                   .stillness = stillness_,
+                   .verifier = verifier_.get()},
+        options_.golden));
     pb::SlotOffer& slot = *hello_.add_slots();
     slot.set_slot(number);
     slot.mutable_cpus()->Add(offered.cpus.begin(), offered.cpus.end());
@@ -242,7 +229,7 @@ class Agent::Impl {
 
   // One stream from its beginning to its end.
   absl::Status run_session(bool& greeted) {
-    auto session = std::make_shared<Session>();
+    auto session = std::make_shared<TrackerSession>();
     pb::AgentMessage first;
     *first.mutable_hello() = hello_;
     for (size_t i = 0; i < slots_.size(); ++i) {
@@ -255,7 +242,7 @@ class Agent::Impl {
     }
     const auto stub = pb::Agents::NewStub(channel_);
     session->stream = stub->Synchronize(&session->context);
-    session->write(first);
+    session->say(first);
     pb::TrackerMessage message;
     absl::Status refused;
     while (refused.ok() && session->stream->Read(&message)) {
@@ -274,7 +261,7 @@ class Agent::Impl {
     return refused.ok() ? ended : refused;
   }
 
-  absl::Status welcome(Session& session, const pb::TrackerHello& hello) {
+  absl::Status welcome(TrackerSession& session, const pb::TrackerHello& hello) {
     TF_RETURN_IF_ERROR(rpc::check_protocol("the tracker", hello.protocol_version(), "this agent"));
     for (const auto& slot : slots_) slot->rewind();
     {
@@ -287,10 +274,11 @@ class Agent::Impl {
     return absl::OkStatus();
   }
 
-  absl::Status apply(Session& session, const pb::DesiredState& state) {
+  absl::Status apply(TrackerSession& session, const pb::DesiredState& state) {
+    const absl::Duration age = session.age_of(state);
     for (const pb::DesiredSlot& desired : state.slots()) {
       if (desired.slot() >= slots_.size()) continue;
-      const absl::Status accepted = slots_[desired.slot()]->apply(from_proto(desired));
+      const absl::Status accepted = slots_[desired.slot()]->apply(desired_of(desired, age));
       if (!accepted.ok()) refuse(session, desired, accepted);
       if (desired.golden_wanted()) slots_[desired.slot()]->want_golden();
     }
@@ -298,7 +286,7 @@ class Agent::Impl {
   }
 
   // The lease cannot be served: its holder hears it on each trial.
-  void refuse(Session& session, const pb::DesiredSlot& slot, const absl::Status& why) {
+  void refuse(TrackerSession& session, const pb::DesiredSlot& slot, const absl::Status& why) {
     spdlog::error("{}", std::string(why.message()));
     pb::AgentMessage message;
     for (const pb::Assignment& assignment : slot.window()) {
@@ -309,12 +297,12 @@ class Agent::Impl {
                                                                         : pb::FAILURE_KIND_DEVICE);
       reply.mutable_failure()->set_message(std::string(why.message()));
     }
-    if (message.has_report()) session.write(message);
+    if (message.has_report()) session.say(message);
   }
 
   // Tells the tracker what it has not been told of the slot in this session.
   void tell_of(SlotRunner& slot) {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<TrackerSession> session;
     {
       const std::scoped_lock lock(mutex_);
       if (session_ && session_->greeted) session = session_;
@@ -327,10 +315,10 @@ class Agent::Impl {
     for (const UnsentReply& reply : slot.take_unsent()) {
       add_reply(message, slot.slot(), reply.lease).mutable_reply()->ParseFromString(reply.reply);
       if (message.report().replies_size() < kRepliesPerMessage) continue;
-      session->write(message);
+      session->say(message);
       message.Clear();
     }
-    if (message.has_report()) session->write(message);
+    if (message.has_report()) session->say(message);
   }
 
   const AgentOptions options_;
@@ -339,6 +327,7 @@ class Agent::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<rpc::ArtifactVerifier> verifier_;  // null: plain text
   ArtifactFetcher fetcher_;
+  Stillness stillness_;
   pb::AgentHello hello_;
   std::vector<std::unique_ptr<SlotRunner>> slots_;  // each at the place of its number
   std::unique_ptr<grpc::Service> direct_;
@@ -348,7 +337,7 @@ class Agent::Impl {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<Session> session_;  // the present stream, from before its first message
+  std::shared_ptr<TrackerSession> session_;  // the present stream, from before its first message
   bool stop_ = false;
 };
 

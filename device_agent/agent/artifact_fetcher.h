@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -23,8 +24,8 @@ class ArtifactFetcher {
  public:
   ArtifactFetcher(std::shared_ptr<grpc::Channel> channel, std::unique_ptr<rpc::ArtifactStore> cache);
   // Verified bytes. INVALID_ARGUMENT: not a digest. NOT_FOUND: the tracker does not have it. UNAVAILABLE and
-  // DEADLINE_EXCEEDED: try again.
-  absl::StatusOr<std::string> get(const std::string& digest);
+  // DEADLINE_EXCEEDED: try again. CANCELLED: `end` came first.
+  absl::StatusOr<std::string> get(const std::string& digest, const std::stop_token& end = {});
 
   // Makes a later get() fast, if it can.
   void prefetch(const std::string& digest);
@@ -32,14 +33,14 @@ class ArtifactFetcher {
   rpc::ArtifactStore& cache() { return *cache_; }
 
  private:
-  absl::StatusOr<std::string> download(const Digest& digest);
-  void begin_download(const Digest& digest);
+  absl::StatusOr<std::string> download(const Digest& digest, const std::stop_token& end);
+  bool begin_download(const Digest& digest, const std::stop_token& end);
   void end_download(const Digest& digest);
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<rpc::ArtifactStore> cache_;
   std::mutex mutex_;
-  std::condition_variable ended_;
+  std::condition_variable_any ended_;
   std::set<Digest> under_way_;
 };
 

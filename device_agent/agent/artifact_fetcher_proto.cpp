@@ -19,13 +19,13 @@ ArtifactFetcher::ArtifactFetcher(std::shared_ptr<grpc::Channel> channel,
                                  std::unique_ptr<rpc::ArtifactStore> cache)
     : channel_(std::move(channel)), cache_(std::move(cache)) {}
 
-absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name) {
+absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name, const std::stop_token& end) {
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name));
   if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
-  begin_download(digest);
+  if (!begin_download(digest, end)) return absl::CancelledError("nobody waits for the artifact any more");
   absl::StatusOr<std::string> bytes = cache_->get(digest);
   if (!bytes.ok()) {
-    bytes = download(digest);
+    bytes = download(digest, end);
     // A full disk costs the cache, not the measurement.
     if (bytes.ok()) cache_->put(digest, *bytes).IgnoreError();
   }
@@ -33,10 +33,11 @@ absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name) {
   return bytes;
 }
 
-void ArtifactFetcher::begin_download(const Digest& digest) {
+bool ArtifactFetcher::begin_download(const Digest& digest, const std::stop_token& end) {
   std::unique_lock lock(mutex_);
-  ended_.wait(lock, [&] { return !under_way_.contains(digest); });
+  if (!ended_.wait(lock, end, [&] { return !under_way_.contains(digest); })) return false;
   under_way_.insert(digest);
+  return true;
 }
 
 void ArtifactFetcher::end_download(const Digest& digest) {
@@ -51,11 +52,12 @@ void ArtifactFetcher::prefetch(const std::string& name) {
   if (digest.ok() && !cache_->contains(*digest)) get(name).status().IgnoreError();
 }
 
-absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest) {
+absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, const std::stop_token& end) {
   namespace pb = tunefarm::farm::v1;
   const auto stub = pb::Agents::NewStub(channel_);
   grpc::ClientContext context;
   rpc::set_deadline(context, kDownloadTimeout);
+  const std::stop_callback cancel(end, [&context] { context.TryCancel(); });
   pb::FetchArtifactRequest request;
   request.set_digest(digest.hex());
   const auto reader = stub->FetchArtifact(&context, request);

@@ -11,8 +11,8 @@ class CountedExecutor final : public TrialExecutor {
   // Both must outlive it; executors may share the tally.
   CountedExecutor(TrialExecutor& executor, rpc::WorkTally& tally) : executor_(executor), tally_(tally) {}
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
-                                                      std::string_view candidate,
-                                                      std::string_view reference) override;
+                                                      std::string_view candidate, std::string_view reference,
+                                                      std::stop_token end) override;
   bool has_reference(std::string_view reference_digest, uint64_t input_seed) const override {
     return executor_.has_reference(reference_digest, input_seed);
   }

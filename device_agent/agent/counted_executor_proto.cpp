@@ -11,10 +11,10 @@ namespace tf::agent {
 namespace pb = tunefarm::farm::v1;
 
 absl::StatusOr<pb::TrialResult> CountedExecutor::run(const pb::Trial& trial, std::string_view candidate,
-                                                     std::string_view reference) {
+                                                     std::string_view reference, std::stop_token end) {
   const rpc::Instant began = rpc::real_clock().now();
   tally_.begin();
-  absl::StatusOr<pb::TrialResult> result = executor_.run(trial, candidate, reference);
+  absl::StatusOr<pb::TrialResult> result = executor_.run(trial, candidate, reference, end);
   const std::string outcome =
       result.ok() ? absl::AsciiStrToLower(absl::StripPrefix(pb::Outcome_Name(result->outcome()), "OUTCOME_"))
                   : "not_measured";

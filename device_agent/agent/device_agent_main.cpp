@@ -69,19 +69,22 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                       tf::worker::parse_without_sandbox(config.without_sandbox()));
   Served served;
   std::vector<tf::agent::AgentSlot> slots;
-  for (const tf::agent::CpuSet& cpus : offer.slots) {
-    TF_ASSIGN_OR_RETURN(auto worker,
-                        tf::worker::Worker::start({.sandbox = sandbox, .cpus = {cpus.begin(), cpus.end()}}));
-    served.workers.push_back(std::move(worker));
-    served.executors.push_back(std::make_unique<tf::agent::WorkerExecutor>(*served.workers.back()));
-    served.counted.push_back(std::make_unique<tf::agent::CountedExecutor>(*served.executors.back(), trials));
-    slots.push_back({.cpus = cpus, .executor = served.counted.back().get()});
-  }
-  const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
-  if (!without.empty()) spdlog::warn("candidates are confined without {}", absl::StrJoin(without, ","));
   std::vector<uint32_t> cpus;
   for (const tf::agent::CpuSet& slot : offer.slots) cpus.insert(cpus.end(), slot.begin(), slot.end());
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts(cpus);
+  // The slots together leave the system and this process an eighth.
+  const uint64_t most_memory_bytes = facts.memory_bytes() / 8 * 7 / offer.slots.size();
+  for (const tf::agent::CpuSet& slot : offer.slots) {
+    TF_ASSIGN_OR_RETURN(auto worker, tf::worker::Worker::start({.sandbox = sandbox,
+                                                                .cpus = {slot.begin(), slot.end()},
+                                                                .most_memory_bytes = most_memory_bytes}));
+    served.workers.push_back(std::move(worker));
+    served.executors.push_back(std::make_unique<tf::agent::WorkerExecutor>(*served.workers.back()));
+    served.counted.push_back(std::make_unique<tf::agent::CountedExecutor>(*served.executors.back(), trials));
+    slots.push_back({.cpus = slot, .executor = served.counted.back().get()});
+  }
+  const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
+  if (!without.empty()) spdlog::warn("candidates are confined without {}", absl::StrJoin(without, ","));
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
   tf::agent::add_sandbox(served.workers.front()->without_sandbox(), facts);
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
@@ -227,7 +230,7 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
                  "HOST:PORT under which they reach it, if that is another");
   app.add_option_function<uint32_t>(
          "--golden-seconds", [&](uint32_t value) { config.set_golden_seconds(value); },
-         "Between two runs of the golden kernel while a slot is idle; 0: it never runs")
+         "Between two runs of the golden kernel while the device is idle; 0: it never runs")
       ->check(CLI::Range(0, 86400))
       ->default_str(std::to_string(config.golden_seconds()));
   app.add_option_function<uint32_t>(

@@ -3,6 +3,7 @@
 // sandboxed worker (worker_executor.h). Does not know: leases, the tracker.
 
 #include <cstdint>
+#include <stop_token>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -19,11 +20,13 @@ class TrialExecutor {
  public:
   virtual ~TrialExecutor() = default;
   // Serialized kernel.v1.Artifact messages, verified against the trial's digests. `reference` is empty if the
-  // trial names none or has_reference said that it is not needed. A status means "not measured":
-  // INVALID_ARGUMENT and FAILED_PRECONDITION will not get better, any other may.
+  // trial names none or has_reference said that it is not needed. When `end` comes, it kills what runs and
+  // returns soon. A status means "not measured": INVALID_ARGUMENT and FAILED_PRECONDITION will not get
+  // better, any other may.
   virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                               std::string_view candidate,
-                                                              std::string_view reference) = 0;
+                                                              std::string_view reference,
+                                                              std::stop_token end) = 0;
   virtual bool has_reference(std::string_view reference_digest, uint64_t input_seed) const = 0;
 };
 

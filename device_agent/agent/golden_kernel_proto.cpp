@@ -93,7 +93,7 @@ std::string GoldenKernel::sample(uint32_t slot, TrialExecutor& executor) const {
   farm::GoldenSample sample;
   sample.set_slot(slot);
   sample.set_kernel(trial_->artifact_digest().substr(0, 16));
-  const absl::StatusOr<farm::TrialResult> result = executor.run(*trial_, artifact_, "");
+  const absl::StatusOr<farm::TrialResult> result = executor.run(*trial_, artifact_, "", {});
   if (result.ok()) {
     set_times(*result, sample);
   } else {

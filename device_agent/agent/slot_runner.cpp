@@ -5,27 +5,27 @@
 
 #include "base/failpoint.h"
 #include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/executor.h"
 #include "device_agent/agent/golden_kernel.h"
-#include "device_agent/agent/trial_runner.h"
+#include "device_agent/agent/stillness.h"
 
 namespace tf::agent {
 namespace {
 
 constexpr absl::Duration kRefetchDelay = absl::Milliseconds(500);
 constexpr absl::Duration kBetweenWantedGoldens = absl::Seconds(10);
+constexpr absl::Duration kWantedGoldenIsOverdue = absl::Seconds(30);
+// While trials run on other slots.
+constexpr absl::Duration kGoldenRetry = absl::Seconds(1);
+// How long an overdue one holds the trials of other slots back while it waits for those that run.
+constexpr absl::Duration kGoldenPatience = absl::Seconds(10);
+// A machine that was suspended has not waited as long as its leases have.
+constexpr absl::Duration kLookAtLease = absl::Seconds(1);
 constexpr size_t kMostOutcomes = 1000;
 
 }  // namespace
 
-SlotRunner::SlotRunner(SlotSettings settings, SlotState state, TrialExecutor& executor,
-                       ArtifactFetcher& fetcher, rpc::ArtifactVerifier* verifier, const GoldenKernel* golden)
-    : settings_(std::move(settings)),
-      executor_(executor),
-      fetcher_(fetcher),
-      verifier_(verifier),
-      golden_(golden),
-      state_(std::move(state)) {}
+SlotRunner::SlotRunner(SlotSettings settings, SlotState state, TrialMeans means, const GoldenKernel* golden)
+    : settings_(std::move(settings)), means_(means), golden_(golden), state_(std::move(state)) {}
 
 SlotRunner::~SlotRunner() {
   stop();
@@ -35,19 +35,23 @@ void SlotRunner::start(std::function<void()> something_to_tell) {
   something_to_tell_ = std::move(something_to_tell);
   working_ = std::thread([this] { work(); });
   fetching_ = std::thread([this] { fetch_ahead(); });
+  watching_ = std::thread([this] { watch_lease(); });
 }
 
 void SlotRunner::stop() {
   std::shared_ptr<DirectLink> over;
+  std::stop_source running{std::nostopstate};
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;
     over = std::exchange(direct_, nullptr);
+    running = running_;
     changed_.notify_all();
   }
+  running.request_stop();
   if (over) over->cancel();
-  if (working_.joinable()) working_.join();
-  if (fetching_.joinable()) fetching_.join();
+  for (std::thread* thread : {&working_, &fetching_, &watching_})
+    if (thread->joinable()) thread->join();
 }
 
 absl::Status SlotRunner::apply(const Desired& desired) {
@@ -85,7 +89,9 @@ std::vector<UnsentReply> SlotRunner::take_unsent() {
 void SlotRunner::want_golden() {
   const std::scoped_lock lock(mutex_);
   if (!golden_) return;
-  golden_due_ = std::min(golden_due_, std::max(rpc::real_clock().now(), golden_at_ + kBetweenWantedGoldens));
+  const rpc::Instant wanted = std::max(rpc::real_clock().now(), golden_at_ + kBetweenWantedGoldens);
+  golden_due_ = std::min(golden_due_, wanted);
+  golden_overdue_ = std::min(golden_overdue_, wanted + kWantedGoldenIsOverdue);
   changed_.notify_all();
 }
 
@@ -174,7 +180,7 @@ void SlotRunner::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     std::optional<StartedTrial> started;
-    while (!stop_ && (draining_ || !(started = state_.start()))) {
+    while (!stop_ && (draining_ || golden_is_overdue() || !(started = state_.start()))) {
       if (golden_is_due()) {
         run_golden(lock);
       } else if (golden_ && !draining_) {
@@ -185,8 +191,10 @@ void SlotRunner::work() {
       }
     }
     if (!started) return;
+    running_ = std::stop_source();
+    const std::stop_token end = running_.get_token();
     lock.unlock();
-    std::optional<std::string> reply = measure(*started, fetcher_, executor_, verifier_);
+    std::optional<std::string> reply = measure(*started, means_, end);
     killpoint("agent.trial.measured");
     lock.lock();
     if (reply) {
@@ -199,8 +207,32 @@ void SlotRunner::work() {
       lock.lock();
     } else {
       state_.requeue(*started);
+      changed_.notify_all();
+      if (end.stop_requested()) continue;
       changed_.wait_for(lock, absl::ToChronoMilliseconds(kRefetchDelay),
                         [this] { return stop_ || draining_; });
+    }
+  }
+}
+
+// Whatever the trial does and the tracker says, or no longer says: it does not outlive its lease.
+void SlotRunner::watch_lease() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (state_.running_is_over() && !running_.stop_requested()) {
+      std::stop_source over = running_;
+      lock.unlock();
+      over.request_stop();
+      lock.lock();
+      continue;
+    }
+    const std::optional<rpc::Instant> until = state_.expires_at();
+    const absl::Duration left = until ? *until - rpc::real_clock().now() : absl::ZeroDuration();
+    if (left > absl::ZeroDuration()) {
+      changed_.wait_for(
+          lock, absl::ToChronoMilliseconds(std::min(left, kLookAtLease)) + std::chrono::milliseconds(1));
+    } else {
+      changed_.wait(lock);
     }
   }
 }
@@ -209,14 +241,30 @@ bool SlotRunner::golden_is_due() const {
   return golden_ && !draining_ && rpc::real_clock().now() >= golden_due_;
 }
 
+bool SlotRunner::golden_is_overdue() const {
+  return golden_is_due() && rpc::real_clock().now() >= golden_overdue_;
+}
+
 // Called by the thread that runs the trials, so never beside one of this slot.
 void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
+  const absl::Duration patience = golden_is_overdue() ? kGoldenPatience : absl::ZeroDuration();
   lock.unlock();
-  std::string sample = golden_->sample(settings_.slot, executor_);
+  std::optional<std::string> sample;
+  if (means_.stillness.begin_golden(patience)) {
+    sample = golden_->sample(settings_.slot, means_.executor);
+    means_.stillness.end_golden();
+  }
   lock.lock();
-  golden_at_ = rpc::real_clock().now();
-  golden_due_ = golden_at_ + settings_.golden_every;
-  newest_golden_ = std::move(sample);
+  const rpc::Instant now = rpc::real_clock().now();
+  if (!sample) {
+    golden_due_ = now + kGoldenRetry;
+    if (patience > absl::ZeroDuration()) golden_overdue_ = now + settings_.golden_every;
+    return;
+  }
+  golden_at_ = now;
+  golden_due_ = now + settings_.golden_every;
+  golden_overdue_ = now + 2 * settings_.golden_every;
+  newest_golden_ = *std::move(sample);
   golden_told_ = false;
   lock.unlock();
   something_to_tell_();
@@ -233,9 +281,9 @@ void SlotRunner::fetch_ahead() {
     const std::vector<QueuedTrial> queued = state_.queued();
     lock.unlock();
     std::vector<rpc::ArtifactStore::Pin> now;
-    for (const QueuedTrial& trial : queued) pin(trial, fetcher_, now);
+    for (const QueuedTrial& trial : queued) pin(trial, means_.fetcher, now);
     pins = std::move(now);
-    for (const QueuedTrial& trial : queued) prefetch(trial, fetcher_);
+    for (const QueuedTrial& trial : queued) prefetch(trial, means_.fetcher);
     lock.lock();
   }
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Owns: one slot at work: its state behind a lock, the thread that runs its trials one after another and the
-// golden kernel between them, the thread that fetches artifacts ahead. Does not know: the connections to
-// tracker and holder (it is told what they want and tells them that there is something to take).
+// golden kernel between them, the thread that fetches artifacts ahead, the one that ends what runs when its
+// lease does. Does not know: the connections to tracker and holder (it is told what they want and tells them
+// that there is something to take).
 
 #include <condition_variable>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,17 +18,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "device_agent/agent/slot_state.h"
-#include "rpc/artifact_store.h"
-
-namespace tf::rpc {
-class ArtifactVerifier;
-}
+#include "device_agent/agent/trial_runner.h"
 
 namespace tf::agent {
 
-class ArtifactFetcher;
 class GoldenKernel;
-class TrialExecutor;
 
 // The stream of a holder that comes straight to the agent.
 class DirectLink {
@@ -40,17 +36,16 @@ class DirectLink {
 
 struct SlotSettings {
   uint32_t slot = 0;
-  // Between two runs of the golden kernel while the slot is idle; positive.
+  // Between two runs of the golden kernel while the device is idle; positive. After twice as long it goes
+  // before the slot's next trial.
   absl::Duration golden_every = absl::Minutes(5);
 };
 
 // Thread-safe.
 class SlotRunner {
  public:
-  // The executor, the fetcher, the verifier (null: unsigned artifacts are loaded too) and the golden kernel
-  // (may be null) must outlive the runner.
-  SlotRunner(SlotSettings settings, SlotState state, TrialExecutor& executor, ArtifactFetcher& fetcher,
-             rpc::ArtifactVerifier* verifier, const GoldenKernel* golden);
+  // The means and the golden kernel (may be null) must outlive the runner.
+  SlotRunner(SlotSettings settings, SlotState state, TrialMeans means, const GoldenKernel* golden);
   ~SlotRunner();  // stops
 
   uint32_t slot() const { return settings_.slot; }
@@ -58,7 +53,7 @@ class SlotRunner {
   // Begins to work. `something_to_tell` is called without a lock from the slot's thread when there is
   // something for the tracker to take.
   void start(std::function<void()> something_to_tell);
-  // Ends both threads once what they do is over. Blocks.
+  // Ends what runs, and the threads. Blocks.
   void stop();
 
   // What the tracker wants; as SlotState.
@@ -72,7 +67,8 @@ class SlotRunner {
     absl::Duration age;
   };
   std::optional<Golden> take_golden();
-  // The tracker wants a golden sample: as soon as the slot is idle, but not right after the last one.
+  // The tracker wants a golden sample: as soon as the device is idle, but not right after the last one; if it
+  // is not idle for long, before the slot's next trial.
   void want_golden();
   // How trials ended whose replies went straight to their holder (serialized farm.v1.TrialOutcome), since the
   // last call; if there are too many, the newest.
@@ -96,35 +92,40 @@ class SlotRunner {
   // until the time is over.
   void wait_until_acknowledged(rpc::Instant deadline, const std::function<bool()>& can_tell);
   void wake() { changed_.notify_all(); }
+  // Returns once it could look at its state.
+  void answer() const { const std::scoped_lock lock(mutex_); }
 
  private:
   void work();
   bool golden_is_due() const;
+  bool golden_is_overdue() const;
   void run_golden(std::unique_lock<std::mutex>& lock);
   void fetch_ahead();
+  void watch_lease();
   void deliver();
 
   const SlotSettings settings_;
-  TrialExecutor& executor_;
-  ArtifactFetcher& fetcher_;
-  rpc::ArtifactVerifier* const verifier_;
+  const TrialMeans means_;
   const GoldenKernel* const golden_;
   std::function<void()> something_to_tell_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SlotState state_;
-  std::shared_ptr<DirectLink> direct_;  // while the state's route is direct
+  std::stop_source running_{std::nostopstate};  // of the trial that runs
+  std::shared_ptr<DirectLink> direct_;          // while the state's route is direct
   std::optional<std::string> newest_golden_;
   bool golden_told_ = true;
-  rpc::Instant golden_at_;  // when newest_golden_ was taken
-  rpc::Instant golden_due_ = -absl::InfiniteDuration();
-  std::deque<std::string> outcomes_;  // that the tracker has not been told
+  rpc::Instant golden_at_;                                   // when newest_golden_ was taken
+  rpc::Instant golden_due_ = -absl::InfiniteDuration();      // from then on when the device is idle
+  rpc::Instant golden_overdue_ = -absl::InfiniteDuration();  // from then on before the next trial
+  std::deque<std::string> outcomes_;                         // that the tracker has not been told
   bool queue_changed_ = false;
   bool draining_ = false;
   bool stop_ = false;
   std::thread working_;
   std::thread fetching_;
+  std::thread watching_;
 };
 
 }  // namespace tf::agent

@@ -39,7 +39,6 @@ absl::Status SlotState::apply(const Desired& desired) {
     replies_.clear();
     reply_bytes_ = 0;
     unsent_.clear();
-    running_sequence_ = 0;
   }
   user_ = desired.user;
   if (!lease_) return absl::OkStatus();
@@ -57,8 +56,8 @@ absl::Status SlotState::apply(const Desired& desired) {
 }
 
 bool SlotState::is_known(uint64_t sequence) const {
-  return (running_ && sequence == running_sequence_) || replies_.contains(sequence) ||
-         queue_.contains(sequence);
+  const bool runs = running_ && running_->sequence == sequence && serves(running_->lease);
+  return runs || replies_.contains(sequence) || queue_.contains(sequence);
 }
 
 void SlotState::enqueue(uint64_t sequence, std::string trial) {
@@ -119,17 +118,19 @@ std::optional<StartedTrial> SlotState::start() {
     return std::nullopt;
   auto first = queue_.extract(queue_.begin());
   queue_bytes_ -= first.mapped().size();
-  running_ = true;
-  running_sequence_ = first.key();
-  log_event("trial_started",
-            {{"lease", lease_->id}, {"epoch", lease_->epoch}, {"sequence", running_sequence_}});
+  running_ = {*lease_, first.key()};
+  log_event("trial_started", {{"lease", lease_->id}, {"epoch", lease_->epoch}, {"sequence", first.key()}});
   return StartedTrial{*lease_, {first.key(), std::move(first.mapped())}};
 }
 
+bool SlotState::running_is_over() const {
+  return running_ && (!serves(running_->lease) || clock_.now() >= expires_at_);
+}
+
 void SlotState::finish(const StartedTrial& started, std::string reply) {
-  TF_CHECK(running_) << "finish without start";
+  TF_CHECK(running_.has_value()) << "finish without start";
   log_trial_ended(started);
-  running_ = false;
+  running_.reset();
   if (!serves(started.lease)) return;
   reply_bytes_ += reply.size();
   replies_[started.trial.sequence] = std::move(reply);
@@ -137,9 +138,9 @@ void SlotState::finish(const StartedTrial& started, std::string reply) {
 }
 
 void SlotState::requeue(const StartedTrial& started) {
-  TF_CHECK(running_) << "requeue without start";
+  TF_CHECK(running_.has_value()) << "requeue without start";
   log_trial_ended(started);
-  running_ = false;
+  running_.reset();
   if (serves(started.lease)) enqueue(started.trial.sequence, started.trial.trial);
 }
 

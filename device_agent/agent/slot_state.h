@@ -69,11 +69,12 @@ class SlotState {
   absl::Status apply(const Desired& desired);
 
   // The next trial, which counts as running from now on; none if one is running, nothing is queued, or the
-  // lease's time is over.
+  // lease's time is over. It is to be ended once running_is_over().
   std::optional<StartedTrial> start();
   // The running trial ended. Its reply is dropped if its lease is over.
   void finish(const StartedTrial& started, std::string reply);
-  // The running trial could not even start (its artifact cannot be fetched now): it is queued again.
+  // The running trial could not even start (its artifact cannot be fetched now), or was ended: it is queued
+  // again, if its lease goes on.
   void requeue(const StartedTrial& started);
 
   // A new session with the tracker: everything unacknowledged is to be sent again.
@@ -101,7 +102,13 @@ class SlotState {
   bool serves(const LeaseRef& lease) const { return lease_ && *lease_ == lease; }
   // Who holds the lease that is served.
   const std::string& user() const { return user_; }
-  bool is_running() const { return running_; }
+  bool is_running() const { return running_.has_value(); }
+  // The running trial's lease is over, or its time is.
+  bool running_is_over() const;
+  // When the present lease's time is over; none without one.
+  std::optional<rpc::Instant> expires_at() const {
+    return lease_ ? std::optional(expires_at_) : std::nullopt;
+  }
   bool has_unacknowledged() const { return !replies_.empty(); }
   // Trials that are queued, in the order in which they will run.
   std::vector<QueuedTrial> queued() const;
@@ -126,8 +133,11 @@ class SlotState {
   std::map<uint64_t, std::string> replies_;  // unacknowledged
   uint64_t reply_bytes_ = 0;
   std::set<uint64_t> unsent_;  // subset of replies_
-  bool running_ = false;
-  uint64_t running_sequence_ = 0;  // meaningful while running under lease_
+  struct Running {
+    LeaseRef lease;
+    uint64_t sequence = 0;
+  };
+  std::optional<Running> running_;
 };
 
 }  // namespace tf::agent

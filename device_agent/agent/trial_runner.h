@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,22 @@ class ArtifactVerifier;
 namespace tf::agent {
 
 class ArtifactFetcher;
+class Stillness;
 class TrialExecutor;
 
-// The serialized farm.v1.MeasureReply; nothing if the artifacts cannot be fetched now, because the tracker is
-// away. With a verifier, nothing is loaded that no tuner or builder of the farm has signed.
-std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher& fetcher,
-                                   TrialExecutor& executor, rpc::ArtifactVerifier* verifier = nullptr);
+// What a slot measures with; they are used as long as it measures.
+struct TrialMeans {
+  ArtifactFetcher& fetcher;
+  TrialExecutor& executor;
+  Stillness& stillness;  // the device's
+  // With one, nothing is loaded that no tuner or builder of the farm has signed.
+  rpc::ArtifactVerifier* verifier = nullptr;
+};
+
+// The serialized farm.v1.MeasureReply; nothing if `end` came first, or if the artifacts cannot be fetched
+// now, because the tracker is away.
+std::optional<std::string> measure(const StartedTrial& started, const TrialMeans& means,
+                                   const std::stop_token& end);
 
 // How the trial ended, by its reply, as the tracker judges candidates and devices: a serialized
 // farm.v1.TrialOutcome.

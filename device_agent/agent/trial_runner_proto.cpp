@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/executor.h"
+#include "device_agent/agent/stillness.h"
 #include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/identity/artifact_signature.h"
@@ -63,31 +64,34 @@ std::string success(const StartedTrial& started, pb::TrialResult result) {
 
 }  // namespace
 
-std::optional<std::string> measure(const StartedTrial& started, ArtifactFetcher& fetcher,
-                                   TrialExecutor& executor, rpc::ArtifactVerifier* verifier) {
+std::optional<std::string> measure(const StartedTrial& started, const TrialMeans& means,
+                                   const std::stop_token& end) {
   const uint64_t sequence = started.trial.sequence;
   pb::Trial trial;
   if (!trial.ParseFromString(started.trial.trial)) {
     return failure(sequence, pb::FAILURE_KIND_REFUSED,
                    absl::InvalidArgumentError("the trial cannot be parsed"));
   }
-  if (verifier) {
-    const absl::Status trusted = check_signatures(trial, *verifier);
+  if (means.verifier) {
+    const absl::Status trusted = check_signatures(trial, *means.verifier);
     if (!trusted.ok()) return failure(sequence, pb::FAILURE_KIND_REFUSED, trusted);
   }
   std::vector<rpc::ArtifactStore::Pin> pins;
-  pin(started.trial, fetcher, pins);
-  const absl::StatusOr<std::string> candidate = fetcher.get(trial.artifact_digest());
+  pin(started.trial, means.fetcher, pins);
+  const absl::StatusOr<std::string> candidate = means.fetcher.get(trial.artifact_digest(), end);
   absl::StatusOr<std::string> reference = "";
   if (!trial.reference_digest().empty() &&
-      !executor.has_reference(trial.reference_digest(), trial.input_seed())) {
-    reference = fetcher.get(trial.reference_digest());
+      !means.executor.has_reference(trial.reference_digest(), trial.input_seed())) {
+    reference = means.fetcher.get(trial.reference_digest(), end);
   }
   for (const absl::Status& fetched : {candidate.status(), reference.status()}) {
     if (is_transient(fetched)) return std::nullopt;
     if (!fetched.ok()) return failure(sequence, kind_of_fetch(fetched), fetched);
   }
-  absl::StatusOr<pb::TrialResult> result = executor.run(trial, *candidate, *reference);
+  if (!means.stillness.begin_trial(end)) return std::nullopt;
+  absl::StatusOr<pb::TrialResult> result = means.executor.run(trial, *candidate, *reference, end);
+  means.stillness.end_trial();
+  if (!result.ok() && end.stop_requested()) return std::nullopt;
   if (!result.ok()) return failure(sequence, kind_of_run(result.status()), result.status());
   return success(started, *std::move(result));
 }

@@ -14,8 +14,8 @@ class WorkerExecutor final : public TrialExecutor {
   // The worker must outlive the executor.
   explicit WorkerExecutor(worker::Worker& worker) : worker_(worker) {}
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
-                                                      std::string_view candidate,
-                                                      std::string_view reference) override;
+                                                      std::string_view candidate, std::string_view reference,
+                                                      std::stop_token end) override;
   bool has_reference(std::string_view reference_digest, uint64_t input_seed) const override;
 
  private:

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "device_agent/agent/worker_executor.h"
 #include "device_agent/worker/worker.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -6,8 +8,9 @@ namespace tf::agent {
 
 absl::StatusOr<tunefarm::farm::v1::TrialResult> WorkerExecutor::run(const tunefarm::farm::v1::Trial& trial,
                                                                     std::string_view candidate,
-                                                                    std::string_view reference) {
-  return worker_.run(trial, candidate, reference);
+                                                                    std::string_view reference,
+                                                                    std::stop_token end) {
+  return worker_.run(trial, candidate, reference, std::move(end));
 }
 
 bool WorkerExecutor::has_reference(std::string_view reference_digest, uint64_t input_seed) const {

@@ -311,7 +311,7 @@ absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::s
   return loaded;
 }
 
-absl::Status check_trial(const farm::Trial& trial) {
+absl::Status check_trial(const farm::Trial& trial, int64_t longest_run_ns) {
   auto wrong = [](std::string_view what) {
     return absl::InvalidArgumentError(
         absl::StrCat("a trial needs ", absl::string_view(what.data(), what.size())));
@@ -326,6 +326,11 @@ absl::Status check_trial(const farm::Trial& trial) {
     return wrong("a cache mode, rotate or warm");
   }
   if (trial.limits().run_timeout_ns() <= 0) return wrong("a run timeout above 0");
+  if (trial.limits().run_timeout_ns() > longest_run_ns) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a trial that may run for ", trial.limits().run_timeout_ns() / 1'000'000'000,
+        " s; none runs here for longer than ", longest_run_ns / 1'000'000'000, " s: ask for less"));
+  }
   if (trial.limits().memory_bytes() == 0) return wrong("a memory limit above 0");
   return absl::OkStatus();
 }

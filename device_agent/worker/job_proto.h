@@ -37,8 +37,9 @@ struct LoadedArtifact {
 // FAILED_PRECONDITION if it is for another kernel ABI.
 absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::string_view digest);
 
-// INVALID_ARGUMENT if a required field is missing or out of range.
-absl::Status check_trial(const tunefarm::farm::v1::Trial& trial);
+// INVALID_ARGUMENT if a required field is missing or out of range; a trial may ask for a run of at most
+// `longest_run_ns`.
+absl::Status check_trial(const tunefarm::farm::v1::Trial& trial, int64_t longest_run_ns);
 
 // INVALID_ARGUMENT unless the reference has the candidate's inputs and constants, and for each of its outputs
 // an answer and a magnitude of the same extents.

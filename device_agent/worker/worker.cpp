@@ -86,23 +86,24 @@ class Worker::Impl {
   }
 
   absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
-                                        std::string_view reference) {
-    TF_RETURN_IF_ERROR(check_trial(trial));
+                                        std::string_view reference, const std::stop_token& end) {
+    TF_RETURN_IF_ERROR(check_trial(trial, options_.longest_run_ns));
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(candidate, trial.artifact_digest()));
     std::shared_ptr<const Expected> right;
     if (!trial.reference_digest().empty()) {
-      TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference));
+      TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference, end));
       TF_RETURN_IF_ERROR(check_same_computation(loaded.job, right->job));
     }
     set_up_trial(trial, loaded.workspace_per_thread_bytes, {probe_.l2_bytes(), probe_.last_cache_bytes()},
                  &loaded.job);
+    loaded.job.memory_bytes = std::min(loaded.job.memory_bytes, options_.most_memory_bytes);
     loaded.job.ready_cpus = ready_cpus_;
     farm::TrialResult result;
-    TF_RETURN_IF_ERROR(rest_until_steady());
+    TF_RETURN_IF_ERROR(rest_until_steady(end));
     const uint64_t printed_bytes = std::min(trial.limits().output_bytes(), kMostPrintedBytes);
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, printed_bytes));
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, printed_bytes, end));
     if (run.result.disturbed != 0) {  // others had its processor; if they have it again, so be it
-      TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes));
+      TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes, end));
     }
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
@@ -120,9 +121,8 @@ class Worker::Impl {
     result.set_reuse_distance_bytes(trial.options().reuse_distance_bytes());
     result.set_artifact_digest(trial.artifact_digest());
     *result.mutable_device() = probe_.read();
-    result.set_finished_unix_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                    std::chrono::system_clock::now().time_since_epoch())
-                                    .count());
+    const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+    result.set_finished_unix_ns(now.count());
     return result;
   }
 
@@ -158,24 +158,29 @@ class Worker::Impl {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes) {
+  absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes,
+                                     const std::stop_token& end) {
     Zygote& zygote = take_zygote();
-    absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes);
+    absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes, end);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
-    if (absl::IsUnavailable(run.status())) {
+    // The last word of a zygote that is killed may be that its child was: it counts for nothing.
+    const bool ended = end.stop_requested();
+    if (absl::IsUnavailable(run.status()) || ended) {
       if (absl::Status started = start(zygote); !started.ok()) run = std::move(started);
     }
+    if (ended) run = absl::CancelledError("the trial was ended");
     give_back(zygote);
     return run;
   }
 
   // What is made ready beside a running trial stays small, so as not to disturb it.
   absl::StatusOr<ChildRun> run_child(ZygoteClient& zygote, const LoadedArtifact& loaded,
-                                     uint64_t output_bytes) {
+                                     uint64_t output_bytes, const std::stop_token& end) {
     std::unique_lock device(device_mutex_, std::defer_lock);
     const bool ahead = buffer_bytes(loaded) <= kReadyAheadBytes && !zygote.must_fill(loaded.job);
     if (!ahead) device.lock();
-    if (cancelled_) return absl::CancelledError("");
+    if (cancelled_ || end.stop_requested()) return absl::CancelledError("");
+    const std::stop_callback kill(end, [&zygote] { zygote.kill(); });
     TF_RETURN_IF_ERROR(zygote.prepare(loaded.job, loaded.blobs, loaded.result_bytes));
     if (ahead) device.lock();
     absl::StatusOr<ChildRun> run = zygote.run(cpus_, output_bytes);
@@ -207,7 +212,8 @@ class Worker::Impl {
 
   // The reference's answers, from memory or by running it once; who else needs them waits.
   absl::StatusOr<std::shared_ptr<const Expected>> answers_for(const farm::Trial& trial,
-                                                              std::string_view reference) {
+                                                              std::string_view reference,
+                                                              const std::stop_token& end) {
     std::lock_guard one(reference_mutex_);
     {
       std::lock_guard lock(answers_mutex_);
@@ -219,7 +225,7 @@ class Worker::Impl {
                                                         " are not known here: send the artifact"));
     }
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(reference, trial.reference_digest()));
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_reference(trial, &loaded));
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_reference(trial, &loaded, end));
     std::vector<Tensor> outputs = read_outputs(loaded.job, run.memory.data(), false);
     if (outputs.size() % 2 != 0) {
       return absl::InvalidArgumentError("a reference gives each output's magnitude after its outputs");
@@ -240,16 +246,18 @@ class Worker::Impl {
     return std::shared_ptr<const Expected>(answers);
   }
 
-  absl::StatusOr<ChildRun> run_reference(const farm::Trial& trial, LoadedArtifact* loaded) {
+  absl::StatusOr<ChildRun> run_reference(const farm::Trial& trial, LoadedArtifact* loaded,
+                                         const std::stop_token& end) {
     Job& job = loaded->job;
     job.kind = JobKind::kReference;
     job.threads = 1;
     job.seed = trial.input_seed();
     job.timeout_ns = options_.reference_timeout_ns;
-    job.memory_bytes = std::max<uint64_t>(trial.limits().memory_bytes(), kReferenceMemoryBytes);
+    job.memory_bytes = std::min(std::max<uint64_t>(trial.limits().memory_bytes(), kReferenceMemoryBytes),
+                                options_.most_memory_bytes);
     job.workspace_bytes += loaded->workspace_per_thread_bytes;
     job.ready_cpus = ready_cpus_;
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(*loaded, kReferenceOutputBytes));
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(*loaded, kReferenceOutputBytes, end));
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(judge_end(run, job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) return run;
@@ -286,10 +294,10 @@ class Worker::Impl {
 
   // The FMA rate is what no candidate changes: when it falls, the machine is hot or throttled, and what it
   // measures compares with nothing. Everybody rests.
-  absl::Status rest_until_steady() {
+  absl::Status rest_until_steady(const std::stop_token& end) {
     std::lock_guard lock(peak_mutex_);
     int64_t rest_ns = 0;
-    while (steadiness_.is_due(tf_monotonic_ns()) && !cancelled_) {
+    while (steadiness_.is_due(tf_monotonic_ns()) && !cancelled_ && !end.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(rest_ns));
       TF_ASSIGN_OR_RETURN(const double gflops, measure_peak());
       rest_ns = steadiness_.take(gflops, tf_monotonic_ns());
@@ -306,7 +314,7 @@ class Worker::Impl {
     none.job.memory_bytes = 64 << 20;
     none.result_bytes = sizeof(sandbox::Result);
     none.job.ready_cpus = ready_cpus_;
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0));
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, {}));
     if (run.result.end != sandbox::ChildEnd::kDone || run.result.peak_gflops <= 0) {
       return absl::UnavailableError("the FMA rate could not be measured: try again");
     }
@@ -367,8 +375,8 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
 }
 
 absl::StatusOr<farm::TrialResult> Worker::run(const farm::Trial& trial, std::string_view candidate,
-                                              std::string_view reference) {
-  return impl_->run(trial, candidate, reference);
+                                              std::string_view reference, std::stop_token end) {
+  return impl_->run(trial, candidate, reference, end);
 }
 
 bool Worker::has_reference(std::string_view reference_digest, uint64_t input_seed) const {

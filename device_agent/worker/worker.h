@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ struct WorkerOptions {
       120'000'000'000;  // the reference is unoptimised: it gets its own wall-time limit
   uint64_t reference_cache_bytes = 512ull
                                    << 20;  // expected answers kept in memory, least recently used go first
+  // Whatever a trial asks for: one that wants to run for longer is refused, one that wants more memory gets
+  // so much.
+  int64_t longest_run_ns = 600'000'000'000;
+  uint64_t most_memory_bytes = UINT64_MAX;
 };
 
 // One slot: helper processes (zygotes) that fork a child for each trial. Thread-safe; trials of one Worker
@@ -46,11 +51,13 @@ class Worker {
   // reference's own limit). `candidate` and `reference` are serialized kernel.v1.Artifact messages;
   // `reference` may be empty if trial.reference_digest is, and also if its answers for trial.input_seed are
   // cached (has_reference). Whatever the candidate does is a TrialResult. A status means "not measured":
-  // INVALID_ARGUMENT (malformed trial, artifact or digest), FAILED_PRECONDITION (reference unknown or
-  // failing, other ABI), UNAVAILABLE (the helper died; it is restarted, try again), RESOURCE_EXHAUSTED (this
-  // machine's memory or descriptors).
+  // INVALID_ARGUMENT (malformed trial, artifact or digest, or it asks to run for too long),
+  // FAILED_PRECONDITION (reference unknown or failing, other ABI), UNAVAILABLE (the helper died; it is
+  // restarted, try again), RESOURCE_EXHAUSTED (this machine's memory or descriptors), CANCELLED (`end` came
+  // first: all that ran is killed).
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
-                                                      std::string_view candidate, std::string_view reference);
+                                                      std::string_view candidate, std::string_view reference,
+                                                      std::stop_token end = {});
 
   // True if the answers of this reference for this seed are cached, so that run() does without its bytes.
   bool has_reference(std::string_view reference_digest, uint64_t input_seed) const;

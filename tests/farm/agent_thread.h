@@ -49,6 +49,7 @@ class AgentThread {
     return ended_;
   }
   agent::Agent& agent() { return *agent_; }
+  const FakeExecutor& executor(size_t slot = 0) const { return *executors_.at(slot); }
 
  private:
   std::vector<std::unique_ptr<FakeExecutor>> executors_;

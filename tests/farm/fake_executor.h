@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "base/digest.h"
 #include "device_agent/agent/executor.h"
@@ -23,12 +26,16 @@ class FakeExecutor final : public agent::TrialExecutor {
       : duration_(duration), log_path_(std::move(log_path)) {}
 
   // Candidates that start with "bad:" cannot be measured, "refused:" are malformed, "garbled:" get a
-  // result that is no valid message.
+  // result that is no valid message, "endless:" run for a minute.
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
-                                                      std::string_view candidate,
-                                                      std::string_view reference) override {
+                                                      std::string_view candidate, std::string_view reference,
+                                                      std::stop_token end) override {
+    ++begun_;
     log(".begun", trial.artifact_digest());
-    std::this_thread::sleep_for(duration_);
+    if (!run_for(candidate.starts_with("endless:") ? std::chrono::minutes(1) : duration_, end)) {
+      ++ended_;
+      return absl::CancelledError("ended");
+    }
     if (sha256(candidate).hex() != trial.artifact_digest())
       return absl::InternalError("wrong candidate bytes");
     if (!trial.reference_digest().empty() && sha256(reference).hex() != trial.reference_digest()) {
@@ -50,7 +57,20 @@ class FakeExecutor final : public agent::TrialExecutor {
 
   bool has_reference(std::string_view, uint64_t) const override { return false; }
 
+  // So many runs have begun, and so many were ended before they came to their end.
+  int begun() const { return begun_; }
+  int ended() const { return ended_; }
+
  private:
+  // False: `end` came first.
+  static bool run_for(std::chrono::milliseconds duration, const std::stop_token& end) {
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::unique_lock lock(mutex);
+    ended.wait_for(lock, end, duration, [] { return false; });
+    return !end.stop_requested();
+  }
+
   // One write of a short line with O_APPEND is atomic.
   void log(const std::string& suffix, const std::string& line) const {
     if (log_path_.empty()) return;
@@ -62,6 +82,7 @@ class FakeExecutor final : public agent::TrialExecutor {
 
   const std::chrono::milliseconds duration_;
   const std::string log_path_;
+  std::atomic<int> begun_ = 0, ended_ = 0;
 };
 
 }  // namespace tf::farm_test

@@ -87,7 +87,7 @@ void check_epochs(const std::vector<Event>& history, Problems& problems) {
 }
 
 // What agents did with leases; they tell a slot only by its lease.
-void check_agents(const std::vector<Event>& history, absl::Duration delay, Problems& problems) {
+void check_agents(const std::vector<Event>& history, const CheckOptions& options, Problems& problems) {
   struct Lease {
     std::string slot;
     int64_t valid_until_ns = 0;
@@ -139,7 +139,7 @@ void check_agents(const std::vector<Event>& history, absl::Duration delay, Probl
       if (event.epoch < slot.accepted)
         problems.push_back(
             absl::StrCat(trial, " was started after epoch ", slot.accepted, " had been accepted"));
-      if (event.at_ns > lease.valid_until_ns + absl::ToInt64Nanoseconds(delay))
+      if (event.at_ns > lease.valid_until_ns + absl::ToInt64Nanoseconds(options.delay))
         problems.push_back(trial + " was started after its lease had expired");
       if (slot.running_in == event.pid)
         problems.push_back(
@@ -147,7 +147,12 @@ void check_agents(const std::vector<Event>& history, absl::Duration delay, Probl
       slot.running_in = event.pid;
       slot.running = name_of(event);
     }
-    if (event.kind == "trial_ended") slot.running_in = 0;
+    if (event.kind == "trial_ended") {
+      const absl::Duration late = options.delay + options.agent_stopped;
+      if (event.at_ns > lease.valid_until_ns + absl::ToInt64Nanoseconds(late))
+        problems.push_back(trial + " ran on after its lease had expired");
+      slot.running_in = 0;
+    }
   }
 }
 
@@ -205,7 +210,7 @@ std::vector<std::string> check_history(const std::vector<Event>& history, const 
   Problems problems;
   check_rows(history, rows, problems);
   check_epochs(history, problems);
-  check_agents(history, options.delay, problems);
+  check_agents(history, options, problems);
   check_candidates(history, options.job_finished, problems);
   return problems;
 }

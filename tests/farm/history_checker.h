@@ -44,6 +44,8 @@ struct CheckOptions {
   // How long a message from the tracker may be under way to an agent that then believes in its lease so much
   // longer.
   absl::Duration delay = absl::Seconds(1);
+  // How long an agent stood still and could end nothing.
+  absl::Duration agent_stopped;
   // False: the job was given up on purpose, so that candidates may be left.
   bool job_finished = true;
 };
@@ -57,8 +59,7 @@ struct CheckOptions {
 // - the best time of a task never becomes worse;
 // - every candidate that was proposed ends in a terminal state;
 // - nothing outlives its lease: no reply of an ended one is relayed, no trial of an expired or superseded one
-// is started,
-//   and a slot runs one trial at a time.
+//   is started, none runs on when its lease has expired, and a slot runs one trial at a time.
 std::vector<std::string> check_history(const std::vector<Event>& history, const std::vector<StoredRow>& rows,
                                        const CheckOptions& options = {});
 

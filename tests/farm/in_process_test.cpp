@@ -10,6 +10,7 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
+#include "tests/farm/wait_until.h"
 #include "tracker/daemon.h"
 
 namespace tf::farm_test {
@@ -84,6 +85,23 @@ TEST_F(InProcessFarm, AnswersManyTrialsOfManyThreadsOnceEach) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(sequences.size(), 200u);
+}
+
+TEST_F(InProcessFarm, WhatRunsEndsWithItsLeaseAndTheNextHolderMeasures) {
+  AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const Trial trial;
+  std::thread measuring([&] { EXPECT_FALSE((*runner)->run(request(trial, "endless: loop")).ok()); });
+  EXPECT_TRUE(wait_until([&] { return agent.executor().begun() == 1; }));
+  (*runner)->cancel();
+  measuring.join();
+  *runner = nullptr;  // releases its lease
+  const auto next = connect();
+  ASSERT_TRUE(next.ok()) << next.status();
+  const absl::StatusOr<TrialResult> result = (*next)->run(request(trial, "candidate"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(agent.executor().ended(), 1);
 }
 
 TEST_F(InProcessFarm, CarriesAnArtifactOfManyChunks) {

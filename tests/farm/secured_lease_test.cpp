@@ -1,6 +1,7 @@
 // Whose a lease is, and what an agent loads, where nobody is believed for what they say.
 
 #include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/stillness.h"
 #include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/identity/artifact_signature.h"
@@ -146,7 +147,10 @@ TEST_F(SecuredFarm, AgentLoadsNothingThatNobodyHasSigned) {
   trial.set_artifact_digest(sha256("candidate").hex());
   const agent::StartedTrial started{.lease = {"l", 1}, .trial = {1, trial.SerializeAsString()}};
   tunefarm::farm::v1::MeasureReply reply;
-  ASSERT_TRUE(reply.ParseFromString(*agent::measure(started, fetcher, executor, &verifier)));
+  agent::Stillness stillness;
+  const agent::TrialMeans means{
+      .fetcher = fetcher, .executor = executor, .stillness = stillness, .verifier = &verifier};
+  ASSERT_TRUE(reply.ParseFromString(*agent::measure(started, means, {})));
   EXPECT_EQ(reply.failure().kind(), tunefarm::farm::v1::FAILURE_KIND_REFUSED);
   EXPECT_THAT(reply.failure().message(), HasSubstr("nobody has signed it"));
   EXPECT_TRUE(lines_of(dir_.file("runs")).empty());

@@ -27,7 +27,8 @@ class MeetingExecutor final : public agent::TrialExecutor {
  public:
   explicit MeetingExecutor(std::atomic<int>& inside, std::atomic<int>& most) : inside_(inside), most_(most) {}
 
-  absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view, std::string_view) override {
+  absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view, std::string_view,
+                                  std::stop_token) override {
     EXPECT_FALSE(busy_.exchange(true)) << "a slot runs one trial at a time";
     const int now = ++inside_;
     for (int before = most_; before < now && !most_.compare_exchange_weak(before, now);) {

@@ -165,6 +165,17 @@ TEST(HistoryChecker, SeesATrialOfAnExpiredLease) {
   EXPECT_THAT(check_history(renewed, kRows), IsEmpty());
 }
 
+TEST(HistoryChecker, SeesATrialThatRunsOnAfterItsLease) {
+  const std::vector<Event> late = {trial("trial_started", "M", 2, 1, 5 * kSecond),
+                                   trial("trial_ended", "M", 2, 1, 12 * kSecond)};
+  EXPECT_EQ(problem(late), "trial (M, 2, 1) ran on after its lease had expired");
+  std::vector<Event> history = good_history();
+  history.insert(history.end(), late.begin(), late.end());
+  EXPECT_THAT(check_history(history, kRows, {.agent_stopped = absl::Seconds(3)}), IsEmpty());
+  history.insert(history.end() - 1, lease_event("lease_renewed", "M", 2, 9 * kSecond));
+  EXPECT_THAT(check_history(history, kRows), IsEmpty());
+}
+
 TEST(HistoryChecker, SeesTwoTrialsAtOnceOnASlot) {
   EXPECT_EQ(problem({trial("trial_started", "M", 2, 1), trial("trial_started", "M", 2, 2)}),
             "trial (M, 2, 2) was started while (M, 2, 1) ran on box/0");

@@ -17,7 +17,8 @@ using tunefarm::farm::v1::TrialResult;
 class ScriptedExecutor final : public TrialExecutor {
  public:
   explicit ScriptedExecutor(std::vector<int64_t> times_ns) : times_ns_(std::move(times_ns)) {}
-  absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view candidate, std::string_view) override {
+  absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view candidate, std::string_view,
+                                  std::stop_token) override {
     EXPECT_FALSE(candidate.empty());
     TrialResult result;
     result.set_outcome(times_ns_.empty() ? tunefarm::farm::v1::OUTCOME_CRASHED

@@ -137,6 +137,35 @@ TEST_F(SlotStateTest, ATrialOfTheNextLeaseWithTheRunningOnesSequenceIsAnotherTri
   EXPECT_EQ(next->lease.epoch, 7u);
 }
 
+TEST_F(SlotStateTest, WhatRunsIsOverWithItsLeaseAndWithItsTerm) {
+  ASSERT_TRUE(slot_.apply(desired(lease_, {1, 2})).ok());
+  EXPECT_FALSE(slot_.running_is_over());
+  EXPECT_EQ(slot_.expires_at(), clock_.now() + absl::Seconds(10));
+  const auto first = slot_.start();
+  EXPECT_FALSE(slot_.running_is_over());
+  clock_.advance(absl::Seconds(9));
+  ASSERT_TRUE(slot_.apply(desired(lease_, {1, 2})).ok());  // renewed
+  clock_.advance(absl::Seconds(9));
+  EXPECT_FALSE(slot_.running_is_over());
+  clock_.advance(absl::Seconds(1));
+  EXPECT_TRUE(slot_.running_is_over());
+  slot_.requeue(*first);  // ended
+  EXPECT_FALSE(slot_.running_is_over());
+  EXPECT_FALSE(slot_.start());
+  ASSERT_TRUE(slot_.apply(desired(lease_, {1, 2})).ok());  // renewed after all: it is run again
+  const auto again = slot_.start();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->trial.sequence, 1u);
+  ASSERT_TRUE(slot_.apply(desired({"next", 7}, {1})).ok());
+  EXPECT_TRUE(slot_.running_is_over()) << "the trial that runs is another than the next lease's first";
+  slot_.requeue(*again);
+  EXPECT_EQ(slot_.start()->lease.epoch, 7u);
+  EXPECT_FALSE(slot_.running_is_over());
+  ASSERT_TRUE(slot_.apply({}).ok());
+  EXPECT_TRUE(slot_.running_is_over());
+  EXPECT_EQ(slot_.expires_at(), std::nullopt);
+}
+
 class DirectSlotTest : public SlotStateTest {
  protected:
   void SetUp() override {

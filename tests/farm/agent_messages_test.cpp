@@ -1,0 +1,233 @@
+// An agent before a tracker that says things twice, too late, out of date, and then nothing more.
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "base/digest.h"
+#include "base/temporary_folder.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/clock.h"
+#include "rpc/protocol.h"
+#include "rpc/server.h"
+#include "tests/farm/agent_thread.h"
+#include "tests/farm/wait_until.h"
+#include "tracker/daemon.h"
+
+namespace tf::farm_test {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+using AgentStream = grpc::ServerReaderWriter<pb::TrackerMessage, pb::AgentMessage>;
+
+constexpr const char* kCandidate = "candidate";
+constexpr const char* kEndless = "endless: candidate";
+
+absl::Duration now() {
+  return rpc::real_clock().now();
+}
+
+// What the agent is to do: sequences 1 … trials of a lease. The agent's clock is this process's.
+pb::TrackerMessage desired(const std::string& lease, uint64_t epoch, int trials,
+                           const std::string& candidate = kCandidate,
+                           absl::Duration remaining = absl::Minutes(1), absl::Duration said_at = now()) {
+  pb::TrackerMessage message;
+  message.mutable_desired()->set_agent_clock_ns(absl::ToInt64Nanoseconds(said_at));
+  pb::DesiredSlot& slot = *message.mutable_desired()->add_slots();
+  slot.mutable_lease()->set_lease_id(lease);
+  slot.mutable_lease()->set_epoch(epoch);
+  slot.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(remaining)));
+  for (int i = 1; i <= trials; ++i) {
+    pb::Assignment& assignment = *slot.add_window();
+    assignment.set_sequence(static_cast<uint64_t>(i));
+    assignment.mutable_trial()->set_artifact_digest(sha256(candidate).hex());
+  }
+  return message;
+}
+
+// Answers an agent's hello, then does what the test says.
+class ScriptedTracker final : public pb::Agents::Service {
+ public:
+  explicit ScriptedTracker(std::function<void(AgentStream&)> script) : script_(std::move(script)) {}
+
+  grpc::Status Synchronize(grpc::ServerContext*, AgentStream* stream) override {
+    pb::AgentMessage hello;
+    if (!stream->Read(&hello) || done_.exchange(true)) return {grpc::StatusCode::FAILED_PRECONDITION, "over"};
+    EXPECT_GT(hello.clock_ns(), 0);
+    pb::TrackerMessage welcome;
+    welcome.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+    stream->Write(welcome);
+    script_(*stream);
+    return {grpc::StatusCode::FAILED_PRECONDITION, "the script is over"};
+  }
+
+  grpc::Status FetchArtifact(grpc::ServerContext*, const pb::FetchArtifactRequest* request,
+                             grpc::ServerWriter<pb::ArtifactChunk>* writer) override {
+    const std::string bytes = request->digest() == sha256(kEndless).hex() ? kEndless : kCandidate;
+    pb::ArtifactChunk chunk;
+    chunk.set_digest(sha256(bytes).hex());
+    chunk.set_size_bytes(bytes.size());
+    chunk.set_content(bytes);
+    writer->Write(chunk);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::function<void(AgentStream&)> script_;
+  std::atomic<bool> done_ = false;
+};
+
+// An agent's life under a script.
+class AgentMessages : public testing::Test {
+ protected:
+  void live(const std::function<void(AgentStream&)>& script) {
+    std::atomic<bool> made = false;
+    ScriptedTracker tracker([&](AgentStream& stream) {
+      while (!made) std::this_thread::yield();
+      script(stream);
+    });
+    const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+    ASSERT_TRUE(server.ok()) << server.status();
+    agent_.emplace(agent::AgentOptions{.tracker = (*server)->endpoint(), .state_dir = dir_.path() + "/a"});
+    made = true;
+    agent_->join().IgnoreError();  // the script's refusal
+  }
+
+  const FakeExecutor& executor() const { return agent_->executor(); }
+
+  static pb::SlotReply next_reply(AgentStream& stream) {
+    pb::AgentMessage message;
+    while (stream.Read(&message)) {
+      if (message.report().replies_size() > 0) return message.report().replies(0);
+    }
+    ADD_FAILURE() << "the agent went away";
+    return {};
+  }
+
+  static void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+
+ private:
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  std::optional<AgentThread> agent_;
+};
+
+TEST_F(AgentMessages, ATrialThatIsAskedForTwiceRunsOnce) {
+  live([](AgentStream& stream) {
+    for (int i = 0; i < 3; ++i) stream.Write(desired("L", 1, 1));
+    EXPECT_EQ(next_reply(stream).reply().sequence(), 1u);
+    for (int i = 0; i < 3; ++i) stream.Write(desired("L", 1, 1));
+    rest();
+  });
+  EXPECT_EQ(executor().begun(), 1);
+}
+
+TEST_F(AgentMessages, AnAcknowledgementThatComesTwiceOrForNothingIsHarmless) {
+  live([](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1));
+    next_reply(stream);
+    pb::TrackerMessage acknowledged = desired("L", 1, 0);
+    for (const uint64_t sequence : {1, 1, 99})
+      acknowledged.mutable_desired()->mutable_slots(0)->add_acknowledged(sequence);
+    stream.Write(acknowledged);
+    stream.Write(acknowledged);
+    stream.Write(desired("L", 1, 2));
+    pb::SlotReply reply = next_reply(stream);
+    if (reply.reply().sequence() == 1)
+      reply = next_reply(stream);  // asked for again after it was forgotten: run again
+    EXPECT_EQ(reply.reply().sequence(), 2u);
+  });
+  EXPECT_EQ(executor().begun(), 3);
+}
+
+TEST_F(AgentMessages, AnOlderLeaseThatComesLateIsRefused) {
+  live([](AgentStream& stream) {
+    stream.Write(desired("M", 2, 1));
+    EXPECT_TRUE(next_reply(stream).reply().has_result());
+    stream.Write(desired("L", 1, 1));
+    const pb::SlotReply late = next_reply(stream);
+    EXPECT_EQ(late.lease().lease_id(), "L");
+    EXPECT_EQ(late.reply().failure().kind(), pb::FAILURE_KIND_STALE_EPOCH);
+  });
+  EXPECT_EQ(executor().begun(), 1);
+}
+
+TEST_F(AgentMessages, ALeaseThatRanOutWhileItsMessageWasUnderWayStartsNothing) {
+  live([](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1, kCandidate, absl::Seconds(3), now() - absl::Seconds(5)));
+    pb::AgentMessage message;  // if the tracker's notion of our clock was old, it has a new one
+    EXPECT_TRUE(stream.Read(&message));
+    EXPECT_GT(message.clock_ns(), 0);
+    EXPECT_EQ(message.report().replies_size(), 0);
+    rest();
+  });
+  EXPECT_EQ(executor().begun(), 0);
+}
+
+TEST_F(AgentMessages, WhatRunsEndsWithItsLeaseThoughTheTrackerSaysNothingMore) {
+  live([&](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1, kEndless, absl::Seconds(2)));
+    EXPECT_TRUE(wait_until([&] { return executor().ended() == 1; }));
+    stream.Write(desired("M", 2, 1));
+    EXPECT_EQ(next_reply(stream).lease().lease_id(), "M");
+  });
+}
+
+TEST_F(AgentMessages, WhatRunsEndsWhenItsLeaseIsTakenBackOrAnotherHasTheSlot) {
+  live([&](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1, kEndless));
+    EXPECT_TRUE(wait_until([&] { return executor().begun() == 1; }));
+    pb::TrackerMessage nothing;
+    nothing.mutable_desired()->add_slots()->set_slot(0);
+    stream.Write(nothing);
+    EXPECT_TRUE(wait_until([&] { return executor().ended() == 1; }));
+    stream.Write(desired("M", 2, 1, kEndless));
+    EXPECT_TRUE(wait_until([&] { return executor().begun() == 2; }));
+    stream.Write(desired("N", 3, 1));
+    EXPECT_EQ(next_reply(stream).lease().lease_id(), "N");
+  });
+  EXPECT_EQ(executor().ended(), 2);
+}
+
+TEST_F(AgentMessages, WhatRunsGoesOnWhileItsLeaseIsRenewed) {
+  live([&](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1, kEndless, absl::Seconds(2)));
+    for (int i = 0; i < 25; ++i) {
+      rest();
+      stream.Write(desired("L", 1, 1, kEndless, absl::Minutes(1)));
+    }
+    EXPECT_EQ(executor().begun(), 1);
+    EXPECT_EQ(executor().ended(), 0);
+  });
+}
+
+TEST(TrackerMessages, SayWhatTheAgentsOwnClockShowedAtTheEarliest) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  const auto daemon =
+      tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/tracker.db"});
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  const auto stub = pb::Agents::NewStub(rpc::make_channel((*daemon)->endpoint()));
+  grpc::ClientContext context;
+  const auto stream = stub->Synchronize(&context);
+  pb::AgentMessage hello;
+  hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+  hello.mutable_hello()->set_agent_id("a1");
+  hello.mutable_hello()->set_device_key("box");
+  hello.mutable_hello()->add_slots()->add_cpus(0);
+  constexpr int64_t kClockNs = 1'000'000'000'000'000;
+  hello.set_clock_ns(kClockNs);
+  ASSERT_TRUE(stream->Write(hello));
+  pb::TrackerMessage message;
+  ASSERT_TRUE(stream->Read(&message) && message.has_hello());
+  ASSERT_TRUE(stream->Read(&message) && message.has_desired());
+  EXPECT_GE(message.desired().agent_clock_ns(), kClockNs);
+  EXPECT_LT(message.desired().agent_clock_ns(), kClockNs + 60'000'000'000);
+  context.TryCancel();
+  stream->Finish();
+}
+
+}  // namespace
+}  // namespace tf::farm_test

@@ -1,0 +1,145 @@
+#include "device_agent/agent/slot_runner.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "base/digest.h"
+#include "base/temporary_folder.h"
+#include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/executor.h"
+#include "device_agent/agent/golden_kernel.h"
+#include "device_agent/agent/stillness.h"
+#include "proto/farm/v1/farm.pb.h"
+#include "rpc/channel.h"
+
+namespace tf::agent {
+namespace {
+
+using tunefarm::farm::v1::Trial;
+using tunefarm::farm::v1::TrialResult;
+
+constexpr char kCandidate[] = "candidate";
+
+// What runs on all slots of a device.
+struct Seen {
+  std::atomic<int> trials_now = 0;
+  std::atomic<int> trials = 0;
+  std::atomic<int> goldens = 0;
+  std::atomic<int> goldens_beside_trials = 0;
+};
+
+class CountingExecutor final : public TrialExecutor {
+ public:
+  explicit CountingExecutor(Seen& seen) : seen_(seen) {}
+  absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view candidate, std::string_view,
+                                  std::stop_token) override {
+    const bool golden = candidate != kCandidate;
+    if (golden) {
+      ++seen_.goldens;
+      if (seen_.trials_now > 0) ++seen_.goldens_beside_trials;
+    } else {
+      ++seen_.trials_now;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(golden ? 2 : 10));
+    if (golden && seen_.trials_now > 0) ++seen_.goldens_beside_trials;
+    if (!golden) {
+      --seen_.trials_now;
+      ++seen_.trials;
+    }
+    TrialResult result;
+    result.set_outcome(tunefarm::farm::v1::OUTCOME_OK);
+    result.set_artifact_digest(trial.artifact_digest());
+    result.add_samples()->set_total_ns(1000);
+    return result;
+  }
+  bool has_reference(std::string_view, uint64_t) const override { return false; }
+
+ private:
+  Seen& seen_;
+};
+
+class SlotRunnerTest : public testing::Test {
+ protected:
+  std::unique_ptr<SlotRunner> make(
+      uint32_t slot, absl::Duration golden_every,
+      SlotState::SaveLease save = [](const LeaseRef&) { return absl::OkStatus(); }) {
+    return std::make_unique<SlotRunner>(
+        SlotSettings{.slot = slot, .golden_every = golden_every},
+        SlotState(rpc::real_clock(), {}, std::move(save)),
+        TrialMeans{.fetcher = fetcher_, .executor = executor_, .stillness = stillness_}, &golden_);
+  }
+
+  static Desired desired(uint64_t trials) {
+    Trial trial;
+    trial.set_artifact_digest(sha256(kCandidate).hex());
+    Desired desired{
+        .lease = LeaseRef{"L", 1}, .remaining = absl::Minutes(10), .window = {}, .acknowledged = {}};
+    for (uint64_t i = 1; i <= trials; ++i) desired.window.push_back({i, trial.SerializeAsString()});
+    return desired;
+  }
+
+  void wait_for_trials(int count) {
+    for (int i = 0; i < 3000 && seen_.trials < count; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_GE(seen_.trials, count);
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), [this] {
+                             auto store = *rpc::ArtifactStore::open(dir_.path(), 1 << 20);
+                             EXPECT_TRUE(store->put(sha256(kCandidate), kCandidate).ok());
+                             return store;
+                           }()};
+  Stillness stillness_;
+  Seen seen_;
+  CountingExecutor executor_{seen_};
+  const GoldenKernel golden_;
+};
+
+TEST_F(SlotRunnerTest, RunsTheGoldenKernelFirstAndBetweenTrialsThoughTheyNeverEnd) {
+  const auto slot = make(0, absl::Milliseconds(5));
+  ASSERT_TRUE(slot->apply(desired(100)).ok());
+  slot->start([] {});
+  wait_for_trials(1);
+  EXPECT_GE(seen_.goldens, 1) << "before the first trial";
+  wait_for_trials(50);
+  EXPECT_GE(seen_.goldens, 3) << "and while 50 are queued";
+}
+
+TEST_F(SlotRunnerTest, NoGoldenKernelRunsBesideATrialOfAnotherSlot) {
+  const auto busy = make(0, absl::Hours(1)), idle = make(1, absl::Milliseconds(5));
+  busy->start([] {});
+  idle->start([] {});
+  for (int i = 0; i < 3000 && seen_.goldens < 2; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(busy->apply(desired(250)).ok());
+  wait_for_trials(1);
+  const int before = seen_.goldens;
+  while (seen_.goldens == before && seen_.trials < 250)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GT(seen_.goldens, before) << "an overdue one holds the other slot back for a moment";
+  EXPECT_EQ(seen_.goldens_beside_trials, 0);
+}
+
+TEST_F(SlotRunnerTest, AnswersOnlyOnceItsLeaseIsOnTheDisk) {
+  std::promise<void> entered, disk;
+  const auto slot = make(0, absl::Hours(1), [&](const LeaseRef&) {
+    entered.set_value();
+    disk.get_future().wait();
+    return absl::OkStatus();
+  });
+  std::thread applying([&] { EXPECT_TRUE(slot->apply(desired(0)).ok()); });
+  entered.get_future().wait();
+  std::future<void> answer = std::async(std::launch::async, [&] { slot->answer(); });
+  EXPECT_EQ(answer.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  disk.set_value();
+  applying.join();
+  answer.get();
+}
+
+}  // namespace
+}  // namespace tf::agent

@@ -1,0 +1,86 @@
+// A trial that is ended from outside, and what a trial may not ask for.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "device_agent/worker/worker.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "tests/support/candidates/candidates.h"
+
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+using tf::testing::candidate;
+using tf::testing::serialized;
+using tf::testing::trial_of;
+using tf::worker::Worker;
+using tf::worker::WorkerOptions;
+
+std::unique_ptr<Worker> start(WorkerOptions options = {}) {
+  options.sandbox.without_missing = true;
+  auto worker = Worker::start(std::move(options));
+  EXPECT_TRUE(worker.ok()) << worker.status();
+  return *std::move(worker);
+}
+
+absl::StatusOr<farm::TrialResult> run(Worker& worker, const std::string& entry,
+                                      const std::function<void(farm::Limits&)>& change = nullptr,
+                                      std::stop_token end = {}) {
+  const std::string bytes = serialized(candidate(entry));
+  farm::Trial trial = trial_of(bytes, "");
+  if (change) change(*trial.mutable_limits());
+  return worker.run(trial, bytes, "", std::move(end));
+}
+
+void a_minute(farm::Limits& limits) {
+  limits.set_run_timeout_ns(60'000'000'000);
+}
+
+void expect_next_is_measured(Worker& worker) {
+  const auto next = run(worker, "good");
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->outcome(), farm::OUTCOME_OK) << next->detail();
+}
+
+TEST(WorkerEnding, KillsTheTrialThatRunsAndNoOther) {
+  const auto worker = start();
+  std::stop_source end;
+  std::thread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    end.request_stop();
+  });
+  EXPECT_EQ(run(*worker, "spins", a_minute, end.get_token()).status().code(), absl::StatusCode::kCancelled);
+  ending.join();
+  expect_next_is_measured(*worker);
+}
+
+TEST(WorkerEnding, OfATrialThatHasNotBegunMeansThatItNeverDoes) {
+  const auto worker = start();
+  std::stop_source end;
+  end.request_stop();
+  EXPECT_EQ(run(*worker, "spins", a_minute, end.get_token()).status().code(), absl::StatusCode::kCancelled);
+  expect_next_is_measured(*worker);
+}
+
+TEST(WorkerLimits, ATrialThatWantsToRunForTooLongIsRefused) {
+  const auto worker = start({.longest_run_ns = 50'000'000'000});
+  const absl::Status refused = run(*worker, "good", a_minute).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("none runs here for longer than 50 s"));
+  expect_next_is_measured(*worker);
+}
+
+TEST(WorkerLimits, ACandidateGetsNoMoreMemoryThanThereIsToGive) {
+  const auto worker = start({.most_memory_bytes = 256 << 20});
+  const auto result = run(*worker, "allocates_without_end",
+                          [](farm::Limits& limits) { limits.set_memory_bytes(uint64_t{1} << 40); });
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), farm::OUTCOME_OUT_OF_MEMORY) << result->detail();
+  EXPECT_THAT(result->detail(), testing::HasSubstr("256 MiB"));
+  expect_next_is_measured(*worker);
+}
+
+}  // namespace
