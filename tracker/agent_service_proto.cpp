@@ -63,7 +63,8 @@ TrialOutcome from_proto(const pb::TrialOutcome& message) {
   return {.candidate = message.candidate_digest(),
           .end = message.has_failure() ? end_of(message.failure()) : end_of(message.outcome()),
           .run_timeout = absl::Nanoseconds(message.run_timeout_ns()),
-          .reply = ""};
+          .signal = 0,
+          .detail = ""};
 }
 
 // They are kept, 64 a slot: so much of their texts.
@@ -133,7 +134,9 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
                          .epoch = reply.lease().epoch(),
                          .sequence = reply.reply().sequence(),
                          .reply = reply.reply().SerializeAsString(),
-                         .end = end_of(reply.reply())});
+                         .end = end_of(reply.reply()),
+                         .signal = reply.reply().result().signal(),
+                         .detail = reply.reply().result().detail()});
     }
     if (!report.outcomes().empty()) {
       std::vector<TrialOutcome> outcomes;

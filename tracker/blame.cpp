@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace tf::tracker {
 namespace {
 
 constexpr size_t kDevicesToConvict = 2;
+
+std::string first_line(const std::string& text) {
+  return printable(std::string_view(text).substr(0, text.find('\n')));
+}
 
 }  // namespace
 
@@ -48,8 +54,11 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
   open_failures_[device].insert(outcome.candidate);
   if (candidate.failed_on.size() >= kDevicesToConvict) {
     verdict.convicted = true;
-    candidate.conviction = Conviction{
-        .end = outcome.end, .devices = {}, .run_timeout = outcome.run_timeout, .reply = outcome.reply};
+    candidate.conviction = Conviction{.end = outcome.end,
+                                      .devices = {},
+                                      .run_timeout = outcome.run_timeout,
+                                      .signal = outcome.signal,
+                                      .detail = first_line(outcome.detail)};
     for (const auto& [name, end] : std::exchange(candidate.failed_on, {})) {
       candidate.conviction->devices.push_back(name);
       const auto open = open_failures_.find(name);

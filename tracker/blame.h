@@ -1,6 +1,7 @@
 #pragma once
 // Owns: who is to blame when a candidate crashes or times out: the candidate, if it does so on two devices;
-// the device, if many different candidates do so there in a row. Pure. Does not know: what follows for
+// the device, if many different candidates do so there in a row. A device that went away says nothing of what
+// ran there: the tracker cannot tell it from a line that was cut. Pure. Does not know: what follows for
 // either.
 
 #include <cstdint>
@@ -21,7 +22,6 @@ enum class TrialEnd {
   kMeasured,  // the candidate ran to its end, whatever its answer and time
   kCrashed,
   kTimedOut,
-  kLost,         // the device was lost while it ran
   kNotMeasured,  // the device could not run it
   kOther,        // says nothing of either
 };
@@ -30,15 +30,18 @@ struct TrialOutcome {
   std::string candidate;  // digest
   TrialEnd end = TrialEnd::kOther;
   absl::Duration run_timeout;  // that the trial was given
-  std::string reply;           // serialized farm.v1.MeasureReply; empty if there is none
+  int signal = 0;              // that ended it
+  std::string detail;          // for people
 };
 
-// A candidate that fails anywhere.
+// A candidate that fails anywhere. It is told to others than those who found out: what a device was like,
+// what was printed and timed there is none of their business.
 struct Conviction {
-  TrialEnd end = TrialEnd::kCrashed;
+  TrialEnd end = TrialEnd::kCrashed;  // or kTimedOut
   std::vector<std::string> devices;
   absl::Duration run_timeout;  // the longest that it has exceeded; meaningful for kTimedOut
-  std::string reply;           // of its last failure
+  int signal = 0;              // of its last failure, as the next one
+  std::string detail;          // one line
 };
 
 // Not thread-safe. O(log candidates) an outcome, and O(devices with open failures of the candidate) at its
@@ -58,7 +61,7 @@ class Blame {
   const Conviction* conviction(const std::string& candidate, absl::Duration run_timeout) const;
   // How many different candidates, none of them convicted, have failed here since one was measured.
   size_t failures_in_a_row(const std::string& device) const;
-  // It begins with a clean record: it was repaired, or readmitted.
+  // It begins with a clean record: it was repaired, readmitted, or shown to be in order.
   void forgive(const std::string& device);
 
   size_t candidates() const { return candidates_.size(); }
@@ -79,8 +82,8 @@ class Blame {
   std::map<std::string, std::set<std::string>> open_failures_;  // by device: candidates
 };
 
-// The answer to a trial of such a candidate, a serialized farm.v1.MeasureReply: its last outcome again, under
-// the name of this trial, with the devices on which it failed. (blame_proto.cpp)
+// The answer to a trial of such a candidate, a serialized farm.v1.MeasureReply: how it ended last, under the
+// name of this trial, with the devices on which it failed. (blame_proto.cpp)
 std::string convicted_reply(const Conviction& conviction, const std::string& candidate,
                             const std::string& lease_id, uint64_t epoch, uint64_t sequence);
 

@@ -194,6 +194,7 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
   } else {
     away_.erase({device.since + options_.agent_grace, info.id});
     long_away_.erase({device.forget_at, info.id});
+    missing_.erase({device.since + options_.missing_after, info.id});
   }
   for (const SlotOffer& slot : info.slots) {
     leases_.raise_epoch({info.id, slot.slot}, slot.highest_epoch);
@@ -249,7 +250,8 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
           {.candidate = trial.mapped().candidate,
            .end = reply.end,
            .run_timeout = trial.mapped().run_timeout,
-           .reply = reply.reply});
+           .signal = reply.signal,
+           .detail = reply.detail});
   }
   if (stopping) {
     device->stopping = true;
@@ -274,6 +276,10 @@ std::vector<DesiredSlot> Farm::take_desired(SessionId session) {
     desired.remaining = std::max(lease->expires_at - clock_.now(), absl::ZeroDuration());
     desired.window = relay.window(options_.window);
     desired.acknowledged = relay.take_acknowledged();
+    std::map<uint64_t, TrialFacts>& facts = unanswered_[lease->id];
+    for (const QueuedTrial& trial : desired.window) {
+      if (const auto known = facts.find(trial.sequence); known != facts.end()) known->second.shown = true;
+    }
   }
   return result;
 }

@@ -74,13 +74,16 @@ struct AgentReply {
   uint64_t epoch = 0;
   uint64_t sequence = 0;
   std::string reply;                // serialized farm.v1.MeasureReply
-  TrialEnd end = TrialEnd::kOther;  // what it says
+  TrialEnd end = TrialEnd::kOther;  // what it says, as in TrialOutcome
+  int signal = 0;
+  std::string detail;
 };
 
 // What blame needs to know of a trial, which is otherwise opaque.
 struct TrialFacts {
   std::string candidate;  // digest; empty: unknown
   absl::Duration run_timeout;
+  bool shown = false;  // to the agent, in a window
 };
 
 // What the agent should do with one slot.
@@ -184,6 +187,9 @@ struct FarmOptions {
   // A device that is away longer, and on which no operator or quarantine has its hand, is forgotten; 0: none.
   absl::Duration forget_after = absl::Hours(30 * 24);
   size_t most_devices = 100'000;
+  // One that was lost alone while it measured, and is away longer, needs help from outside: a line that was
+  // cut is usually whole again by then.
+  absl::Duration missing_after = absl::Minutes(5);
   size_t window = 4;     // trials that an agent has ahead
   rpc::FlowLimits flow;  // of a lease, before its stream is no longer read
   MatchOptions match;
@@ -246,6 +252,7 @@ class Farm {
   absl::Status set_admission(const std::string& device_id, Admission admission);
   // FAILED_PRECONDITION: its agent is here. Its slots' epochs are kept, should it come back.
   absl::Status forget(const std::string& device_id);
+  // Its golden kernel's next times are the baseline.
   absl::Status readmit(const std::string& device_id);
   // Ends the leases with this id or on this device.
   absl::StatusOr<std::vector<LeaseId>> force_release(const std::string& name);
@@ -267,8 +274,8 @@ class Farm {
   absl::Status save();
   // Called, without the lock, when there is something to save. Set before serving.
   void on_unsaved(std::function<void()> callback) { unsaved_callback_ = std::move(callback); }
-  // Called, without the lock, when a device can only be helped from outside: it went into quarantine, or was
-  // lost while it measured. Set before serving.
+  // Called, without the lock, when a device can only be helped from outside: it went into quarantine, or it
+  // was lost while it measured, no other at the same time, and does not come back. Set before serving.
   using Distress = std::function<void(const std::string& device_id, const std::string& reason)>;
   void on_distress(Distress callback) { distress_ = std::move(callback); }
 
@@ -335,7 +342,10 @@ class Farm {
 
   // Health.
   void judge(Locked& lock, Device& device, const TrialOutcome& outcome);
-  void blame_lost(Locked& lock, Device& device);
+  void lost(Locked& lock, Device& device);
+  bool went_alone(const Device& device) const;
+  bool was_measuring(const Device& device) const;
+  void judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenWord word);
   void health_changed(Locked& lock, Device& device);
 
   void tick_devices(Locked& lock);
@@ -360,7 +370,9 @@ class Farm {
   Blame blame_;
   std::map<std::string, Device> devices_;
   std::set<std::pair<rpc::Instant, std::string>> away_;       // devices by when they lose their leases
+  std::set<std::pair<rpc::Instant, std::string>> missing_;    // by when they need help from outside
   std::set<std::pair<rpc::Instant, std::string>> long_away_;  // devices by when they may be forgotten
+  rpc::Instant last_lost_ = -absl::InfiniteDuration();        // when the last one that lost them went away
   std::set<std::string> quarantined_;
   std::map<LeaseId, Relay> relays_;
   std::map<LeaseId, std::map<uint64_t, TrialFacts>> unanswered_;  // of trials, by sequence

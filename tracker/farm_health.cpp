@@ -3,13 +3,18 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
 namespace {
+
+// Devices that go within so long of each other go together.
+constexpr absl::Duration kTogether = absl::Seconds(10);
 
 std::string end_text(TrialEnd end) {
   switch (end) {
@@ -17,8 +22,6 @@ std::string end_text(TrialEnd end) {
       return "crashed";
     case TrialEnd::kTimedOut:
       return "timed out";
-    case TrialEnd::kLost:
-      return "the device was lost";
     case TrialEnd::kNotMeasured:
       return "could not be run";
     case TrialEnd::kMeasured:
@@ -48,23 +51,34 @@ void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   if (changed) health_changed(lock, device);
 }
 
-// Of each slot the first unanswered trial was the one that ran.
-void Farm::blame_lost(Locked& lock, Device& device) {
-  bool measured = false;
-  for (const SlotOffer& slot : device.info->slots) {
-    const Lease* lease = leases_.on({device.info->id, slot.slot});
-    if (!lease) continue;
-    const auto trials = unanswered_.find(lease->id);
-    if (trials == unanswered_.end() || trials->second.empty()) continue;
-    measured = true;
-    const TrialFacts facts = trials->second.begin()->second;
-    judge(lock, device,
-          {.candidate = facts.candidate,
-           .end = TrialEnd::kLost,
-           .run_timeout = facts.run_timeout,
-           .reply = ""});
+// Devices that go at the same time have lost their line, or we have.
+bool Farm::went_alone(const Device& device) const {
+  if (device.since - last_lost_ < kTogether) return false;
+  for (const auto& [until, id] : away_) {
+    if (until - options_.agent_grace - device.since >= kTogether) return true;
+    if (!devices_.at(id).stopping) return false;
   }
-  if (measured) lock.distress(device.info->id, "it was lost while it measured");
+  return true;
+}
+
+// What the agent was never shown, because it was away already, it cannot have run.
+bool Farm::was_measuring(const Device& device) const {
+  return std::ranges::any_of(device.info->slots, [&](const SlotOffer& slot) {
+    const Lease* lease = leases_.on({device.info->id, slot.slot});
+    const auto trials = lease ? unanswered_.find(lease->id) : unanswered_.end();
+    return trials != unanswered_.end() &&
+           std::ranges::any_of(trials->second, [](const auto& trial) { return trial.second.shown; });
+  });
+}
+
+// Of the candidate that ran this says nothing: we cannot tell a device that is down from a line that is cut.
+void Farm::lost(Locked& lock, Device& device) {
+  if (device.stopping) return;
+  const bool alone = went_alone(device);
+  last_lost_ = device.since;
+  if (!alone || !was_measuring(device)) return;
+  if (device.health.lost()) health_changed(lock, device);
+  missing_.insert({device.since + options_.missing_after, device.info->id});
 }
 
 void Farm::report_outcomes(SessionId session, const std::vector<TrialOutcome>& outcomes) {
@@ -83,21 +97,40 @@ void Farm::report_golden(SessionId session, const std::vector<GoldenSample>& sam
     if (!device->info->offers(sample.slot)) continue;
     GoldenTrend& trend = device->golden[sample.slot];
     const GoldenBaseline before = trend.baseline();
-    if (!trend.add(sample, device->info->fingerprint)) continue;
+    const std::optional<GoldenWord> word =
+        trend.add(sample, device->info->fingerprint, options_.health.golden_drift);
+    if (!word) continue;
     if (trend.baseline() != before && (before.time_ns > 0 || trend.baseline().time_ns > 0)) {
       unsaved_.golden.insert({device->info->id, sample.slot});
       lock.save();
     }
-    const bool in_place = trend.agrees(sample, options_.health.golden_drift);
-    const std::string what =
-        sample.time_ns > 0
-            ? absl::StrFormat("%.3f ms on slot %d, of which the baseline is %.3f ms, at %.0f MHz and %.0f C",
-                              static_cast<double>(sample.time_ns) * 1e-6, sample.slot,
-                              trend.baseline().time_ns * 1e-6, sample.clock_mhz, sample.temperature_c)
-            : absl::StrCat("it could not be run on slot ", sample.slot, ": ", sample.detail);
-    if (device->health.golden(in_place, what)) health_changed(lock, *device);
+    judge_golden(lock, *device, sample, *word);
   }
   match(lock);
+}
+
+// A device is in place when all of its slots are: then what failed there was not its fault.
+void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenWord word) {
+  const GoldenTrend& trend = device.golden.at(sample.slot);
+  if (word == GoldenWord::kInPlace) {
+    const bool any_off = std::ranges::any_of(device.info->slots, [&](const SlotOffer& slot) {
+      const auto other = device.golden.find(slot.slot);
+      return other != device.golden.end() && other->second.is_off();
+    });
+    if (any_off) return;
+    blame_.forgive(device.info->id);
+    if (device.health.golden_in_place()) health_changed(lock, device);
+    return;
+  }
+  const std::string what =
+      sample.time_ns > 0
+          ? absl::StrFormat(
+                "%.3f ms on slot %d, of which the baseline is %.3f ms, its runs %.0f%% apart, at "
+                "%.0f MHz and %.0f C",
+                static_cast<double>(sample.time_ns) * 1e-6, sample.slot, trend.baseline().time_ns * 1e-6,
+                sample.spread * 100, sample.clock_mhz, sample.temperature_c)
+          : absl::StrCat("it could not be run on slot ", sample.slot, ": ", sample.detail);
+  if (device.health.golden_off(what, word == GoldenWord::kOffAgain)) health_changed(lock, device);
 }
 
 void Farm::health_changed(Locked& lock, Device& device) {
@@ -105,8 +138,11 @@ void Farm::health_changed(Locked& lock, Device& device) {
   const Health health = device.health.health();
   spdlog::warn("device {} is {}{}{}", id, health_name(health), device.health.reason().empty() ? "" : ": ",
                device.health.reason());
-  unsaved_.devices.insert(id);
-  lock.save();
+  if (StoredHealth now = device.health.stored(); now != device.saved_health) {
+    device.saved_health = std::move(now);
+    unsaved_.devices.insert(id);
+    lock.save();
+  }
   if (health == Health::kQuarantined) {
     quarantined_.insert(id);
     end_leases(lock, device,

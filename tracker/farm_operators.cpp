@@ -48,6 +48,10 @@ absl::Status Farm::readmit(const std::string& device_id) {
   {
     Locked lock(*this);
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
+    for (auto& [slot, trend] : device->golden) {
+      trend.begin_anew();
+      unsaved_.golden.insert({device_id, slot});
+    }
     if (device->health.readmit()) health_changed(lock, *device);
     saved = when_saved(lock);
     match(lock);
@@ -61,6 +65,7 @@ void Farm::drop(Locked& lock, const std::string& device_id) {
   const Device& device = found->second;
   end_leases(lock, device, absl::NotFoundError(absl::StrCat("device ", device_id, " is forgotten")));
   away_.erase({device.since + options_.agent_grace, device_id});
+  missing_.erase({device.since + options_.missing_after, device_id});
   long_away_.erase({device.forget_at, device_id});
   quarantined_.erase(device_id);
   blame_.forgive(device_id);
@@ -192,7 +197,7 @@ void Farm::tick_devices(Locked& lock) {
   while (!away_.empty() && away_.begin()->first <= clock_.now()) {
     Device& device = devices_.at(away_.begin()->second);
     away_.erase(away_.begin());
-    blame_lost(lock, device);
+    lost(lock, device);
     end_leases(lock, device,
                absl::NotFoundError(absl::StrCat("device ", device.info->id, " has been away too long")));
     if (options_.forget_after <= absl::ZeroDuration()) continue;
@@ -210,6 +215,9 @@ void Farm::tick_devices(Locked& lock) {
     long_away_.erase(long_away_.begin());
     device.forget_at = clock_.now() + options_.forget_after;
     long_away_.insert({device.forget_at, id});
+  }
+  while (!missing_.empty() && missing_.begin()->first <= clock_.now()) {
+    lock.distress(missing_.extract(missing_.begin()).value().second, "it was lost while it measured");
   }
   const std::set<std::string> quarantined = quarantined_;
   for (const std::string& id : quarantined) {
@@ -256,6 +264,7 @@ std::optional<rpc::Instant> Farm::next_deadline() const {
   consider(reservations_change_);
   if (!away_.empty()) consider(away_.begin()->first);
   if (!long_away_.empty()) consider(long_away_.begin()->first);
+  if (!missing_.empty()) consider(missing_.begin()->first);
   for (const std::string& id : quarantined_) consider(devices_.at(id).health.next_tick());
   return next;
 }

@@ -19,11 +19,12 @@ void log_lease(std::string_view event, const Lease& lease);
 
 struct Farm::Device {
   Device(const rpc::Clock& clock, const HealthOptions& options, StoredHealth stored)
-      : health(clock, options, std::move(stored)), since(clock.now()) {}
+      : health(clock, options, std::move(stored)), saved_health(health.stored()), since(clock.now()) {}
 
   std::shared_ptr<const DeviceInfo> info;
   Admission admission = Admission::kOpen;
   DeviceHealth health;
+  StoredHealth saved_health;
   std::map<uint32_t, GoldenTrend> golden;  // by slot
   bool stopping = false;                   // until the next session
   SessionId session = 0;                   // 0: away

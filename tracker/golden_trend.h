@@ -1,11 +1,14 @@
 #pragma once
-// Owns: the golden kernel's times on one slot: the last ones, the baseline that the slot itself set, and how
-// far it has drifted from it. Pure. Does not know: what follows from a drift.
+// Owns: the golden kernel's times on one slot: the last ones, the baseline that the slot itself set, and
+// whether it is slower than that. Pure. Does not know: what follows from it.
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rpc/clock.h"
 
@@ -34,34 +37,52 @@ struct GoldenBaseline {
   bool operator==(const GoldenBaseline&) const = default;
 };
 
+// What a sample says of the slot.
+enum class GoldenWord {
+  kInPlace,
+  kOff,       // the first time, or within moments of it
+  kOffAgain,  // still
+};
+
 class GoldenTrend {
  public:
   static constexpr size_t kKept = 64;
-  static constexpr size_t kForBaseline = 5;  // the baseline is their median
-  static constexpr size_t kForDrift = 3;     // the drift is of their median
+  static constexpr size_t kForBaseline = 5;   // the baseline is their median
+  static constexpr size_t kForDrift = 3;      // the drift is of their median
+  static constexpr double kMostExcuse = 0.2;  // how much slower a sample may be because its runs differed
+  static constexpr double kMostSpread = 1;    // beyond it times mean nothing
+  static constexpr absl::Duration kOffAgainAfter = absl::Seconds(5);  // from the first that was off
 
   explicit GoldenTrend(GoldenBaseline baseline = {}) : baseline_(std::move(baseline)) {}
 
-  // False: it was added before (an agent tells again what it told in an earlier session). A sample of another
-  // kernel or machine begins anew.
-  bool add(const GoldenSample& sample, const std::string& fingerprint);
+  // What it says; nothing if it was added before (an agent tells again what it told in an earlier session). A
+  // sample is off if it could not be measured, or if it is slower than the baseline by more than
+  // `tolerance`, or by more than its own spread as far as that is an excuse. Without a baseline any time is
+  // in place. Being faster is no fault: when the last ones all were, by more than `tolerance`, they set a new
+  // baseline. A sample of another kernel or machine begins anew.
+  std::optional<GoldenWord> add(const GoldenSample& sample, const std::string& fingerprint, double tolerance);
+  // The next ones set another baseline.
+  void begin_anew();
 
   const GoldenBaseline& baseline() const { return baseline_; }
   // The last measured ones' median over the baseline, less 1; 0 while there is no baseline.
   double drift() const;
-  // Whether a sample lies within `tolerance`, or its own spread, of the baseline. One that could not
-  // be measured does not; without a baseline every other one does.
-  bool agrees(const GoldenSample& sample, double tolerance) const;
+  // The last sample was off.
+  bool is_off() const { return off_since_.has_value(); }
   // Oldest first.
   const std::deque<GoldenSample>& samples() const { return samples_; }
   // With the last samples only, those that the drift is of.
   GoldenTrend latest() const;
 
  private:
-  double median_of_last(size_t count) const;
+  std::vector<int64_t> last_measured_ns(size_t most) const;
+  double median_of_last(size_t most) const;
+  void set_baseline(double tolerance);
+  bool is_in_place(const GoldenSample& sample, double tolerance) const;
 
   GoldenBaseline baseline_;
   std::deque<GoldenSample> samples_;
+  std::optional<rpc::Instant> off_since_;
 };
 
 }  // namespace tf::tracker

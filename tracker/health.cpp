@@ -21,7 +21,14 @@ std::string health_name(Health health) {
 }
 
 DeviceHealth::DeviceHealth(const rpc::Clock& clock, HealthOptions options, StoredHealth stored)
-    : clock_(clock), options_(options), stored_(std::move(stored)), since_(clock.now()) {}
+    : clock_(clock), options_(options), stored_(std::move(stored)), since_(clock.now()) {
+  stored_ = this->stored();  // an older tracker stored suspicions
+}
+
+StoredHealth DeviceHealth::stored() const {
+  if (stored_.health != Health::kSuspect) return stored_;
+  return {.health = Health::kHealthy, .reason = "", .quarantines = stored_.quarantines};
+}
 
 bool DeviceHealth::become(Health health, const std::string& reason) {
   if (stored_.health == health) return false;
@@ -31,18 +38,25 @@ bool DeviceHealth::become(Health health, const std::string& reason) {
   stored_.reason = reason;
   since_ = clock_.now();
   passes_ = 0;
+  golden_suspects_ = false;
   return true;
+}
+
+bool DeviceHealth::suspect(const std::string& reason) {
+  return stored_.health == Health::kHealthy && become(Health::kSuspect, reason);
 }
 
 bool DeviceHealth::candidates_failed(size_t in_a_row, const std::string& last) {
   if (options_.quarantine_after == 0) return false;
   const std::string reason =
       absl::StrCat(in_a_row, " different candidates failed here in a row, the last: ", last);
-  if (stored_.health == Health::kQuarantined) return false;
-  if (stored_.health == Health::kProbation) return become(Health::kQuarantined, reason);
-  if (in_a_row >= options_.quarantine_after) return become(Health::kQuarantined, reason);
-  if (in_a_row < std::max<size_t>(1, options_.quarantine_after / 2)) return false;
-  return stored_.health == Health::kHealthy && become(Health::kSuspect, reason);
+  if (!knows_golden_ && (stored_.health == Health::kProbation || in_a_row >= options_.quarantine_after))
+    return become(Health::kQuarantined, reason);
+  return in_a_row >= std::max<size_t>(1, options_.quarantine_after / 2) && suspect(reason);
+}
+
+bool DeviceHealth::lost() {
+  return suspect("it was lost while it measured");
 }
 
 bool DeviceHealth::passed() {
@@ -60,20 +74,31 @@ bool DeviceHealth::passed() {
   return false;
 }
 
-// What ran before the quarantine may still be answered during it.
+// That a candidate runs to its end says nothing of how fast the device is. What ran before a quarantine may
+// still be answered during it.
 bool DeviceHealth::candidate_measured() {
-  return stored_.health != Health::kQuarantined && passed();
+  const bool counts = stored_.health == Health::kSuspect
+                          ? !golden_suspects_
+                          : stored_.health == Health::kProbation && !knows_golden_;
+  return counts && passed();
 }
 
-bool DeviceHealth::golden(bool in_place, const std::string& what) {
+bool DeviceHealth::golden_in_place() {
   knows_golden_ = true;
-  if (in_place) return passed();
-  if (stored_.health == Health::kQuarantined) return false;
-  return become(stored_.health == Health::kHealthy ? Health::kSuspect : Health::kQuarantined,
-                absl::StrCat("the golden kernel is off: ", what));
+  return passed();
+}
+
+bool DeviceHealth::golden_off(const std::string& what, bool again) {
+  knows_golden_ = true;
+  const std::string reason = absl::StrCat("the golden kernel is off: ", what);
+  if (again || stored_.health == Health::kProbation) return become(Health::kQuarantined, reason);
+  const bool changed = suspect(reason);
+  golden_suspects_ = true;
+  return changed;
 }
 
 bool DeviceHealth::readmit() {
+  if (stored_.health == Health::kSuspect) return become(Health::kHealthy, "");
   if (stored_.health != Health::kQuarantined) return false;
   return become(Health::kProbation, "an operator has readmitted it");
 }

@@ -3,12 +3,20 @@
 // by the golden kernel. Pure but for its clock. Does not know: who is to blame for one failure (blame.h),
 // leases.
 //
-//   healthy ── several different candidates fail in a row, or the golden kernel is off ─► suspect
-//   suspect ── the golden kernel is in place, or a candidate is measured ─► healthy
-//   healthy, suspect ── twice as many fail, or the golden kernel is off again ─► quarantined
-//   quarantined ── the golden kernel is in place; or, where it never ran, the time is over; or an operator ─►
-//   probation probation ── `passes` times the golden kernel in place or a candidate measured ─► healthy
-//   probation ── a candidate fails, or the golden kernel is off ─► quarantined, for twice as long
+//   healthy ── several different candidates fail in a row, it is lost, or the golden kernel is off ─► suspect
+//   suspect ── the golden kernel is in place; or, unless it was off, a candidate is measured ─► healthy
+//   healthy, suspect ── the golden kernel is off again ─► quarantined
+//   quarantined ── the golden kernel is in place; or an operator ─► probation
+//   probation ── `passes` times the golden kernel in place ─► healthy
+//   probation ── the golden kernel is off ─► quarantined
+//
+// Of a device that runs the golden kernel, candidates that fail are no more than a reason to ask it: they may
+// all be one user's. Where it never ran, there is only what candidates do:
+//
+//   healthy, suspect ── twice as many fail ─► quarantined
+//   quarantined ── the time is over ─► probation
+//   probation ── `passes` times a candidate is measured ─► healthy
+//   probation ── a candidate fails ─► quarantined, for twice as long
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +32,7 @@ std::string health_name(Health health);
 
 struct HealthOptions {
   uint32_t quarantine_after = 16;  // different candidates that fail in a row; 0: never
-  double golden_drift = 0.1;       // of the golden kernel's time, beyond which it is off
+  double golden_drift = 0.1;       // by how much slower the golden kernel is off (golden_trend.h)
   uint32_t golden_passes = 2;      // out of probation
   absl::Duration shortest_quarantine =
       absl::Minutes(10);  // doubles each time, of a device without golden kernel
@@ -50,8 +58,13 @@ class DeviceHealth {
   // says how the last one did.
   bool candidates_failed(size_t in_a_row, const std::string& last);
   bool candidate_measured();
-  // `in_place`: GoldenTrend::agrees; `what` says what came out otherwise.
-  bool golden(bool in_place, const std::string& what);
+  // It went away while it measured, and nothing else did with it.
+  bool lost();
+  // On each of its slots.
+  bool golden_in_place();
+  // `again`: GoldenWord::kOffAgain; `what` says what came out.
+  bool golden_off(const std::string& what, bool again);
+  // An operator takes it for good.
   bool readmit();
   // Time has passed.
   bool tick();
@@ -66,19 +79,22 @@ class DeviceHealth {
   bool wants_golden() const { return stored_.health != Health::kHealthy; }
   // When tick() should be called.
   std::optional<rpc::Instant> next_tick() const;
-  const StoredHealth& stored() const { return stored_; }
+  // What is to outlive the tracker: a suspicion does not.
+  StoredHealth stored() const;
 
  private:
   bool become(Health health, const std::string& reason);
   bool passed();
+  bool suspect(const std::string& reason);
   absl::Duration quarantine() const;
 
   const rpc::Clock& clock_;
   HealthOptions options_;
   StoredHealth stored_;
   rpc::Instant since_;
-  uint32_t passes_ = 0;        // of this probation
-  bool knows_golden_ = false;  // has ever sent a sample
+  uint32_t passes_ = 0;           // of this probation
+  bool knows_golden_ = false;     // has ever sent a sample
+  bool golden_suspects_ = false;  // meaningful while it is suspect
 };
 
 }  // namespace tf::tracker

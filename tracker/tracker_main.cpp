@@ -285,7 +285,7 @@ void add_serve(CLI::App& app, Arguments& arguments) {
             }
           },
           "Program and arguments, split at spaces, run with a device's id as the last argument when it is "
-          "quarantined or was lost while it measured")
+          "quarantined, or was lost while it measured and does not come back")
       ->type_name("COMMAND");
   serve.add_option("--tls", *config.mutable_tls(),
                    "Folder of the farm's CA (`tracker ca init`): mutual TLS, needed beyond loopback");
@@ -353,7 +353,10 @@ void build(CLI::App& app, Arguments& arguments) {
   add_device_command(app, arguments, "uncordon", "Let a device be leased again after cordon or drain");
   add_device_command(app, arguments, "drain", "Give a device no new lease and do not renew the present one")
       .add_flag("--undo", arguments.undo, "The same as uncordon");
-  add_device_command(app, arguments, "readmit", "End a device's quarantine: it is on probation");
+  add_device_command(
+      app, arguments, "readmit",
+      "Take a device for what it is now: its quarantine becomes a probation, and its golden kernel "
+      "sets a new baseline");
   add_device_command(app, arguments, "forget", "Forget a device that is gone; its agent may bring it back");
   add_reservation_commands(app, arguments);
   CLI::App& release =

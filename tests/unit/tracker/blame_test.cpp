@@ -8,13 +8,12 @@ namespace tf::tracker {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr absl::Duration kTimeout = absl::Seconds(1);
 
 TrialOutcome outcome(const std::string& candidate, TrialEnd end, absl::Duration timeout = kTimeout) {
-  return {.candidate = candidate, .end = end, .run_timeout = timeout, .reply = ""};
+  return {.candidate = candidate, .end = end, .run_timeout = timeout, .signal = 0, .detail = ""};
 }
 
 TEST(Blame, CandidateThatFailsOnTwoDevicesIsBadAndTheDevicesAreNot) {
@@ -108,32 +107,36 @@ TEST(Blame, AgreesWithTheRuleOnRandomHistories) {
   }
 }
 
-TEST(ConvictedReply, IsTheKnownOutcomeUnderTheNewTrialsName) {
-  tunefarm::farm::v1::MeasureReply last;
-  last.mutable_result()->set_outcome(tunefarm::farm::v1::OUTCOME_TIMED_OUT);
-  last.mutable_result()->set_detail("no answer after 1 s");
-  last.mutable_result()->set_lease_id("old");
+TEST(Blame, RemembersOfTheLastFailureHowItEndedAndOneLine) {
+  Blame blame;
+  blame.observe("a", outcome("c", TrialEnd::kCrashed));
+  TrialOutcome last = outcome("c", TrialEnd::kCrashed);
+  last.signal = 11;
+  last.detail = "killed by signal 11\n" + std::string(1 << 20, 'x');
+  blame.observe("b", last);
+  const Conviction* conviction = blame.conviction("c", kTimeout);
+  ASSERT_NE(conviction, nullptr);
+  EXPECT_EQ(conviction->signal, 11);
+  EXPECT_EQ(conviction->detail, "killed by signal 11");
+}
+
+TEST(ConvictedReply, IsTheKnownOutcomeUnderTheNewTrialsNameAndNothingElse) {
   const Conviction conviction{.end = TrialEnd::kTimedOut,
                               .devices = {"a", "b"},
                               .run_timeout = kTimeout,
-                              .reply = last.SerializeAsString()};
+                              .signal = 9,
+                              .detail = "no answer after 1 s"};
   tunefarm::farm::v1::MeasureReply reply;
   ASSERT_TRUE(reply.ParseFromString(convicted_reply(conviction, "digest", "lease", 7, 42)));
   EXPECT_EQ(reply.sequence(), 42u);
-  EXPECT_EQ(reply.result().outcome(), tunefarm::farm::v1::OUTCOME_TIMED_OUT);
-  EXPECT_EQ(reply.result().detail(), "not run: it failed on a and b, at last: no answer after 1 s");
-  EXPECT_EQ(reply.result().artifact_digest(), "digest");
-  EXPECT_EQ(reply.result().lease_id(), "lease");
-  EXPECT_EQ(reply.result().epoch(), 7u);
-  EXPECT_EQ(reply.result().sequence(), 42u);
-}
-
-TEST(ConvictedReply, OfACandidateThatNobodyAnsweredForIsACrash) {
-  const Conviction conviction{.end = TrialEnd::kLost, .devices = {"a", "b"}, .run_timeout = {}, .reply = ""};
-  tunefarm::farm::v1::MeasureReply reply;
-  ASSERT_TRUE(reply.ParseFromString(convicted_reply(conviction, "digest", "lease", 7, 42)));
-  EXPECT_EQ(reply.result().outcome(), tunefarm::farm::v1::OUTCOME_CRASHED);
-  EXPECT_THAT(reply.result().detail(), HasSubstr("failed on a and b"));
+  tunefarm::farm::v1::TrialResult& result = *reply.mutable_result();
+  EXPECT_EQ(result.outcome(), tunefarm::farm::v1::OUTCOME_TIMED_OUT);
+  EXPECT_EQ(result.signal(), 9);
+  EXPECT_EQ(result.detail(), "not run: it failed on a and b, at last: no answer after 1 s");
+  EXPECT_EQ(result.artifact_digest(), "digest");
+  EXPECT_EQ(result.lease_id(), "lease");
+  EXPECT_EQ(result.epoch(), 7u);
+  EXPECT_EQ(result.sequence(), 42u);
 }
 
 }  // namespace

@@ -101,7 +101,8 @@ class FarmTest : public testing::Test {
   }
 
   AgentReply reply(const Lease& lease, uint64_t sequence) {
-    return {lease.slot, lease.id, lease.epoch, sequence, "r" + std::to_string(sequence), TrialEnd::kMeasured};
+    return {lease.slot,          lease.id, lease.epoch, sequence, "r" + std::to_string(sequence),
+            TrialEnd::kMeasured, 0,        ""};
   }
 
   std::string path_;

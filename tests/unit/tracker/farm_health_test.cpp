@@ -5,6 +5,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class FarmHealthTest : public FarmTest {};
 
@@ -83,21 +84,181 @@ TEST_F(FarmHealthTest, QuarantineEndsInTimeWhereNoGoldenKernelRuns) {
   EXPECT_TRUE(acquire("box")->grant->ok());
 }
 
-TEST_F(FarmHealthTest, DeviceLostWhileItMeasuresIsInDistress) {
-  std::vector<std::string> distress;
-  farm_->on_distress([&](const std::string& device, const std::string&) { distress.push_back(device); });
-  const auto session = attach("a");
-  const Lease granted = lease();
+class FarmLossTest : public FarmHealthTest {
+ protected:
+  void SetUp() override {
+    FarmHealthTest::SetUp();
+    watch();
+  }
+
+  void watch() {
+    farm_->on_distress(
+        [this](const std::string& device, const std::string&) { distress_.push_back(device); });
+  }
+
+  // A device that has been shown a trial of this candidate.
+  Farm::SessionId measuring(const std::string& id, const std::string& candidate = "c") {
+    const auto session = attach(id, id);
+    submit(id, candidate);
+    EXPECT_EQ(farm_->take_desired(session).at(0).window.size(), 1u);
+    return session;
+  }
+
+  void submit(const std::string& key, const std::string& candidate) {
+    const Lease granted = lease(key);
+    const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+    farm_->submit(*stream, 1, "trial", {.candidate = candidate, .run_timeout = absl::Seconds(1)});
+  }
+
+  void pass(absl::Duration time) {
+    clock_.advance(time);
+    farm_->tick();
+  }
+
+  Health health_of(const std::string& id) {
+    for (const DeviceStatus& device : farm_->devices())
+      if (device.info->id == id) return device.health;
+    return Health::kHealthy;
+  }
+
+  std::vector<std::string> distress_;
+};
+
+TEST_F(FarmLossTest, OfADeviceThatDoesNotComeBackIsADistress) {
+  farm_->detach(measuring("a"));
+  pass(options_.agent_grace);
+  EXPECT_EQ(health_of("a"), Health::kSuspect);
+  EXPECT_THAT(distress_, IsEmpty()) << "a line that is cut is usually whole again by then";
+  EXPECT_EQ(farm_->tick(), clock_.now() + options_.missing_after - options_.agent_grace);
+  pass(options_.missing_after);
+  EXPECT_THAT(distress_, ElementsAre("a"));
+  pass(options_.missing_after);
+  EXPECT_EQ(distress_.size(), 1u);
+  farm_->detach(attach("a", "a"));
+  pass(options_.agent_grace + options_.missing_after);
+  EXPECT_EQ(distress_.size(), 1u) << "idle devices may come and go";
+}
+
+TEST_F(FarmLossTest, OfADeviceThatComesBackIsNone) {
+  farm_->detach(measuring("a"));
+  pass(options_.agent_grace + absl::Seconds(10));
+  attach("a", "a");
+  pass(options_.missing_after);
+  EXPECT_THAT(distress_, IsEmpty());
+}
+
+TEST_F(FarmLossTest, OfALineSaysNothingOfDevicesAndCandidates) {
+  for (const char* again : {"first", "second"}) {
+    std::vector<Farm::SessionId> sessions;
+    for (const char* id : {"a", "b", "c"}) sessions.push_back(measuring(id));
+    for (const Farm::SessionId session : sessions) {
+      farm_->detach(session);
+      clock_.advance(absl::Seconds(3));  // they notice one after another
+    }
+    for (int i = 0; i < 40; ++i) pass(absl::Seconds(1));
+    for (const char* id : {"a", "b", "c"}) EXPECT_EQ(health_of(id), Health::kHealthy) << again << " " << id;
+  }
+  pass(options_.missing_after);
+  EXPECT_THAT(distress_, IsEmpty());
+  measuring("d");  // is shown the candidate, and not answered with what is known
+}
+
+TEST_F(FarmLossTest, OfTwoDevicesWithTheSameCandidateConvictsItNot) {
+  for (const char* id : {"a", "b"}) {
+    farm_->detach(measuring(id));
+    pass(absl::Minutes(1));
+  }
+  measuring("c");
+  EXPECT_EQ(farm_->devices()[2].slots[0].unanswered, 1u);
+}
+
+TEST_F(FarmLossTest, OfADeviceThatWasAwayWhenItsTrialCameIsNone) {
+  const auto session = attach("a", "a");
+  const Lease granted = lease("a");
+  farm_->take_desired(session);
+  farm_->detach(session);
   const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
   farm_->submit(*stream, 1, "trial", {.candidate = "c", .run_timeout = absl::Seconds(1)});
-  farm_->detach(session);
-  clock_.advance(options_.agent_grace);
-  farm_->tick();
-  EXPECT_THAT(distress, ElementsAre("a"));
-  farm_->detach(attach("a"));
-  clock_.advance(options_.agent_grace);
-  farm_->tick();
-  EXPECT_EQ(distress.size(), 1u) << "idle devices may come and go";
+  pass(options_.agent_grace + options_.missing_after);
+  EXPECT_EQ(health_of("a"), Health::kHealthy);
+  EXPECT_THAT(distress_, IsEmpty());
+}
+
+TEST_F(FarmHealthTest, AUserWhoseCandidatesAllFailTakesNoDeviceOutThatItsGoldenKernelVindicates) {
+  options_.health.quarantine_after = 4;
+  open();
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, holder);
+  const auto golden = [&] {
+    clock_.advance(absl::Seconds(10));
+    farm_->report_golden(
+        session, {{.slot = 0, .kernel = "k", .time_ns = 1'000'000, .spread = 0, .taken_at = clock_.now()}});
+  };
+  golden();
+  for (uint64_t i = 1; i <= 40; ++i) {
+    farm_->submit(*stream, i, "trial",
+                  {.candidate = "c" + std::to_string(i), .run_timeout = absl::Seconds(1)});
+    AgentReply late = reply(granted, i);
+    late.end = TrialEnd::kTimedOut;
+    farm_->report(session, {late}, false);
+    ASSERT_NE(farm_->devices()[0].health, Health::kQuarantined) << i;
+    if (i % 10 != 0) continue;
+    EXPECT_EQ(farm_->devices()[0].health, Health::kSuspect);
+    golden();
+    EXPECT_EQ(farm_->devices()[0].health, Health::kHealthy);
+  }
+  EXPECT_TRUE(holder->closed.ok());
+}
+
+TEST_F(FarmHealthTest, SlotsThatAreOffAtTheSameMomentAreOneSuspicionWhichEachHasToClear) {
+  const DeviceInfo info{
+      .id = "a", .key = "box", .slots = {{0, 2, 0}, {1, 2, 0}}, .hello = hello_bytes("a", "box")};
+  const auto session = *farm_->attach(info, "run", std::make_shared<FakeLink>());
+  const auto report = [&](uint32_t slot, int64_t time_ns) {
+    farm_->report_golden(
+        session, {{.slot = slot, .kernel = "k", .time_ns = time_ns, .spread = 0, .taken_at = clock_.now()}});
+  };
+  const auto health = [&] { return farm_->devices()[0].health; };
+  for (int i = 0; i < 5; ++i) {
+    clock_.advance(absl::Minutes(5));
+    for (const uint32_t slot : {0, 1}) report(slot, 1'000'000);
+  }
+  clock_.advance(absl::Minutes(5));
+  for (const uint32_t slot : {0, 1}) {
+    report(slot, 1'500'000);
+    clock_.advance(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(health(), Health::kSuspect);
+  clock_.advance(absl::Seconds(10));
+  report(0, 1'000'000);
+  EXPECT_EQ(health(), Health::kSuspect) << "the other one is still off";
+  report(1, 1'000'000);
+  EXPECT_EQ(health(), Health::kHealthy);
+  report(1, 1'500'000);
+  clock_.advance(absl::Seconds(10));
+  report(0, 1'000'000);
+  report(1, 1'500'000);
+  EXPECT_EQ(health(), Health::kQuarantined);
+}
+
+TEST_F(FarmHealthTest, ReadmittedDeviceIsJudgedByWhatItIsNow) {
+  auto session = attach("a");
+  const auto report = [&](int64_t time_ns) {
+    clock_.advance(absl::Minutes(5));
+    farm_->report_golden(
+        session, {{.slot = 0, .kernel = "k", .time_ns = time_ns, .spread = 0, .taken_at = clock_.now()}});
+  };
+  for (int i = 0; i < 5; ++i) report(1'000'000);
+  for (int i = 0; i < 2; ++i) report(1'500'000);
+  ASSERT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  ASSERT_TRUE(farm_->readmit("a").ok());
+  open();  // the old baseline is gone for good
+  session = attach("a");
+  for (int i = 0; i < 5; ++i) report(1'500'000);
+  EXPECT_EQ(farm_->devices()[0].health, Health::kHealthy);
+  EXPECT_EQ(farm_->devices()[0].slots[0].golden.baseline().time_ns, 1.5e6);
 }
 
 TEST_F(FarmHealthTest, GoldenBaselineSurvivesARestartAndTheDriftIsAgainstIt) {

@@ -224,7 +224,9 @@ class RandomFarm {
                     .epoch = lease->epoch,
                     .sequence = sequence,
                     .reply = "",
-                    .end = pick(3) == 0 ? TrialEnd::kMeasured : TrialEnd::kCrashed}},
+                    .end = pick(3) == 0 ? TrialEnd::kMeasured : TrialEnd::kCrashed,
+                    .signal = 0,
+                    .detail = ""}},
                   pick(20) == 0);
   }
 

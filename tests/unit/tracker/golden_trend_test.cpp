@@ -1,7 +1,12 @@
 #include "tracker/golden_trend.h"
 
+#include <cmath>
+#include <limits>
+
 namespace tf::tracker {
 namespace {
+
+using testing::Optional;
 
 GoldenSample sample(double ms, int minute, const std::string& kernel = "k") {
   return {.slot = 0,
@@ -13,8 +18,16 @@ GoldenSample sample(double ms, int minute, const std::string& kernel = "k") {
 
 class GoldenTrendTest : public testing::Test {
  protected:
-  bool add(double ms, const std::string& kernel = "k", const std::string& machine = "m") {
-    return trend_.add(sample(ms, ++minute_, kernel), machine);
+  static constexpr double kTolerance = 0.1;
+
+  std::optional<GoldenWord> add(double ms, const std::string& kernel = "k",
+                                const std::string& machine = "m") {
+    return trend_.add(sample(ms, ++minute_, kernel), machine, kTolerance);
+  }
+  std::optional<GoldenWord> add_with_spread(double ms, double spread) {
+    GoldenSample noisy = sample(ms, ++minute_);
+    noisy.spread = spread;
+    return trend_.add(noisy, "m", kTolerance);
   }
   GoldenTrend trend_;
   int minute_ = 0;
@@ -39,16 +52,63 @@ TEST_F(GoldenTrendTest, DriftIsOfTheLastThreeSoThatOneOutlierIsNone) {
   EXPECT_NEAR(trend_.drift(), 0.2, 1e-9);
 }
 
-TEST_F(GoldenTrendTest, AgreesWithinTheToleranceOrItsOwnSpread) {
-  EXPECT_TRUE(trend_.agrees(sample(7, 0), 0.1)) << "nothing to compare with";
+TEST_F(GoldenTrendTest, IsInPlaceUpToTheTolerance) {
+  EXPECT_THAT(add(7), Optional(GoldenWord::kInPlace)) << "nothing to compare with";
+  trend_.begin_anew();
   for (int i = 0; i < 5; ++i) add(1);
-  EXPECT_TRUE(trend_.agrees(sample(1.09, 0), 0.1));
-  EXPECT_FALSE(trend_.agrees(sample(1.11, 0), 0.1));
-  EXPECT_FALSE(trend_.agrees(sample(0.89, 0), 0.1)) << "faster is as strange as slower";
-  GoldenSample noisy = sample(1.5, 0);
-  noisy.spread = 0.6;
-  EXPECT_TRUE(trend_.agrees(noisy, 0.1));
-  EXPECT_FALSE(trend_.agrees(sample(0, 0), 0.1)) << "it could not be measured";
+  EXPECT_THAT(add(1.09), Optional(GoldenWord::kInPlace));
+  EXPECT_FALSE(trend_.is_off());
+  EXPECT_THAT(add(1.11), Optional(GoldenWord::kOff));
+  EXPECT_TRUE(trend_.is_off());
+  EXPECT_THAT(add(0.89), Optional(GoldenWord::kInPlace)) << "to be faster is no fault";
+  EXPECT_THAT(add(0), Optional(GoldenWord::kOff)) << "it could not be measured";
+}
+
+TEST_F(GoldenTrendTest, ASpreadExcusesLittleAndTooMuchOfItIsAFaultItself) {
+  for (int i = 0; i < 5; ++i) add(1);
+  EXPECT_THAT(add_with_spread(1.15, 0.16), Optional(GoldenWord::kInPlace));
+  EXPECT_THAT(add_with_spread(1.15, 0.14), Optional(GoldenWord::kOff));
+  for (const double spread : {0.8, 1e9, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    add(1);
+    EXPECT_THAT(add_with_spread(1.7, spread), Optional(GoldenWord::kOff)) << spread;
+  }
+  add(1);
+  EXPECT_THAT(add_with_spread(1, 1.5), Optional(GoldenWord::kOff));
+}
+
+TEST_F(GoldenTrendTest, IsOffAgainOnlyAfterAWhile) {
+  for (int i = 0; i < 5; ++i) add(1);
+  GoldenSample slow = sample(2, 100);
+  const auto after = [&](absl::Duration passed) {
+    slow.taken_at += passed;
+    ++slow.time_ns;
+    return trend_.add(slow, "m", kTolerance);
+  };
+  EXPECT_THAT(after(absl::ZeroDuration()), Optional(GoldenWord::kOff));
+  EXPECT_THAT(after(absl::Seconds(3)), Optional(GoldenWord::kOff)) << "the same trouble";
+  EXPECT_THAT(after(absl::Seconds(3)), Optional(GoldenWord::kOffAgain));
+  minute_ = 200;
+  add(1);
+  EXPECT_THAT(add(2), Optional(GoldenWord::kOff)) << "it was in place in between";
+}
+
+TEST_F(GoldenTrendTest, ADeviceThatHasBecomeFasterSetsANewBaseline) {
+  for (int i = 0; i < 5; ++i) add(1);
+  for (int i = 0; i < 4; ++i) add(0.7);
+  EXPECT_EQ(trend_.baseline().time_ns, 1e6);
+  add(0.71);
+  EXPECT_EQ(trend_.baseline().time_ns, 0.7e6);
+  EXPECT_THAT(add(1), Optional(GoldenWord::kOff)) << "by which it is judged from then on";
+}
+
+TEST_F(GoldenTrendTest, BeginsAnewWhenItIsTold) {
+  for (int i = 0; i < 5; ++i) add(1);
+  add(2);
+  trend_.begin_anew();
+  EXPECT_FALSE(trend_.is_off());
+  EXPECT_EQ(trend_.baseline(), GoldenBaseline());
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(add(2), Optional(GoldenWord::kInPlace));
+  EXPECT_EQ(trend_.baseline().time_ns, 2e6);
 }
 
 TEST_F(GoldenTrendTest, AnotherKernelOrMachineBeginsAnew) {
@@ -65,17 +125,17 @@ TEST_F(GoldenTrendTest, AnotherKernelOrMachineBeginsAnew) {
 TEST_F(GoldenTrendTest, BaselineOutlivesTheTracker) {
   for (int i = 0; i < 5; ++i) add(1);
   GoldenTrend after(trend_.baseline());
-  after.add(sample(2, 100), "m");
+  after.add(sample(2, 100), "m", kTolerance);
   EXPECT_EQ(after.baseline(), trend_.baseline());
   EXPECT_NEAR(after.drift(), 1, 1e-9);
 }
 
 TEST_F(GoldenTrendTest, TakesASampleOnceThoughItIsToldAgainInTheNextSession) {
-  EXPECT_TRUE(trend_.add(sample(1, 1), "m"));
+  EXPECT_TRUE(trend_.add(sample(1, 1), "m", kTolerance));
   GoldenSample again = sample(1, 1);
   again.taken_at += absl::Milliseconds(300);
-  EXPECT_FALSE(trend_.add(again, "m"));
-  EXPECT_TRUE(trend_.add(sample(1, 2), "m"));
+  EXPECT_FALSE(trend_.add(again, "m", kTolerance));
+  EXPECT_TRUE(trend_.add(sample(1, 2), "m", kTolerance));
   EXPECT_EQ(trend_.samples().size(), 2u);
 }
 
