@@ -92,11 +92,12 @@ TEST(LookAtFarm, AsksForOneDeviceOfTheKeyWhateverTheFarmHas) {
     const auto farm = look_at_farm(server->endpoint(), nullptr, key, needs_of(target));
     return farm.ok() ? check_farm(*farm, key, target) : farm.status();
   };
-  EXPECT_TRUE(check("box").ok()) << check("box");
-  EXPECT_EQ(tracker.asked, 2) << "once each time";
+  const absl::Status can = check("box");
+  EXPECT_TRUE(can.ok()) << can;
+  EXPECT_EQ(tracker.asked, 1);
   tracker.runs_everything = false;
-  EXPECT_THAT(std::string(check("box").message()), HasSubstr("device a1 has no avx"));
-  EXPECT_EQ(tracker.asked, 4) << "once more, for an example";
+  EXPECT_THAT(std::string(check("box").message()), HasSubstr("device a1 has no "));
+  EXPECT_EQ(tracker.asked, 3) << "once more, for an example";
   EXPECT_THAT(std::string(check("toaster").message()), HasSubstr("the tracker knows box"));
 }
 
