@@ -154,6 +154,7 @@ TEST_F(RecordsSource, BestIgnoresSchedulesOfAnotherMeaningAndOtherNumerics) {
   m.semantics_version = schedule::kSemanticsVersion + 1;
   ASSERT_TRUE(store_->insert(m).ok());
   m.semantics_version = schedule::kSemanticsVersion;
+  m.schedule += "narrow p1 bf16\n";
   m.numerics = {"bf16"};
   ASSERT_TRUE(store_->insert(m).ok());
   EXPECT_EQ((*BestSource(*store_).find(query(0)))->median_ns, 900);
