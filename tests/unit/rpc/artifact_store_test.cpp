@@ -20,6 +20,17 @@ class ArtifactStoreTest : public testing::Test {
   std::unique_ptr<ArtifactStore> open(uint64_t max_bytes = 1000) {
     return *ArtifactStore::open(folder_.string(), max_bytes);
   }
+  static absl::Status put_where_files_are_small(ArtifactStore& store, const std::string& bytes) {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const absl::Status put = store.put(sha256(bytes), bytes);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    return put;
+  }
 
   std::filesystem::path folder_;
 };
@@ -104,14 +115,7 @@ TEST_F(ArtifactStoreTest, FullDiskCostsTheNewArtifactAndLeavesNoHalfOfIt) {
   const std::string large(64 << 10, 'x');
   ASSERT_TRUE(store->put(sha256("abc"), "abc").ok());
   const auto pin = store->pin(sha256("abc"));
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  const absl::Status full = store->put(sha256(large), large);
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const absl::Status full = put_where_files_are_small(*store, large);
   EXPECT_TRUE(absl::IsUnavailable(full)) << full;
   EXPECT_FALSE(store->contains(sha256(large)));
   EXPECT_EQ(*store->get(sha256("abc")), "abc") << "pinned";
@@ -125,14 +129,7 @@ TEST_F(ArtifactStoreTest, WriteThatFailsForAnotherReasonThanAFullDiskEvictsNothi
   const auto store = open(1 << 20);
   const std::string large(64 << 10, 'x');
   ASSERT_TRUE(store->put(sha256("abc"), "abc").ok());
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  const absl::Status refused = store->put(sha256(large), large);
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const absl::Status refused = put_where_files_are_small(*store, large);
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("File too large"));
   EXPECT_TRUE(store->contains(sha256("abc"))) << "though nothing pins it";

@@ -22,6 +22,12 @@ pb::MeasureReply result(uint64_t sequence) {
   return reply;
 }
 
+pb::Trial trial_of(const std::string& artifact) {
+  pb::Trial trial;
+  trial.set_artifact_digest(artifact);
+  return trial;
+}
+
 TEST(HeldLease, AnAnswerGoesToItsTrialOnceAndNamesTheSlot) {
   HeldLease held(lease("L"));
   const auto first = held.add({});
@@ -37,9 +43,7 @@ TEST(HeldLease, AnAnswerGoesToItsTrialOnceAndNamesTheSlot) {
 
 TEST(HeldLease, AResultCannotNameAnotherLease) {
   HeldLease held(lease("L"));
-  pb::Trial trial;
-  trial.set_artifact_digest("asked");
-  const auto pending = held.add(trial);
+  const auto pending = held.add(trial_of("asked"));
   pb::MeasureReply lie = result(pending->sequence);
   lie.mutable_result()->set_lease_id("of another tuner");
   lie.mutable_result()->set_epoch(uint64_t{1} << 62);
@@ -54,9 +58,7 @@ TEST(HeldLease, AResultCannotNameAnotherLease) {
 
 TEST(HeldLease, AResultOfAnotherArtifactIsAFailureOfTheDevice) {
   HeldLease held(lease("L"));
-  pb::Trial trial;
-  trial.set_artifact_digest("asked");
-  const auto pending = held.add(trial);
+  const auto pending = held.add(trial_of("asked"));
   pb::MeasureReply lie = result(pending->sequence);
   lie.mutable_result()->set_artifact_digest("another");
   ASSERT_TRUE(held.answer(lie));
