@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/search/replay/explain.h"
-#include "tests/bench/search/replay/races.h"
 #include "tests/bench/search/replay/recorder.h"
 #include "tests/bench/search/replay/report.h"
 
@@ -260,19 +259,25 @@ absl::Status replay(const Bench& bench) {
   return write_json(arguments, replays_json(replays, kBaseline, peak_gflops(bench)));
 }
 
-absl::Status quality(const Bench& bench) {
+absl::StatusOr<std::vector<TaskExamples>> stored_examples(const Bench& bench) {
   TF_RETURN_IF_ERROR(require_pools(bench));
-  const Arguments& arguments = bench.arguments;
   std::vector<TaskExamples> tasks;
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    TF_ASSIGN_OR_RETURN(TaskExamples examples,
-                        task_examples(task, bench.target, arguments.threads, pool, arguments.candidates));
-    if (examples.stale > 0)
-      std::fprintf(stderr, "%s: %lld recorded candidates are of an older space, and left out\n",
-                   task.task.label.c_str(), static_cast<long long>(examples.stale));
+    TF_ASSIGN_OR_RETURN(TaskExamples examples, task_examples(task, bench.target, bench.arguments.threads,
+                                                             pool, bench.arguments.candidates));
+    if (examples.stale + examples.unsure > 0)
+      std::fprintf(stderr, "%s: %lld codes of an older space and %lld visited too seldom are left out\n",
+                   task.task.label.c_str(), static_cast<long long>(examples.stale),
+                   static_cast<long long>(examples.unsure));
     tasks.push_back(std::move(examples));
   }
+  return tasks;
+}
+
+absl::Status quality(const Bench& bench) {
+  const Arguments& arguments = bench.arguments;
+  TF_ASSIGN_OR_RETURN(const std::vector<TaskExamples> tasks, stored_examples(bench));
   TF_ASSIGN_OR_RETURN(const std::vector<ModelQuality> qualities, judge_models(tasks));
   print_quality(qualities);
   if (!arguments.plots.empty()) {
@@ -280,6 +285,16 @@ absl::Status quality(const Bench& bench) {
     TF_RETURN_IF_ERROR(write_quality_data(arguments.plots, qualities));
   }
   return write_json(arguments, quality_json(qualities));
+}
+
+absl::Status fit(const Bench& bench) {
+  constexpr int kMostOfATask = 150, kRounds = 6;
+  TF_ASSIGN_OR_RETURN(const std::vector<TaskExamples> tasks, stored_examples(bench));
+  TF_ASSIGN_OR_RETURN(const Refits refits,
+                      refit(tasks, bench.target, bench.arguments.threads, kMostOfATask, kRounds));
+  print_constants(refits.fits);
+  print_quality(refits.qualities);
+  return write_json(bench.arguments, quality_json(refits.qualities));
 }
 
 absl::Status explain(const Bench& bench) {
@@ -291,41 +306,15 @@ absl::Status explain(const Bench& bench) {
   return absl::OkStatus();
 }
 
-// A row a task and one for all: in how many races the winner is within 1% of the fastest.
 absl::Status races(const Bench& bench) {
   TF_RETURN_IF_ERROR(require_pools(bench));
-  nlohmann::json rows = nlohmann::json::array();
-  struct Outcomes {
-    std::vector<RaceOutcome> in_visit, across_visits;
-  } all;
-  const auto share = [](const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time) {
-    const auto near = std::ranges::count_if(outcomes, [&](const RaceOutcome& o) { return o.*time <= 1.01; });
-    return static_cast<double>(near) / std::max(1.0, static_cast<double>(outcomes.size()));
-  };
-  const auto say = [&](const std::string& task, const Outcomes& outcomes) {
-    const double raced = share(outcomes.in_visit, &RaceOutcome::raced);
-    const double played_off = share(outcomes.in_visit, &RaceOutcome::played_off);
-    const double across = share(outcomes.across_visits, &RaceOutcome::played_off);
-    std::printf("%-28s %6zu %7.1f%% %7.1f%% %12.1f%%\n", task.c_str(), outcomes.in_visit.size(), 100 * raced,
-                100 * played_off, 100 * across);
-    rows.push_back({{"task", task},
-                    {"races", outcomes.in_visit.size()},
-                    {"raced_within_1_percent", raced},
-                    {"played_off_within_1_percent", played_off},
-                    {"across_visits_within_1_percent", across}});
-  };
-  std::printf("%-28s %6s %8s %8s %13s\n", "task", "races", "raced", "play-off", "across visits");
+  std::vector<RacesOfTask> all;
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    const Outcomes outcomes = {run_races(pool, {}), run_races(pool, {.across_visits = true})};
-    if (outcomes.in_visit.empty()) continue;
-    say(task.task.label, outcomes);
-    all.in_visit.insert(all.in_visit.end(), outcomes.in_visit.begin(), outcomes.in_visit.end());
-    all.across_visits.insert(all.across_visits.end(), outcomes.across_visits.begin(),
-                             outcomes.across_visits.end());
+    all.push_back({task.task.label, run_races(pool, {}), run_races(pool, {.across_visits = true})});
   }
-  say("all", all);
-  return write_json(bench.arguments, rows);
+  print_races(all);
+  return write_json(bench.arguments, races_json(all));
 }
 
 absl::Status list_tasks(const Bench& bench) {
@@ -381,6 +370,8 @@ int main(int argc, char** argv) {
       {app.add_subcommand("record", "Measure what the strategies propose and the pools lack"), record},
       {app.add_subcommand("replay", "Run the strategies against the pools; no device is needed"), replay},
       {app.add_subcommand("quality", "How well the models rank the pools' candidates"), quality},
+      {app.add_subcommand("fit", "Fit the draft model's constants anew, also without each family in turn"),
+       fit},
       {app.add_subcommand("explain", "What the draft model takes the time of recorded candidates for"),
        explain},
       {app.add_subcommand("races", "Whether racing finds the candidate that all samples would have found"),

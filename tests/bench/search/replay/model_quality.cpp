@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/status.h"
 #include "tuner/model/evaluator.h"
@@ -28,14 +29,56 @@ std::optional<space::Candidate> candidate_of(const space::DesignSpace& space,
   return candidate;
 }
 
+// What did not compile is a code of its own.
+const std::string& code_of(const Entry& entry) {
+  return entry.code_digest.empty() ? entry.schedule : entry.code_digest;
+}
+
 // What compiles to the same code is as fast: the visits of all candidates of a code are visits of each.
 std::map<std::string, Visits> visits_by_code(const Pool& pool) {
   std::map<std::string, Visits> visits;
   for (const auto& entry : pool.entries())
     for (const Visit& visit : entry->visits)
-      visits[entry->code_digest].push_back(std::ranges::min(visit.samples));
+      visits[code_of(*entry)].push_back(std::ranges::min(visit.samples));
   return visits;
 }
+
+// How fast each code is, by as many visits of each that matters.
+class Labels {
+ public:
+  explicit Labels(const Pool& pool) : visits_(visits_by_code(pool)) {
+    std::vector<Visits> all;
+    for (const auto& [code, visits] : visits_) all.push_back(visits);
+    of_each_ = visits_of_a_label(all);
+    disagreements_ = disagreements(all, of_each_);
+    for (const Visits& visits : all)
+      if (visits.size() >= of_each_ && (best_ == 0 || least(visits) < best_)) best_ = least(visits);
+  }
+
+  size_t of_each() const { return of_each_; }
+  const std::vector<double>& disagreement() const { return disagreements_; }
+  // 0: it failed; nothing where more visits would be needed to say it.
+  std::optional<double> of(const Entry& entry) const {
+    const auto visits = visits_.find(code_of(entry));
+    if (entry.visits.empty() || visits == visits_.end()) return 0;
+    const double seconds = least(visits->second);
+    if (visits->second.size() < of_each_ && seconds <= kNear * best_) return std::nullopt;
+    return seconds;
+  }
+
+ private:
+  static constexpr double kNear = 3;  // times the best
+
+  double least(const Visits& visits) const {
+    return *std::min_element(visits.begin(),
+                             visits.begin() + static_cast<std::ptrdiff_t>(std::min(of_each_, visits.size())));
+  }
+
+  std::map<std::string, Visits> visits_;
+  size_t of_each_ = 1;
+  std::vector<double> disagreements_;
+  double best_ = 0;
+};
 
 double least_seconds(std::span<const Example> examples) {
   double least = 0;
@@ -56,36 +99,28 @@ void append_training(std::span<const Example> examples, int group, std::vector<m
 }
 
 ModelQuality judge(std::string model, const TaskExamples& task, std::span<const Example> examples,
-                   const std::function<std::vector<float>(std::span<const model::Features>)>& score) {
+                   std::span<const float> scores) {
   ModelQuality quality{.model = std::move(model),
                        .task = task.task->task.label,
-                       .examples = static_cast<int64_t>(examples.size())};
-  std::vector<model::Features> rows;
-  for (const Example& example : examples) rows.push_back(example.features);
-  const std::vector<float> scores = score(rows);
-  for (size_t i = 0; i < examples.size(); ++i) quality.ranked.push_back({examples[i].seconds, scores[i]});
+                       .visits = task.visits,
+                       .ranked = {},
+                       .truth = {}};
+  for (size_t i = 0; i < examples.size(); ++i)
+    quality.ranked.push_back({examples[i].seconds, scores[i], examples[i].late});
+  quality.truth = ranked_by_the_truth(quality.ranked, task.disagreements);
   return quality;
 }
 
 ModelQuality judge_draft(const TaskExamples& task) {
-  ModelQuality quality{.model = "draft",
-                       .task = task.task->task.label,
-                       .examples = static_cast<int64_t>(task.examples.size())};
-  for (const Example& example : task.examples)
-    quality.ranked.push_back({example.seconds, -example.draft_seconds});
-  return quality;
+  std::vector<float> scores;
+  for (const Example& example : task.examples) scores.push_back(-example.features[model::kDraftFeature]);
+  return judge("draft", task, task.examples, scores);
 }
 
-// Nothing if the pool does not tell how noisy it is.
-std::optional<ModelQuality> judge_visits(const TaskExamples& task) {
-  std::vector<Visits> visits;
-  for (const Example& example : task.examples) visits.push_back(example.visits);
-  std::vector<Ranked> ranked = ranked_by_other_visits(visits);
-  if (ranked.empty()) return std::nullopt;
-  return ModelQuality{.model = "other visits",
-                      .task = task.task->task.label,
-                      .examples = static_cast<int64_t>(ranked.size()),
-                      .ranked = std::move(ranked)};
+std::vector<model::Features> rows_of(std::span<const Example> examples) {
+  std::vector<model::Features> rows;
+  for (const Example& example : examples) rows.push_back(example.features);
+  return rows;
 }
 
 absl::StatusOr<ModelQuality> judge_learned(std::string name, const TaskExamples& task,
@@ -93,8 +128,7 @@ absl::StatusOr<ModelQuality> judge_learned(std::string name, const TaskExamples&
                                            std::span<const Example> examples) {
   model::XGBoostModel model;
   TF_RETURN_IF_ERROR(model.train(training));
-  return judge(std::move(name), task, examples,
-               [&](std::span<const model::Features> rows) { return model.score(rows); });
+  return judge(std::move(name), task, examples, model.score(rows_of(examples)));
 }
 
 absl::StatusOr<ModelQuality> judge_own_half(const TaskExamples& task) {
@@ -124,8 +158,7 @@ absl::Status judge_held_out(const std::string& name, std::span<const TaskExample
     if (!model.is_trained()) continue;
     for (const TaskExamples* task : members) {
       if (task->examples.size() < kLeastExamples) continue;
-      all.push_back(judge(name, *task, task->examples,
-                          [&](std::span<const model::Features> rows) { return model.score(rows); }));
+      all.push_back(judge(name, *task, task->examples, model.score(rows_of(task->examples))));
     }
   }
   return absl::OkStatus();
@@ -138,29 +171,32 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
   TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
   const space::DesignSpace space =
       space::generate_space({std::move(bound), task.task.in_layouts, task.task.out_layouts}, target, threads);
-  const model::Evaluator evaluator(space, target, threads);
+  const model::Evaluator evaluator(space, target, threads, task.task.reuse_distance_bytes);
   std::map<std::string, int> sketches;
   for (size_t i = 0; i < space.sketches.size(); ++i)
     sketches.emplace(space.sketches[i].hash().hex(), static_cast<int>(i));
 
-  TaskExamples result{.task = &task};
-  const std::map<std::string, Visits> visits = visits_by_code(pool);
+  const Labels labels(pool);
+  TaskExamples result{
+      .task = &task, .examples = {}, .visits = labels.of_each(), .disagreements = labels.disagreement()};
+  std::set<std::string> seen;  // codes
   std::map<Source, int64_t> left = {{Source::kRandom, count / 2}, {Source::kLate, count / 2}};
   for (const auto& entry : pool.entries()) {
     if (left[entry->source] == 0) continue;
+    if (!seen.insert(code_of(*entry)).second) continue;
+    const std::optional<double> seconds = labels.of(*entry);
     const std::optional<space::Candidate> candidate = candidate_of(space, sketches, *entry);
     const std::optional<model::Judgement> judgement =
         candidate ? evaluator.judge(*candidate) : std::optional<model::Judgement>();
     if (!judgement) {
       ++result.stale;
-      continue;
+    } else if (!seconds) {
+      ++result.unsure;
+    } else {
+      --left[entry->source];
+      result.examples.push_back({judgement->features, judgement->draft_seconds, *seconds,
+                                 entry->source == Source::kLate, entry->schedule});
     }
-    --left[entry->source];
-    Example& example =
-        result.examples.emplace_back(Example{judgement->features, judgement->draft_seconds, 0, {}});
-    if (entry->seconds == 0) continue;
-    example.visits = visits.at(entry->code_digest);
-    example.seconds = std::ranges::min(example.visits);
   }
   return result;
 }
@@ -169,7 +205,6 @@ absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamp
   std::vector<ModelQuality> all;
   for (const TaskExamples& task : tasks) {
     if (task.examples.size() < kLeastExamples) continue;
-    if (std::optional<ModelQuality> visits = judge_visits(task)) all.push_back(*std::move(visits));
     all.push_back(judge_draft(task));
     TF_ASSIGN_OR_RETURN(ModelQuality own, judge_own_half(task));
     all.push_back(std::move(own));

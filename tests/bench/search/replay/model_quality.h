@@ -16,35 +16,39 @@
 
 namespace tf::replay {
 
-// A pool's candidates as the models see them.
+// A code of a pool as the models see it: the first recorded candidate that compiles to it.
 struct Example {
   model::Features features;
   double draft_seconds = 0;
-  double seconds = 0;  // the shortest sample of all visits of its code; 0: it failed
-  Visits visits;       // of all recorded candidates of its code
+  double seconds = 0;  // the shortest sample of the label's visits; 0: it failed
+  bool late = false;   // from late search
+  std::string schedule;
 };
 struct TaskExamples {
   const BenchTask* task = nullptr;
   std::vector<Example> examples;
-  int64_t stale = 0;  // of a space that has changed since: left out
+  size_t visits = 1;                  // of a label: as many for all near the best
+  std::vector<double> disagreements;  // of labels of the same code (noise.h)
+  int64_t stale = 0;                  // of a space that has changed since: left out
+  int64_t unsure = 0;                 // near the best and visited less often: left out
 };
 
-// At most `count` candidates, half of them drawn at random, half from late search; the first recorded of
-// each. Errors: the binding's.
+// At most `count` codes, half of them drawn at random, half from late search; the first recorded of each.
+// Errors: the binding's.
 absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::Target& target, int threads,
                                            const Pool& pool, int64_t count);
 
 struct ModelQuality {
-  std::string model;  // "other visits", "draft", "own half", "other families", "other networks"
+  std::string model;  // "draft", "own half", "other families", "other networks"
   std::string task;
-  int64_t examples = 0;  // judged
-  std::vector<Ranked> ranked;
+  size_t visits = 1;           // of a label
+  std::vector<Ranked> ranked;  // what was judged
+  std::vector<Ranked> truth;   // the same, ranked by who knows every time; empty if visits do not tell
 };
 
-// Every model on every task of at least 100 examples. "other visits" is no model: what noise leaves of the
-// order (noise.h). "own half" learns from the task's examples at even places and is judged on the others;
-// "other families" from all tasks of other families, "other networks" from all tasks of no or other networks
-// (tasks of no network are not judged). Errors: the booster's.
+// Every model on every task of at least 100 examples. "own half" learns from the task's codes at even places
+// and is judged on the others; "other families" from all tasks of other families, "other networks" from all
+// tasks of no or other networks (tasks of no network are not judged). Errors: the booster's.
 absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamples> tasks);
 
 }  // namespace tf::replay

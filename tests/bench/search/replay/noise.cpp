@@ -1,38 +1,71 @@
 #include "tests/bench/search/replay/noise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
+#include <random>
 
 namespace tf::replay {
 namespace {
 
 constexpr double kNear = 3;  // times the best
+constexpr size_t kEnough = 20;
 
-bool is_visited_again(std::span<const Visits> candidates) {
+// By first visits, which all codes have: more visits make a code no nearer.
+std::vector<const Visits*> near_ones(std::span<const Visits> codes) {
   double best = std::numeric_limits<double>::infinity();
-  for (const Visits& visits : candidates)
-    for (const double seconds : visits) best = std::min(best, seconds);
-  size_t near = 0, again = 0;
-  for (const Visits& visits : candidates) {
-    if (visits.empty() || std::ranges::min(visits) > kNear * best) continue;
-    ++near;
-    again += visits.size() > 1;
-  }
-  return near > 0 && 2 * again >= near;
+  for (const Visits& visits : codes)
+    if (!visits.empty()) best = std::min(best, visits.front());
+  std::vector<const Visits*> near;
+  for (const Visits& visits : codes)
+    if (!visits.empty() && visits.front() <= kNear * best) near.push_back(&visits);
+  return near;
 }
 
 }  // namespace
 
-std::vector<Ranked> ranked_by_other_visits(std::span<const Visits> candidates) {
-  if (!is_visited_again(candidates)) return {};
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  std::vector<Ranked> ranked;
-  for (const Visits& visits : candidates) {
-    if (visits.size() == 1) continue;
-    double least[2] = {kNever, kNever};
-    for (size_t i = 0; i < visits.size(); ++i) least[i % 2] = std::min(least[i % 2], visits[i]);
-    ranked.push_back({visits.empty() ? 0 : least[1], -least[0]});
+size_t visits_of_a_label(std::span<const Visits> codes) {
+  std::vector<size_t> counts;
+  for (const Visits* visits : near_ones(codes)) counts.push_back(visits->size());
+  if (counts.empty()) return 1;
+  const auto tenth = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 10);
+  std::nth_element(counts.begin(), tenth, counts.end());
+  return *tenth;
+}
+
+std::vector<double> disagreements(std::span<const Visits> codes, size_t visits) {
+  const std::vector<const Visits*> near = near_ones(codes);
+  std::vector<double> all;
+  for (; visits > 0; visits /= 2) {
+    all.clear();
+    for (const Visits* of_code : near) {
+      if (of_code->size() < 2 * visits) continue;
+      const auto middle = of_code->begin() + static_cast<std::ptrdiff_t>(visits);
+      const double first = *std::min_element(of_code->begin(), middle);
+      const double second = *std::min_element(middle, middle + static_cast<std::ptrdiff_t>(visits));
+      all.push_back(std::log(second / first));
+    }
+    if (all.size() >= std::min(kEnough, near.size())) break;
   }
+  return all;
+}
+
+std::vector<Ranked> ranked_by_the_truth(std::span<const Ranked> labels,
+                                        std::span<const double> disagreements) {
+  std::vector<Ranked> ranked;
+  if (disagreements.empty()) return ranked;
+  std::mt19937_64 random(1);
+  for (const Ranked& label : labels) {
+    const uint64_t draw = random();
+    const double off = disagreements[draw / 2 % disagreements.size()] / std::numbers::sqrt2;
+    ranked.push_back(label);
+    ranked.back().score = -label.seconds;
+    ranked.back().seconds *= std::exp(draw % 2 == 0 ? off : -off);
+  }
+  // Failures are told from the slowest.
+  for (Ranked& each : ranked)
+    if (each.seconds == 0) each.score = -std::numeric_limits<double>::infinity();
   return ranked;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Owns: how well what was recorded ranks what was recorded: by how much noise limits every model. Does not
-// know: models, the file.
+// Owns: how much of a pool's order is noise: what every model can reach at most. Does not know: models, the
+// file.
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -9,12 +10,24 @@
 
 namespace tf::replay {
 
-// The shortest sample of each visit of a candidate, in seconds; none if it failed.
+// The shortest sample of each visit of a code, in seconds, in the order in which they were made; none if it
+// failed. A code's visits are those of all candidates that compile to it.
 using Visits = std::vector<double>;
 
-// Each candidate with its time by every second visit, scored by the others: how one recording ranks another,
-// each of half as many visits. Those that were visited once are left out, failures stay. Nothing where fewer
-// than half of those within three times the best were visited twice.
-std::vector<Ranked> ranked_by_other_visits(std::span<const Visits> candidates);
+// How many visits a label may have so that nine of ten codes within three times the best have as many: one
+// that was visited more often looks faster for that alone, since others on the machine only ever add to a
+// time. At least 1.
+size_t visits_of_a_label(std::span<const Visits> codes);
+
+// What one label of so many visits differs by from another of the same code, as logarithms of ratios: of
+// every code near the best with twice as many visits. Where fewer than 20 codes have, of half as many visits,
+// and so on: labels are at least as sure as that. Empty where no code was visited twice.
+std::vector<double> disagreements(std::span<const Visits> codes, size_t visits);
+
+// A model that knows every time, judged by labels like these: the times are the labels as they are, the
+// labels are drawn anew, each off by a disagreement over the square root of two. Deterministic. Nothing
+// without disagreements.
+std::vector<Ranked> ranked_by_the_truth(std::span<const Ranked> labels,
+                                        std::span<const double> disagreements);
 
 }  // namespace tf::replay

@@ -1,51 +1,74 @@
-// How one half of the visits ranks the other.
+// What noise leaves of an order.
 
 #include "tests/bench/search/replay/noise.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tf::replay {
 namespace {
 
-// Four visits each, those at even places up to `noise` times as slow.
-std::vector<Visits> visited(int count, double noise) {
-  std::vector<Visits> candidates;
-  for (int i = 0; i < count; ++i) {
-    const double seconds = 1 + 0.01 * i, late = seconds * (i % 2 == 0 ? noise : 1);
-    candidates.push_back({late, seconds, late, 2 * seconds});
-  }
-  return candidates;
+TEST(VisitsOfALabel, AreWhatNineOfTenCodesNearTheBestHave) {
+  std::vector<Visits> codes(95, Visits{1, 1.1, 1});
+  codes.resize(100, Visits{1.2});
+  EXPECT_EQ(visits_of_a_label(codes), 3u);
+  codes.resize(120, Visits{1.2});
+  EXPECT_EQ(visits_of_a_label(codes), 1u);
 }
 
-TEST(OtherVisits, RankAllRightWhereVisitsAgree) {
-  EXPECT_EQ(pairwise_accuracy(ranked_by_other_visits(visited(80, 1))), 1);
+TEST(VisitsOfALabel, AreNotAskedOfHopelessCodesOrFailures) {
+  std::vector<Visits> codes(10, Visits{1, 1.1});
+  codes.resize(100, Visits{3.5});
+  codes.resize(200, Visits{});
+  EXPECT_EQ(visits_of_a_label(codes), 2u);
+  EXPECT_EQ(visits_of_a_label({}), 1u);
 }
 
-TEST(OtherVisits, RankTheWorseTheMoreVisitsDiffer) {
-  const double little = *pairwise_accuracy(ranked_by_other_visits(visited(80, 1.02)));
-  const double much = *pairwise_accuracy(ranked_by_other_visits(visited(80, 1.2)));
-  EXPECT_LT(little, 1);
-  EXPECT_LT(much, little);
+TEST(Disagreements, AreBetweenLabelsOfAsManyVisits) {
+  const std::vector<Visits> codes(30, Visits{1, 2, 1.1, 3});
+  EXPECT_NEAR(disagreements(codes, 2).front(), std::log(1.1), 1e-12);
+  EXPECT_NEAR(disagreements(codes, 1).front(), std::log(2), 1e-12);
+  EXPECT_EQ(disagreements(codes, 2).size(), 30u);
 }
 
-TEST(OtherVisits, SayNothingWithoutSecondVisits) {
-  std::vector<Visits> once = visited(80, 1.1);
-  for (Visits& each : once) each.resize(1);
-  EXPECT_TRUE(ranked_by_other_visits(once).empty());
+TEST(Disagreements, AreOfHalfAsManyVisitsWhereTooFewCodesHaveEnough) {
+  std::vector<Visits> codes(30, Visits{1, 2});
+  codes[0] = {1, 1, 1, 1};
+  EXPECT_EQ(disagreements(codes, 2).size(), 30u);
+  EXPECT_TRUE(disagreements(std::vector<Visits>(30, Visits{1}), 2).empty());
 }
 
-TEST(OtherVisits, AreNotAskedOfHopelessCandidates) {
-  std::vector<Visits> candidates = visited(10, 1.1);
-  for (int i = 0; i < 40; ++i) candidates.push_back({10.0 + i});
-  EXPECT_EQ(ranked_by_other_visits(candidates).size(), 10u);
+std::vector<Ranked> labels() {
+  std::vector<Ranked> all;
+  for (int i = 0; i < 200; ++i) all.push_back({.seconds = 1 + 0.005 * i});
+  all.push_back({.seconds = 0});
+  return all;
 }
 
-TEST(OtherVisits, PutFailuresLast) {
-  std::vector<Visits> candidates = visited(80, 1.1);
-  candidates.push_back({});
-  const std::vector<Ranked> ranked = ranked_by_other_visits(candidates);
+TEST(TheTruth, RanksAllRightWhereVisitsAgree) {
+  const std::vector<double> none = {0};
+  EXPECT_EQ(pairwise_accuracy(ranked_by_the_truth(labels(), none)), 1);
+}
+
+TEST(TheTruth, RanksTheWorseTheMoreVisitsDiffer) {
+  const std::vector<double> little = {-0.02, 0.02}, much = {-0.3, 0.2};
+  const double with_little = *pairwise_accuracy(ranked_by_the_truth(labels(), little));
+  const double with_much = *pairwise_accuracy(ranked_by_the_truth(labels(), much));
+  EXPECT_LT(with_little, 1);
+  EXPECT_GT(with_little, 0.95);
+  EXPECT_LT(with_much, with_little);
+}
+
+TEST(TheTruth, PutsFailuresLast) {
+  const std::vector<double> some = {0.1};
+  const std::vector<Ranked> ranked = ranked_by_the_truth(labels(), some);
   EXPECT_EQ(ranked.back().seconds, 0);
   for (size_t i = 0; i + 1 < ranked.size(); ++i) EXPECT_GT(ranked[i].score, ranked.back().score);
+}
+
+TEST(TheTruth, SaysNothingOfWhatWasVisitedOnce) {
+  EXPECT_TRUE(ranked_by_the_truth(labels(), {}).empty());
 }
 
 }  // namespace

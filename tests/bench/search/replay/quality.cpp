@@ -27,22 +27,20 @@ std::vector<size_t> top(std::span<const Ranked> candidates, size_t k) {
 
 }  // namespace
 
-std::optional<double> pairwise_accuracy(std::span<const Ranked> candidates, double within) {
-  const double limit = least_seconds(candidates) * within;
+std::optional<double> pairwise_accuracy(std::span<const Ranked> candidates, const Pairs& which) {
+  const double limit = least_seconds(candidates) * which.within;
   std::vector<Ranked> near;
-  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(near),
-               [&](const Ranked& each) { return each.seconds > 0 && each.seconds <= limit; });
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(near), [&](const Ranked& each) {
+    return each.seconds > 0 && each.seconds <= limit && (each.late || !which.both_late);
+  });
+  std::sort(near.begin(), near.end(), [](const Ranked& a, const Ranked& b) { return a.seconds < b.seconds; });
   double right = 0;
   int64_t pairs = 0;
   for (size_t a = 0; a < near.size(); ++a) {
     for (size_t b = a + 1; b < near.size(); ++b) {
-      if (near[a].seconds == near[b].seconds) continue;
+      if (near[a].seconds == near[b].seconds || near[b].seconds < which.apart * near[a].seconds) continue;
       ++pairs;
-      if (near[a].score == near[b].score) {
-        right += 0.5;
-      } else if ((near[a].score > near[b].score) == (near[a].seconds < near[b].seconds)) {
-        right += 1;
-      }
+      right += near[a].score > near[b].score ? 1 : near[a].score == near[b].score ? 0.5 : 0;
     }
   }
   if (pairs == 0) return std::nullopt;

@@ -12,11 +12,18 @@ namespace tf::replay {
 struct Ranked {
   double seconds = 0;  // 0: it failed
   double score = 0;    // higher: predicted to be faster
+  bool late = false;   // a search that learns proposed it in its second half
 };
 
-// Share of pairs which the scores order as the times do, over pairs of different times within so many times
-// the best; equal scores count half. Nothing without such a pair.
-std::optional<double> pairwise_accuracy(std::span<const Ranked> candidates, double within = 3);
+struct Pairs {
+  double within = 3;       // times the best, both
+  double apart = 1;        // times the faster one, at least: less is a near tie
+  bool both_late = false;  // no others
+};
+
+// Share of such pairs of different times which the scores order as the times do; equal scores count half.
+// Nothing without such a pair.
+std::optional<double> pairwise_accuracy(std::span<const Ranked> candidates, const Pairs& which = {});
 
 // Of the k fastest candidates, the share among the k with the highest scores. Where fewer than k ran, of
 // those. Nothing if none ran.

@@ -22,6 +22,19 @@ TEST(PairwiseAccuracy, GivesHalfForEqualScoresAndSkipsEqualTimes) {
   EXPECT_FALSE(pairwise_accuracy(std::vector<Ranked>{{0, 5}, {0, 6}}).has_value());
 }
 
+TEST(PairwiseAccuracy, LeavesOutNearTies) {
+  const std::vector<Ranked> candidates = {{1, 9}, {1.02, 10}, {1.5, 5}};
+  EXPECT_DOUBLE_EQ(pairwise_accuracy(candidates).value(), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(pairwise_accuracy(candidates, {.apart = 1.03}).value(), 1);
+  EXPECT_FALSE(pairwise_accuracy(candidates, {.apart = 2}).has_value());
+}
+
+TEST(PairwiseAccuracy, LooksAtPairsOfLateCandidatesAlone) {
+  // The best is not late, and decides all the same what is within three times of it.
+  const std::vector<Ranked> candidates = {{1, 9}, {1.1, 5, true}, {1.2, 6, true}, {3.1, 10, true}};
+  EXPECT_DOUBLE_EQ(pairwise_accuracy(candidates, {.both_late = true}).value(), 0);
+}
+
 TEST(Recall, IsTheShareOfTheFastestAmongTheChosen) {
   // Fastest two: 1 and 2. Highest scores: 1 and 4.
   const std::vector<Ranked> candidates = {{4, 8}, {3, 1}, {2, 2}, {1, 9}};

@@ -78,32 +78,30 @@ std::string cell(std::optional<double> value, int decimals) {
   return value ? absl::StrFormat("%8.*f", decimals, *value) : absl::StrFormat("%8s", "-");
 }
 
-// What is said of one model on one task.
+// What is said of one ranking of a task's candidates. A near tie is one of 3%.
 struct Figures {
-  std::optional<double> pairwise, recall, top;
+  std::optional<double> pairwise, apart, late, recall, top;
 };
-Figures figures_of(const ModelQuality& quality) {
-  return {pairwise_accuracy(quality.ranked), recall_at(quality.ranked, kRecall),
-          best_of_top(quality.ranked, kTop)};
+Figures figures_of(std::span<const Ranked> ranked) {
+  return {pairwise_accuracy(ranked), pairwise_accuracy(ranked, {.apart = 1.03}),
+          pairwise_accuracy(ranked, {.both_late = true}), recall_at(ranked, kRecall),
+          best_of_top(ranked, kTop)};
 }
+constexpr std::optional<double> Figures::*kShares[] = {&Figures::pairwise, &Figures::apart, &Figures::late,
+                                                       &Figures::recall};
 
-// Means over tasks, geometric for the ratio; by model, in order of first use.
-struct ModelMean {
-  std::string model;
-  std::vector<double> pairwise, recall, top;
+// Of a model, and what it could be at most.
+struct ModelFigures {
+  std::string model, task;
+  size_t examples = 0, visits = 0;
+  Figures figures = {}, ceiling = {};
 };
-std::vector<ModelMean> model_means(std::span<const ModelQuality> qualities) {
-  std::vector<ModelMean> means;
-  for (const ModelQuality& quality : qualities) {
-    auto mean = std::find_if(means.begin(), means.end(),
-                             [&](const ModelMean& each) { return each.model == quality.model; });
-    if (mean == means.end()) mean = means.insert(means.end(), {.model = quality.model});
-    const Figures figures = figures_of(quality);
-    if (figures.pairwise) mean->pairwise.push_back(*figures.pairwise);
-    if (figures.recall) mean->recall.push_back(*figures.recall);
-    if (figures.top) mean->top.push_back(*figures.top);
-  }
-  return means;
+std::vector<ModelFigures> all_figures(std::span<const ModelQuality> qualities) {
+  std::vector<ModelFigures> all;
+  for (const ModelQuality& quality : qualities)
+    all.push_back({quality.model, quality.task, quality.ranked.size(), quality.visits,
+                   figures_of(quality.ranked), figures_of(quality.truth)});
+  return all;
 }
 
 std::optional<double> mean_of(const std::vector<double>& values) {
@@ -179,37 +177,90 @@ nlohmann::json replays_json(std::span<const Replayed> replays, const std::string
   return {{"baseline", baseline}, {"peak_gflops", peak_gflops}, {"runs", rows}, {"means", means}};
 }
 
-void print_quality(std::span<const ModelQuality> qualities) {
-  absl::PrintF("%-16s %-28s %8s %8s %8s %8s\n", "model", "task", "examples", "pairwise", "recall30",
-               "top128");
-  for (const ModelQuality& quality : qualities) {
-    const Figures figures = figures_of(quality);
-    absl::PrintF("%-16s %-28s %8d %s %s %s\n", quality.model, quality.task, quality.examples,
-                 cell(figures.pairwise, 3), cell(figures.recall, 2), cell(figures.top, 3));
+namespace {
+
+// Means over tasks, geometric for the ratio; a row a model, in order of first use.
+std::vector<ModelFigures> means_of(std::span<const ModelFigures> all) {
+  std::vector<std::string> models;
+  for (const ModelFigures& each : all)
+    if (std::ranges::find(models, each.model) == models.end()) models.push_back(each.model);
+  std::vector<ModelFigures> means;
+  for (const std::string& model : models) {
+    const auto values = [&](Figures ModelFigures::*of, std::optional<double> Figures::*figure) {
+      std::vector<double> known;
+      for (const ModelFigures& each : all)
+        if (each.model == model && (each.*of).*figure) known.push_back(*((each.*of).*figure));
+      return known;
+    };
+    ModelFigures& mean = means.emplace_back(ModelFigures{.model = model, .task = "mean"});
+    for (const auto of : {&ModelFigures::figures, &ModelFigures::ceiling}) {
+      for (const auto figure : kShares) (mean.*of).*figure = mean_of(values(of, figure));
+      (mean.*of).top = geometric_mean_of(values(of, &Figures::top));
+    }
   }
-  for (const ModelMean& mean : model_means(qualities)) {
-    absl::PrintF("%-16s %-28s %8s %s %s %s\n", mean.model, "mean", "", cell(mean_of(mean.pairwise), 3),
-                 cell(mean_of(mean.recall), 2), cell(geometric_mean_of(mean.top), 3));
+  return means;
+}
+
+void print_figures(const ModelFigures& each) {
+  absl::PrintF("%-16s %-28s", each.model, each.task);
+  if (each.examples > 0)
+    absl::PrintF(" %8d %6d", each.examples, each.visits);
+  else
+    absl::PrintF(" %8s %6s", "", "");
+  for (const auto figure : kShares)
+    absl::PrintF(" %s %s", cell(each.figures.*figure, 3), cell(each.ceiling.*figure, 3));
+  absl::PrintF(" %s\n", cell(each.figures.top, 3));
+}
+
+nlohmann::json figures_json(const ModelFigures& each) {
+  const auto shares = [](const Figures& figures) {
+    return nlohmann::json{{"pairwise_accuracy", number(figures.pairwise)},
+                          {"pairwise_accuracy_3_percent_apart", number(figures.apart)},
+                          {"pairwise_accuracy_late", number(figures.late)},
+                          {"recall_at_30", number(figures.recall)}};
+  };
+  nlohmann::json row = shares(each.figures);
+  row["model"] = each.model;
+  row["best_of_top_128"] = number(each.figures.top);
+  row["ceiling"] = shares(each.ceiling);
+  if (each.examples == 0) return row;
+  row["task"] = each.task;
+  row["examples"] = each.examples;
+  row["visits"] = each.visits;
+  return row;
+}
+
+}  // namespace
+
+void print_quality(std::span<const ModelQuality> qualities) {
+  absl::PrintF("%-16s %-28s %8s %6s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", "model", "task", "codes",
+               "visits", "pairwise", "at most", "3% apart", "at most", "late", "at most", "recall30",
+               "at most", "top128");
+  const std::vector<ModelFigures> all = all_figures(qualities);
+  for (const ModelFigures& each : all) print_figures(each);
+  for (const ModelFigures& mean : means_of(all)) print_figures(mean);
+}
+
+void print_constants(std::span<const Refit> fits) {
+  absl::PrintF("%-24s %10s", "constant", "as it is");
+  for (const Refit& fit : fits) absl::PrintF(" %10.24s", fit.without.empty() ? "all" : "no " + fit.without);
+  absl::PrintF("\n");
+  for (const model::NamedConstant& name : model::draft_constants()) {
+    model::DraftConstants present;
+    absl::PrintF("%-24s %10.4g", std::string(name.name), name.of(present));
+    for (const Refit& fit : fits) {
+      model::DraftConstants constants = fit.constants;
+      absl::PrintF(" %10.4g", name.of(constants));
+    }
+    absl::PrintF("\n");
   }
 }
 
 nlohmann::json quality_json(std::span<const ModelQuality> qualities) {
   nlohmann::json rows = nlohmann::json::array(), means = nlohmann::json::array();
-  for (const ModelQuality& quality : qualities) {
-    const Figures figures = figures_of(quality);
-    rows.push_back({{"model", quality.model},
-                    {"task", quality.task},
-                    {"examples", quality.examples},
-                    {"pairwise_accuracy", number(figures.pairwise)},
-                    {"recall_at_30", number(figures.recall)},
-                    {"best_of_top_128", number(figures.top)}});
-  }
-  for (const ModelMean& mean : model_means(qualities)) {
-    means.push_back({{"model", mean.model},
-                     {"pairwise_accuracy", number(mean_of(mean.pairwise))},
-                     {"recall_at_30", number(mean_of(mean.recall))},
-                     {"best_of_top_128", number(geometric_mean_of(mean.top))}});
-  }
+  const std::vector<ModelFigures> all = all_figures(qualities);
+  for (const ModelFigures& each : all) rows.push_back(figures_json(each));
+  for (const ModelFigures& mean : means_of(all)) means.push_back(figures_json(mean));
   return {{"tasks", rows}, {"means", means}};
 }
 

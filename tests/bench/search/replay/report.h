@@ -1,6 +1,6 @@
 #pragma once
-// Owns: tables, JSON and the data of plots, of replays and of models' quality. Does not know: how either is
-// computed.
+// Owns: tables, JSON and the data of plots, of replays, of models' quality and of races. Does not know: how
+// any of them is computed.
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,9 @@
 
 #include "absl/status/status.h"
 #include "tests/bench/search/replay/comparison.h"
+#include "tests/bench/search/replay/draft_fit.h"
 #include "tests/bench/search/replay/model_quality.h"
+#include "tests/bench/search/replay/races.h"
 #include "tests/bench/search/replay/task_table.h"
 
 namespace tf::replay {
@@ -29,7 +31,17 @@ nlohmann::json replays_json(std::span<const Replayed> replays, const std::string
                             double peak_gflops);
 
 void print_quality(std::span<const ModelQuality> qualities);
+// A row a constant: as it is, and by each fit.
+void print_constants(std::span<const Refit> fits);
 nlohmann::json quality_json(std::span<const ModelQuality> qualities);
+
+struct RacesOfTask {
+  std::string task;
+  std::vector<RaceOutcome> in_visit, across_visits;
+};
+// A row a task that had races, and one for all: in how many races the winner is within 1% of the fastest.
+void print_races(std::span<const RacesOfTask> tasks);
+nlohmann::json races_json(std::span<const RacesOfTask> tasks);
 
 // For plots.gp, into an existing folder: curves_TASK_STRATEGY.tsv and replay_names.gp; recall_MODEL.tsv,
 // quality.tsv

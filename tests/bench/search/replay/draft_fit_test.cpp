@@ -1,0 +1,63 @@
+// Constants of the draft model that measurements give back.
+
+#include "tests/bench/search/replay/draft_fit.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/schedule.h"
+#include "tests/support/tuner/test_problems.h"
+#include "tuner/space/generate.h"
+#include "tuner/space/sampling.h"
+
+namespace tf::replay {
+namespace {
+
+// Candidates that take what the draft says they take by these constants.
+MeasuredTask measured_by(const model::DraftConstants& constants) {
+  MeasuredTask task{.target = target::parse_target("x86_64:cpu=znver4").value(),
+                    .options = {.reuse_distance_bytes = 96 << 20},
+                    .candidates = {}};
+  const tensor::Workload workload = test::matmul_bias_relu(64, 512, 256);
+  const space::DesignSpace space = space::generate_space({workload, {}, {}}, task.target, 1);
+  model::DraftOptions options = task.options;
+  options.constants = constants;
+  space::Random random(5);
+  while (task.candidates.size() < 40) {
+    const auto state = schedule::apply(workload, space.schedule_of(space::sample(space, random)));
+    if (!state.ok()) continue;
+    std::vector<model::Nest> nests = model::summarize(*state, space.ports, task.target);
+    const double seconds = model::draft_of(nests, task.target, options).seconds.constant();
+    task.candidates.push_back({std::move(nests), seconds});
+  }
+  return task;
+}
+
+TEST(Fit, FindsWhatMadeTheTimes) {
+  model::DraftConstants truth = expected_constants();
+  truth.fma_latency = 12;
+  const MeasuredTask task = measured_by(truth);
+  const MeasuredTask* const tasks[] = {&task};
+  const model::DraftConstants expected = expected_constants();
+  const model::DraftConstants found = fit(tasks, expected, 4);
+  EXPECT_GT(fitness(tasks, found, expected), fitness(tasks, expected, expected) + 0.01);
+  EXPECT_GT(found.fma_latency, 1.5 * expected.fma_latency);
+}
+
+TEST(Fit, LeavesWhatNoTaskDependsOnAsItIsExpected) {
+  model::DraftConstants truth = expected_constants();
+  truth.fma_latency = 12;
+  const MeasuredTask task = measured_by(truth);
+  const MeasuredTask* const tasks[] = {&task};
+  EXPECT_EQ(fit(tasks, expected_constants(), 2).shared.low, expected_constants().shared.low)
+      << "everything fits the shared cache";
+}
+
+TEST(Fit, StaysWhereTimesAreAsExpected) {
+  const MeasuredTask task = measured_by(expected_constants());
+  const MeasuredTask* const tasks[] = {&task};
+  EXPECT_EQ(fitness(tasks, expected_constants(), expected_constants()), 1);
+  EXPECT_EQ(fit(tasks, expected_constants(), 1).l2_bytes, expected_constants().l2_bytes);
+}
+
+}  // namespace
+}  // namespace tf::replay

@@ -1,0 +1,63 @@
+// How often races find the fastest, as a table and as JSON.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_format.h"
+#include "tests/bench/search/replay/report.h"
+
+namespace tf::replay {
+namespace {
+
+// Shares of races whose winner is within 1% of the fastest.
+struct Won {
+  std::string task;
+  size_t races = 0;
+  double raced = 0, played_off = 0, across_visits = 0;
+};
+
+double share(const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time) {
+  const auto near = std::ranges::count_if(outcomes, [&](const RaceOutcome& o) { return o.*time <= 1.01; });
+  return static_cast<double>(near) / std::max(1.0, static_cast<double>(outcomes.size()));
+}
+
+Won won(const RacesOfTask& races) {
+  return {races.task, races.in_visit.size(), share(races.in_visit, &RaceOutcome::raced),
+          share(races.in_visit, &RaceOutcome::played_off),
+          share(races.across_visits, &RaceOutcome::played_off)};
+}
+
+std::vector<Won> rows_of(std::span<const RacesOfTask> tasks) {
+  std::vector<Won> rows;
+  RacesOfTask all{.task = "all", .in_visit = {}, .across_visits = {}};
+  for (const RacesOfTask& task : tasks) {
+    if (task.in_visit.empty()) continue;
+    rows.push_back(won(task));
+    all.in_visit.insert(all.in_visit.end(), task.in_visit.begin(), task.in_visit.end());
+    all.across_visits.insert(all.across_visits.end(), task.across_visits.begin(), task.across_visits.end());
+  }
+  rows.push_back(won(all));
+  return rows;
+}
+
+}  // namespace
+
+void print_races(std::span<const RacesOfTask> tasks) {
+  absl::PrintF("%-28s %6s %8s %8s %13s\n", "task", "races", "raced", "play-off", "across visits");
+  for (const Won& row : rows_of(tasks))
+    absl::PrintF("%-28s %6d %7.1f%% %7.1f%% %12.1f%%\n", row.task, row.races, 100 * row.raced,
+                 100 * row.played_off, 100 * row.across_visits);
+}
+
+nlohmann::json races_json(std::span<const RacesOfTask> tasks) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Won& row : rows_of(tasks))
+    rows.push_back({{"task", row.task},
+                    {"races", row.races},
+                    {"raced_within_1_percent", row.raced},
+                    {"played_off_within_1_percent", row.played_off},
+                    {"across_visits_within_1_percent", row.across_visits}});
+  return rows;
+}
+
+}  // namespace tf::replay
