@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 
 #include "device_agent/worker/trial_setup.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -35,6 +36,30 @@ void set_up_trial(const farm::Trial& trial, uint64_t workspace_per_thread_bytes,
       std::min({options.reuse_distance_bytes(), 2 * caches.last_bytes, kMostStandInBytes});
   if (job->reuse_distance_bytes > 0)
     job->rotate_bytes = std::min(job->rotate_bytes, job->reuse_distance_bytes);
+}
+
+void limit_memory(uint64_t most_bytes, sandbox::Job* job) {
+  const uint64_t beside_bytes = sandbox::kThreadBytes * job->threads + job->reuse_distance_bytes;
+  job->memory_bytes = std::min(job->memory_bytes, most_bytes - std::min(most_bytes, beside_bytes));
+}
+
+std::optional<ChildRun> does_not_fit(const LoadedArtifact& loaded) {
+  const sandbox::Job& job = loaded.job;
+  uint64_t needed_bytes = job.workspace_bytes;
+  for (uint32_t p = 0; p < job.port_count; ++p) {
+    if (__builtin_add_overflow(needed_bytes, job.ports[p].size_bytes, &needed_bytes))
+      needed_bytes = UINT64_MAX;
+  }
+  needed_bytes = std::max(needed_bytes, loaded.result_bytes);
+  if (__builtin_add_overflow(needed_bytes, loaded.result_bytes, &needed_bytes)) needed_bytes = UINT64_MAX;
+  if (needed_bytes <= job.memory_bytes) return std::nullopt;
+  ChildRun run = {};
+  run.result.end = sandbox::ChildEnd::kBuffersDoNotFit;
+  std::snprintf(run.result.detail, sizeof run.result.detail,
+                "its buffers need %llu MiB, the limit is %llu MiB",
+                static_cast<unsigned long long>(needed_bytes >> 20),
+                static_cast<unsigned long long>(job.memory_bytes >> 20));
+  return run;
 }
 
 }  // namespace tf::worker

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -31,8 +32,6 @@ using sandbox::JobKind;
 
 constexpr uint64_t kReferenceMemoryBytes = uint64_t{4} << 30;
 constexpr uint64_t kReferenceOutputBytes = 4096;
-// Of what a candidate prints, whatever its tuner asks for.
-constexpr uint64_t kMostPrintedBytes = 64 << 10;
 constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 // A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
 // perfect.
@@ -96,7 +95,7 @@ class Worker::Impl {
     }
     set_up_trial(trial, loaded.workspace_per_thread_bytes, {probe_.l2_bytes(), probe_.last_cache_bytes()},
                  &loaded.job);
-    loaded.job.memory_bytes = std::min(loaded.job.memory_bytes, options_.most_memory_bytes);
+    limit_memory(options_.most_memory_bytes, &loaded.job);
     loaded.job.ready_cpus = ready_cpus_;
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(rest_until_steady(end));
@@ -143,6 +142,18 @@ class Worker::Impl {
     for (auto& zygote : zygotes_) zygote->kill();
   }
 
+  absl::Status renew_sandbox() {
+    std::lock_guard one(renewing_mutex_);  // who takes all of them
+    std::vector<Zygote*> taken;
+    for (size_t i = 0; i < zygotes_.size(); ++i) taken.push_back(&take_zygote());
+    absl::Status status;
+    for (Zygote* zygote : taken) {
+      if (status.ok()) status = start(*zygote);
+      give_back(*zygote);
+    }
+    return status;
+  }
+
   CapabilitySet without_sandbox() const { return without_; }
 
   farm::DeviceState device_state() const { return probe_.read(); }
@@ -160,6 +171,7 @@ class Worker::Impl {
 
   absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes,
                                      const std::stop_token& end) {
+    if (std::optional<ChildRun> none = does_not_fit(loaded)) return *std::move(none);
     Zygote& zygote = take_zygote();
     absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes, end);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
@@ -253,8 +265,8 @@ class Worker::Impl {
     job.threads = 1;
     job.seed = trial.input_seed();
     job.timeout_ns = options_.reference_timeout_ns;
-    job.memory_bytes = std::min(std::max<uint64_t>(trial.limits().memory_bytes(), kReferenceMemoryBytes),
-                                options_.most_memory_bytes);
+    job.memory_bytes = std::max<uint64_t>(trial.limits().memory_bytes(), kReferenceMemoryBytes);
+    limit_memory(options_.most_memory_bytes, &job);
     job.workspace_bytes += loaded->workspace_per_thread_bytes;
     job.ready_cpus = ready_cpus_;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(*loaded, kReferenceOutputBytes, end));
@@ -299,14 +311,14 @@ class Worker::Impl {
     int64_t rest_ns = 0;
     while (steadiness_.is_due(tf_monotonic_ns()) && !cancelled_ && !end.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(rest_ns));
-      TF_ASSIGN_OR_RETURN(const double gflops, measure_peak());
+      TF_ASSIGN_OR_RETURN(const double gflops, measure_peak(end));
       rest_ns = steadiness_.take(gflops, tf_monotonic_ns());
     }
     return absl::OkStatus();
   }
 
   // What it is now; peak_gflops_ keeps the best.
-  absl::StatusOr<double> measure_peak() {
+  absl::StatusOr<double> measure_peak(const std::stop_token& end = {}) {
     LoadedArtifact none;
     none.job.kind = JobKind::kPeak;
     none.job.threads = 1;
@@ -314,7 +326,7 @@ class Worker::Impl {
     none.job.memory_bytes = 64 << 20;
     none.result_bytes = sizeof(sandbox::Result);
     none.job.ready_cpus = ready_cpus_;
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, {}));
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, end));
     if (run.result.end != sandbox::ChildEnd::kDone || run.result.peak_gflops <= 0) {
       return absl::UnavailableError("the FMA rate could not be measured: try again");
     }
@@ -350,7 +362,7 @@ class Worker::Impl {
   const DeviceProbe probe_;
   std::atomic<bool> cancelled_ = false;
   // In the order in which they are taken: what a run waits for to know, a zygote, the device.
-  std::mutex reference_mutex_, peak_mutex_;
+  std::mutex reference_mutex_, peak_mutex_, renewing_mutex_;
   std::mutex idle_mutex_;
   std::condition_variable has_idle_;
   std::vector<Zygote*> idle_;
@@ -381,6 +393,10 @@ absl::StatusOr<farm::TrialResult> Worker::run(const farm::Trial& trial, std::str
 
 bool Worker::has_reference(std::string_view reference_digest, uint64_t input_seed) const {
   return impl_->has_reference(reference_digest, input_seed);
+}
+
+absl::Status Worker::renew_sandbox() {
+  return impl_->renew_sandbox();
 }
 
 void Worker::cancel() {

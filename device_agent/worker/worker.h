@@ -20,6 +20,9 @@ class DeviceState;
 
 namespace tf::worker {
 
+// Of what a candidate prints, whatever its trial asks for: a result fits into a message together with others.
+inline constexpr uint64_t kMostPrintedBytes = 64 << 10;
+
 struct WorkerOptions {
   std::string program;    // trial_worker's path; empty: beside the running executable
   SandboxPolicy sandbox;  // by default a machine that cannot confine a candidate wholly runs none
@@ -30,8 +33,8 @@ struct WorkerOptions {
       120'000'000'000;  // the reference is unoptimised: it gets its own wall-time limit
   uint64_t reference_cache_bytes = 512ull
                                    << 20;  // expected answers kept in memory, least recently used go first
-  // Whatever a trial asks for: one that wants to run for longer is refused, one that wants more memory gets
-  // so much.
+  // Whatever a trial asks for: one that wants to run for longer is refused; one that wants more memory, by
+  // its limit, its outputs, its threads or its reuse distance, gets so much for all of that together.
   int64_t longest_run_ns = 600'000'000'000;
   uint64_t most_memory_bytes = UINT64_MAX;
 };
@@ -61,6 +64,10 @@ class Worker {
 
   // True if the answers of this reference for this seed are cached, so that run() does without its bytes.
   bool has_reference(std::string_view reference_digest, uint64_t input_seed) const;
+
+  // New helpers for the trials from now on, in a new sandbox, once those that run have ended: no process of
+  // an earlier one is left. Takes some 10 ms. Errors as start().
+  absl::Status renew_sandbox();
 
   // Ends a running run() soon, and every later one at once, with CANCELLED. Thread-safe, not undone.
   void cancel();

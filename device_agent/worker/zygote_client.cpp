@@ -25,9 +25,8 @@ namespace {
 constexpr int64_t kGraceNs = 5'000'000'000;
 constexpr int kStartTimeoutMs = 10'000;
 
-// Of the control group, beyond a job's own memory: the helper, and the children's libraries and stacks.
+// Of the control group, beyond a job's own memory and its threads': the helper, and the children's libraries.
 constexpr uint64_t kHelperBytes = 128 << 20;
-constexpr uint64_t kThreadBytes = 16 << 20;
 constexpr uint64_t kHelperProcesses = 8;
 
 std::string program_beside_this_one() {
@@ -156,10 +155,11 @@ ZygoteClient::~ZygoteClient() {
   pid_ = 0;
 }
 
-// What the job is limited to anyway, for the whole tree of processes. The helper's stand-ins stay in it.
-void ZygoteClient::bound(const sandbox::Job& job, uint64_t result_bytes) {
-  cgroup_.limit_memory(job.memory_bytes + result_bytes + stand_in_bytes_ + kHelperBytes +
-                       kThreadBytes * job.threads);
+// What the job is limited to anyway, the result memory in it, for the whole tree of processes. The helper's
+// stand-ins stay in it.
+void ZygoteClient::bound(const sandbox::Job& job) {
+  cgroup_.limit_memory(job.memory_bytes + stand_in_bytes_ + kHelperBytes +
+                       sandbox::kThreadBytes * job.threads);
   cgroup_.limit_processes(job.threads + kHelperProcesses);
 }
 
@@ -226,7 +226,7 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
   prepared_.request = {next_id_++, job.timeout_ns, job.reuse_distance_bytes};
   stand_in_bytes_ = std::max(stand_in_bytes_, job.reuse_distance_bytes);
-  bound(job, result_bytes);
+  bound(job);
   prepared_.print = std::move(print.read);
   prepared_.status = std::move(status.read);
   return send(prepared_.request, fds);

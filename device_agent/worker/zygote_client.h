@@ -46,7 +46,8 @@ class ZygoteClient {
   ~ZygoteClient();
 
   // Has a child make ready what the job needs, without waiting for it. `result_bytes` is the size of the
-  // result memory. UNAVAILABLE, here and below: the zygote is gone, make a new one.
+  // result memory, which is a part of the job's. UNAVAILABLE, here and below: the zygote is gone, make a new
+  // one.
   absl::Status prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes);
 
   // Whether the zygote has to fill memory for the job first, which is work of its own (sandbox/stand_ins.h).
@@ -69,7 +70,7 @@ class ZygoteClient {
   };
 
   absl::Status enter_sandbox(CapabilitySet without, std::vector<CapabilityState>* missing);
-  void bound(const sandbox::Job& job, uint64_t result_bytes);
+  void bound(const sandbox::Job& job);
   absl::Status send(const sandbox::Request& request, std::span<const int> fds);
   absl::Status collect(Prepared& prepared, uint64_t output_bytes);
   absl::Status gone();

@@ -16,9 +16,8 @@
 namespace tf::worker::sandbox {
 namespace {
 
-// Beyond the candidate's own limit: this program, its libraries, and the stacks of its threads.
+// Beyond the candidate's own limit and that of its threads: this program and its libraries.
 constexpr uint64_t kBaseBytes = 64 << 20;
-constexpr uint64_t kThreadBytes = 16 << 20;
 
 int statm_fd = -1;
 Result* noted_result = nullptr;

@@ -19,6 +19,9 @@ constexpr uint32_t kMaxEntryChars = 192;
 constexpr uint32_t kMaxSamples = 1000;
 constexpr uint32_t kCpuWords = 16;  // 1024 CPUs
 
+// What a thread may take of memory beside its job's buffers: its stack, what libraries keep for it.
+constexpr uint64_t kThreadBytes = 16 << 20;
+
 struct CpuSet {
   uint64_t words[kCpuWords];
 };

@@ -1,8 +1,10 @@
 // A trial that is ended from outside, and what a trial may not ask for.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
+#include <csignal>
 #include <stop_token>
 #include <thread>
 
@@ -74,12 +76,33 @@ TEST(WorkerLimits, ATrialThatWantsToRunForTooLongIsRefused) {
 }
 
 TEST(WorkerLimits, ACandidateGetsNoMoreMemoryThanThereIsToGive) {
-  const auto worker = start({.most_memory_bytes = 256 << 20});
+  const auto worker = start({.most_memory_bytes = (256 + 16) << 20});  // a thread has 16
   const auto result = run(*worker, "allocates_without_end",
                           [](farm::Limits& limits) { limits.set_memory_bytes(uint64_t{1} << 40); });
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->outcome(), farm::OUTCOME_OUT_OF_MEMORY) << result->detail();
   EXPECT_THAT(result->detail(), testing::HasSubstr("256 MiB"));
+  expect_next_is_measured(*worker);
+}
+
+// A limit on the size of files stands for memory that there is not: whoever asks for the result memory hears
+// of it.
+TEST(WorkerLimits, OutputsThatAreLargerThanTheMemoryAreNotEvenAskedFor) {
+  const auto worker = start({.most_memory_bytes = 512 << 20});
+  const std::string bytes = serialized(candidate("good", {.m = 1 << 14, .n = 1 << 14, .k = 1}));
+  farm::Trial trial = trial_of(bytes, "");
+  trial.mutable_limits()->set_memory_bytes(uint64_t{1} << 40);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 64 << 20, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const auto result = worker->run(trial, bytes, "");
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), farm::OUTCOME_OUT_OF_MEMORY) << result->detail();
+  EXPECT_THAT(result->detail(), testing::HasSubstr("its buffers need 4096 MiB, the limit is 496 MiB"));
   expect_next_is_measured(*worker);
 }
 

@@ -185,6 +185,26 @@ TEST(HostileConstructor, IsTheCandidatesFault) {
   }
 }
 
+// 128 GiB of answers, by the word of the candidate, of its reference or of both.
+TEST(HostileManifest, WithHugeOutputsTakesNothingFromTheMachine) {
+  const tf::testing::Extents huge = {.m = 1 << 17, .n = 1 << 17, .k = 1};
+  const std::string bytes = serialized(candidate("good", huge));
+  const std::string reference = serialized(candidate("reference", huge));
+  for (const char* without : {"", "cgroup"}) {
+    const std::unique_ptr<Worker> worker = worker_without(without);
+    ASSERT_NE(worker, nullptr);
+    const farm::Trial alone = tf::testing::trial_of(bytes, ""),
+                      both = tf::testing::trial_of(bytes, reference);
+    const auto result = worker->run(alone, bytes, "");
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->outcome(), farm::OUTCOME_OUT_OF_MEMORY) << result->detail();
+    const absl::Status refused = worker->run(both, bytes, reference).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("its buffers need"));
+    expect_next_is_measured(*worker, "huge outputs");
+  }
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> found;
   std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
@@ -233,6 +253,18 @@ TEST(TheHelper, HasNoCapabilityAndGainsNone) {
       EXPECT_THAT(status_of(pid), testing::Not(testing::HasSubstr("Uid:\t0\t")));
     }
   }
+}
+
+TEST(TheHelper, IsAnotherOneInTheNextSandbox) {
+  const std::unique_ptr<Worker> worker = worker_without("");
+  ASSERT_NE(worker, nullptr);
+  ASSERT_EQ(run(*worker, candidate("good")).outcome(), farm::OUTCOME_OK);
+  const std::vector<pid_t> before = descendants_of(getpid());
+  ASSERT_FALSE(before.empty());
+  const absl::Status renewed = worker->renew_sandbox();
+  ASSERT_TRUE(renewed.ok()) << renewed;
+  EXPECT_TRUE(all_gone(before)) << "a process of the sandbox before lives on";
+  ASSERT_EQ(run(*worker, candidate("good")).outcome(), farm::OUTCOME_OK);
 }
 
 // With root's own rights instead, as in a container that has no user namespaces; another user has no others.

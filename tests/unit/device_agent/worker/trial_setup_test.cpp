@@ -43,4 +43,40 @@ TEST(SetUpTrial, GivesEveryThreadItsWorkspace) {
   EXPECT_EQ(set_up(0, kMiB, 3).workspace_bytes, 310u);
 }
 
+TEST(LimitMemory, CountsWhatElseTheTrialChooses) {
+  Job job = set_up(32 * kMiB, 32 * kMiB, 4);
+  job.memory_bytes = uint64_t{1} << 40;
+  tf::worker::limit_memory(1000 * kMiB, &job);
+  EXPECT_EQ(job.memory_bytes, (1000 - 32 - 4 * 16) * kMiB);
+  tf::worker::limit_memory(UINT64_MAX, &job);
+  EXPECT_EQ(job.memory_bytes, (1000 - 32 - 4 * 16) * kMiB) << "it gets no more than it asks for";
+  tf::worker::limit_memory(50 * kMiB, &job);
+  EXPECT_EQ(job.memory_bytes, 0u) << "threads and distance alone are more";
+}
+
+tf::worker::LoadedArtifact with_output(uint64_t bytes, uint64_t workspace_bytes = 0) {
+  tf::worker::LoadedArtifact loaded;
+  loaded.job.memory_bytes = 100 * kMiB;
+  loaded.job.workspace_bytes = workspace_bytes;
+  loaded.job.port_count = 1;
+  loaded.job.ports[0].role = tf::worker::sandbox::Role::kOutput;
+  loaded.job.ports[0].size_bytes = bytes;
+  loaded.result_bytes = 2 * bytes;
+  return loaded;
+}
+
+TEST(DoesNotFit, CountsOutputsAndTheirAnswersWhileTheyAreMadeAndCompared) {
+  EXPECT_FALSE(tf::worker::does_not_fit(with_output(25 * kMiB)));
+  const auto run = tf::worker::does_not_fit(with_output(26 * kMiB));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->result.end, tf::worker::sandbox::ChildEnd::kBuffersDoNotFit);
+  EXPECT_STREQ(run->result.detail, "its buffers need 104 MiB, the limit is 100 MiB");
+}
+
+TEST(DoesNotFit, CountsTheWorkspaceWhateverItsSize) {
+  EXPECT_FALSE(tf::worker::does_not_fit(with_output(kMiB, 97 * kMiB)));
+  EXPECT_TRUE(tf::worker::does_not_fit(with_output(kMiB, 98 * kMiB)));
+  EXPECT_TRUE(tf::worker::does_not_fit(with_output(kMiB, UINT64_MAX)));
+}
+
 }  // namespace
