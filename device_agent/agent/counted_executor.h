@@ -10,6 +10,7 @@ class CountedExecutor final : public TrialExecutor {
  public:
   // Both must outlive it; executors may share the tally.
   CountedExecutor(TrialExecutor& executor, rpc::WorkTally& tally) : executor_(executor), tally_(tally) {}
+  absl::Status begin_lease(std::string_view lease_id) override { return executor_.begin_lease(lease_id); }
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate, std::string_view reference,
                                                       std::stop_token end) override;

@@ -19,10 +19,13 @@ namespace tf::agent {
 class TrialExecutor {
  public:
   virtual ~TrialExecutor() = default;
+  // The trials that follow are of this lease. Of one before it nothing is left that a candidate could find.
+  // Errors as run().
+  virtual absl::Status begin_lease(std::string_view lease_id) = 0;
   // Serialized kernel.v1.Artifact messages, verified against the trial's digests. `reference` is empty if the
   // trial names none or has_reference said that it is not needed. When `end` comes, it kills what runs and
   // returns soon. A status means "not measured": INVALID_ARGUMENT and FAILED_PRECONDITION will not get
-  // better, any other may.
+  // better, any other may. `printed` of the result is at most worker::kMostPrintedBytes long.
   virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                               std::string_view candidate,
                                                               std::string_view reference,

@@ -25,7 +25,7 @@ class TrialExecutor;
 struct TrialMeans {
   ArtifactFetcher& fetcher;
   TrialExecutor& executor;
-  Stillness& stillness;  // the device's
+  Stillness& stillness;  // the machine's
   // With one, nothing is loaded that no tuner or builder of the farm has signed.
   rpc::ArtifactVerifier* verifier = nullptr;
 };

@@ -12,10 +12,6 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-// A reply must fit into a message together with others; what the candidate printed is the only part that can
-// be big.
-constexpr size_t kMaxPrintedBytes = 64 << 10;
-
 std::string failure(uint64_t sequence, pb::FailureKind kind, const absl::Status& why) {
   pb::MeasureReply reply;
   reply.set_sequence(sequence);
@@ -48,7 +44,6 @@ absl::Status check_signatures(const pb::Trial& trial, rpc::ArtifactVerifier& ver
 }
 
 std::string success(const StartedTrial& started, pb::TrialResult result) {
-  if (result.printed().size() > kMaxPrintedBytes) result.mutable_printed()->resize(kMaxPrintedBytes);
   result.set_lease_id(started.lease.id);
   result.set_epoch(started.lease.epoch);
   result.set_sequence(started.trial.sequence);
@@ -60,6 +55,17 @@ std::string success(const StartedTrial& started, pb::TrialResult result) {
   if (reply.ParseFromString(bytes)) return bytes;
   return failure(started.trial.sequence, pb::FAILURE_KIND_DEVICE,
                  absl::InternalError("the trial's result cannot be parsed"));
+}
+
+struct Artifacts {
+  const std::string& candidate;
+  const std::string& reference;
+};
+
+absl::StatusOr<pb::TrialResult> run(TrialExecutor& executor, const LeaseRef& lease, const pb::Trial& trial,
+                                    const Artifacts& artifacts, const std::stop_token& end) {
+  TF_RETURN_IF_ERROR(executor.begin_lease(lease.id));
+  return executor.run(trial, artifacts.candidate, artifacts.reference, end);
 }
 
 }  // namespace
@@ -89,7 +95,8 @@ std::optional<std::string> measure(const StartedTrial& started, const TrialMeans
     if (!fetched.ok()) return failure(sequence, kind_of_fetch(fetched), fetched);
   }
   if (!means.stillness.begin_trial(end)) return std::nullopt;
-  absl::StatusOr<pb::TrialResult> result = means.executor.run(trial, *candidate, *reference, end);
+  absl::StatusOr<pb::TrialResult> result =
+      run(means.executor, started.lease, trial, {*candidate, *reference}, end);
   means.stillness.end_trial();
   if (!result.ok() && end.stop_requested()) return std::nullopt;
   if (!result.ok()) return failure(sequence, kind_of_run(result.status()), result.status());

@@ -1,10 +1,18 @@
 #include <utility>
 
+#include "base/status.h"
 #include "device_agent/agent/worker_executor.h"
 #include "device_agent/worker/worker.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace tf::agent {
+
+absl::Status WorkerExecutor::begin_lease(std::string_view lease_id) {
+  if (lease_id_ == lease_id) return absl::OkStatus();
+  if (!lease_id_.empty()) TF_RETURN_IF_ERROR(worker_.renew_sandbox());
+  lease_id_ = lease_id;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<tunefarm::farm::v1::TrialResult> WorkerExecutor::run(const tunefarm::farm::v1::Trial& trial,
                                                                     std::string_view candidate,

@@ -25,6 +25,7 @@ class FakeExecutor final : public agent::TrialExecutor {
   FakeExecutor(std::chrono::milliseconds duration, std::string log_path)
       : duration_(duration), log_path_(std::move(log_path)) {}
 
+  absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
   // Candidates that start with "bad:" cannot be measured, "refused:" are malformed, "garbled:" get a
   // result that is no valid message, "endless:" run for a minute.
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,

@@ -27,6 +27,7 @@ class MeetingExecutor final : public agent::TrialExecutor {
  public:
   explicit MeetingExecutor(std::atomic<int>& inside, std::atomic<int>& most) : inside_(inside), most_(most) {}
 
+  absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
   absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view, std::string_view,
                                   std::stop_token) override {
     EXPECT_FALSE(busy_.exchange(true)) << "a slot runs one trial at a time";
