@@ -21,9 +21,11 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"proto", {}},
       {"database", {"base"}},
       {"rpc", {"base", "proto"}},
+      {"rpc/doctor", {"base", "proto", "rpc"}},
       {"tracker", {"base", "proto", "rpc", "database"}},
       {"device_agent/worker", {"base", "proto", "compiler/runtime"}},
-      {"device_agent/agent", {"base", "proto", "rpc", "compiler/runtime", "device_agent/worker"}},
+      {"device_agent/agent",
+       {"base", "proto", "rpc", "rpc/doctor", "compiler/runtime", "device_agent/worker"}},
       {"compiler/tensor", {"base"}},
       {"compiler/target", {"base"}},
       {"compiler/ir", {"base", "compiler/tensor"}},
@@ -73,9 +75,9 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
         "compiler/target", "compiler/schedule", "compiler/graph", "compiler/onnx", "compiler/driver",
         "tuner/measure", "tuner/session"}},
       {"tuner/cli",
-       {"base", "proto", "rpc", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
-        "compiler/graph", "compiler/onnx", "compiler/driver", "tuner/space", "tuner/model", "tuner/search",
-        "tuner/measure", "tuner/session", "tuner/remote", "tuner/service"}},
+       {"base", "proto", "rpc", "rpc/doctor", "database", "compiler/tensor", "compiler/target",
+        "compiler/schedule", "compiler/graph", "compiler/onnx", "compiler/driver", "tuner/space",
+        "tuner/model", "tuner/search", "tuner/measure", "tuner/session", "tuner/remote", "tuner/service"}},
   };
   return edges;
 }

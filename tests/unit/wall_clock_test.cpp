@@ -22,7 +22,8 @@ const std::map<std::string, std::string>& exceptions() {
       {"tracker/agent_service_proto.cpp", "tells agents what time it has, for their doctor"},
       {"tracker/operator_service_proto.cpp", "reservations begin at a date"},
       {"tracker/tracker_main.cpp", "the same"},
-      {"device_agent/agent/doctor", "compares clocks"},
+      {"rpc/doctor", "compares clocks"},
+      {"device_agent/agent/doctor", "asks whether a certificate should have been renewed"},
       {"device_agent/worker", "results are dated"},
   };
   return files;

@@ -8,12 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "base/doctor.h"
+#include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 #include "database/open_records.h"
 #include "proto/kernel/v1/kernel.pb.h"
+#include "rpc/doctor/doctor.h"
 #include "rpc/endpoint.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
@@ -27,7 +30,7 @@ namespace tf::tuner_cli {
 namespace {
 
 struct DoctorArguments {
-  std::string db, tracker, tls;
+  std::string db, tracker, tls, listen;
   bool json = false;
 };
 
@@ -69,13 +72,39 @@ Finding examine_database(const std::string& spec, const std::string& tls) {
   return absl::StrCat(workloads.size(), " workloads, ", problems.size(), " measured problems");
 }
 
-Finding examine_tracker(const std::string& address, const std::string& tls) {
-  TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(address));
-  TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(tls));
+Finding examine_devices(const rpc::Endpoint& tracker, const std::shared_ptr<rpc::Credentials>& credentials) {
   TF_ASSIGN_OR_RETURN(const service::FarmView farm, service::look_at_farm(tracker, credentials));
   if (farm.known_keys.empty())
-    return absl::NotFoundError("it answers, but no device has come; start device_agent --key KEY");
-  return absl::StrCat("device keys, ten at most: ", absl::StrJoin(farm.known_keys, ", "));
+    return absl::NotFoundError("the tracker knows none; start device_agent --key KEY");
+  return absl::StrCat("keys, ten at most: ", absl::StrJoin(farm.known_keys, ", "));
+}
+
+// Its certificate first: without a good one nothing else of the farm answers.
+void examine_farm(const DoctorArguments& arguments, std::vector<Check>& checks) {
+  const auto credentials = rpc::credentials_of_command(arguments.tls, arguments.tracker);
+  if (!arguments.tls.empty()) {
+    checks.push_back(rpc::examine_certificate(credentials,
+                                              {.role = rpc::Role::kTuner,
+                                               .why = "`tuner serve` leases devices as a tuner",
+                                               .otherwise = Health::kWeak,
+                                               .join = "tuner join"},
+                                              absl::Now()));
+  }
+  if (!credentials.ok()) return;
+  const std::string address =
+      arguments.tracker.empty() && *credentials ? (*credentials)->tracker() : arguments.tracker;
+  if (address.empty()) return;
+  const absl::StatusOr<rpc::Endpoint> tracker = rpc::parse_endpoint(address);
+  const std::vector<Check> answers = rpc::examine_tracker(tracker, *credentials, "this tuner");
+  checks.insert(checks.end(), answers.begin(), answers.end());
+  if (exit_code_of(answers) == kExitOk)
+    checks.push_back(check_of("devices", examine_devices(*tracker, *credentials)));
+}
+
+Check examine_listen(const std::string& listen, bool secured) {
+  const absl::StatusOr<rpc::Endpoint> endpoint = rpc::parse_endpoint(listen);
+  return endpoint.ok() ? rpc::examine_listen(*endpoint, "--listen", secured)
+                       : check_of("listen", endpoint.status());
 }
 
 int run(const DoctorArguments& arguments) {
@@ -84,8 +113,8 @@ int run(const DoctorArguments& arguments) {
                                check_of("measuring", examine_runner())};
   if (!arguments.db.empty())
     checks.push_back(check_of("database", examine_database(arguments.db, arguments.tls)));
-  if (!arguments.tracker.empty())
-    checks.push_back(check_of("tracker", examine_tracker(arguments.tracker, arguments.tls)));
+  examine_farm(arguments, checks);
+  if (!arguments.listen.empty()) checks.push_back(examine_listen(arguments.listen, !arguments.tls.empty()));
   std::fputs((arguments.json ? checks_json(checks) : checks_table(checks)).c_str(), stdout);
   return exit_code_of(checks);
 }
@@ -96,11 +125,14 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<DoctorArguments>();
   CLI::App* command = app.add_subcommand("doctor", "Check that everything that tuning needs works here");
   command->add_option("--db", arguments->db, "Also this database FILE, FILE.jsonl or tuner://HOST:PORT");
-  command->add_option("--tracker", arguments->tracker, "Also the tracker at HOST:PORT");
+  command->add_option(
+      "--tracker", arguments->tracker,
+      "Also the tracker at HOST:PORT: its protocol, its clock, its devices [the certificate's]");
   command->add_option("--tls", arguments->tls,
-                      "Folder of your certificate (`tuner join`), for a secured farm");
+                      "Folder of your certificate (`tuner join`), for a secured farm: its role, its life");
+  command->add_option("--listen", arguments->listen, "Also whether `tuner serve` could listen at HOST:PORT");
   command->add_flag("--json", arguments->json, "Print JSON");
-  command->footer("Example: tuner doctor --db tune.db --tracker 127.0.0.1:7190");
+  command->footer("Example: tuner doctor --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 

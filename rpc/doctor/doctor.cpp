@@ -1,0 +1,65 @@
+// What needs no tracker.
+#include "rpc/doctor/doctor.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "rpc/server.h"
+
+namespace tf::rpc {
+namespace {
+
+constexpr absl::Duration kClockTolerance = absl::Seconds(2);
+
+std::string date(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
+}
+
+absl::StatusOr<std::string> listen_finding(const Endpoint& listen, std::string_view option, bool secured) {
+  if (!secured) TF_RETURN_IF_ERROR(require_loopback(listen, option));
+  const absl::Status bound = check_bindable(listen);
+  if (absl::IsAlreadyExists(bound))
+    return absl::StrCat(listen.text(), " is in use, maybe by the one that runs");
+  TF_RETURN_IF_ERROR(bound);
+  return absl::StrCat(listen.text(), " is free");
+}
+
+}  // namespace
+
+Check examine_certificate(const absl::StatusOr<std::shared_ptr<Credentials>>& credentials,
+                          const WantedMember& wanted, absl::Time now) {
+  if (!credentials.ok()) return check_of("certificate", credentials.status());
+  const Certificate certificate = (*credentials)->certificate();
+  const Identity& member = (*credentials)->identity();
+  Check check{.what = "certificate",
+              .detail = absl::StrCat("of ", member.text(), ", good until ", date(certificate.not_after()))};
+  if (member.role != wanted.role) {
+    const std::string role(role_name(wanted.role));
+    check.health = wanted.otherwise;
+    check.remedy = absl::StrCat(wanted.why, ": let an admin run `tracker ca token --role ", role, "`, then `",
+                                wanted.join, "` into another folder");
+  } else if (now >= certificate.renew_at()) {
+    check.health = Health::kWeak;
+    check.remedy = absl::StrCat("it should have been renewed at ", date(certificate.renew_at()),
+                                ": let the tracker be reached before it ends, or `", wanted.join, "` anew");
+  }
+  return check;
+}
+
+Check examine_clock(absl::Duration ahead) {
+  Check check{.what = "clock",
+              .detail = absl::StrCat(
+                  "differs from the tracker's by ",
+                  absl::FormatDuration(absl::AbsDuration(absl::Trunc(ahead, absl::Milliseconds(1)))))};
+  if (absl::AbsDuration(ahead) <= kClockTolerance) return check;
+  check.health = Health::kWeak;
+  check.remedy = "times of results and of certificates will not agree: let NTP set the clock (timedatectl)";
+  return check;
+}
+
+Check examine_listen(const Endpoint& listen, std::string_view option, bool secured) {
+  return check_of("listen", listen_finding(listen, option, secured));
+}
+
+}  // namespace tf::rpc

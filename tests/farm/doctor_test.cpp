@@ -1,0 +1,114 @@
+// What the doctors of agent and tuner share, against trackers good and strange.
+
+#include "rpc/doctor/doctor.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "absl/time/clock.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/protocol.h"
+#include "rpc/server.h"
+#include "tests/farm/secured_farm.h"
+
+namespace tf::farm_test {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+using testing::HasSubstr;
+
+class Doctor : public SecuredFarm {
+ protected:
+  static Check examine(const std::shared_ptr<Credentials>& credentials, absl::Time now,
+                       Health otherwise = Health::kFailed) {
+    return rpc::examine_certificate(
+        credentials,
+        {.role = Role::kAgent, .why = "only an agent may", .otherwise = otherwise, .join = "program join"},
+        now);
+  }
+};
+
+TEST_F(Doctor, CertificateIsGoodUntilItShouldHaveBeenRenewed) {
+  const auto box = member(Role::kAgent, "box");
+  const absl::Time renew_at = box->certificate().renew_at();
+  const Check fresh = examine(box, renew_at - absl::Seconds(1));
+  EXPECT_EQ(fresh.health, Health::kGood);
+  EXPECT_THAT(fresh.detail, HasSubstr("of agent box, good until 20"));
+  const Check old = examine(box, renew_at);
+  EXPECT_EQ(old.health, Health::kWeak);
+  EXPECT_THAT(old.remedy, HasSubstr("should have been renewed at 20"));
+  EXPECT_THAT(old.remedy, HasSubstr("`program join` anew"));
+}
+
+TEST_F(Doctor, CertificateOfAnotherRoleIsOfNoUse) {
+  const auto eve = member(Role::kViewer, "eve");
+  const Check failed = examine(eve, absl::Now());
+  EXPECT_EQ(failed.health, Health::kFailed);
+  EXPECT_THAT(failed.detail, HasSubstr("of viewer eve"));
+  EXPECT_THAT(failed.remedy,
+              HasSubstr("only an agent may: let an admin run `tracker ca token --role agent`"));
+  EXPECT_EQ(examine(eve, absl::Now(), Health::kWeak).health, Health::kWeak);
+}
+
+TEST_F(Doctor, CertificateThatCannotBeLoadedSaysWhy) {
+  const Check none = rpc::examine_certificate(Credentials::load(dir_.file("none")), {}, absl::Now());
+  EXPECT_EQ(none.health, Health::kFailed);
+  EXPECT_THAT(none.detail, HasSubstr("join"));
+}
+
+TEST_F(Doctor, TrackerTellsItsProtocolAndItsClock) {
+  const auto checks = rpc::examine_tracker(endpoint(), member(Role::kViewer, "eve"), "this program");
+  ASSERT_EQ(checks.size(), 3u);
+  EXPECT_EQ(exit_code_of(checks), 0) << checks_table(checks);
+  EXPECT_THAT(checks[0].detail, HasSubstr("answers at " + endpoint().text()));
+  EXPECT_EQ(checks[1].what, "protocol");
+  EXPECT_EQ(checks[2].what, "clock");
+  EXPECT_EQ(checks[2].health, Health::kGood) << "it is this machine's";
+}
+
+// Another version, and a clock that is an hour ahead.
+class StrangeTracker final : public pb::Agents::Service {
+ public:
+  grpc::Status Describe(grpc::ServerContext*, const pb::DescribeRequest*, pb::Description* reply) override {
+    reply->set_protocol_version(rpc::kProtocolVersion + 1);
+    reply->set_unix_time_ns(absl::ToUnixNanos(absl::Now() + absl::Hours(1)));
+    return grpc::Status::OK;
+  }
+};
+
+TEST(DoctorInPlainText, SaysWhatIsStrangeOfATrackerAndWhatToDo) {
+  StrangeTracker tracker;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto checks = rpc::examine_tracker((*server)->endpoint(), nullptr, "this program");
+  ASSERT_EQ(checks.size(), 3u);
+  EXPECT_EQ(checks[1].health, Health::kFailed);
+  EXPECT_THAT(checks[1].detail, HasSubstr("upgrade the older of the two"));
+  EXPECT_EQ(checks[2].health, Health::kWeak);
+  EXPECT_THAT(checks[2].remedy, HasSubstr("NTP"));
+}
+
+TEST(DoctorInPlainText, SaysThatNobodyAnswersOrMay) {
+  for (const rpc::Endpoint& tracker : {free_endpoint(), rpc::Endpoint{"192.0.2.1", 7190}}) {
+    const auto checks = rpc::examine_tracker(tracker, nullptr, "this program");
+    ASSERT_EQ(checks.size(), 1u);
+    EXPECT_EQ(checks[0].health, Health::kFailed);
+    EXPECT_THAT(checks[0].detail, HasSubstr(tracker.text()));
+  }
+}
+
+TEST(DoctorInPlainText, LooksWhetherAPortIsFree) {
+  pb::Agents::Service service;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(rpc::examine_listen(free_endpoint(), "--listen", false).detail, HasSubstr("is free"));
+  const Check used = rpc::examine_listen((*server)->endpoint(), "--listen", false);
+  EXPECT_EQ(used.health, Health::kGood);
+  EXPECT_THAT(used.detail, HasSubstr("is in use, maybe by the one that runs"));
+  const Check open = rpc::examine_listen({"0.0.0.0", 7190}, "--listen", false);
+  EXPECT_EQ(open.health, Health::kFailed);
+  EXPECT_THAT(open.detail, HasSubstr("--listen"));
+}
+
+}  // namespace
+}  // namespace tf::farm_test
