@@ -61,10 +61,17 @@ struct Served {
   std::unique_ptr<tf::agent::Agent> agent;
 };
 
+// What all devices of this machine share.
+struct Machine {
+  std::shared_ptr<tf::rpc::Credentials> credentials;  // null: plain text
+  uint64_t slot_memory_bytes = 0;
+  tf::agent::GoldenKernel golden = {};
+  std::shared_ptr<tf::agent::Stillness> stillness = std::make_shared<tf::agent::Stillness>();
+  tf::rpc::WorkTally trials = {};
+};
+
 absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::Offer& offer,
-                                   const tf::agent::GoldenKernel& golden,
-                                   const std::shared_ptr<tf::rpc::Credentials>& credentials,
-                                   tf::rpc::WorkTally& trials) {
+                                   Machine& machine) {
   TF_ASSIGN_OR_RETURN(const tf::worker::SandboxPolicy sandbox,
                       tf::worker::parse_without_sandbox(config.without_sandbox()));
   Served served;
@@ -72,15 +79,15 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   std::vector<uint32_t> cpus;
   for (const tf::agent::CpuSet& slot : offer.slots) cpus.insert(cpus.end(), slot.begin(), slot.end());
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts(cpus);
-  // The slots together leave the system and this process an eighth.
-  const uint64_t most_memory_bytes = facts.memory_bytes() / 8 * 7 / offer.slots.size();
   for (const tf::agent::CpuSet& slot : offer.slots) {
-    TF_ASSIGN_OR_RETURN(auto worker, tf::worker::Worker::start({.sandbox = sandbox,
-                                                                .cpus = {slot.begin(), slot.end()},
-                                                                .most_memory_bytes = most_memory_bytes}));
+    TF_ASSIGN_OR_RETURN(auto worker,
+                        tf::worker::Worker::start({.sandbox = sandbox,
+                                                   .cpus = {slot.begin(), slot.end()},
+                                                   .most_memory_bytes = machine.slot_memory_bytes}));
     served.workers.push_back(std::move(worker));
     served.executors.push_back(std::make_unique<tf::agent::WorkerExecutor>(*served.workers.back()));
-    served.counted.push_back(std::make_unique<tf::agent::CountedExecutor>(*served.executors.back(), trials));
+    served.counted.push_back(
+        std::make_unique<tf::agent::CountedExecutor>(*served.executors.back(), machine.trials));
     slots.push_back({.cpus = slot, .executor = served.counted.back().get()});
   }
   const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
@@ -91,21 +98,22 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   facts.set_peak_gflops(peak_gflops);
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   const absl::Duration golden_every = absl::Seconds(config.golden_seconds());
-  TF_ASSIGN_OR_RETURN(served.agent,
-                      tf::agent::Agent::create({.tracker = tracker,
-                                                .credentials = credentials,
-                                                .key = offer.key,
-                                                .id = offer.id,
-                                                .state_dir = offer.state_dir,
-                                                .slots = std::move(slots),
-                                                .version = TF_VERSION,
-                                                .labels = {config.labels().begin(), config.labels().end()},
-                                                .cache_bytes = uint64_t{config.cache_mib()} << 20,
-                                                .golden = config.golden_seconds() == 0 ? nullptr : &golden,
-                                                .golden_every = golden_every,
-                                                .listen = offer.listen,
-                                                .advertise = offer.advertise},
-                                               facts));
+  TF_ASSIGN_OR_RETURN(served.agent, tf::agent::Agent::create(
+                                        {.tracker = tracker,
+                                         .credentials = machine.credentials,
+                                         .key = offer.key,
+                                         .id = offer.id,
+                                         .state_dir = offer.state_dir,
+                                         .slots = std::move(slots),
+                                         .version = TF_VERSION,
+                                         .labels = {config.labels().begin(), config.labels().end()},
+                                         .cache_bytes = uint64_t{config.cache_mib()} << 20,
+                                         .golden = config.golden_seconds() == 0 ? nullptr : &machine.golden,
+                                         .golden_every = golden_every,
+                                         .stillness = machine.stillness,
+                                         .listen = offer.listen,
+                                         .advertise = offer.advertise},
+                                        facts));
   const auto reached = served.agent->endpoint();
   spdlog::info("{} with the key {}, {} slots on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(),
                offer.key, offer.slots.size(), tf::agent::slots_text(offer.slots), peak_gflops,
@@ -173,20 +181,22 @@ absl::Status serve(const DeviceAgent& config) {
       std::vector<tf::agent::Offer> offers,
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
   spdlog::info("configuration: {}", tf::rpc::one_line(config));
-  const tf::agent::GoldenKernel golden;
-  tf::rpc::WorkTally trials;
+  Machine machine{
+      .credentials = credentials,
+      .slot_memory_bytes = tf::agent::slot_memory_bytes(offers, tf::agent::read_facts().memory_bytes())};
   std::vector<Served> all;
   for (tf::agent::Offer& offer : offers) {
     // One device is its certificate's name, several stand below it.
     if (credentials && offer.id.empty() && offers.size() > 1)
       offer.id = credentials->identity().name + "/" + offer.key;
-    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, golden, credentials, trials));
+    TF_ASSIGN_OR_RETURN(Served served, make_served(config, offer, machine));
     all.push_back(std::move(served));
   }
   std::optional<tf::rpc::MembershipKeeper> keeper;
   if (credentials) keeper.emplace(credentials, tracker, keeper_options(all));
-  TF_ASSIGN_OR_RETURN(const auto metrics,
-                      tf::rpc::MetricsPage::start(config.metrics(), [&] { return metrics_of(all, trials); }));
+  TF_ASSIGN_OR_RETURN(const auto metrics, tf::rpc::MetricsPage::start(config.metrics(), [&] {
+                        return metrics_of(all, machine.trials);
+                      }));
   return serve_all(all, signals);
 }
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <stop_token>
 #include <string>
 
 namespace tunefarm::farm::v1 {
@@ -22,14 +22,13 @@ class GoldenKernel {
   GoldenKernel();
   ~GoldenKernel();
 
-  // A serialized farm.v1.GoldenSample. One runs at a time, whichever slot asks. If the kernel does not end
-  // well, which it does on every device that works, or cannot be run, the sample has no time and says why.
-  std::string sample(uint32_t slot, TrialExecutor& executor) const;
+  // A serialized farm.v1.GoldenSample. If the kernel does not end well, which it does on every device that
+  // works, cannot be run, or is ended by `end`, the sample has no time and says why.
+  std::string sample(uint32_t slot, TrialExecutor& executor, const std::stop_token& end) const;
 
  private:
   std::string artifact_;
   std::unique_ptr<tunefarm::farm::v1::Trial> trial_;
-  mutable std::mutex running_;
 };
 
 }  // namespace tf::agent

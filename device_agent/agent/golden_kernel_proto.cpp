@@ -88,12 +88,11 @@ GoldenKernel::GoldenKernel()
 
 GoldenKernel::~GoldenKernel() = default;
 
-std::string GoldenKernel::sample(uint32_t slot, TrialExecutor& executor) const {
-  const std::scoped_lock lock(running_);
+std::string GoldenKernel::sample(uint32_t slot, TrialExecutor& executor, const std::stop_token& end) const {
   farm::GoldenSample sample;
   sample.set_slot(slot);
   sample.set_kernel(trial_->artifact_digest().substr(0, 16));
-  const absl::StatusOr<farm::TrialResult> result = executor.run(*trial_, artifact_, "", {});
+  const absl::StatusOr<farm::TrialResult> result = executor.run(*trial_, artifact_, "", end);
   if (result.ok()) {
     set_times(*result, sample);
   } else {

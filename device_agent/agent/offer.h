@@ -2,6 +2,7 @@
 // Owns: what one process offers, from its configuration: devices with their slots, each with a place for its
 // state. Does not know: how it is served.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,5 +31,12 @@ struct Offer {
 // both cpus and slots, a CPU twice or not allowed, no HOST:PORT. (offer_proto.cpp)
 absl::StatusOr<std::vector<Offer>> offers_of(const tunefarm::config::v1::DeviceAgent& config,
                                              const CpuSet& allowed, const std::string& state_folder);
+
+// Of all devices together, which share the machine's memory.
+size_t slot_count(const std::vector<Offer>& offers);
+
+// What the candidates of one slot may have of the machine's memory: all slots of all devices together leave
+// an eighth to the system and this process.
+uint64_t slot_memory_bytes(const std::vector<Offer>& offers, uint64_t machine_bytes);
 
 }  // namespace tf::agent

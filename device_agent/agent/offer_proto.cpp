@@ -87,4 +87,14 @@ absl::StatusOr<std::vector<Offer>> offers_of(const DeviceAgent& config, const Cp
   return offers;
 }
 
+size_t slot_count(const std::vector<Offer>& offers) {
+  size_t slots = 0;
+  for (const Offer& offer : offers) slots += offer.slots.size();
+  return slots;
+}
+
+uint64_t slot_memory_bytes(const std::vector<Offer>& offers, uint64_t machine_bytes) {
+  return machine_bytes / 8 * 7 / slot_count(offers);
+}
+
 }  // namespace tf::agent

@@ -16,7 +16,7 @@ constexpr absl::Duration kBetweenWantedGoldens = absl::Seconds(10);
 constexpr absl::Duration kWantedGoldenIsOverdue = absl::Seconds(30);
 // While trials run on other slots.
 constexpr absl::Duration kGoldenRetry = absl::Seconds(1);
-// How long an overdue one holds the trials of other slots back while it waits for those that run.
+// How long overdue ones hold the machine's trials back while they wait for those that run.
 constexpr absl::Duration kGoldenPatience = absl::Seconds(10);
 // A machine that was suspended has not waited as long as its leases have.
 constexpr absl::Duration kLookAtLease = absl::Seconds(1);
@@ -247,18 +247,23 @@ bool SlotRunner::golden_is_overdue() const {
 
 // Called by the thread that runs the trials, so never beside one of this slot.
 void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
-  const absl::Duration patience = golden_is_overdue() ? kGoldenPatience : absl::ZeroDuration();
+  const bool overdue = golden_is_overdue();
+  const Patience patience = {.most = overdue ? kGoldenPatience : absl::ZeroDuration(),
+                             .again_after = settings_.golden_every};
+  running_ = std::stop_source();
+  const std::stop_token end = running_.get_token();
   lock.unlock();
   std::optional<std::string> sample;
-  if (means_.stillness.begin_golden(patience)) {
-    sample = golden_->sample(settings_.slot, means_.executor);
+  if (means_.stillness.begin_golden(patience, end)) {
+    sample = golden_->sample(settings_.slot, means_.executor, end);
     means_.stillness.end_golden();
   }
   lock.lock();
+  if (end.stop_requested()) return;  // whatever it says now says nothing of the device
   const rpc::Instant now = rpc::real_clock().now();
   if (!sample) {
     golden_due_ = now + kGoldenRetry;
-    if (patience > absl::ZeroDuration()) golden_overdue_ = now + settings_.golden_every;
+    if (overdue) golden_overdue_ = now + settings_.golden_every;
     return;
   }
   golden_at_ = now;

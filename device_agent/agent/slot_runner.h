@@ -53,7 +53,7 @@ class SlotRunner {
   // Begins to work. `something_to_tell` is called without a lock from the slot's thread when there is
   // something for the tracker to take.
   void start(std::function<void()> something_to_tell);
-  // Ends what runs, and the threads. Blocks.
+  // Ends what runs, trial or golden kernel, and the threads. Blocks.
   void stop();
 
   // What the tracker wants; as SlotState.
@@ -112,7 +112,7 @@ class SlotRunner {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SlotState state_;
-  std::stop_source running_{std::nostopstate};  // of the trial that runs
+  std::stop_source running_{std::nostopstate};  // of the trial or golden kernel that runs
   std::shared_ptr<DirectLink> direct_;          // while the state's route is direct
   std::optional<std::string> newest_golden_;
   bool golden_told_ = true;

@@ -4,7 +4,7 @@ namespace tf::agent {
 
 bool Stillness::begin_trial(const std::stop_token& end) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait(lock, end, [this] { return !golden_; })) return false;
+  if (!changed_.wait(lock, end, [this] { return goldens_ == 0; })) return false;
   ++trials_;
   return true;
 }
@@ -15,20 +15,33 @@ void Stillness::end_trial() {
   changed_.notify_all();
 }
 
-bool Stillness::begin_golden(absl::Duration patience) {
+bool Stillness::begin_golden(const Patience& patience, const std::stop_token& end) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !golden_; });
-  golden_ = true;
-  if (changed_.wait_for(lock, absl::ToChronoNanoseconds(patience), [this] { return trials_ == 0; }))
-    return true;
-  golden_ = false;
+  ++goldens_;
+  if (changed_.wait(lock, end, [this] { return !golden_; })) {
+    golden_ = true;
+    if (wait_for_trials(lock, patience, end)) return true;
+    golden_ = false;
+  }
+  --goldens_;
   changed_.notify_all();
+  return false;
+}
+
+bool Stillness::wait_for_trials(std::unique_lock<std::mutex>& lock, const Patience& patience,
+                                const std::stop_token& end) {
+  const auto are_over = [this] { return trials_ == 0; };
+  if (are_over()) return true;
+  if (patience.most <= absl::ZeroDuration() || rpc::real_clock().now() < patient_from_) return false;
+  if (changed_.wait_for(lock, end, absl::ToChronoNanoseconds(patience.most), are_over)) return true;
+  if (!end.stop_requested()) patient_from_ = rpc::real_clock().now() + patience.again_after;
   return false;
 }
 
 void Stillness::end_golden() {
   const std::scoped_lock lock(mutex_);
   golden_ = false;
+  --goldens_;
   changed_.notify_all();
 }
 

@@ -1,33 +1,48 @@
 #pragma once
-// Owns: what computes on one device at a time: trials, on any of its slots beside each other, or the golden
-// kernel, alone: clock and memory are shared, so that beside a trial it would say how busy the device is and
-// not how well. Does not know: slots, what either does.
+// Owns: what computes on one machine at a time: trials, on any slot of any of its devices beside each other,
+// or the golden kernel, alone: clock and memory are shared, so that beside a trial it would say how busy the
+// machine is and not how well. Does not know: slots, what either does.
 
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
 
 #include "absl/time/time.h"
+#include "rpc/clock.h"
 
 namespace tf::agent {
 
-// Thread-safe.
+// For how long the trials that run may keep a golden kernel waiting, while none begins.
+struct Patience {
+  absl::Duration most = absl::ZeroDuration();
+  // When they took longer, for so long nobody's patience holds trials back: the machine has work to do.
+  absl::Duration again_after = absl::ZeroDuration();
+};
+
+// One for each machine, whatever devices it offers. Thread-safe.
 class Stillness {
  public:
-  // Waits while the golden kernel runs or is about to. False: `end` came first, and there is nothing to end.
+  // Waits while a golden kernel runs, or waits for its turn. False: `end` came first, and there is nothing to
+  // end.
   bool begin_trial(const std::stop_token& end);
   void end_trial();
 
-  // Waits for another golden kernel to end, then at most `patience` for the trials that run; meanwhile none
-  // begins. False: some still run, and there is nothing to end.
-  bool begin_golden(absl::Duration patience);
+  // Waits for its turn among the golden kernels, which follow each other with no trial between, then for the
+  // trials that run. False: they outlasted the patience, or `end` came first, and there is nothing to end.
+  bool begin_golden(const Patience& patience, const std::stop_token& end);
   void end_golden();
 
  private:
+  // With mutex_ held; whether the trials have ended.
+  bool wait_for_trials(std::unique_lock<std::mutex>& lock, const Patience& patience,
+                       const std::stop_token& end);
+
   std::mutex mutex_;
   std::condition_variable_any changed_;
   int trials_ = 0;
-  bool golden_ = false;  // runs, or waits for the trials to end
+  int goldens_ = 0;      // that have the turn or wait for it
+  bool golden_ = false;  // one has the turn: it runs, or waits for the trials to end
+  rpc::Instant patient_from_ = -absl::InfiniteDuration();
 };
 
 }  // namespace tf::agent

@@ -152,6 +152,36 @@ TEST_F(InProcessFarm, NamesTheRequirementThatNoDeviceMeets) {
   EXPECT_NE(runner.status().message().find("64 threads"), std::string::npos) << runner.status();
 }
 
+TEST_F(InProcessFarm, NoDeviceOfAMachineMeasuresWhileTheGoldenKernelOfAnotherRuns) {
+  const auto stillness = std::make_shared<agent::Stillness>();
+  AgentThread first({.tracker = daemon_->endpoint(),
+                     .key = "first",
+                     .id = "box/first",
+                     .state_dir = dir_.path() + "/first",
+                     .stillness = stillness});
+  AgentThread second({.tracker = daemon_->endpoint(),
+                      .key = "second",
+                      .id = "box/second",
+                      .state_dir = dir_.path() + "/second",
+                      .stillness = stillness});
+  ASSERT_TRUE(stillness->begin_golden({}, {}));  // of a third
+  std::vector<std::thread> measuring;
+  for (const char* key : {"first", "second"}) {
+    measuring.emplace_back([this, key] {
+      const auto runner = connect(key);
+      ASSERT_TRUE(runner.ok()) << runner.status();
+      const Trial trial;
+      EXPECT_TRUE((*runner)->run(request(trial, "candidate")).ok());
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(first.executor().begun() + second.executor().begun(), 0);
+  stillness->end_golden();
+  for (std::thread& thread : measuring) thread.join();
+  EXPECT_EQ(first.executor().begun(), 1);
+  EXPECT_EQ(second.executor().begun(), 1);
+}
+
 TEST_F(InProcessFarm, SecondHolderWaitsUntilTheFirstReleases) {
   AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
   auto first = connect();

@@ -17,6 +17,7 @@ using tunefarm::farm::v1::TrialResult;
 class ScriptedExecutor final : public TrialExecutor {
  public:
   explicit ScriptedExecutor(std::vector<int64_t> times_ns) : times_ns_(std::move(times_ns)) {}
+  absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
   absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view candidate, std::string_view,
                                   std::stop_token) override {
     EXPECT_FALSE(candidate.empty());
@@ -40,7 +41,7 @@ class ScriptedExecutor final : public TrialExecutor {
 
 GoldenSample sample(TrialExecutor& executor) {
   GoldenSample sample;
-  EXPECT_TRUE(sample.ParseFromString(GoldenKernel().sample(3, executor)));
+  EXPECT_TRUE(sample.ParseFromString(GoldenKernel().sample(3, executor, {})));
   return sample;
 }
 

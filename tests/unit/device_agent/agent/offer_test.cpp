@@ -81,5 +81,11 @@ TEST(AgentDoctor, SaysWhatTheMachineLacks) {
   EXPECT_EQ(examine_cpus({{.key = "box", .slots = {{0}}}}).detail, "slots: 0");
 }
 
+TEST(Offers, SlotsOfAllDevicesTogetherLeaveTheSystemAnEighthOfTheMemory) {
+  const std::vector<Offer> offers = {{.slots = {{0}, {1}, {2}}}, {.slots = {{3}}}};
+  EXPECT_EQ(slot_count(offers), 4u);
+  EXPECT_EQ(slot_memory_bytes(offers, uint64_t{8} << 30), (uint64_t{7} << 30) / 4);
+}
+
 }  // namespace
 }  // namespace tf::agent

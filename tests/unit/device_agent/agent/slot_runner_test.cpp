@@ -35,6 +35,7 @@ struct Seen {
 class CountingExecutor final : public TrialExecutor {
  public:
   explicit CountingExecutor(Seen& seen) : seen_(seen) {}
+  absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
   absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view candidate, std::string_view,
                                   std::stop_token) override {
     const bool golden = candidate != kCandidate;
@@ -60,6 +61,43 @@ class CountingExecutor final : public TrialExecutor {
 
  private:
   Seen& seen_;
+};
+
+// Its golden kernel runs until it is ended, or for as long as no test should take.
+class EndlessExecutor final : public TrialExecutor {
+ public:
+  absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
+  absl::StatusOr<TrialResult> run(const Trial&, std::string_view, std::string_view,
+                                  std::stop_token end) override {
+    runs = true;
+    for (int i = 0; i < 3000 && !end.stop_requested(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    was_ended = end.stop_requested();
+    return absl::CancelledError("ended");
+  }
+  bool has_reference(std::string_view, uint64_t) const override { return false; }
+
+  std::atomic<bool> runs = false, was_ended = false;
+};
+
+// Notes the leases that it is told of.
+class LeaseExecutor final : public TrialExecutor {
+ public:
+  absl::Status begin_lease(std::string_view lease_id) override {
+    if (leases.empty() || leases.back() != lease_id) leases.emplace_back(lease_id);
+    return lease_id == "bad" ? absl::ResourceExhaustedError("no new sandbox") : absl::OkStatus();
+  }
+  absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view, std::string_view,
+                                  std::stop_token) override {
+    ++trials;
+    TrialResult result;
+    result.set_artifact_digest(trial.artifact_digest());
+    return result;
+  }
+  bool has_reference(std::string_view, uint64_t) const override { return false; }
+
+  std::vector<std::string> leases;
+  std::atomic<int> trials = 0;
 };
 
 class SlotRunnerTest : public testing::Test {
@@ -123,6 +161,42 @@ TEST_F(SlotRunnerTest, NoGoldenKernelRunsBesideATrialOfAnotherSlot) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_GT(seen_.goldens, before) << "an overdue one holds the other slot back for a moment";
   EXPECT_EQ(seen_.goldens_beside_trials, 0);
+}
+
+TEST_F(SlotRunnerTest, StoppingEndsAGoldenKernelThatRuns) {
+  EndlessExecutor executor;
+  SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
+                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, &golden_);
+  slot.start([] {});
+  while (!executor.runs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  slot.stop();
+  EXPECT_TRUE(executor.was_ended);
+  EXPECT_FALSE(slot.take_golden()) << "what it said then says nothing of the device";
+}
+
+TEST_F(SlotRunnerTest, TellsTheExecutorWhoseTrialsFollow) {
+  LeaseExecutor executor;
+  SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
+                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
+  slot.start([] {});
+  const auto answers_of = [&](LeaseRef lease) {
+    Desired wanted = desired(2);
+    wanted.lease = std::move(lease);
+    EXPECT_TRUE(slot.apply(wanted).ok());
+    std::vector<tunefarm::farm::v1::MeasureReply> replies;
+    while (replies.size() < 2) {
+      for (const UnsentReply& unsent : slot.take_unsent())
+        replies.emplace_back().ParseFromString(unsent.reply);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return replies;
+  };
+  EXPECT_TRUE(answers_of({"first", 1}).front().has_result());
+  EXPECT_EQ(answers_of({"bad", 2}).front().failure().message(), "no new sandbox");
+  EXPECT_TRUE(answers_of({"last", 3}).front().has_result());
+  slot.stop();
+  EXPECT_THAT(executor.leases, testing::ElementsAre("first", "bad", "last"));
+  EXPECT_EQ(executor.trials, 4);
 }
 
 TEST_F(SlotRunnerTest, AnswersOnlyOnceItsLeaseIsOnTheDisk) {
