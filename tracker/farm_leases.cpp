@@ -3,23 +3,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <random>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "rpc/random_id.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
-namespace {
-
-LeaseId new_lease_id() {
-  std::random_device random;
-  return {absl::StrFormat("%08x%08x", random(), random())};
-}
-
-}  // namespace
 
 bool Farm::may_lease(const Device& device) const {
   return device.session != 0 && device.admission == Admission::kOpen && !device.stopping &&
@@ -136,7 +127,7 @@ void Farm::match(Locked& lock) {
   while (std::optional<Match> match = matchmaker_.next()) {
     const WaitingRequest& request = match->request;
     const AcquireRequest& asked = askers_.at(match->waiter).request;
-    unsaved_.leases.push_back(leases_.propose(new_lease_id(), match->slot,
+    unsaved_.leases.push_back(leases_.propose({rpc::random_id()}, match->slot,
                                               {.holder = request.holder,
                                                .holder_run = request.holder_run,
                                                .run_number = asked.run_number,

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/artifact_fetcher.h"
@@ -15,7 +14,6 @@
 #include "device_agent/agent/slot_runner.h"
 #include "device_agent/agent/slot_sets.h"
 #include "device_agent/agent/state_dir.h"
-#include "device_agent/agent/stillness.h"
 #include "device_agent/agent/tracker_session_proto.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/backoff.h"
@@ -24,6 +22,7 @@
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
+#include "rpc/random_id.h"
 #include "rpc/server.h"
 #include "rpc/unreachable.h"
 
@@ -87,7 +86,7 @@ class Agent::Impl {
         fetcher_(channel_, std::move(cache)) {
     hello_.set_protocol_version(rpc::kProtocolVersion);
     hello_.set_agent_id(id_);
-    hello_.set_agent_run(absl::StrFormat("%016x", rpc::backoff_seed()));
+    hello_.set_agent_run(rpc::random_id());
     hello_.set_device_key(options_.key);
     hello_.set_agent_version(options_.version);
     hello_.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
@@ -176,7 +175,7 @@ class Agent::Impl {
         SlotSettings{.slot = number, .golden_every = options_.golden_every}, std::move(state),
         TrialMeans{.fetcher = fetcher_,
                    .executor = *offered.executor,
-                   .stillness = stillness_,
+                   .stillness = *options_.stillness,
                    .verifier = verifier_.get()},
         options_.golden));
     pb::SlotOffer& slot = *hello_.add_slots();
@@ -327,7 +326,6 @@ class Agent::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<rpc::ArtifactVerifier> verifier_;  // null: plain text
   ArtifactFetcher fetcher_;
-  Stillness stillness_;
   pb::AgentHello hello_;
   std::vector<std::unique_ptr<SlotRunner>> slots_;  // each at the place of its number
   std::unique_ptr<grpc::Service> direct_;

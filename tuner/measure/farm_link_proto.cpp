@@ -3,15 +3,14 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/backoff.h"
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
+#include "rpc/random_id.h"
 #include "rpc/transfer.h"
 #include "tuner/measure/farm_link.h"
 
@@ -28,7 +27,7 @@ constexpr absl::Duration kUploadTimeout = absl::Seconds(60);
 
 // The same for all runners of this process, so that they do not end each other's leases.
 const std::string& process_run() {
-  static const std::string run = absl::StrFormat("%016x", rpc::backoff_seed());
+  static const std::string run = rpc::random_id();
   return run;
 }
 

@@ -1,24 +1,15 @@
 #include "tuner/service/installation.h"
 
-#include <random>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "rpc/random_id.h"
 
 namespace tf::service {
-namespace {
-
-std::string new_id() {
-  std::random_device random;
-  return absl::StrFormat("%08x%08x", random(), random());
-}
-
-}  // namespace
 
 absl::StatusOr<Installation> begin_run(const std::string& database_path) {
   const std::string path = database_path + ".installation";
@@ -32,7 +23,7 @@ absl::StatusOr<Installation> begin_run(const std::string& database_path) {
     }
     installation.id = words[0];
   } else if (absl::IsNotFound(kept.status())) {
-    installation.id = new_id();
+    installation.id = rpc::random_id();
   } else {
     return kept.status();
   }
