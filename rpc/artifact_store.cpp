@@ -87,6 +87,14 @@ absl::Status ArtifactStore::put(const Digest& digest, std::string_view bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("artifact ", digest.hex(), " arrived with other bytes: send it again"));
   }
+  return put_verified(digest, bytes);
+}
+
+absl::Status ArtifactStore::put(const Received& received) {
+  return put_verified(received.digest, received.bytes);
+}
+
+absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view bytes) {
   if (bytes.size() > max_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("artifact of ", bytes.size(),
                                                      " bytes is larger than the store's ", max_bytes_,
@@ -144,6 +152,8 @@ absl::StatusOr<std::string> ArtifactStore::get(const Digest& digest) {
     utimensat(AT_FDCWD, path(digest).c_str(), nullptr, 0);
     return bytes;
   }
+  // What this process lacks, descriptors or memory, says nothing of the file.
+  if (absl::IsResourceExhausted(bytes.status())) return absl::UnavailableError(bytes.status().message());
   const std::scoped_lock lock(mutex_);
   unlink(path(digest).c_str());
   forget(digest);  // in any case: it is to be stored anew, over what is there

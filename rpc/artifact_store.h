@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/digest.h"
+#include "rpc/transfer.h"
 
 namespace tf::rpc {
 
@@ -69,7 +70,10 @@ class ArtifactStore {
   // UNAVAILABLE: the disk is full, although what nobody needs was removed, or cannot be written to. Storing
   // what is there is cheap.
   absl::Status put(const Digest& digest, std::string_view bytes);
-  // The bytes, verified. NOT_FOUND: never stored, evicted, or found damaged (then it is removed).
+  // The same of what was verified when it arrived, which is not done again.
+  absl::Status put(const Received& received);
+  // The bytes, verified. NOT_FOUND: never stored, evicted, or found damaged or unreadable (then it is
+  // removed). UNAVAILABLE: this process has no descriptor or memory to read it with.
   absl::StatusOr<std::string> get(const Digest& digest);
   // Also counts as a use.
   bool contains(const Digest& digest);
@@ -88,6 +92,7 @@ class ArtifactStore {
   absl::Status scan();
   std::string path(const Digest& digest) const { return folder_ + "/" + digest.hex(); }
   void unpin(const Digest& digest);
+  absl::Status put_verified(const Digest& digest, std::string_view bytes);
   // 0, or an errno.
   int write(const Digest& digest, std::string_view bytes);
   // With mutex_ held:

@@ -25,6 +25,7 @@ struct Chunk {
 // Calls send for each chunk in order, at least once; stops and returns false as soon as send does.
 bool send_chunks(const Digest& digest, std::string_view bytes, const std::function<bool(const Chunk&)>& send);
 
+// Bytes and their digest, as Assembler has verified it.
 struct Received {
   Digest digest;
   std::string bytes;

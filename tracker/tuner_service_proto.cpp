@@ -147,7 +147,7 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
   absl::Status store() {
     absl::StatusOr<rpc::Received> artifact = std::move(assembler_).finish();
     if (!artifact.ok()) return artifact.status();
-    return artifacts_.put(artifact->digest, artifact->bytes);
+    return artifacts_.put(*artifact);
   }
 
   void OnDone() override { delete this; }

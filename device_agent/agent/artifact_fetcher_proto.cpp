@@ -24,11 +24,7 @@ absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name, const 
   if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
   if (!begin_download(digest, end)) return absl::CancelledError("nobody waits for the artifact any more");
   absl::StatusOr<std::string> bytes = cache_->get(digest);
-  if (!bytes.ok()) {
-    bytes = download(digest, end);
-    // A full disk costs the cache, not the measurement.
-    if (bytes.ok()) cache_->put(digest, *bytes).IgnoreError();
-  }
+  if (!bytes.ok()) bytes = download(digest, end);
   end_download(digest);
   return bytes;
 }
@@ -71,9 +67,12 @@ absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, cons
   TF_RETURN_IF_ERROR(added);
   TF_RETURN_IF_ERROR(status);
   TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
-  if (received.digest == digest) return std::move(received.bytes);
-  return absl::UnavailableError(
-      absl::StrCat("the tracker sent ", received.digest.hex(), " for ", digest.hex()));
+  if (received.digest != digest) {
+    return absl::UnavailableError(
+        absl::StrCat("the tracker sent ", received.digest.hex(), " for ", digest.hex()));
+  }
+  cache_->put(received).IgnoreError();  // a full disk costs the cache, not the measurement
+  return std::move(received.bytes);
 }
 
 }  // namespace tf::agent

@@ -173,6 +173,20 @@ TEST_F(ArtifactStoreTest, TreatsADamagedFileAsMissingAndTakesItAgain) {
   EXPECT_EQ(*store->get(digest), "abc");
 }
 
+TEST_F(ArtifactStoreTest, AProcessThatHasNoDescriptorLeftLosesNoArtifact) {
+  const auto store = open();
+  const Digest digest = sha256("abc");
+  ASSERT_TRUE(store->put(digest, "abc").ok());
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const absl::Status unread = store->get(digest).status();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(absl::IsUnavailable(unread)) << unread;
+  EXPECT_EQ(*store->get(digest), "abc");
+}
+
 TEST_F(ArtifactStoreTest, RemovesUnfinishedFilesAtStart) {
   std::filesystem::create_directories(folder_);
   std::ofstream(folder_ / "x.1.part") << "half";
