@@ -1,5 +1,6 @@
 #include <grpcpp/grpcpp.h>
 
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -25,6 +26,8 @@ namespace pb = tunefarm::farm::v1;
 // The holder may hear of its lease before we do.
 constexpr absl::Duration kLeaseWait = absl::Seconds(1);
 constexpr absl::Duration kLeasePoll = absl::Milliseconds(10);
+// How long the last write of a stream may take before it counts as one that its holder blocks.
+constexpr absl::Duration kLastWrite = absl::Seconds(1);
 
 LeaseRef from_proto(const pb::LeaseName& name) {
   return {name.lease_id(), name.epoch()};
@@ -39,31 +42,43 @@ class DirectStream final : public DirectLink {
   bool write(const std::string& bytes) override {
     pb::MeasureReply reply;
     reply.ParseFromString(bytes);
-    const std::scoped_lock lock(writing_);
-    return !ended_ && stream_->Write(reply);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ || !writing_; });
+    if (ended_) return false;
+    writing_ = true;
+    lock.unlock();
+    const bool written = stream_->Write(reply);
+    lock.lock();
+    writing_ = false;
+    changed_.notify_all();
+    return written;
   }
 
   void cancel() override {
-    const std::scoped_lock lock(cancelling_);
+    const std::scoped_lock lock(mutex_);
     if (context_) context_->TryCancel();
   }
 
-  // Context and stream go away after this.
+  // Context and stream go away after this. Whoever is cancelled does not hear why the stream ends: only a
+  // holder that does not read is.
   void end() {
-    {
-      const std::scoped_lock lock(cancelling_);
-      std::exchange(context_, nullptr)
-          ->TryCancel();  // ends a write that waits for a holder that does not read
-    }
-    const std::scoped_lock lock(writing_);
+    std::unique_lock lock(mutex_);
     ended_ = true;
+    changed_.notify_all();
+    const auto is_quiet = [this] { return !writing_; };
+    if (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLastWrite), is_quiet)) {
+      context_->TryCancel();
+      changed_.wait(lock, is_quiet);
+    }
+    context_ = nullptr;
   }
 
  private:
-  std::mutex cancelling_;
-  grpc::ServerContext* context_;
-  std::mutex writing_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  grpc::ServerContext* context_;  // null once it is gone
   Stream* const stream_;
+  bool writing_ = false;  // without the mutex, which cancel() needs
   bool ended_ = false;
 };
 
@@ -137,7 +152,7 @@ class DirectService final : public pb::Tuners::Service {
       TF_RETURN_IF_ERROR(assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()}));
     }
     TF_ASSIGN_OR_RETURN(const rpc::Received received, std::move(assembler).finish());
-    return cache_.put(received.digest, received.bytes);
+    return cache_.put(received);
   }
 
   // The slot that serves this lease by the tracker's word, to who holds it by the same word.

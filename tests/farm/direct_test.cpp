@@ -237,6 +237,39 @@ class DirectCalls : public DirectTest {
     return stream->Finish().error_code();
   }
 
+  // The hello of the holder of a new lease.
+  pb::MeasureRequest acquire() {
+    pb::AcquireLeaseRequest ask;
+    ask.set_protocol_version(rpc::kProtocolVersion);
+    ask.set_device_key("box");
+    ask.set_wait_ms(5000);
+    ask.set_holder("h");
+    pb::LeaseGrant grant;
+    const auto tracker = pb::Tuners::NewStub(rpc::make_channel(daemon_->endpoint()));
+    for (int i = 0; i < 100 && grant.lease_id().empty(); ++i) {
+      grpc::ClientContext context;
+      tracker->AcquireLease(&context, ask, &grant);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    EXPECT_EQ(grant.direct_endpoint(), agent_->agent().endpoint()->text());
+    pb::MeasureRequest message;
+    message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+    message.mutable_hello()->mutable_lease()->set_lease_id(grant.lease_id());
+    message.mutable_hello()->mutable_lease()->set_epoch(grant.epoch());
+    return message;
+  }
+
+  // How the agent ends a stream that says this.
+  grpc::Status end_of_stream(const std::vector<pb::MeasureRequest>& messages) {
+    grpc::ClientContext context;
+    const auto stream = stub_->Measure(&context);
+    for (const pb::MeasureRequest& message : messages) stream->Write(message);
+    pb::MeasureReply reply;
+    while (stream->Read(&reply)) {
+    }
+    return stream->Finish();
+  }
+
   std::unique_ptr<AgentThread> agent_;
   std::unique_ptr<pb::Tuners::Stub> stub_;
 };
@@ -278,28 +311,36 @@ TEST_F(DirectCalls, OnlyTheTrackerGrantsLeases) {
   EXPECT_EQ(stub_->AcquireLease(&context, request, &grant).error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST_F(DirectCalls, HolderHearsWhyItsStreamEnds) {
+  const pb::MeasureRequest hello = acquire();
+  pb::MeasureRequest zero;
+  zero.mutable_assignment()->mutable_trial();
+  const grpc::Status wrong = end_of_stream({hello, zero});
+  EXPECT_EQ(wrong.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << wrong.error_message();
+  EXPECT_EQ(wrong.error_message(), "sequences begin at 1");
+  const grpc::Status again = end_of_stream({hello});
+  EXPECT_EQ(again.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << again.error_message();
+  EXPECT_THAT(again.error_message(), testing::HasSubstr("through the tracker"));
+}
+
+// Malformed trials are answered at once, 256 of them; 256 more wait.
+TEST_F(DirectCalls, HolderThatAcknowledgesNothingHearsThatItGoesOnThroughTheTracker) {
+  std::vector<pb::MeasureRequest> messages = {acquire()};
+  for (uint64_t sequence = 1; sequence <= 600; ++sequence) {
+    messages.emplace_back().mutable_assignment()->set_sequence(sequence);
+    messages.back().mutable_assignment()->mutable_trial()->set_artifact_digest("x");
+  }
+  const grpc::Status ended = end_of_stream(messages);
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::ABORTED) << ended.error_message();
+  EXPECT_EQ(ended.error_message(), "go on through the tracker");
+}
+
 // A holder that sends and never reads: the agent stops reading it, and its slot stops.
 TEST_F(DirectCalls, HolderThatReadsNothingStopsItsOwnSlotAndNothingElse) {
-  pb::AcquireLeaseRequest ask;
-  ask.set_protocol_version(rpc::kProtocolVersion);
-  ask.set_device_key("box");
-  ask.set_wait_ms(5000);
-  ask.set_holder("h");
-  pb::LeaseGrant grant;
-  const auto tracker = pb::Tuners::NewStub(rpc::make_channel(daemon_->endpoint()));
-  for (int i = 0; i < 100 && grant.lease_id().empty(); ++i) {
-    grpc::ClientContext context;
-    tracker->AcquireLease(&context, ask, &grant);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  ASSERT_EQ(grant.direct_endpoint(), agent_->agent().endpoint()->text());
+  const pb::MeasureRequest hello = acquire();
   grpc::ClientContext context;
   const auto stream = stub_->Measure(&context);
-  pb::MeasureRequest message;
-  message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
-  message.mutable_hello()->mutable_lease()->set_lease_id(grant.lease_id());
-  message.mutable_hello()->mutable_lease()->set_epoch(grant.epoch());
-  ASSERT_TRUE(stream->Write(message));
+  ASSERT_TRUE(stream->Write(hello));
   // Malformed trials are answered at once: 256 answers, then 256 more trials, then the agent gives the stream
   // up.
   std::atomic<uint64_t> sent = 0;
