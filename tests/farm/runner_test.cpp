@@ -50,6 +50,44 @@ class RefusingTracker final : public pb::Tuners::Service {
   std::atomic<int> trials = 0;
 };
 
+// Grants one lease, ends its stream, and says from then on that a newer run of the holder is at work.
+class SupersedingTracker final : public pb::Tuners::Service {
+ public:
+  grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
+                            pb::LeaseGrant* grant) override {
+    if (++asked > 1) return {grpc::StatusCode::ABORTED, "a newer run of this holder is at work: stop one"};
+    grant->set_lease_id("l1");
+    grant->set_epoch(1);
+    grant->set_device_id("a1");
+    return grpc::Status::OK;
+  }
+  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest*,
+                                    pb::FindMissingArtifactsReply*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status Measure(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>*) override {
+    return {grpc::StatusCode::NOT_FOUND, "the lease has ended"};
+  }
+
+  std::atomic<int> asked = 0;
+};
+
+TEST(FarmRunnerTest, ARunThatANewerOneHasSupersededHearsItInsteadOfWaitingForEver) {
+  SupersedingTracker tracker;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const measure::FarmRunnerOptions options = {.tracker = (*server)->endpoint(), .device_key = "box"};
+  const auto runner = FarmRunner::connect(options);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  for (const absl::Status& refused :
+       {(*runner)->run(request(pb::Trial(), "candidate")).status(), FarmRunner::connect(options).status()}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("a newer run of this holder is at work"));
+  }
+  EXPECT_EQ(tracker.asked, 3) << "and asks no more";
+}
+
 TEST(FarmRunnerTest, ATrialUnderWayHearsThatTheTrackerRefusesForGood) {
   RefusingTracker tracker;
   const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});

@@ -67,12 +67,12 @@ struct LeasedDevice {
 // under which the lease ends three times against its holder's will is given up as UNAVAILABLE: it may be the
 // reason. Trials and artifacts go straight to the agent where it can be reached, and through the tracker from
 // the moment when it cannot. Once the tracker refuses this runner for good (another protocol), run() returns
-// what it said.
+// what it said; UNAVAILABLE if that is that a newer run of its holder is at work.
 class FarmRunner final : public Runner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: plain text beyond loopback. NOT_FOUND: no device with
-  // this key, or none that meets the requirements (exit code 3). UNAVAILABLE: no tracker there, or no device
-  // free in time.
+  // this key, or none that meets the requirements (exit code 3). UNAVAILABLE: no tracker there, no device
+  // free in time, or a newer run of the holder is at work.
   static absl::StatusOr<std::unique_ptr<FarmRunner>> connect(FarmRunnerOptions options);
   ~FarmRunner() override;  // releases the lease
 

@@ -43,6 +43,12 @@ bool is_transient(const absl::Status& status) {
          absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
 }
 
+// The tracker aborts a request for a lease when a newer run of its holder has asked: no attempt of this
+// runner will fare better. A later one may, once that run is gone.
+absl::Status superseded(const absl::Status& aborted) {
+  return absl::UnavailableError(absl::StrCat("the tracker leases nothing to this run: ", aborted.message()));
+}
+
 using Stream = rpc::ClientStream<pb::MeasureRequest, pb::MeasureReply>;
 
 pb::MeasureRequest acknowledgement(const std::set<uint64_t>& sequences) {
@@ -222,8 +228,11 @@ class FarmRunner::Impl {
       }
       // As many of our user's requests wait as may: one of them will be served.
       const bool over_quota = !lease.ok() && absl::IsResourceExhausted(status);
-      if (!status.ok() && !is_transient(status) && !over_quota)
+      if (!lease.ok() && absl::IsAborted(status)) {
+        hopeless_ = superseded(status);
+      } else if (!status.ok() && !is_transient(status) && !over_quota) {
         hopeless_ = status;  // no such device, for one
+      }
       if (!hopeless_.ok()) {
         changed_.notify_all();
         return;
@@ -369,9 +378,11 @@ class FarmRunner::Impl {
 absl::StatusOr<std::unique_ptr<FarmRunner>> FarmRunner::connect(FarmRunnerOptions options) {
   TF_RETURN_IF_ERROR(rpc::require_protection(options.tracker, "--tracker", options.credentials));
   auto link = std::make_unique<FarmLink>(options);
-  TF_ASSIGN_OR_RETURN(LeasedDevice first, link->acquire(options.first_wait));
+  absl::StatusOr<LeasedDevice> first = link->acquire(options.first_wait);
+  if (absl::IsAborted(first.status())) return superseded(first.status());
+  TF_RETURN_IF_ERROR(first.status());
   return std::unique_ptr<FarmRunner>(
-      new FarmRunner(std::make_unique<Impl>(std::move(options), std::move(link), std::move(first))));
+      new FarmRunner(std::make_unique<Impl>(std::move(options), std::move(link), *std::move(first))));
 }
 
 FarmRunner::FarmRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
