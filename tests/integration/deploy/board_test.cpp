@@ -91,6 +91,42 @@ TEST_F(InstallScript, ASecondRunReplacesProgramsAndKeepsTheConfiguration) {
   EXPECT_EQ(installed("/usr/local/lib/tunefarm/device_agent"), "version 2");
 }
 
+TEST_F(InstallScript, WhatAnEarlierVersionKeptElsewhereBecomesTheAgentsOwn) {
+  fs::create_directories(root() + "/var/lib/tunefarm/agent");
+  fs::create_directories(root() + "/var/lib/tunefarm/tls");
+  fs::create_directories(root() + "/etc/tunefarm");
+  ASSERT_TRUE(write_file(root() + "/var/lib/tunefarm/agent/id", "box").ok());
+  ASSERT_TRUE(write_file(root() + "/var/lib/tunefarm/tls/key.pem", "secret").ok());
+  ASSERT_TRUE(write_file(root() + "/var/lib/tunefarm/tracker.db", "another's").ok());
+  ASSERT_TRUE(write_file(root() + kConfiguration,
+                         "# state_dir: \"/var/lib/tunefarm/other\"\nkey: \"mine\"\n"
+                         "state_dir: \"/var/lib/tunefarm/agent\"  # here\n  tls: \"/var/lib/tunefarm/tls\"\n")
+                  .ok());
+  for (const char* time : {"first", "second"}) {
+    const Ended ended = install();
+    EXPECT_EQ(ended.code, 0) << time << ended.output;
+    EXPECT_EQ(installed(kConfiguration),
+              "# state_dir: \"/var/lib/tunefarm/other\"\nkey: \"mine\"\n"
+              "state_dir: \"/var/lib/tunefarm-agent/state\"  # here\n"
+              "tls: \"/var/lib/tunefarm-agent/tls\"\n")
+        << time;
+    EXPECT_EQ(installed("/var/lib/tunefarm-agent/state/id"), "box") << time;
+    EXPECT_EQ(installed("/var/lib/tunefarm-agent/tls/key.pem"), "secret") << time;
+  }
+  EXPECT_EQ(installed("/var/lib/tunefarm/tracker.db"), "another's");
+  EXPECT_FALSE(fs::exists(root() + "/var/lib/tunefarm/agent"));
+}
+
+TEST_F(InstallScript, RefusesToChooseBetweenTwoStates) {
+  for (const char* folder : {"/var/lib/tunefarm/agent", "/var/lib/tunefarm-agent/state", "/etc/tunefarm"})
+    fs::create_directories(root() + folder);
+  ASSERT_TRUE(write_file(root() + kConfiguration, "state_dir: \"/var/lib/tunefarm/agent\"\n").ok());
+  const Ended ended = install();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.output, HasSubstr("remove the one that is not this board's"));
+  EXPECT_TRUE(fs::exists(root() + "/var/lib/tunefarm/agent"));
+}
+
 TEST_F(InstallScript, UninstallingKeepsTheConfigurationAndPurgingNothing) {
   ASSERT_EQ(install().code, 0);
   EXPECT_EQ(install("--uninstall").code, 0);
@@ -136,6 +172,33 @@ TEST_P(Unit, IsUnderstoodBySystemdToTheLastLine) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   ASSERT_TRUE(write_file(folder.file(name), unit).ok());
   const Ended ended = run("systemd-analyze verify --man=no " + folder.file(name));
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, "");
+}
+
+TEST(PowerCycleDropIn, IsUnderstoodBySystemdWithAllItsLinesTaken) {
+  if (access("/usr/bin/systemd-analyze", X_OK) != 0 ||
+      access("/lib/systemd/system/sysinit.target", R_OK) != 0)
+    GTEST_SKIP() << "there is no systemd here to read it";
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::string unit = *read_file(source("systemd/tracker.service"));
+  const size_t start = unit.find("ExecStart=");
+  unit.replace(start, unit.find('\n', start) - start, "ExecStart=/bin/true");
+  // Behind the section are comments, which begin with "# ", and lines to take, which begin with '#'.
+  std::string drop_in = *read_file(source("systemd/tracker_power_cycle.conf"));
+  drop_in = drop_in.substr(drop_in.find("[Service]"));
+  int taken = 0;
+  for (size_t at = drop_in.find("\n#"); at != std::string::npos; at = drop_in.find("\n#", at + 1)) {
+    if (drop_in[at + 2] == ' ') continue;
+    drop_in.erase(at + 1, 1);
+    ++taken;
+  }
+  EXPECT_GE(taken, 9);
+  EXPECT_THAT(drop_in, HasSubstr("\nSystemCallFilter=@resources @chown\n"));
+  fs::create_directory(folder.file("tracker.service.d"));
+  ASSERT_TRUE(write_file(folder.file("tracker.service"), unit).ok());
+  ASSERT_TRUE(write_file(folder.file("tracker.service.d/power_cycle.conf"), drop_in).ok());
+  const Ended ended = run("systemd-analyze verify --man=no " + folder.file("tracker.service"));
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.output, "");
 }
