@@ -4,17 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/harness.h"
+#include "tests/farm/wait_until.h"
 #include "tests/support/operating/probe.h"
 #include "tests/support/operating/scrape.h"
 
@@ -57,15 +56,6 @@ class Operating : public testing::Test {
                                           "0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return std::make_unique<Process>(arguments, dir_.file("agent.log"));
-  }
-
-  template <typename Holds>
-  static bool wait_until(Holds holds) {
-    for (int i = 0; i < 3000; ++i) {
-      if (holds()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
