@@ -12,17 +12,20 @@
 #include "base/status.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/audit_log.h"
+#include "rpc/identity/seen_certificates.h"
 
 namespace tf::rpc {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
 
+// Asked several times a call.
 std::optional<Certificate> certificate_of(const grpc::AuthContext* context) {
+  static auto& seen = *new SeenCertificates;
   if (!context) return std::nullopt;
   const std::vector<grpc::string_ref> pem = context->FindPropertyValues("x509_pem_cert");
   if (pem.empty()) return std::nullopt;
-  absl::StatusOr<Certificate> certificate = Certificate::from_pem({pem[0].data(), pem[0].size()});
+  absl::StatusOr<Certificate> certificate = seen.from_pem({pem[0].data(), pem[0].size()});
   if (!certificate.ok()) return std::nullopt;
   return *std::move(certificate);
 }
