@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "proto/identity/v1/identity.grpc.pb.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"
 
@@ -158,6 +159,33 @@ TEST_F(SecuredFarm, KeeperTellsOfRevocationsOnlyWhenThereAreNewOnes) {
   const std::scoped_lock lock(mutex);
   EXPECT_THAT(told, testing::ElementsAre(std::set<std::string>{},
                                          std::set<std::string>(serials->begin(), serials->end())));
+}
+
+TEST_F(SecuredFarm, MembersAreListedInPages) {
+  namespace pb = tunefarm::identity::v1;
+  for (const char* name : {"box-1", "box-2", "box-3"}) member(Role::kAgent, name);
+  const auto stub = pb::Members::NewStub(rpc::make_channel(endpoint(), admin_, Role::kTracker));
+  const auto list = [&](uint32_t page_size, const std::string& token, pb::ListMembersReply& reply) {
+    grpc::ClientContext context;
+    pb::ListMembersRequest request;
+    request.set_page_size(page_size);
+    request.set_page_token(token);
+    return rpc::from_grpc(stub->ListMembers(&context, request, &reply));
+  };
+  pb::ListMembersReply all;
+  ASSERT_TRUE(list(0, "", all).ok());
+  ASSERT_GE(all.certificates_size(), 3);
+  EXPECT_EQ(all.next_page_token(), "");
+  std::vector<std::string> listed, expected;
+  for (const auto& certificate : all.certificates()) expected.push_back(certificate.serial());
+  pb::ListMembersReply page;
+  do {
+    ASSERT_TRUE(list(2, page.next_page_token(), page).ok());
+    EXPECT_LE(page.certificates_size(), 2);
+    for (const auto& certificate : page.certificates()) listed.push_back(certificate.serial());
+  } while (!page.next_page_token().empty());
+  EXPECT_EQ(listed, expected);
+  EXPECT_TRUE(absl::IsInvalidArgument(list(2, "no token", page)));
 }
 
 }  // namespace

@@ -65,9 +65,14 @@ absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, 
 }
 
 absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format) {
-  TF_ASSIGN_OR_RETURN(const pb::ListMembersReply reply,
-                      call(link, pb::ListMembersRequest(), &pb::Members::Stub::ListMembers));
-  return format == MembersFormat::kJson ? json(reply) : table(reply);
+  pb::ListMembersRequest request;
+  pb::ListMembersReply all;
+  do {
+    TF_ASSIGN_OR_RETURN(pb::ListMembersReply page, call(link, request, &pb::Members::Stub::ListMembers));
+    request.set_page_token(page.next_page_token());
+    for (pb::MemberCertificate& one : *page.mutable_certificates()) all.add_certificates()->Swap(&one);
+  } while (!request.page_token().empty());
+  return format == MembersFormat::kJson ? json(all) : table(all);
 }
 
 }  // namespace tf::tracker

@@ -1,5 +1,8 @@
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "rpc/grpc_status.h"
@@ -12,6 +15,9 @@ namespace tf::tracker {
 namespace {
 
 namespace pb = tunefarm::identity::v1;
+
+// Certificates in one message: some 200 bytes each.
+constexpr size_t kPage = 5000;
 
 class MemberService final : public pb::Members::CallbackService {
  public:
@@ -59,11 +65,18 @@ class MemberService final : public pb::Members::CallbackService {
     return finished(context, serials.status());
   }
 
-  grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context, const pb::ListMembersRequest*,
+  grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context,
+                                        const pb::ListMembersRequest* request,
                                         pb::ListMembersReply* reply) override {
-    const absl::StatusOr<std::vector<IssuedCertificate>> all = members_.list();
-    if (!all.ok()) return finished(context, all.status());
-    for (const IssuedCertificate& issued : *all) {
+    int64_t after = 0;
+    if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &after)) {
+      return finished(context, absl::InvalidArgumentError("the page token is not one of ListMembersReply's"));
+    }
+    const size_t asked = request->page_size() == 0 ? kPage : request->page_size();
+    const absl::StatusOr<CertificatePage> page = members_.list(after, std::min(asked, kPage));
+    if (!page.ok()) return finished(context, page.status());
+    if (page->end != 0) reply->set_next_page_token(absl::StrCat(page->end));
+    for (const IssuedCertificate& issued : page->certificates) {
       pb::MemberCertificate& out = *reply->add_certificates();
       out.set_serial(issued.serial);
       out.set_role(std::string(rpc::role_name(issued.identity.role)));

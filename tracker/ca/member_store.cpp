@@ -103,20 +103,26 @@ absl::Status MemberStore::write(const Change& change, absl::Time now) {
   return db_->execute("COMMIT");
 }
 
-absl::StatusOr<std::vector<IssuedCertificate>> MemberStore::certificates() {
-  TF_ASSIGN_OR_RETURN(
-      auto rows,
-      db_->prepare("SELECT serial, role, name, issued_s, ends_s, revoked_s FROM certificate ORDER BY id"));
-  std::vector<IssuedCertificate> result;
+absl::StatusOr<CertificatePage> MemberStore::certificates(int64_t after, size_t most) {
+  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT serial, role, name, issued_s, ends_s, revoked_s, id "
+                                              "FROM certificate WHERE id > ? ORDER BY id LIMIT ?"));
+  rows.bind(after).bind(static_cast<int64_t>(most) + 1);  // one more, to know whether there is one
+  CertificatePage page;
+  int64_t last = 0;
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, rows.step());
-    if (!row) return result;
+    if (!row) return page;
+    if (page.certificates.size() == most) {
+      page.end = last;
+      return page;
+    }
     TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(rows.text(1)));
-    result.push_back({.serial = rows.text(0),
-                      .identity = {role, rows.text(2)},
-                      .issued = absl::FromUnixSeconds(rows.integer(3)),
-                      .ends = absl::FromUnixSeconds(rows.integer(4))});
-    if (!rows.is_null(5)) result.back().revoked = absl::FromUnixSeconds(rows.integer(5));
+    page.certificates.push_back({.serial = rows.text(0),
+                                 .identity = {role, rows.text(2)},
+                                 .issued = absl::FromUnixSeconds(rows.integer(3)),
+                                 .ends = absl::FromUnixSeconds(rows.integer(4))});
+    if (!rows.is_null(5)) page.certificates.back().revoked = absl::FromUnixSeconds(rows.integer(5));
+    last = rows.integer(6);
   }
 }
 

@@ -3,6 +3,8 @@
 // by the digest of their secret. Every change is durable when the call returns. Does not know: keys, who may
 // ask.
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +29,11 @@ struct IssuedCertificate {
   absl::Time issued;
   absl::Time ends;
   std::optional<absl::Time> revoked;
+};
+
+struct CertificatePage {
+  std::vector<IssuedCertificate> certificates;
+  int64_t end = 0;  // the next page comes after it; 0: there is none
 };
 
 struct StoredToken {
@@ -54,8 +61,9 @@ class MemberStore {
   };
   absl::Status apply(const Change& change, absl::Time now);
 
-  // In order of issue.
-  absl::StatusOr<std::vector<IssuedCertificate>> certificates();
+  // In order of issue: at most so many, from what comes after the page that ended with `after` on.
+  absl::StatusOr<CertificatePage> certificates(int64_t after = 0,
+                                               size_t most = std::numeric_limits<uint32_t>::max());
 
  private:
   MemberStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr<database::Connection> db);

@@ -20,9 +20,9 @@ absl::StatusOr<std::unique_ptr<Members>> Members::open(const std::string& folder
                                                        MembersOptions options) {
   TF_ASSIGN_OR_RETURN(auto authority, Authority::open(folder));
   TF_ASSIGN_OR_RETURN(auto store, MemberStore::open(folder + "/members.db"));
-  TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store->certificates());
+  TF_ASSIGN_OR_RETURN(const CertificatePage all, store->certificates());
   CertificateRoll roll(clock);
-  for (const IssuedCertificate& issued : all) roll.add(issued);
+  for (const IssuedCertificate& issued : all.certificates) roll.add(issued);
   return std::unique_ptr<Members>(
       new Members(std::move(authority), std::move(store), clock, options, std::move(roll)));
 }
@@ -115,10 +115,10 @@ absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name
   std::vector<std::string> serials;
   {
     const std::scoped_lock lock(mutex_);
-    TF_ASSIGN_OR_RETURN(const std::vector<IssuedCertificate> all, store_->certificates());
+    TF_ASSIGN_OR_RETURN(const CertificatePage all, store_->certificates());
     std::map<std::string, rpc::Identity> whose;  // by ROLE/NAME
     bool is_over = false;
-    for (const IssuedCertificate& issued : all) {
+    for (const IssuedCertificate& issued : all.certificates) {
       const std::string full =
           absl::StrCat(std::string(rpc::role_name(issued.identity.role)), "/", issued.identity.name);
       if (issued.serial != name && issued.identity.name != name && full != name) continue;
@@ -141,9 +141,9 @@ absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name
   return serials;
 }
 
-absl::StatusOr<std::vector<IssuedCertificate>> Members::list() {
+absl::StatusOr<CertificatePage> Members::list(int64_t after, size_t most) {
   const std::scoped_lock lock(mutex_);
-  return store_->certificates();
+  return store_->certificates(after, most);
 }
 
 Revocations Members::revocations() {

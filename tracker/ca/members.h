@@ -54,7 +54,8 @@ class Members {
   // what was renewed from it ends too. The serials that were good until now. NOT_FOUND: there is none such.
   // INVALID_ARGUMENT: NAME is that of several members.
   absl::StatusOr<std::vector<std::string>> revoke(const std::string& name);
-  absl::StatusOr<std::vector<IssuedCertificate>> list();
+  // All certificates that were ever issued, page by page (MemberStore::certificates).
+  absl::StatusOr<CertificatePage> list(int64_t after, size_t most);
   // What is revoked and would still be good otherwise.
   Revocations revocations();
   // As above; nothing if that is of this generation.
