@@ -1,6 +1,10 @@
 #include "rpc/daemon_environment.h"
 
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
 #include <cstdlib>
+#include <utility>
 
 #include "base/event_log.h"
 #include "base/failpoint.h"
@@ -13,6 +17,20 @@ std::string default_state_folder() {
   if (state && *state) return std::string(state) + "/tunefarm";
   const char* home = std::getenv("HOME");
   return std::string(home && *home ? home : "/var/lib") + "/.local/state/tunefarm";
+}
+
+uint64_t allow_descriptors(uint64_t wanted) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t soft = std::exchange(limit.rlim_cur, limit.rlim_max);
+  const rlim_t allowed = ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : soft;
+  if (allowed < wanted) {
+    spdlog::warn(
+        "this process may have {} descriptors open, and each connection takes one; raise its hard "
+        "limit to {} for a large farm (LimitNOFILE of its unit, ulimit -Hn)",
+        allowed, wanted);
+  }
+  return allowed;
 }
 
 absl::Status obey_test_environment(const std::string& program) {

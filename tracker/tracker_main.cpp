@@ -110,6 +110,7 @@ absl::Status serve(const Arguments& arguments) {
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("tracker"));
   TF_RETURN_IF_ERROR(
       tf::rpc::log_to_stderr("tracker", {.level = config.log_level(), .format = config.log_format()}));
+  tf::rpc::allow_descriptors(11'000);  // ten thousand agents hold a connection each
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint listen, tf::rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(tf::tracker::FarmOptions farm, farm_options(config));
@@ -364,7 +365,6 @@ void build(CLI::App& app, Arguments& arguments) {
   add_tracker_option(release, arguments);
   release.add_option("NAME", arguments.name, "A lease's id, or a device's for all of its leases")->required();
   release.footer("Example: tracker release 1a2b3c4d5e6f7a8b");
-
   tf::tracker::add_ca_commands(app, kDefaultEndpoint, arguments.ca);
 }
 
