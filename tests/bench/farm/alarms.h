@@ -1,6 +1,7 @@
 #pragma once
-// Owns: one thread that calls functions later. Does not know: what they do.
+// Owns: one thread that calls functions later, and how late it was with that. Does not know: what they do.
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -35,6 +36,14 @@ class Alarms {
     if (is_first) changed_.notify_one();
   }
 
+  // How long after their time calls began, since this was asked last; sorted.
+  std::vector<double> take_late_ms() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<double> taken = std::exchange(late_ms_, {});
+    std::ranges::sort(taken);
+    return taken;
+  }
+
  private:
   void run() {
     std::unique_lock lock(mutex_);
@@ -44,10 +53,12 @@ class Alarms {
         continue;
       }
       const auto first = calls_.begin()->first;
-      if (SteadyClock::now() < first) {
+      const auto now = SteadyClock::now();
+      if (now < first) {
         changed_.wait_until(lock, first);
         continue;
       }
+      late_ms_.push_back(std::chrono::duration<double, std::milli>(now - first).count());
       auto due = calls_.extract(calls_.begin());
       lock.unlock();
       due.mapped()();
@@ -58,6 +69,7 @@ class Alarms {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::multimap<SteadyClock::time_point, std::function<void()>> calls_;
+  std::vector<double> late_ms_;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,7 +1,6 @@
 // Loads a real tracker with simulated agents and tuners that speak the real protocol, and says what came of
 // it. See README.md.
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +22,7 @@
 #include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "rpc/channel.h"
+#include "rpc/daemon_environment.h"
 #include "rpc/identity/credentials.h"
 #include "tests/bench/farm/load_members.h"
 #include "tests/bench/farm/process_figures.h"
@@ -39,6 +39,10 @@ using tf::farm_test::Process;
 
 constexpr int kTunersAChannel = 50;
 constexpr seconds kReportEvery(10);
+// Handshakes under way at a time, but for storms: one takes some 2 ms at either end.
+constexpr int64_t kConnecting = 100;
+// Connections of tuners, files, and what libraries keep open.
+constexpr uint64_t kOtherDescriptors = 200;
 
 struct Options {
   int agents = 1000;
@@ -51,6 +55,10 @@ struct Options {
   bool plain = false;
   std::string json;
 };
+
+double mib(int64_t bytes) {
+  return static_cast<double>(bytes) / (1 << 20);
+}
 
 double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -69,6 +77,29 @@ std::optional<double> time_until(const IsSo& is_so, seconds patience) {
 
 nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json quantiles(const std::vector<double>& sorted) {
+  return {{"p50", percentile(sorted, 0.5)},
+          {"p99", percentile(sorted, 0.99)},
+          {"max", sorted.empty() ? 0 : sorted.back()}};
+}
+
+// The mean of `what` in the last minute over that in minute five; null for runs that have no minute between.
+nlohmann::ordered_json last_over_fifth_minute(const nlohmann::ordered_json& over_time, const char* what) {
+  const auto mean = [&](double from_s, double to_s) {
+    double sum = 0;
+    int count = 0;
+    for (const auto& sample : over_time) {
+      if (sample["at_s"] < from_s || sample["at_s"] > to_s) continue;
+      sum += sample[what].get<double>();
+      ++count;
+    }
+    return sum / count;
+  };
+  const double end_s = over_time.back()["at_s"];
+  if (end_s < 6 * 60) return nullptr;
+  return mean(end_s - 60, end_s) / mean(4 * 60, 5 * 60);
 }
 
 class Load {
@@ -94,8 +125,7 @@ class Load {
     const std::optional<double> connected = connect_agents();
     if (!connected) tally_.error("the agents did not all connect");
     report["connected_s"] = or_null(connected);
-    start_tuners();
-    std::this_thread::sleep_for(seconds(options_.warm_up_s));
+    warm_up();
     measure(report);
     if (options_.storm) report["storm"] = storm();
     report["rows"] = count_rows();
@@ -130,13 +160,34 @@ class Load {
                          .trial = std::chrono::milliseconds(options_.trial_ms)};
     for (int i = 0; i < options_.agents; ++i)
       agents_.push_back(std::make_unique<SimulatedAgent>(i, plan, alarms_, tally_));
-    for (const auto& agent : agents_) agent->connect();
-    return time_until([&] { return tally_.connected == options_.agents; }, seconds(300));
+    const auto begin = SteadyClock::now();
+    const seconds patience(300);
+    for (int i = 0; i < options_.agents; ++i) {
+      if (!time_until([&] { return i - tally_.connected < kConnecting; }, patience)) return std::nullopt;
+      agents_[static_cast<size_t>(i)]->connect();
+    }
+    if (!time_until([&] { return tally_.connected == options_.agents; }, patience)) return std::nullopt;
+    return seconds_since(begin);
   }
 
-  void start_tuners() {
+  // One tuner after another: those that begin at once ask at once, lease after lease, and the load would be a
+  // storm every few seconds.
+  void warm_up() {
+    const auto begin = SteadyClock::now();
+    const double warm_up_s = options_.warm_up_s;
+    make_tuners();
+    for (size_t i = 0; i < tuners_.size(); ++i) {
+      const double at_s = warm_up_s * static_cast<double>(i) / static_cast<double>(tuners_.size());
+      std::this_thread::sleep_until(begin + std::chrono::duration<double>(at_s));
+      tuners_[i]->start();
+    }
+    std::this_thread::sleep_until(begin + std::chrono::duration<double>(warm_up_s));
+  }
+
+  void make_tuners() {
     const TunerPlan plan{.tracker = endpoint_,
                          .key = "box",
+                         .devices = options_.agents,
                          .trials_a_lease = options_.trials_a_lease,
                          .artifact = tf::sha256("one for all").hex()};
     std::shared_ptr<grpc::Channel> channel;
@@ -145,12 +196,12 @@ class Load {
         channel = tf::rpc::make_channel(endpoint_, members_.tuners, tf::rpc::Role::kTracker);
       tuners_.push_back(std::make_unique<SimulatedTuner>(i, plan, channel, *store_, alarms_, tally_));
     }
-    for (const auto& tuner : tuners_) tuner->start();
   }
 
   void measure(nlohmann::ordered_json& report) {
     const auto begin = SteadyClock::now();
-    tally_.take_grant_ms();
+    tally_.take_grants();
+    alarms_.take_late_ms();
     const int64_t durable = tally_.durable;
     const int64_t grants = tally_.grants;
     const ProcessFigures self = figures_of(getpid());
@@ -167,31 +218,41 @@ class Load {
     }
     report["over_time"].push_back(sample(seconds_since(begin), durable));
     const double took = seconds_since(begin);
-    const std::vector<double> grant_ms = tally_.take_grant_ms();
+    const Tally::GrantTimes grant_times = tally_.take_grants();
     const double cpus = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
     report["seconds"] = took;
     report["results_per_s"] = static_cast<double>(tally_.durable - durable) / took;
     report["grants_per_s"] = static_cast<double>(tally_.grants - grants) / took;
-    report["grant_ms"] = {{"p50", percentile(grant_ms, 0.5)},
-                          {"p99", percentile(grant_ms, 0.99)},
-                          {"max", grant_ms.empty() ? 0 : grant_ms.back()}};
+    report["grant_ms"] = quantiles(grant_times.free_ms);
+    if (!grant_times.queued_ms.empty()) {
+      report["queued_grants"] = grant_times.queued_ms.size();
+      report["queued_grant_ms"] = quantiles(grant_times.queued_ms);
+    }
+    report["generator_late_ms"] = quantiles(alarms_.take_late_ms());
     report["agents_connected_at_least"] = lowest_connected;
     report["cpus"] = cpus;
     report["generator_share_of_cpu"] = (figures_of(getpid()).cpu_s - self.cpu_s) / took / cpus;
     report["tracker_share_of_cpu"] = (figures_of(tracker_->pid()).cpu_s - tracker.cpu_s) / took / cpus;
+    for (const char* what : {"tracker_mib", "tracker_descriptors"}) {
+      report[absl::StrCat(what, "_last_minute_over_fifth")] =
+          last_over_fifth_minute(report["over_time"], what);
+    }
   }
 
   nlohmann::ordered_json sample(double at_s, int64_t durable_before) const {
     const ProcessFigures tracker = figures_of(tracker_->pid());
-    const double mib = static_cast<double>(tracker.resident_bytes) / (1 << 20);
-    std::fprintf(stderr, "%5.0f s: %ld agents, %ld results, tracker %.1f MiB, %ld descriptors, %ld errors\n",
+    const double generator_mib = mib(figures_of(getpid()).resident_bytes);
+    std::fprintf(stderr,
+                 "%5.0f s: %ld agents, %ld results, tracker %.1f MiB, %ld descriptors, generator %.1f MiB, "
+                 "%ld errors\n",
                  at_s, static_cast<long>(tally_.connected),
-                 static_cast<long>(tally_.durable - durable_before), mib,
-                 static_cast<long>(tracker.descriptors), static_cast<long>(tally_.errors));
+                 static_cast<long>(tally_.durable - durable_before), mib(tracker.resident_bytes),
+                 static_cast<long>(tracker.descriptors), generator_mib, static_cast<long>(tally_.errors));
     return {{"at_s", at_s},
             {"results", tally_.durable - durable_before},
-            {"tracker_mib", mib},
-            {"tracker_descriptors", tracker.descriptors}};
+            {"tracker_mib", mib(tracker.resident_bytes)},
+            {"tracker_descriptors", tracker.descriptors},
+            {"generator_mib", generator_mib}};
   }
 
   // Once all has come to rest: nothing is lost and nothing stands there twice if there are as many rows as
@@ -219,7 +280,6 @@ class Load {
     tally_.storm = true;
     tracker_->kill_9();
     std::this_thread::sleep_for(seconds(1));
-    tally_.take_grant_ms();
     const int64_t grants = tally_.grants;
     std::vector<int64_t> stored;
     for (const auto& tuner : tuners_) stored.push_back(tuner->stored());
@@ -259,12 +319,14 @@ class Load {
   std::vector<std::unique_ptr<SimulatedTuner>> tuners_;
 };
 
-// A descriptor for each agent.
-void allow_many_descriptors() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+// A connection for each agent, here and at the tracker, which has the same limit.
+absl::Status allow_descriptors(const Options& options) {
+  const uint64_t needed = static_cast<uint64_t>(options.agents) + kOtherDescriptors;
+  const uint64_t allowed = tf::rpc::allow_descriptors(needed);
+  if (allowed >= needed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(options.agents, " agents need ", needed, " descriptors, and a process may have ", allowed,
+                   " here: raise the hard limit (`ulimit -Hn`), or give fewer --agents"));
 }
 
 }  // namespace
@@ -276,8 +338,12 @@ int main(int argc, char** argv) {
   app.add_option("--agents", options.agents, "Simulated agents, a connection each")->capture_default_str();
   app.add_option("--tuners", options.tuners, "Leases held at a time; 0: the agents idle [as many as agents]");
   app.add_option("--seconds", options.run_s, "How long is measured")->capture_default_str();
-  app.add_option("--warm-up", options.warm_up_s, "Seconds before that")->capture_default_str();
-  app.add_option("--trial-ms", options.trial_ms, "How long an agent takes for a trial")
+  app.add_option(
+         "--warm-up", options.warm_up_s,
+         "Seconds before that, in which the tuners begin one after another; as long as a lease, at least")
+      ->capture_default_str();
+  app.add_option("--trial-ms", options.trial_ms,
+                 "How long an agent takes for a trial on average: 0.8 to 1.2 of it")
       ->capture_default_str();
   app.add_option("--trials-a-lease", options.trials_a_lease, "After so many a lease is released")
       ->capture_default_str();
@@ -286,7 +352,8 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "File for the report, which is printed anyway");
   app.footer("Example: farm_load --agents 1000 --seconds 60 --storm");
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
-  allow_many_descriptors();
+  if (const absl::Status allowed = allow_descriptors(options); !allowed.ok())
+    return tf::report_error("farm_load", allowed);
 
   auto load = std::make_unique<Load>(options);
   const nlohmann::ordered_json report = load->run();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -24,6 +25,7 @@ class SimulatedAgent::Impl {
         alarms_(alarms),
         tally_(tally),
         backoff_(rpc::backoff_seed()),
+        random_(static_cast<uint64_t>(number)),
         channel_(rpc::make_channel(plan.tracker, plan.credentials, rpc::Role::kTracker)),
         stub_(pb::Agents::NewStub(channel_)) {
     hello_.set_protocol_version(rpc::kProtocolVersion);
@@ -112,8 +114,11 @@ class SimulatedAgent::Impl {
     if (running_ != 0 || queue_.empty()) return;
     const auto first = queue_.extract(queue_.begin());
     running_ = first.key();
-    alarms_.after(plan_.trial, [this, lease = lease_.lease_id(), sequence = first.key(),
-                                digest = first.mapped()] { finish(lease, sequence, digest); });
+    const auto took = plan_.trial * std::uniform_real_distribution(0.8, 1.2)(random_);
+    alarms_.after(std::chrono::duration_cast<std::chrono::nanoseconds>(took),
+                  [this, lease = lease_.lease_id(), sequence = first.key(), digest = first.mapped()] {
+                    finish(lease, sequence, digest);
+                  });
   }
 
   void finish(const std::string& lease, uint64_t sequence, const std::string& digest) {
@@ -150,6 +155,7 @@ class SimulatedAgent::Impl {
   Alarms& alarms_;
   Tally& tally_;
   rpc::Backoff backoff_;
+  std::mt19937_64 random_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<pb::Agents::Stub> stub_;
 

@@ -23,6 +23,7 @@ namespace tf::farm_load {
 struct TunerPlan {
   rpc::Endpoint tracker;
   std::string key;
+  int devices = 1;  // with this key
   int trials_a_lease = 10;
   int trials_ahead = 2;  // sent before the earlier ones are answered
   std::string artifact;  // that all trials name, hexadecimal

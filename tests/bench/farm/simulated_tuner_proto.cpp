@@ -41,23 +41,7 @@ class SimulatedTuner::Impl {
 
   void start() {
     if (stopping_) return;
-    auto call = std::make_shared<Call<pb::AcquireLeaseRequest, pb::LeaseGrant>>();
-    call->request.set_protocol_version(rpc::kProtocolVersion);
-    call->request.set_device_key(plan_.key);
-    call->request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(kWait)));
-    call->request.set_holder(name_);
-    call->request.set_holder_run("1");
-    rpc::set_deadline(call->context, kWait + absl::Seconds(10));
-    const auto asked = SteadyClock::now();
-    stub_->async()->AcquireLease(
-        &call->context, &call->request, &call->reply, [this, call, asked](grpc::Status status) {
-          if (!status.ok()) return again("AcquireLease: " + status.error_message(), [this] { start(); });
-          tally_.grant_took(std::chrono::duration<double, std::milli>(SteadyClock::now() - asked).count());
-          lease_ = call->reply;
-          sent_ = 0;
-          kept_ = 0;
-          open_stream();
-        });
+    acquire(++tally_.wanting > plan_.devices);
   }
 
   void stop() { stopping_ = true; }
@@ -73,6 +57,30 @@ class SimulatedTuner::Impl {
     void ended(const grpc::Status& status) override { tuner_.stream_ended(status); }
     Impl& tuner_;
   };
+
+  // `queued`: there may be no device that is free.
+  void acquire(bool queued) {
+    auto call = std::make_shared<Call<pb::AcquireLeaseRequest, pb::LeaseGrant>>();
+    call->request.set_protocol_version(rpc::kProtocolVersion);
+    call->request.set_device_key(plan_.key);
+    call->request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(kWait)));
+    call->request.set_holder(name_);
+    call->request.set_holder_run("1");
+    rpc::set_deadline(call->context, kWait + absl::Seconds(10));
+    const auto asked = SteadyClock::now();
+    stub_->async()->AcquireLease(
+        &call->context, &call->request, &call->reply, [this, call, asked, queued](grpc::Status status) {
+          if (!status.ok()) {
+            return again("AcquireLease: " + status.error_message(), [this, queued] { acquire(queued); });
+          }
+          tally_.grant_took(std::chrono::duration<double, std::milli>(SteadyClock::now() - asked).count(),
+                            queued);
+          lease_ = call->reply;
+          sent_ = 0;
+          kept_ = 0;
+          open_stream();
+        });
+  }
 
   pb::LeaseName lease_name() const {
     pb::LeaseName name;
@@ -169,6 +177,7 @@ class SimulatedTuner::Impl {
           if (!released.ok())
             return again("ReleaseLease: " + released.error_message(), [this] { release(); });
           backoff_.reset();
+          --tally_.wanting;
           start();
         });
   }

@@ -18,6 +18,10 @@ struct Tally {
   std::atomic<int64_t> grants = 0;
   std::atomic<int64_t> errors = 0;
 
+  // Tuners that hold a lease or ask for one. While they are no more than there are agents, whoever asks finds
+  // a device that is free.
+  std::atomic<int64_t> wanting = 0;
+
   // During a storm connections are lost; that is no error then.
   std::atomic<bool> storm = false;
 
@@ -35,23 +39,29 @@ struct Tally {
     return kinds_;
   }
 
-  void grant_took(double ms) {
+  // From the request to the grant.
+  struct GrantTimes {
+    std::vector<double> free_ms;    // a device was free all the time
+    std::vector<double> queued_ms;  // perhaps none was: the wait for another's release is in it
+  };
+  void grant_took(double ms, bool queued) {
     ++grants;
     const std::scoped_lock lock(mutex_);
-    grant_ms_.push_back(ms);
+    (queued ? grants_.queued_ms : grants_.free_ms).push_back(ms);
   }
-  // Of the grants so far, which it forgets. NaN-free: 0 without grants.
-  std::vector<double> take_grant_ms() {
+  // Of the grants so far, which it forgets; sorted.
+  GrantTimes take_grants() {
     const std::scoped_lock lock(mutex_);
-    std::vector<double> sorted = std::exchange(grant_ms_, {});
-    std::ranges::sort(sorted);
-    return sorted;
+    GrantTimes taken = std::exchange(grants_, {});
+    std::ranges::sort(taken.free_ms);
+    std::ranges::sort(taken.queued_ms);
+    return taken;
   }
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, int64_t> kinds_;
-  std::vector<double> grant_ms_;
+  GrantTimes grants_;
 };
 
 // Of sorted values; 0 if there are none.
