@@ -231,10 +231,15 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
     // A reply of a lease that is over is of no use to anyone: its holder measures again under the next one.
     if (reply.slot.device_id != device->info->id || !leases_.find(reply.lease, reply.epoch).ok()) continue;
     if (leases_.active().at(reply.lease).slot != reply.slot) continue;
-    const bool is_new = relays_.at(reply.lease).answer(reply.sequence, reply.reply);
+    Relay& relay = relays_.at(reply.lease);
+    const bool was_cut = relay.is_beyond_window(options_.window);
+    const bool is_new = relay.answer(reply.sequence, reply.reply);
     if (const auto stream = streams_.find(reply.lease); stream != streams_.end())
       lock.wake(stream->second.link);
-    touch(lock, reply.slot);
+    // The agent knows what it has answered, and will hear of the acknowledgement. Now it needs to hear only
+    // of a trial that comes into its window, of a reply that was acknowledged before, or that it gets no
+    // more.
+    if (was_cut || !is_new || !relay.takes_replies()) touch(lock, reply.slot);
     std::map<uint64_t, TrialFacts>::node_type trial;
     if (is_new) {
       ++counts_.replies_relayed;

@@ -49,6 +49,10 @@ class Relay {
   std::vector<std::string> take_replies();
   // The first unanswered trials, of a limited size; none while the answers are at their limit.
   std::vector<QueuedTrial> window(size_t count) const;
+  // Whether a window of so many may lack some of the unanswered trials.
+  bool is_beyond_window(size_t count) const {
+    return queue_.size() > count || queue_bytes_ > rpc::kWindowBytes;
+  }
   // False: read no more trials from the holder until this changes.
   bool takes_trials() const { return queue_.size() < limits_.trials && queue_bytes_ < limits_.trial_bytes; }
   // False: the holder must acknowledge before the device is given more.

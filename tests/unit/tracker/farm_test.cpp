@@ -27,6 +27,35 @@ TEST_F(FarmTest, CarriesATrialThereAndItsReplyBack) {
   EXPECT_THAT(farm_->take_desired(session), IsEmpty());
 }
 
+TEST_F(FarmTest, AgentHearsOfItsAnswersOnlyWhatItCannotKnow) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  for (uint64_t sequence = 1; sequence <= 5; ++sequence) farm_->submit(*stream, sequence, "t");
+  EXPECT_EQ(farm_->take_desired(session)[0].window.size(), 4u);
+  farm_->report(session, {reply(granted, 1)}, false);
+  EXPECT_EQ(farm_->take_desired(session)[0].window.back().sequence, 5u) << "one that was beyond its window";
+  farm_->report(session, {reply(granted, 2)}, false);
+  EXPECT_THAT(farm_->take_desired(session), IsEmpty()) << "it knows that it has answered";
+  farm_->acknowledge(*stream, {2});
+  EXPECT_THAT(farm_->take_desired(session)[0].acknowledged, ElementsAre(2));
+  farm_->report(session, {reply(granted, 2)}, false);
+  EXPECT_THAT(farm_->take_desired(session)[0].acknowledged, ElementsAre(2)) << "it has missed that";
+}
+
+TEST_F(FarmTest, TrialThatWasTooBigForTheWindowComesIntoItOnceThereIsRoom) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  for (const uint64_t sequence : {1, 2})
+    farm_->submit(*stream, sequence, std::string(rpc::kWindowBytes, 't'));
+  EXPECT_EQ(farm_->take_desired(session)[0].window.size(), 1u);
+  farm_->report(session, {reply(granted, 1)}, false);
+  const auto desired = farm_->take_desired(session);
+  ASSERT_EQ(desired.size(), 1u);
+  EXPECT_EQ(desired[0].window.at(0).sequence, 2u);
+}
+
 TEST_F(FarmTest, UnknownKeyNamesTheKnownOnes) {
   EXPECT_THAT(std::string(acquire("box")->grant->status().message()),
               HasSubstr("no device has ever registered"));
