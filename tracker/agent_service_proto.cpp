@@ -59,12 +59,14 @@ TrialEnd end_of(const pb::MeasureReply& reply) {
   return reply.has_failure() ? end_of(reply.failure().kind()) : end_of(reply.result().outcome());
 }
 
-TrialOutcome from_proto(const pb::TrialOutcome& message) {
-  return {.candidate = message.candidate_digest(),
-          .end = message.has_failure() ? end_of(message.failure()) : end_of(message.outcome()),
-          .run_timeout = absl::Nanoseconds(message.run_timeout_ns()),
-          .signal = 0,
-          .detail = ""};
+LeaseOutcome from_proto(const pb::TrialOutcome& message) {
+  return {.lease = {message.lease_id()},
+          .outcome = {.candidate = message.candidate_digest(),
+                      .user = "",
+                      .end = message.has_failure() ? end_of(message.failure()) : end_of(message.outcome()),
+                      .run_timeout = absl::Nanoseconds(message.run_timeout_ns()),
+                      .signal = 0,
+                      .detail = ""}};
 }
 
 // They are kept, 64 a slot: so much of their texts.
@@ -139,7 +141,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
                          .detail = reply.reply().result().detail()});
     }
     if (!report.outcomes().empty()) {
-      std::vector<TrialOutcome> outcomes;
+      std::vector<LeaseOutcome> outcomes;
       for (const pb::TrialOutcome& outcome : report.outcomes()) outcomes.push_back(from_proto(outcome));
       farm_.report_outcomes(session_, outcomes);
     }

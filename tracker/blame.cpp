@@ -7,6 +7,7 @@
 namespace tf::tracker {
 namespace {
 
+// A candidate, or a user.
 constexpr size_t kDevicesToConvict = 2;
 
 std::string first_line(const std::string& text) {
@@ -36,10 +37,11 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
   if (outcome.end == TrialEnd::kOther || outcome.candidate.empty()) return verdict;
   if (outcome.end == TrialEnd::kMeasured) {
     open_failures_.erase(device);
+    failing_.erase(outcome.user);
     return verdict;
   }
   if (outcome.end == TrialEnd::kNotMeasured) {
-    open_failures_[device].insert(outcome.candidate);  // says nothing of the candidate
+    open_failures_[device][""].insert(outcome.candidate);  // says nothing of the candidate, or whose it is
     return verdict;
   }
   Candidate& candidate = touch(outcome.candidate);
@@ -51,7 +53,7 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
     return verdict;
   }
   candidate.failed_on[device] = outcome.end;
-  open_failures_[device].insert(outcome.candidate);
+  if (!fails(outcome.user, device)) open_failures_[device][outcome.user].insert(outcome.candidate);
   if (candidate.failed_on.size() >= kDevicesToConvict) {
     verdict.convicted = true;
     candidate.conviction = Conviction{.end = outcome.end,
@@ -62,8 +64,11 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
     for (const auto& [name, end] : std::exchange(candidate.failed_on, {})) {
       candidate.conviction->devices.push_back(name);
       const auto open = open_failures_.find(name);
-      if (open == open_failures_.end() || open->second.erase(outcome.candidate) == 0) continue;
-      verdict.exonerated.push_back(name);
+      if (open == open_failures_.end()) continue;
+      size_t erased = 0;
+      for (auto& [user, candidates] : open->second) erased += candidates.erase(outcome.candidate);
+      if (erased > 0) verdict.exonerated.push_back(name);
+      std::erase_if(open->second, [](const auto& each) { return each.second.empty(); });
       if (open->second.empty()) open_failures_.erase(open);
     }
   }
@@ -80,9 +85,27 @@ const Conviction* Blame::conviction(const std::string& candidate, absl::Duration
   return &conviction;
 }
 
+bool Blame::fails(const std::string& user, const std::string& device) {
+  if (user.empty()) return false;
+  std::set<std::string>& devices = failing_[user];
+  if (devices.size() < kDevicesToConvict) devices.insert(device);
+  const bool at_fault = is_at_fault(user);
+  if (failing_.size() > most_candidates_) failing_.erase(failing_.begin());
+  return at_fault;
+}
+
+bool Blame::is_at_fault(const std::string& user) const {
+  const auto failing = failing_.find(user);
+  return failing != failing_.end() && failing->second.size() >= kDevicesToConvict;
+}
+
 size_t Blame::failures_in_a_row(const std::string& device) const {
   const auto found = open_failures_.find(device);
-  return found == open_failures_.end() ? 0 : found->second.size();
+  if (found == open_failures_.end()) return 0;
+  size_t failures = 0;
+  for (const auto& [user, candidates] : found->second)
+    if (!is_at_fault(user)) failures += candidates.size();
+  return failures;
 }
 
 void Blame::forgive(const std::string& device) {

@@ -1,8 +1,9 @@
 #pragma once
 // Owns: who is to blame when a candidate crashes or times out: the candidate, if it does so on two devices;
-// the device, if many different candidates do so there in a row. A device that went away says nothing of what
-// ran there: the tracker cannot tell it from a line that was cut. Pure. Does not know: what follows for
-// either.
+// its user, if his candidates do so on two devices and none is measured anywhere; the device, if many
+// different candidates of other users do so there in a row. A device that went away says nothing of what ran
+// there: the tracker cannot tell it from a line that was cut. Pure. Does not know: what follows for any of
+// them.
 
 #include <cstdint>
 #include <list>
@@ -28,6 +29,7 @@ enum class TrialEnd {
 
 struct TrialOutcome {
   std::string candidate;  // digest
+  std::string user;       // whose trial it was; empty: not known
   TrialEnd end = TrialEnd::kOther;
   absl::Duration run_timeout;  // that the trial was given
   int signal = 0;              // that ended it
@@ -44,8 +46,8 @@ struct Conviction {
   std::string detail;          // one line
 };
 
-// Not thread-safe. O(log candidates) an outcome, and O(devices with open failures of the candidate) at its
-// conviction.
+// Not thread-safe. O(log candidates + users with open failures on the device) an outcome, and as much for
+// each of its devices at a candidate's conviction.
 class Blame {
  public:
   // Candidates remembered; the ones not heard of for longest are forgotten first.
@@ -59,7 +61,8 @@ class Blame {
 
   // Why a trial of this candidate need not be run; null: it must be.
   const Conviction* conviction(const std::string& candidate, absl::Duration run_timeout) const;
-  // How many different candidates, none of them convicted, have failed here since one was measured.
+  // How many different candidates, none of them convicted, have failed here since one was measured; without
+  // those of users who are at fault.
   size_t failures_in_a_row(const std::string& device) const;
   // It begins with a clean record: it was repaired, readmitted, or shown to be in order.
   void forgive(const std::string& device);
@@ -73,13 +76,20 @@ class Blame {
     std::list<std::string>::iterator recency;
   };
 
+  using Candidates = std::set<std::string>;
+
   Candidate& touch(const std::string& digest);
   void forget_oldest();
+  // Notes that a candidate of the user's failed there; true: he is at fault.
+  bool fails(const std::string& user, const std::string& device);
+  bool is_at_fault(const std::string& user) const;
 
   const size_t most_candidates_;
   std::map<std::string, Candidate> candidates_;
-  std::list<std::string> by_recency_;                           // the latest first
-  std::map<std::string, std::set<std::string>> open_failures_;  // by device: candidates
+  std::list<std::string> by_recency_;                                       // the latest first
+  std::map<std::string, std::map<std::string, Candidates>> open_failures_;  // by device and user
+  // By user: on which devices his candidates failed, two at most, since one was measured anywhere.
+  std::map<std::string, std::set<std::string>> failing_;
 };
 
 // The answer to a trial of such a candidate, a serialized farm.v1.MeasureReply: how it ended last, under the

@@ -231,6 +231,7 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
     // A reply of a lease that is over is of no use to anyone: its holder measures again under the next one.
     if (reply.slot.device_id != device->info->id || !leases_.find(reply.lease, reply.epoch).ok()) continue;
     if (leases_.active().at(reply.lease).slot != reply.slot) continue;
+    const std::string user = leases_.active().at(reply.lease).user;
     Relay& relay = relays_.at(reply.lease);
     const bool was_cut = relay.is_beyond_window(options_.window);
     const bool is_new = relay.answer(reply.sequence, reply.reply);
@@ -253,6 +254,7 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
     if (trial.empty()) continue;
     judge(lock, *device,
           {.candidate = trial.mapped().candidate,
+           .user = user,
            .end = reply.end,
            .run_timeout = trial.mapped().run_timeout,
            .signal = reply.signal,

@@ -79,6 +79,11 @@ struct AgentReply {
   std::string detail;
 };
 
+struct LeaseOutcome {
+  LeaseId lease;
+  TrialOutcome outcome;
+};
+
 // What blame needs to know of a trial, which is otherwise opaque.
 struct TrialFacts {
   std::string candidate;  // digest; empty: unknown
@@ -215,8 +220,8 @@ class Farm {
                                    std::shared_ptr<Link> link);
   void detach(SessionId session);
   void report(SessionId session, const std::vector<AgentReply>& replies, bool stopping);
-  // Of trials whose replies take another way.
-  void report_outcomes(SessionId session, const std::vector<TrialOutcome>& outcomes);
+  // Of trials whose replies take another way. Whose they were the farm knows by their leases.
+  void report_outcomes(SessionId session, const std::vector<LeaseOutcome>& outcomes);
   void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
   // What changed since the last call; empty: nothing.
   std::vector<DesiredSlot> take_desired(SessionId session);

@@ -81,11 +81,16 @@ void Farm::lost(Locked& lock, Device& device) {
   missing_.insert({device.since + options_.missing_after, device.info->id});
 }
 
-void Farm::report_outcomes(SessionId session, const std::vector<TrialOutcome>& outcomes) {
+void Farm::report_outcomes(SessionId session, const std::vector<LeaseOutcome>& outcomes) {
   Locked lock(*this);
   Device* device = by_session(session);
   if (!device) return;
-  for (const TrialOutcome& outcome : outcomes) judge(lock, *device, outcome);
+  for (LeaseOutcome each : outcomes) {
+    const auto lease = leases_.active().find(each.lease);
+    const bool is_here = lease != leases_.active().end() && lease->second.slot.device_id == device->info->id;
+    each.outcome.user = is_here ? lease->second.user : "";
+    judge(lock, *device, each.outcome);
+  }
   match(lock);
 }
 

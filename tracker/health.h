@@ -11,7 +11,8 @@
 //   probation ── the golden kernel is off ─► quarantined
 //
 // Of a device that runs the golden kernel, candidates that fail are no more than a reason to ask it: they may
-// all be one user's. Where it never ran, there is only what candidates do:
+// all be one user's. Where it never ran, there is only what candidates do, without those of users who are at
+// fault themselves (blame.h):
 //
 //   healthy, suspect ── twice as many fail ─► quarantined
 //   quarantined ── the time is over ─► probation

@@ -198,7 +198,7 @@ void SlotRunner::work() {
     killpoint("agent.trial.measured");
     lock.lock();
     if (reply) {
-      if (direct_) outcomes_.push_back(outcome_of(started->trial, *reply));
+      if (direct_) outcomes_.push_back(outcome_of(*started, *reply));
       if (outcomes_.size() > kMostOutcomes) outcomes_.pop_front();
       state_.finish(*started, *std::move(reply));
       changed_.notify_all();

@@ -37,7 +37,7 @@ std::optional<std::string> measure(const StartedTrial& started, const TrialMeans
 
 // How the trial ended, by its reply, as the tracker judges candidates and devices: a serialized
 // farm.v1.TrialOutcome.
-std::string outcome_of(const QueuedTrial& trial, const std::string& reply);
+std::string outcome_of(const StartedTrial& started, const std::string& reply);
 
 // Fetches what the trial will need.
 void prefetch(const QueuedTrial& trial, ArtifactFetcher& fetcher);

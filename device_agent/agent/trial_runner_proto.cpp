@@ -103,12 +103,13 @@ std::optional<std::string> measure(const StartedTrial& started, const TrialMeans
   return success(started, *std::move(result));
 }
 
-std::string outcome_of(const QueuedTrial& queued, const std::string& bytes) {
+std::string outcome_of(const StartedTrial& started, const std::string& bytes) {
   pb::Trial trial;
   pb::MeasureReply reply;
-  trial.ParseFromString(queued.trial);
+  trial.ParseFromString(started.trial.trial);
   reply.ParseFromString(bytes);
   pb::TrialOutcome outcome;
+  outcome.set_lease_id(started.lease.id);
   outcome.set_candidate_digest(trial.artifact_digest());
   outcome.set_run_timeout_ns(trial.limits().run_timeout_ns());
   if (reply.has_result()) {

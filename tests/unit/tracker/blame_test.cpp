@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "proto/farm/v1/farm.pb.h"
 
 namespace tf::tracker {
@@ -12,8 +13,14 @@ using testing::IsEmpty;
 
 constexpr absl::Duration kTimeout = absl::Seconds(1);
 
-TrialOutcome outcome(const std::string& candidate, TrialEnd end, absl::Duration timeout = kTimeout) {
-  return {.candidate = candidate, .end = end, .run_timeout = timeout, .signal = 0, .detail = ""};
+TrialOutcome outcome(const std::string& candidate, TrialEnd end, absl::Duration timeout = kTimeout,
+                     const std::string& user = "") {
+  return {
+      .candidate = candidate, .user = user, .end = end, .run_timeout = timeout, .signal = 0, .detail = ""};
+}
+
+TrialOutcome outcome_of(const std::string& user, const std::string& candidate, TrialEnd end) {
+  return outcome(candidate, end, kTimeout, user);
 }
 
 TEST(Blame, CandidateThatFailsOnTwoDevicesIsBadAndTheDevicesAreNot) {
@@ -43,6 +50,33 @@ TEST(Blame, DifferentCandidatesThatFailInARowAreCountedUntilOneIsMeasured) {
   EXPECT_EQ(blame.failures_in_a_row("a"), 6u);
   blame.observe("a", outcome("good", TrialEnd::kMeasured));
   EXPECT_EQ(blame.failures_in_a_row("a"), 0u);
+}
+
+TEST(Blame, UserWhoseCandidatesFailWhereverTheyRunIsAtFaultAndNoDeviceIs) {
+  Blame blame;
+  for (int i = 0; i < 5; ++i) blame.observe("a", outcome_of("eve", absl::StrCat(i), TrialEnd::kTimedOut));
+  EXPECT_EQ(blame.failures_in_a_row("a"), 5u) << "it may be the device";
+  for (int i = 5; i < 9; ++i) blame.observe("b", outcome_of("eve", absl::StrCat(i), TrialEnd::kTimedOut));
+  EXPECT_EQ(blame.failures_in_a_row("b"), 0u) << "on the second device it is the user";
+  EXPECT_EQ(blame.failures_in_a_row("a"), 0u) << "and was all along";
+  blame.observe("b", outcome_of("ada", "x", TrialEnd::kCrashed));
+  EXPECT_EQ(blame.failures_in_a_row("b"), 1u) << "another's count";
+}
+
+TEST(Blame, UserOfWhomOneCandidateIsMeasuredElsewhereIsNotAtFault) {
+  Blame blame;
+  for (int i = 0; i < 5; ++i) {
+    blame.observe("broken", outcome_of("ada", absl::StrCat("f", i), TrialEnd::kCrashed));
+    blame.observe("good", outcome_of("ada", absl::StrCat("m", i), TrialEnd::kMeasured));
+  }
+  EXPECT_EQ(blame.failures_in_a_row("broken"), 5u);
+}
+
+TEST(Blame, DeviceThatCannotRunCandidatesIsToBlameWhoseverTheyAre) {
+  Blame blame;
+  for (const char* device : {"a", "b"}) blame.observe(device, outcome_of("eve", "c", TrialEnd::kCrashed));
+  for (int i = 0; i < 5; ++i) blame.observe("a", outcome_of("eve", absl::StrCat(i), TrialEnd::kNotMeasured));
+  EXPECT_EQ(blame.failures_in_a_row("a"), 5u);
 }
 
 TEST(Blame, DeviceThatCannotRunACandidateSaysNothingOfTheCandidate) {
@@ -83,24 +117,33 @@ TEST(Blame, AgreesWithTheRuleOnRandomHistories) {
   for (int history = 0; history < 2000; ++history) {
     Blame blame;
     std::map<std::string, std::set<std::string>> failed_on;
-    std::map<std::string, std::set<std::string>> failures;
+    std::map<std::string, std::set<std::string>> user_failed_on;  // since one was measured
+    // By device: whose failures count there if their user is not at fault; each candidate once a user.
+    std::map<std::string, std::map<std::string, std::set<std::string>>> failures;
     for (int event = 0; event < 40; ++event) {
       const std::string device = "d" + std::to_string(random() % 3);
-      const std::string candidate = "c" + std::to_string(random() % 6);
+      const std::string user = random() % 4 == 0 ? "" : "u" + std::to_string(random() % 2);
+      const std::string candidate = user + " c" + std::to_string(random() % 6);
       const bool crashed = random() % 3 != 0;
-      blame.observe(device, outcome(candidate, crashed ? TrialEnd::kCrashed : TrialEnd::kMeasured));
-      if (crashed) {
-        failed_on[candidate].insert(device);
-        failures[device].insert(candidate);
-      } else {
+      const bool was_convicted = failed_on[candidate].size() >= 2;
+      blame.observe(device, outcome_of(user, candidate, crashed ? TrialEnd::kCrashed : TrialEnd::kMeasured));
+      if (!crashed) {
         failures[device].clear();
+        user_failed_on[user].clear();
+      } else if (!was_convicted) {
+        failed_on[candidate].insert(device);
+        if (!user.empty()) user_failed_on[user].insert(device);
+        if (user_failed_on[user].size() < 2) failures[device][user].insert(candidate);
       }
       for (const auto& [name, devices] : failed_on) {
         EXPECT_EQ(blame.conviction(name, kTimeout) != nullptr, devices.size() >= 2) << name;
       }
-      for (const auto& [name, candidates] : failures) {
+      for (const auto& [name, users] : failures) {
         size_t open = 0;
-        for (const std::string& each : candidates) open += failed_on[each].size() < 2 ? 1 : 0;
+        for (const auto& [whose, candidates] : users) {
+          if (user_failed_on[whose].size() >= 2) continue;
+          for (const std::string& each : candidates) open += failed_on[each].size() < 2 ? 1 : 0;
+        }
         EXPECT_EQ(blame.failures_in_a_row(name), open) << name;
       }
     }

@@ -282,5 +282,50 @@ TEST_F(FarmHealthTest, GoldenBaselineSurvivesARestartAndTheDriftIsAgainstIt) {
   EXPECT_TRUE(absl::IsNotFound(farm_->readmit("nobody")));
 }
 
+// Without a golden kernel anywhere.
+TEST_F(FarmHealthTest, UserWhoseCandidatesAllTimeOutTakesOutOneDeviceAtMost) {
+  options_.health.quarantine_after = 4;
+  open();
+  std::map<std::string, Farm::SessionId> sessions;
+  for (const char* id : {"a", "b", "c", "d"}) sessions[id] = attach(id);
+  int candidate = 0;
+  for (int i = 0; i < 12; ++i) {
+    const Lease granted = lease();
+    const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+    for (uint64_t sequence = 1; sequence <= 8; ++sequence) {
+      farm_->submit(*stream, sequence, "trial",
+                    {.candidate = std::to_string(++candidate), .run_timeout = absl::Seconds(1)});
+      AgentReply slow = reply(granted, sequence);
+      slow.end = TrialEnd::kTimedOut;
+      farm_->report(sessions.at(granted.slot.device_id), {slow}, false);
+    }
+    farm_->release(granted.id, granted.epoch);
+  }
+  const auto devices = farm_->devices();
+  EXPECT_EQ(std::ranges::count(devices, Health::kQuarantined, &DeviceStatus::health), 1);
+  EXPECT_EQ(std::ranges::count(devices, Health::kHealthy, &DeviceStatus::health), 3);
+}
+
+TEST_F(FarmHealthTest, OutcomesThatComeTheDirectWayAreTheLeasesUsers) {
+  options_.health.quarantine_after = 2;
+  open();
+  const auto a = attach("a");
+  const auto b = attach("b");
+  const Lease first = lease();
+  const Lease second = lease();
+  ASSERT_EQ(first.slot.device_id, "a");
+  const auto timed_out = [&](Farm::SessionId session, const Lease& under, const std::string& candidate) {
+    farm_->report_outcomes(
+        session,
+        {{under.id, {.candidate = candidate, .end = TrialEnd::kTimedOut, .run_timeout = absl::Seconds(1)}}});
+  };
+  timed_out(a, first, "1");
+  timed_out(b, second, "2");
+  for (int i = 3; i < 9; ++i) timed_out(b, second, std::to_string(i));
+  EXPECT_EQ(farm_->devices()[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
+  for (int i = 9; i < 12; ++i) timed_out(b, first, std::to_string(i));
+  EXPECT_EQ(farm_->devices()[1].health, Health::kQuarantined) << "of a lease that is not there, nobody's";
+}
+
 }  // namespace
 }  // namespace tf::tracker
