@@ -42,6 +42,13 @@ std::string missing(const FarmDevice& device, const DeviceNeeds& needs) {
   return "";
 }
 
+// What a job asks for beside the target.
+std::string text_of(const DeviceNeeds& needs) {
+  const std::string threads = needs.threads > 1 ? absl::StrCat("a slot of ", needs.threads, " threads") : "";
+  const std::string labels = needs.selector.empty() ? "" : absl::StrCat("labels that match ", needs.selector);
+  return absl::StrCat(threads, threads.empty() || labels.empty() ? "" : " and ", labels);
+}
+
 }  // namespace
 
 DeviceNeeds needs_of(const target::Target& target) {
@@ -53,15 +60,24 @@ DeviceNeeds needs_of(const target::Target& target) {
   return needs;
 }
 
-absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target) {
+absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,
+                        const DeviceNeeds& needs) {
   if (!farm.device) {
     return absl::NotFoundError(
         absl::StrCat("no device has the key \"", key, "\"; the tracker knows ",
                      farm.known_keys.empty() ? "none yet" : absl::StrJoin(farm.known_keys, ", "),
                      "; start device_agent --key ", key, " or use another key"));
   }
-  const std::string lacks = missing(*farm.device, needs_of(target));
-  if (lacks.empty()) return absl::OkStatus();
+  if (farm.suits) return absl::OkStatus();
+  const std::string lacks = missing(*farm.device, needs);
+  if (lacks.empty()) {
+    const std::string labels = absl::StrJoin(farm.device->labels, ",", absl::PairFormatter("="));
+    return absl::NotFoundError(
+        absl::StrCat("no device with the key \"", key, "\" that runs code for ", target.text(), " has ",
+                     text_of(needs), ": device ", farm.device->id, " has ", farm.device->threads,
+                     " threads and ", labels.empty() ? "no labels" : absl::StrCat("the labels ", labels),
+                     "; give another --selector or --threads"));
+  }
   return absl::NotFoundError(absl::StrCat("no device with the key \"", key, "\" runs code for ",
                                           target.text(), ": ", lacks,
                                           "; give the --target of the device, or another key"));

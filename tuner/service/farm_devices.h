@@ -2,6 +2,8 @@
 // Owns: which devices a farm has, and whether one of them can run what a job compiles. Does not know: leases,
 // trials.
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,12 +26,17 @@ struct FarmDevice {
   std::string key;
   std::string arch;                    // as uname -m names it
   std::set<std::string> cpu_features;  // LLVM's names
+  uint32_t threads = 0;                // of its largest slot
+  std::map<std::string, std::string> labels;
 };
 
-// What a device must have to run code for a target, in the words of FarmDevice.
+// What a device must have, in the words of FarmDevice: to run code for a target, and beyond that what the
+// job asks for.
 struct DeviceNeeds {
   std::string arch;  // empty: any
   std::vector<std::string> cpu_features;
+  uint32_t threads = 0;  // of one slot
+  std::string selector;  // of its labels, as the tracker reads them; empty: any
 };
 
 // Every feature that code for the target may use and that an agent can tell of its device: a kernel with an
@@ -38,18 +45,21 @@ DeviceNeeds needs_of(const target::Target& target);
 
 // As much of a farm as a job needs to know before it is queued, however large the farm is.
 struct FarmView {
-  // One with the key: one that has what is needed if there is any.
+  // One with the key: one that has what is needed if there is any, or else one that at least runs the code.
   std::optional<FarmDevice> device;
+  bool suits = false;                   // it has all that is needed
   std::vector<std::string> known_keys;  // those most like the key, ten at most
 };
 
-// `key` empty: any device, and some keys. UNAVAILABLE: no tracker answers there. (farm_devices_proto.cpp)
+// `key` empty: any device, and some keys. UNAVAILABLE: no tracker answers there. INVALID_ARGUMENT: the
+// selector cannot be read. (farm_devices_proto.cpp)
 absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
                                       const std::shared_ptr<rpc::Credentials>& credentials,
                                       const std::string& key = "", const DeviceNeeds& needs = {});
 
 // NOT_FOUND if no device has the key, naming some that exist, or if none that has it runs code for the
-// target, naming the first thing that is missing.
-absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target);
+// target, or has the threads and labels that are needed, naming what is missing.
+absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,
+                        const DeviceNeeds& needs);
 
 }  // namespace tf::service

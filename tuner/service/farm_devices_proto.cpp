@@ -1,5 +1,7 @@
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
@@ -14,10 +16,14 @@ namespace farm = tunefarm::farm::v1;
 
 FarmDevice from_proto(const farm::Device& device) {
   const auto& features = device.facts().cpu_features();
+  int threads = 0;
+  for (const farm::Slot& slot : device.slots()) threads = std::max(threads, slot.cpus_size());
   return {.id = device.device_id(),
           .key = device.device_key(),
           .arch = device.facts().arch(),
-          .cpu_features = {features.begin(), features.end()}};
+          .cpu_features = {features.begin(), features.end()},
+          .threads = static_cast<uint32_t>(threads),
+          .labels = {device.labels().begin(), device.labels().end()}};
 }
 
 }  // namespace
@@ -33,17 +39,22 @@ absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
   request.mutable_requirements()->set_arch(needs.arch);
   for (const std::string& feature : needs.cpu_features)
     request.mutable_requirements()->add_cpu_features(feature);
-  // One that can, or else any as an example.
+  std::vector<farm::ListDevicesRequest> asks(3, request);
+  asks[0].mutable_requirements()->set_min_threads(needs.threads);
+  asks[0].mutable_requirements()->set_selector(needs.selector);
+  asks[2].clear_requirements();
+  if (needs.threads <= 1 && needs.selector.empty()) asks.erase(asks.begin() + 1);
+  // One that suits, or else one that comes near as an example.
+  FarmView view;
   farm::ListDevicesReply reply;
-  for (int attempt = 0; attempt < 2 && reply.devices().empty(); ++attempt) {
+  for (size_t i = 0; i < asks.size() && !view.device; ++i) {
     grpc::ClientContext context;
     rpc::set_deadline(context, absl::Seconds(10));
-    TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, request, &reply), "tracker", tracker,
+    TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, asks[i], &reply), "tracker", tracker,
                                       credentials != nullptr));
-    request.clear_requirements();
+    if (!reply.devices().empty()) view.device = from_proto(reply.devices(0));
+    view.suits = view.device && i == 0;
   }
-  FarmView view;
-  if (!reply.devices().empty()) view.device = from_proto(reply.devices(0));
   view.known_keys = {reply.known_keys().begin(), reply.known_keys().end()};
   return view;
 }

@@ -20,15 +20,23 @@ absl::Status by_its_name(const database::Job& job, const absl::Status& status) {
                       absl::StrReplaceAll(status.message(), {{job.model_path, job.model_name}}));
 }
 
+DeviceNeeds needs_of(const JobSpec& spec, const target::Target& target) {
+  DeviceNeeds needs = service::needs_of(target);
+  needs.threads = static_cast<uint32_t>(spec.threads);
+  needs.selector = spec.selector;
+  return needs;
+}
+
 }  // namespace
 
 absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
   const absl::Status network = network_tasks(job.model_path, options.target, spec.dims).status();
   if (!network.ok()) return by_its_name(job, network);
-  TF_ASSIGN_OR_RETURN(const FarmView farm, look_at_farm(options_.tracker, options_.credentials,
-                                                        spec.device_key, needs_of(options.target)));
-  return check_farm(farm, spec.device_key, options.target);
+  const DeviceNeeds needs = needs_of(spec, options.target);
+  TF_ASSIGN_OR_RETURN(const FarmView farm,
+                      look_at_farm(options_.tracker, options_.credentials, spec.device_key, needs));
+  return check_farm(farm, spec.device_key, options.target, needs);
 }
 
 absl::StatusOr<session::Progress> FarmExecutor::run(
@@ -37,15 +45,15 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job.id, spec.device_key));
   TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
                       network_tasks(job.model_path, options.target, spec.dims));
-  DeviceNeeds needs = needs_of(options.target);
+  DeviceNeeds needs = needs_of(spec, options.target);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<measure::FarmRunner> runner,
                       measure::FarmRunner::connect({.tracker = options_.tracker,
                                                     .credentials = options_.credentials,
                                                     .device_key = spec.device_key,
                                                     .arch = std::move(needs.arch),
                                                     .cpu_features = std::move(needs.cpu_features),
-                                                    .min_threads = static_cast<uint32_t>(spec.threads),
-                                                    .selector = spec.selector,
+                                                    .min_threads = needs.threads,
+                                                    .selector = std::move(needs.selector),
                                                     .priority = spec.priority,
                                                     .holder = options_.holder,
                                                     .run_number = options_.run_number,

@@ -28,9 +28,10 @@ const FarmDevice kAvx2Box = {.id = "a1",
                              .cpu_features = {"sse4.2", "avx", "avx2", "fma", "f16c", "bmi2", "popcnt"}};
 
 std::string refusal(const std::string& key, const std::string& target_text) {
-  const FarmView farm = {.device = key == "box" ? std::optional(kAvx2Box) : std::nullopt,
-                         .known_keys = {"box"}};
-  const absl::Status status = check_farm(farm, key, parsed(target_text));
+  const FarmView farm = {
+      .device = key == "box" ? std::optional(kAvx2Box) : std::nullopt, .suits = false, .known_keys = {"box"}};
+  const target::Target target = parsed(target_text);
+  const absl::Status status = check_farm(farm, key, target, needs_of(target));
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
   return std::string(status.message());
 }
@@ -54,8 +55,28 @@ TEST(DeviceNeeds, OfTheHostAreAmongTheFactsOfAnAgentOnIt) {
   EXPECT_THAT(needs.cpu_features, IsSubsetOf(facts.cpu_features()));
 }
 
-TEST(CheckFarm, AcceptsADeviceThatRunsTheTargetsCode) {
-  EXPECT_TRUE(check_farm({.device = kAvx2Box, .known_keys = {}}, "box", parsed("x86_64:cpu=haswell")).ok());
+TEST(CheckFarm, AcceptsADeviceThatSuits) {
+  EXPECT_TRUE(check_farm({.device = kAvx2Box, .suits = true, .known_keys = {}}, "box",
+                         parsed("x86_64:cpu=haswell"), {})
+                  .ok());
+}
+
+TEST(CheckFarm, SaysWhichThreadsAndLabelsNoDeviceHas) {
+  FarmView farm = {.device = kAvx2Box, .suits = false, .known_keys = {"box"}};
+  farm.device->threads = 4;
+  const auto refused = [&](const DeviceNeeds& needs) {
+    const absl::Status status = check_farm(farm, "box", parsed("x86_64"), needs);
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(
+      refused({.arch = "x86_64", .cpu_features = {}, .threads = 8, .selector = ""}),
+      HasSubstr("runs code for x86_64 has a slot of 8 threads: device a1 has 4 threads and no labels"));
+  farm.device->labels = {{"room", "lab2"}};
+  EXPECT_THAT(
+      refused({.arch = "", .cpu_features = {}, .threads = 8, .selector = "room=lab3"}),
+      HasSubstr("has a slot of 8 threads and labels that match room=lab3: device a1 has 4 threads and "
+                "the labels room=lab2"));
 }
 
 // A tracker of which each page holds one device, and which counts what it is asked.
@@ -67,6 +88,7 @@ class PagingTracker final : public tunefarm::farm::v1::Operators::Service {
     EXPECT_EQ(request->page_size(), 1u);
     EXPECT_FALSE(request->golden_samples());
     reply->add_known_keys("box");
+    if (!request->requirements().selector().empty() && !has_labels) return grpc::Status::OK;
     const bool can = request->requirements().cpu_features().empty() || runs_everything;
     if (request->device_key() != "box" || !can) return grpc::Status::OK;
     reply->add_devices()->set_device_id("a1");
@@ -82,19 +104,26 @@ class PagingTracker final : public tunefarm::farm::v1::Operators::Service {
 
   std::atomic<int> asked = 0;
   std::atomic<bool> runs_everything = true;
+  std::atomic<bool> has_labels = true;
 };
 
 TEST(LookAtFarm, AsksForOneDeviceOfTheKeyWhateverTheFarmHas) {
   PagingTracker tracker;
   const auto server = *rpc::Server::start({"127.0.0.1", 0}, {&tracker});
   const target::Target target = parsed("x86_64:cpu=x86-64-v4");
-  const auto check = [&](const std::string& key) {
-    const auto farm = look_at_farm(server->endpoint(), nullptr, key, needs_of(target));
-    return farm.ok() ? check_farm(*farm, key, target) : farm.status();
+  const auto check = [&](const std::string& key, const std::string& selector = "") {
+    DeviceNeeds needs = needs_of(target);
+    needs.selector = selector;
+    const auto farm = look_at_farm(server->endpoint(), nullptr, key, needs);
+    return farm.ok() ? check_farm(*farm, key, target, needs) : farm.status();
   };
   const absl::Status can = check("box");
   EXPECT_TRUE(can.ok()) << can;
   EXPECT_EQ(tracker.asked, 1);
+  EXPECT_TRUE(check("box", "room=lab3").ok());
+  tracker.has_labels = false;
+  EXPECT_THAT(std::string(check("box", "room=lab3").message()), HasSubstr("labels that match room=lab3"));
+  tracker.asked = 1;
   tracker.runs_everything = false;
   EXPECT_THAT(std::string(check("box").message()), HasSubstr("device a1 has no "));
   EXPECT_EQ(tracker.asked, 3) << "once more, for an example";
@@ -110,7 +139,7 @@ TEST(CheckFarm, NamesWhatTheDeviceLacks) {
 
 TEST(CheckFarm, NamesTheKeysThatThereAre) {
   EXPECT_THAT(refusal("toaster", "x86_64"), HasSubstr("the tracker knows box"));
-  EXPECT_THAT(std::string(check_farm(FarmView(), "box", parsed("x86_64")).message()),
+  EXPECT_THAT(std::string(check_farm(FarmView(), "box", parsed("x86_64"), {}).message()),
               HasSubstr("the tracker knows none yet"));
 }
 
