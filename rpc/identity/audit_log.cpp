@@ -19,6 +19,8 @@
 namespace tf::rpc {
 namespace {
 
+constexpr std::chrono::milliseconds kSyncEvery{100};
+
 absl::StatusOr<OwnedFd> open_file(const std::string& path) {
   OwnedFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   if (file.get() >= 0) return file;
@@ -84,7 +86,10 @@ void AuditLog::count_left_out() {
 void AuditLog::flush() {
   std::unique_lock lock(mutex_);
   const uint64_t until = recorded_;
+  ++flushing_;
+  changed_.notify_all();
   changed_.wait(lock, [&] { return durable_ >= until; });
+  --flushing_;
 }
 
 void AuditLog::append(const AuditLine& line) {
@@ -99,26 +104,39 @@ void AuditLog::append(const AuditLine& line) {
   changed_.notify_all();
 }
 
+void AuditLog::unlocked(std::unique_lock<std::mutex>& lock, const std::function<absl::Status()>& work) {
+  lock.unlock();
+  const absl::Status done = work();
+  if (!done.ok()) spdlog::error("{}", std::string(done.message()));
+  lock.lock();
+}
+
 void AuditLog::write() {
+  using Steady = std::chrono::steady_clock;
+  Steady::time_point sync_at = Steady::now();
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto is_asked = [this] { return stop_ || !pending_.empty(); };
-    if (denials_ <= kDenials) {
-      changed_.wait(lock, [&] { return is_asked() || denials_ > kDenials; });
-    } else {
-      changed_.wait_for(lock, std::chrono::seconds(1), is_asked);
+    if (!pending_.empty()) {
+      const std::string text = std::exchange(pending_, {});
+      const uint64_t until = recorded_;
+      unlocked(lock, [&] { return write_out(text); });
+      written_ = until;
+    } else if (durable_ < written_ && (stop_ || flushing_ > 0 || Steady::now() >= sync_at)) {
+      const uint64_t until = written_;
+      unlocked(lock, [&] { return sync(); });
+      durable_ = until;
+      sync_at = Steady::now() + kSyncEvery;
+      changed_.notify_all();
+    } else if (stop_) {
+      return;
+    } else if (durable_ < written_) {
+      changed_.wait_until(lock, sync_at);
+    } else if (denials_ > kDenials) {
+      changed_.wait_for(lock, std::chrono::seconds(1));
       if (absl::ToUnixSeconds(clock_.now()) != second_) count_left_out();
+    } else {
+      changed_.wait(lock);
     }
-    if (!is_asked()) continue;
-    if (pending_.empty()) return;
-    const std::string text = std::exchange(pending_, {});
-    const uint64_t until = recorded_;
-    lock.unlock();
-    const absl::Status written = write_out(text);
-    if (!written.ok()) spdlog::error("{}", std::string(written.message()));
-    lock.lock();
-    durable_ = until;
-    changed_.notify_all();
   }
 }
 
@@ -135,12 +153,19 @@ absl::Status AuditLog::write_out(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(n));
     file_bytes_ += static_cast<uint64_t>(n);
   }
-  if (text.empty() && ::fdatasync(file_.get()) == 0) return absl::OkStatus();
+  if (text.empty()) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("the audit log ", path_, " cannot be written (",
                                           std::strerror(errno), "); lost: ", std::string(text)));
 }
 
+absl::Status AuditLog::sync() {
+  if (::fdatasync(file_.get()) == 0) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("the audit log ", path_, " does not reach the disk: ", std::strerror(errno)));
+}
+
 absl::Status AuditLog::begin_new_file() {
+  TF_RETURN_IF_ERROR(sync());
   const auto old = [&](int i) { return i == 0 ? path_ : absl::StrCat(path_, ".", i); };
   // Where one is missing, that is one move less.
   for (int i = bounds_.old_files; i > 0; --i) std::rename(old(i - 1).c_str(), old(i).c_str());

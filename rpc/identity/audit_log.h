@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,8 +31,9 @@ struct AuditLogBounds {
   int old_files = 15;
 };
 
-// Thread-safe. Lines are written in order and reach the disk in groups, one fdatasync a group, so that a
-// grant does not wait for the log: a crash of the machine loses what the last few milliseconds brought.
+// Thread-safe. Lines are written in order, at once, and reach the disk in groups, ten times a second at most:
+// each fdatasync of a file that has grown makes all others on that disk wait, those of grants too. A crash of
+// the machine loses what the last tenth of a second brought, the end of the process nothing that was written.
 class AuditLog {
  public:
   // Appends to the file (0600), which it makes if there is none. PERMISSION_DENIED where that is impossible.
@@ -56,8 +58,11 @@ class AuditLog {
   void append(const AuditLine& line);  // mutex_ is held, as in the next one
   void count_left_out();
   void write();
-  absl::Status write_out(std::string_view text);  // the writer's thread only, as the next one
+  absl::Status write_out(std::string_view text);  // the writer's thread only, as the next ones
+  absl::Status sync();
   absl::Status begin_new_file();
+  // Runs without the lock, which is held before and after; an error is only logged.
+  void unlocked(std::unique_lock<std::mutex>& lock, const std::function<absl::Status()>& work);
 
   OwnedFd file_;
   uint64_t file_bytes_ = 0;
@@ -68,7 +73,9 @@ class AuditLog {
   std::condition_variable changed_;
   std::string pending_;
   uint64_t recorded_ = 0;  // lines
+  uint64_t written_ = 0;
   uint64_t durable_ = 0;
+  int flushing_ = 0;    // who waits for that
   int64_t second_ = 0;  // of the denials that are counted
   int denials_ = 0;
   bool stop_ = false;
