@@ -4,6 +4,8 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -52,8 +54,12 @@ class BackgroundModel final : public model::CostModel {
           return made;
         });
   }
-  // Until what began has ended.
-  void wait() const { settle(); }
+  // Until what began has ended, or `stop` is set.
+  void wait(const std::atomic<bool>& stop) const {
+    constexpr auto kLook = std::chrono::milliseconds(20);
+    while (first_.valid() && !stop && first_.wait_for(kLook) != std::future_status::ready) {
+    }
+  }
   bool is_learning() const { return learning_.valid(); }
   // From now on what was learned ranks. Waits for it. False if nothing came of it: the model before goes on.
   bool adopt() {

@@ -35,6 +35,10 @@ std::optional<database::Measurement> EarlierResults::take(int problem, const std
   return record;
 }
 
+void EarlierResults::put_back(int problem, database::Measurement record) {
+  first_.insert_or_assign({problem, record.schedule}, std::move(record));
+}
+
 std::vector<EarlierResults::Left> EarlierResults::rest() {
   std::vector<Left> all = std::exchange(again_, {});
   for (auto& [key, record] : first_) all.push_back({key.first, std::move(record), false});

@@ -30,6 +30,9 @@ class EarlierResults {
   // What came of the schedule, once.
   std::optional<database::Measurement> take(int problem, const std::string& schedule);
 
+  // What was taken, for who takes it later.
+  void put_back(int problem, database::Measurement record);
+
   struct Left {
     int problem = 0;
     database::Measurement record;

@@ -46,11 +46,11 @@ class KnownCode {
     return std::exchange(code.twins, {});
   }
 
-  // It could not be measured, and nothing is known of it. Returns who waited for it.
+  // It was not measured, and nothing is known of it, unless another was. Returns who waited for it.
   std::vector<Work> give_up(int task, const std::string& digest) {
     std::lock_guard lock(mutex_);
     const auto code = codes_.find({task, digest});
-    if (code == codes_.end()) return {};
+    if (code == codes_.end() || code->second.settled) return {};
     std::vector<Work> twins = std::move(code->second.twins);
     codes_.erase(code);
     return twins;

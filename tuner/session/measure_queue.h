@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "tuner/session/line.h"
+
 namespace tf::session {
 
 struct TurnOptions {
@@ -19,8 +21,8 @@ struct TurnOptions {
   std::function<void()> resume;
 };
 
-// Thread-safe. After close(), nothing is taken any more.
-template <typename T>
+// Thread-safe. After close(), nothing is taken any more. `Before` may change its mind about those that wait.
+template <typename T, typename Before = AsTheyCame>
 class MeasureQueue {
  public:
   explicit MeasureQueue(TurnOptions options) : options_(std::move(options)) {}
@@ -48,8 +50,7 @@ class MeasureQueue {
       return closed_ || (!values_.empty() && (turn_ || values_.size() >= options_.burst || coming_ == 0));
     });
     if (closed_) return std::nullopt;
-    T value = std::move(values_.front());
-    values_.pop_front();
+    T value = take_first<Before>(values_);
     ++measuring_;
     if (!std::exchange(turn_, true) && options_.pause) options_.pause();
     return value;

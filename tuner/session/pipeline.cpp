@@ -54,6 +54,10 @@ int Pipeline::depth() const {
   return builder_.slots() + (options_.takes_turns ? std::max(2 * kBurst, queued) : queued);
 }
 
+int Pipeline::begun() const {
+  return builder_.slots() + (options_.takes_turns ? kBurst : runner_.slots() + 1);
+}
+
 void Pipeline::submit(Work work) {
   to_run_.expect();
   if (work.built != nullptr) {
@@ -115,7 +119,9 @@ absl::StatusOr<measure::ArtifactBytes> Pipeline::reference(int task) {
 
 void Pipeline::build_loop() {
   while (std::optional<Work> work = to_build_.pop()) {
-    if (std::optional<Finished> finished = build(*work)) {
+    if (work->is_withdrawn()) {
+      to_run_.drop();
+    } else if (std::optional<Finished> finished = build(*work)) {
       to_run_.drop();
       finished_.push(*std::move(finished));
     } else {
@@ -139,6 +145,7 @@ std::optional<Finished> Pipeline::build(Work& work) {
 
 // To the runners, unless its code is known.
 void Pipeline::pass_on(Work work) {
+  if (work.is_withdrawn()) return to_run_.drop();
   if (work.priority == Priority::kInFull) return to_run_.push(std::move(work));
   Result known;
   switch (codes_.claim(work.task, work.built->code_digest(), work, &known)) {
@@ -166,26 +173,31 @@ absl::StatusOr<farm::TrialResult> Pipeline::measure(const Work& work) {
 
 void Pipeline::run_loop() {
   while (std::optional<Work> work = to_run_.pop()) {
+    if (work->is_withdrawn()) {
+      to_run_.done();
+      give_up_code(*work);
+      continue;
+    }
     absl::StatusOr<farm::TrialResult> result = measure(*work);
     to_run_.done();
     if (result.ok()) {
-      finish(*std::move(work), std::make_shared<const farm::TrialResult>(*std::move(result)));
+      finish(*work, std::make_shared<const farm::TrialResult>(*std::move(result)));
     } else {
-      finish(*std::move(work), result.status());
+      finish(*work, result.status());
     }
   }
 }
 
-void Pipeline::finish(Work work, const absl::StatusOr<Result>& result) {
-  const std::string digest = work.built->code_digest();
-  const int task = work.task;
-  finished_.push({std::move(work), result.status(), result.ok() ? *result : nullptr});
-  if (result.ok()) {
-    for (Work& twin : codes_.settle(task, digest, *result))
-      finished_.push({std::move(twin), absl::OkStatus(), *result, true});
-    return;
-  }
-  for (Work& twin : codes_.give_up(task, digest)) {
+void Pipeline::finish(const Work& work, const absl::StatusOr<Result>& result) {
+  finished_.push({work, result.status(), result.ok() ? *result : nullptr});
+  if (!result.ok()) return give_up_code(work);
+  for (Work& twin : codes_.settle(work.task, work.built->code_digest(), *result))
+    finished_.push({std::move(twin), absl::OkStatus(), *result, true});
+}
+
+// Another of the same code is measured instead.
+void Pipeline::give_up_code(const Work& work) {
+  for (Work& twin : codes_.give_up(work.task, work.built->code_digest())) {
     to_run_.expect();
     pass_on(std::move(twin));
   }

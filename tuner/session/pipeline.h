@@ -14,6 +14,7 @@
 #include "tuner/measure/runner.h"
 #include "tuner/session/known_code.h"
 #include "tuner/session/measure_queue.h"
+#include "tuner/session/place.h"
 #include "tuner/session/queue.h"
 
 namespace tf::session {
@@ -45,12 +46,17 @@ struct Incumbent {
 struct Work {
   int task = 0;
   uint64_t ticket = 0;  // the submitter's own number
+  // Of those that wait, who goes first; shared with the submitter. Null: by its ticket.
+  std::shared_ptr<const Place> place;
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
   Priority priority = Priority::kRace;
   int tries = 0;
   // Set once it is built, so that trying again to measure it does not build it again.
   std::shared_ptr<const tunefarm::kernel::v1::BuildReply> built;
   measure::ArtifactBytes artifact, reference;
+
+  uint64_t number() const { return place ? place->number() : ticket; }
+  bool is_withdrawn() const { return place && place->is_withdrawn(); }
 };
 
 struct Finished {
@@ -58,8 +64,7 @@ struct Finished {
   absl::Status status;  // not ok: no measurement came of it
   // Null if it did not compile, or was not measured.
   std::shared_ptr<const tunefarm::farm::v1::TrialResult> result = nullptr;
-  // It compiled to the code of an earlier candidate, whose result this is; null if that was in an earlier
-  // run.
+  // It compiled to the code of another candidate, whose result this is; null if that was in an earlier run.
   bool is_twin = false;
 };
 
@@ -81,7 +86,8 @@ class Pipeline {
   Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineOptions options);
   ~Pipeline();  // drops what has not started, waits for what has
 
-  // Work that is built already goes straight to the runners.
+  // Work that is built already goes straight to the runners. Nothing comes of work that is withdrawn before
+  // it has begun, or between building and measuring.
   void submit(Work work);
   // From now on, candidates of the task race against that.
   void set_incumbent(int task, const Incumbent& incumbent);
@@ -91,8 +97,13 @@ class Pipeline {
 
   // How many submitted candidates keep every thread busy, with a short queue between building and measuring.
   int depth() const;
+  // How many of these, the first ones, are being built or measured, or are collected for the next turn.
+  int begun() const;
 
  private:
+  struct ByPlace {
+    bool operator()(const Work& a, const Work& b) const { return a.number() < b.number(); }
+  };
   struct Reference {
     std::mutex mutex;
     absl::StatusOr<measure::ArtifactBytes> artifact = absl::UnavailableError("not built yet");
@@ -105,7 +116,8 @@ class Pipeline {
   std::optional<Finished> build(Work& work);
   void pass_on(Work work);
   absl::StatusOr<tunefarm::farm::v1::TrialResult> measure(const Work& work);
-  void finish(Work work, const absl::StatusOr<Result>& result);
+  void finish(const Work& work, const absl::StatusOr<Result>& result);
+  void give_up_code(const Work& work);
   tunefarm::farm::v1::Trial trial_of(const Work& work);
   absl::StatusOr<measure::ArtifactBytes> reference(int task);
 
@@ -113,8 +125,8 @@ class Pipeline {
   measure::Runner& runner_;
   PipelineOptions options_;
   std::vector<std::unique_ptr<Reference>> references_;
-  Queue<Work> to_build_;
-  MeasureQueue<Work> to_run_;
+  Queue<Work, ByPlace> to_build_;
+  MeasureQueue<Work, ByPlace> to_run_;
   KnownCode<Work, Result> codes_;
   std::mutex incumbents_mutex_;
   std::vector<Incumbent> incumbents_;

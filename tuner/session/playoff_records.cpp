@@ -21,7 +21,7 @@ namespace {
 
 using database::Measurement;
 
-constexpr uint64_t kTickets = 1'000'000;  // more than a turn has trials
+constexpr uint64_t kTickets = 1'000'000;  // more than a run or a turn has trials
 
 // A task's play-offs, turn by turn. What was measured only once may have been lucky: once those that took
 // part have been measured again, one that did not may look the fastest. Then it has to meet the champion,
@@ -152,7 +152,7 @@ absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options,
     if (matches.empty()) return absl::OkStatus();
     const int64_t began_unix_ns = now_unix_ns();
     const std::vector<std::vector<Played>> rankings =
-        play_off(pipeline, matches, stop, deadline, kTickets * turn);
+        play_off(pipeline, matches, stop, deadline, kTickets * (1 + turn));
     for (size_t i = 0; i < rankings.size(); ++i)
       TF_RETURN_IF_ERROR(
           record(rankings[i], began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store));

@@ -27,7 +27,7 @@ struct TriedTasks {
 // the one that looks fastest has taken part, or the deadline. Each one's samples, and how it stands beside
 // the winner, become one more measurement of its schedule, and so does a failure; they are no trials: nothing
 // new was tried. The tasks that take most of the network's time go first, and no round begins after the
-// deadline. Nothing else may be in the pipeline. Errors: the store's.
+// deadline. Nothing else may be in the pipeline but what was withdrawn. Errors: the store's.
 absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options, Pipeline& pipeline,
                          measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop,
                          std::chrono::steady_clock::time_point deadline);

@@ -37,11 +37,11 @@ struct Played {
   std::optional<Playoff::Standing> standing;  // none if it failed
 };
 
-// Runs the matches side by side, the first ones first; nothing else may be in the pipeline. Of each, those
-// that were measured, the winner first, who failed last. A candidate that can no longer be measured is out.
-// No round begins after the deadline or once `stop` is set: what is not decided by then goes by the rounds it
-// had. Ends when no result comes for a minute; what comes after all is none of the next call's, whose tickets
-// are others.
+// Runs the matches side by side, the first ones first; what else comes out of the pipeline is left alone. Of
+// each, those that were measured, the winner first, who failed last. A candidate that can no longer be
+// measured is out. No round begins after the deadline or once `stop` is set: what is not decided by then goes
+// by the rounds it had. Ends when no result comes for a minute; what comes after all is none of the next
+// call's, whose tickets are others.
 std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Match> matches,
                                           const std::atomic<bool>& stop,
                                           std::chrono::steady_clock::time_point deadline,

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: a blocking queue between the pipeline's threads.
+// Owns: a blocking queue between the pipeline's threads. Does not know: what waits in it, who goes first.
 
 #include <chrono>
 #include <condition_variable>
@@ -8,10 +8,13 @@
 #include <optional>
 #include <utility>
 
+#include "tuner/session/line.h"
+
 namespace tf::session {
 
-// Thread-safe. After close(), push is ignored and pop returns nothing, also to those who wait.
-template <typename T>
+// Thread-safe. After close(), push is ignored and pop returns nothing, also to those who wait. `Before` may
+// change its mind about those that wait.
+template <typename T, typename Before = AsTheyCame>
 class Queue {
  public:
   void push(T value) {
@@ -48,9 +51,7 @@ class Queue {
  private:
   std::optional<T> take() {
     if (closed_ || values_.empty()) return std::nullopt;
-    T value = std::move(values_.front());
-    values_.pop_front();
-    return value;
+    return take_first<Before>(values_);
   }
 
   std::mutex mutex_;

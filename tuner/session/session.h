@@ -47,6 +47,8 @@ struct SessionOptions {
   int64_t job_id = 0;  // of the store; 0: none
   // Builders and devices use the same CPUs of this machine, so that they take turns.
   bool takes_turns = false;
+  // Of these CPUs none is left to this process: it searches and learns where candidates are timed.
+  bool has_no_cpu = false;
   // In the end, the best of each task that are too close to call meet in a play-off (playoff.h).
   bool play_off = true;
 };
@@ -73,6 +75,7 @@ struct Progress {
   // task has had its first trials.
   std::optional<double> expected_gain;
   double device_busy_share = 0;  // of wall time, times devices, spent inside timed samples
+  int64_t withdrawn = 0;         // candidates that the model gave up before they were tried
   int64_t twins = 0;             // candidates with the code of another: not measured, no trials
   // Between the timed samples of one candidate and the next on the same device, median; unset without two.
   std::optional<double> median_gap_s;

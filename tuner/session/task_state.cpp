@@ -20,6 +20,8 @@ constexpr double kUnknownPromise = 0.3;  // of candidates that no model has comp
 constexpr double kMostPromise = 2;
 // What the draft model does not see may gain so much, and as much again as what it sees.
 constexpr double kDraftError = 0.1;
+// So many times as unsure as the model is, one in twenty proposals hopes for more (search/evolutionary.cpp).
+constexpr float kBoldest = 3;
 
 Digest text_digest(const schedule::Schedule& schedule) {
   return sha256(schedule::to_string(schedule));
@@ -155,6 +157,26 @@ double TaskState::untuned_seconds() const {
 
 double TaskState::mean_sampled_seconds() const {
   return results_ > 0 ? sampled_seconds_ / static_cast<double>(results_) : 0;
+}
+
+std::vector<size_t> TaskState::rank(std::span<const space::Candidate> waiting) const {
+  std::vector<size_t> order(waiting.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (!follows_model_ || !best_ || !model_->is_trained()) return order;
+  std::vector<space::Candidate> candidates(waiting.begin(), waiting.end());
+  candidates.push_back(*best_);
+  const std::vector<model::Features> rows = space_.evaluator().features(candidates);
+  const std::vector<float> scores = model_->score(rows), spread = model_->spread(rows);
+  std::erase_if(order,
+                [&](size_t i) { return spread[i] > 0 && scores[i] + kBoldest * spread[i] < scores.back(); });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return scores[i]; });
+  return order;
+}
+
+void TaskState::take_back(const space::Candidate& candidate) {
+  const auto program = programs_.find(space_.loops_of(candidate));
+  if (program != programs_.end() && program->second.in_flight) programs_.erase(program);
+  search_->take_back({&candidate, 1});
 }
 
 // By what the model knows now. The worse half goes back: it would be tried only to be found slow, and what

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,11 @@ class TaskState {
   // them. The untuned schedule is handed out first, known or not, unless it is the one whose time the store
   // has as the untuned one's: it may have had no such name when it was measured.
   std::optional<space::Candidate> next();
+  // Of candidates that were handed out and wait to be tried: in which order, by what the model knows now,
+  // without those that it finds hopeless. Other strategies' order is their own.
+  std::vector<size_t> rank(std::span<const space::Candidate> waiting) const;
+  // One that was handed out and will not be tried: as if it had not been.
+  void take_back(const space::Candidate& candidate);
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
   Subject subject_of(const space::Candidate& candidate) const;
 

@@ -48,7 +48,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   // This thread searches: the pipeline's threads, which only hand on what devices wait for, go first.
   make_way();
   // On a device's own CPUs nothing is learned while the untuned schedules, the yardstick of all, are timed.
-  if (options_.takes_turns) model_.wait();
+  if (options_.has_no_cpu) model_.wait(stop);
   for (size_t i = 0; i < tasks_.size(); ++i) {
     pipeline.set_incumbent(static_cast<int>(i), tasks_[i]->incumbent());
     for (const std::string& digest : tasks_[i]->known_code())
@@ -95,72 +95,27 @@ absl::StatusOr<bool> TuningLoop::step(Pipeline& pipeline, bool draining) {
   if (!is_next_here()) {
     std::optional<Finished> finished = pipeline.next(kReportEvery);
     if (!finished) return true;
-    const uint64_t ticket = finished->work.ticket;
-    arrived_.emplace(ticket, *std::move(finished));
+    arrive(*std::move(finished));
   }
   TF_RETURN_IF_ERROR(take_arrived(pipeline, draining));
   return true;
 }
 
 bool TuningLoop::is_next_here() const {
-  return !arrived_.empty() && arrived_.begin()->first == in_flight_.begin()->first;
+  return !in_flight_.empty() && arrived_.contains(in_flight_.begin()->second.ticket);
 }
 
-// Results are taken in the order in which candidates were handed out, and each makes room for one more:
-// whatever the threads do, a proposal knows the results of all but a fixed number of those before it.
+// Results are taken in the order of places, which are given as candidates are handed out, and changed when
+// the model has learned, by what it knows then. Each makes room for one more: whatever the threads do, a
+// proposal knows the same results.
 absl::Status TuningLoop::take_arrived(Pipeline& pipeline, bool draining) {
   constexpr int kMost = 64;  // of an earlier run there may be very many: there are reports to be made
   for (int i = 0; i < kMost && is_next_here(); ++i) {
-    Arrival arrival = std::move(arrived_.begin()->second);
-    arrived_.erase(arrived_.begin());
-    TF_RETURN_IF_ERROR(take(pipeline, std::move(arrival)));
+    auto arrival = arrived_.extract(in_flight_.begin()->second.ticket);
+    TF_RETURN_IF_ERROR(take(pipeline, std::move(arrival.mapped())));
     if (trials_left() > 0) fill(pipeline, draining);
   }
   return absl::OkStatus();
-}
-
-void TuningLoop::fill(Pipeline& pipeline, bool draining) {
-  const int64_t wanted = draining ? 0 : std::min<int64_t>(pipeline.depth(), trials_left());
-  while (static_cast<int64_t>(in_flight_.size() + waiting_.size()) < wanted && submit_next(pipeline)) {
-  }
-}
-
-// What is tried again joins the end of the queue: nobody waits for it.
-void TuningLoop::submit_due(Pipeline& pipeline) {
-  while (!waiting_.empty() && waiting_.begin()->first <= Clock::now()) {
-    Waiting due = std::move(waiting_.begin()->second);
-    waiting_.erase(waiting_.begin());
-    ++under_way_[static_cast<size_t>(due.flight.task)];
-    due.work.ticket = next_ticket_++;
-    in_flight_.emplace(due.work.ticket, std::move(due.flight));
-    pipeline.submit(std::move(due.work));
-  }
-}
-
-bool TuningLoop::submit_next(Pipeline& pipeline) {
-  for (;;) {
-    const int index = next_task(outlooks());
-    if (index < 0) return false;
-    TaskState& task = *tasks_[static_cast<size_t>(index)];
-    std::optional<space::Candidate> candidate = task.next();
-    if (!candidate) continue;  // just exhausted: the next round leaves it out
-    Work work;
-    work.task = index;
-    work.ticket = next_ticket_++;
-    InFlight flight{index, *candidate, task.subject_of(*candidate)};
-    // It has to have a time, whatever is known already.
-    if (flight.subject.untuned && task.best_seconds() > 0) work.priority = Priority::kInFull;
-    ++under_way_[static_cast<size_t>(index)];
-    progress_.current_task = index;
-    if (std::optional<database::Measurement> earlier = earlier_.take(index, flight.subject.schedule)) {
-      arrived_.emplace(work.ticket, *std::move(earlier));
-    } else {
-      work.request = candidate_request(task.task(), target_, flight.subject.schedule);
-    }
-    in_flight_.emplace(work.ticket, std::move(flight));
-    if (work.request != nullptr) pipeline.submit(std::move(work));
-    return true;
-  }
 }
 
 // Of the first one in flight.
@@ -173,9 +128,14 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
   } else {
     Finished& finished = std::get<Finished>(arrival);
     if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
-    if (finished.is_twin) {
+    if (is_twin(flight, finished)) {
       take_twin(flight, finished);
       return absl::OkStatus();
+    }
+    if (is_throttled(finished)) {
+      runner_.acknowledge(*finished.result);
+      finished.status = absl::UnavailableError("the device throttled meanwhile");
+      return not_measured(std::move(flight), std::move(finished));
     }
     absl::Status recorded = record(flight, finished);
     if (absl::IsAborted(recorded)) {
@@ -188,14 +148,22 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
   pipeline.set_incumbent(flight.task, tasks_[static_cast<size_t>(flight.task)]->incumbent());
   if (model_.is_learning() ? results_ - results_at_training_ >= kTrainFor
                            : results_ - results_at_training_ >= std::max(kTrainEvery, results_ / kTrainShare))
-    learn();
+    learn(pipeline);
   return absl::OkStatus();
 }
 
 // A trial of this run or of an earlier one.
 void TuningLoop::observe(const InFlight& flight, const database::Measurement& measurement) {
   tasks_[static_cast<size_t>(flight.task)]->observe(flight.candidate, time_of(measurement));
+  if (!measurement.code_digest.empty()) told_codes_.emplace(flight.task, measurement.code_digest);
   count(flight.task, measurement);
+}
+
+// Of those with the same code it is the first one to be told whose trial it was, whichever of them a device
+// measured.
+bool TuningLoop::is_twin(const InFlight& flight, const Finished& finished) const {
+  if (finished.result == nullptr || finished.work.priority == Priority::kInFull) return finished.is_twin;
+  return told_codes_.contains({flight.task, finished.work.built->code_digest()});
 }
 
 void TuningLoop::count(int task, const database::Measurement& measurement) {
@@ -218,6 +186,16 @@ void TuningLoop::observe_rest() {
       count(left.problem, left.record);
     }
   }
+}
+
+// Whether its time is to be taken again. What throttles always, or for as long as we try, is as fast as it
+// is.
+bool TuningLoop::is_throttled(const Finished& finished) {
+  if (!finished.result) return false;
+  const auto& device = finished.result->device();
+  if (!device.throttled()) steady_devices_.insert(device.fingerprint());
+  return device.throttled() && steady_devices_.contains(device.fingerprint()) &&
+         finished.work.tries + 1 < kMaxTries;
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.
@@ -298,12 +276,13 @@ absl::Status TuningLoop::give_up(int task, const absl::Status& why) {
 }
 
 // Starts the next training, or uses what the last one gave.
-void TuningLoop::learn() {
+void TuningLoop::learn(const Pipeline& pipeline) {
   if (model_.is_learning()) {
     // Without it costs speed of search, not correctness: the model before goes on ranking.
     if (!model_.adopt()) return;
     exchange_best(tasks_);
     for (const auto& task : tasks_) task->rerank();
+    rank_in_flight(static_cast<size_t>(pipeline.begun()));
     return;
   }
   results_at_training_ = results_;

@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,6 +40,8 @@ class TuningLoop {
     int task = 0;
     space::Candidate candidate;
     Subject subject;
+    uint64_t ticket = 0;
+    std::shared_ptr<Place> place = nullptr;
   };
 
   // What came of a candidate: of this run, or of an earlier one of the job.
@@ -49,6 +53,11 @@ class TuningLoop {
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
+  void hand_out(InFlight flight, Work& work);
+  void rank_in_flight(size_t begun);
+  void withdraw(InFlight flight);
+  void arrive(Finished finished);
+  void let_go(const Finished& finished);
   absl::Status take_arrived(Pipeline& pipeline, bool draining);
   bool is_next_here() const;
   absl::Status take(Pipeline& pipeline, Arrival arrival);
@@ -56,11 +65,13 @@ class TuningLoop {
   void count(int task, const database::Measurement& measurement);
   void observe_rest();
   absl::Status not_measured(InFlight flight, Finished finished);
+  bool is_twin(const InFlight& flight, const Finished& finished) const;
+  bool is_throttled(const Finished& finished);
   void take_twin(const InFlight& flight, const Finished& finished);
   void fill(Pipeline& pipeline, bool draining);
   absl::Status give_up(int task, const absl::Status& why);
   absl::Status record(const InFlight& flight, const Finished& finished);
-  void learn();
+  void learn(const Pipeline& pipeline);
   int64_t trials_left() const;  // those in flight included
   std::vector<Outlook> outlooks() const;
   double closing_seconds() const;
@@ -79,8 +90,9 @@ class TuningLoop {
   BackgroundModel model_;
   std::vector<std::unique_ptr<TaskState>> tasks_;
   std::vector<int64_t> under_way_;          // candidates handed out a task whose results have not come
-  std::map<uint64_t, InFlight> in_flight_;  // by ticket
-  std::map<uint64_t, Arrival> arrived_;     // of those, until the ones before them have arrived
+  std::map<uint64_t, InFlight> in_flight_;  // by place
+  std::map<uint64_t, Arrival> arrived_;     // of those, by ticket, until the ones before them have arrived
+  std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this job
   EarlierResults earlier_;
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
@@ -91,6 +103,7 @@ class TuningLoop {
     Work work;
   };
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
+  std::set<std::string> steady_devices_;               // fingerprints: they have measured without throttling
   int unmeasured_in_a_row_ = 0, reports_of_little_gain_ = 0;
   double reserve_s_ = 0;  // of the budget, by the last progress
   std::vector<int> twins_in_a_row_;

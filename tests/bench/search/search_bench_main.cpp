@@ -299,6 +299,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
                                  .threads = kThreads,
                                  .budget = {.trials = trials},
                                  .takes_turns = split.takes_turns,
+                                 .has_no_cpu = split.rest.empty(),
                                  .play_off = play_off},
                                 **builder, **runner, **store, stop, [](const session::Progress&) {});
     if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());

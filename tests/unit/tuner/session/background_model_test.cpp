@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <thread>
 
 namespace tf::session {
 namespace {
@@ -31,13 +32,28 @@ TEST(BackgroundModel, LearnsInThreadsThatMakeWayForTheDevices) {
   std::atomic<int> nice = own;
   BackgroundModel model([&](BackgroundModel::Prior) { return std::make_unique<Nicety>(nice); });
   model.begin([] { return nullptr; }, {});
-  model.wait();
+  model.wait(false);
   EXPECT_GT(nice, own) << "the first";
   nice = own;
   model.start({});
   ASSERT_TRUE(model.adopt());
   EXPECT_GT(nice, own) << "a later one";
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own) << "but not who asked for it";
+}
+
+TEST(BackgroundModel, IsNotWaitedForOnceStopped) {
+  std::atomic<int> nice = 0;
+  std::atomic<bool> stop = false, end = false;
+  BackgroundModel model([&](BackgroundModel::Prior) { return std::make_unique<Nicety>(nice); });
+  model.begin(
+      [&] {
+        while (!end) std::this_thread::yield();
+        return nullptr;
+      },
+      {});
+  std::jthread later([&] { stop = true; });
+  model.wait(stop);
+  end = true;
 }
 
 }  // namespace

@@ -41,5 +41,13 @@ TEST(KnownCode, LetsAnotherTryWhatCouldNotBeMeasured) {
   EXPECT_EQ(codes.claim(0, "a", 2, &outcome), Codes::Claim::kMeasure);
 }
 
+TEST(KnownCode, KeepsWhatIsKnownWhenAnotherOfTheSameCodeCouldNotBeMeasured) {
+  Codes codes;
+  std::string outcome;
+  codes.settle(0, "a", "fast");
+  EXPECT_THAT(codes.give_up(0, "a"), IsEmpty());
+  EXPECT_EQ(codes.claim(0, "a", 2, &outcome), Codes::Claim::kKnown);
+}
+
 }  // namespace
 }  // namespace tf::session

@@ -39,6 +39,23 @@ TEST(MeasureQueue, CollectsABurstThenMeasuresAllOfItWhileBuildingIsHeldUp) {
   EXPECT_EQ(paused, 1);
 }
 
+TEST(MeasureQueue, GivesFirstWhoIsToGoFirstByThen) {
+  struct ByPlace {
+    bool operator()(const int* a, const int* b) const { return *a < *b; }
+  };
+  int first = 1, second = 2, third = 2;
+  MeasureQueue<const int*, ByPlace> queue({});
+  for (const int* each : {&first, &second, &third}) {
+    queue.expect();
+    queue.push(each);
+  }
+  first = 3;
+  for (const int* each : {&second, &third, &first}) {
+    EXPECT_EQ(queue.pop(), each);
+    queue.done();
+  }
+}
+
 TEST(MeasureQueue, DoesNotWaitForABurstThatWillNotCome) {
   MeasureQueue<int> queue({.burst = 6});
   queue.expect();

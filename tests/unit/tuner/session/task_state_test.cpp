@@ -1,5 +1,6 @@
 #include "tuner/session/task_state.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 namespace tf::session {
 namespace {
+
+using testing::ElementsAre;
 
 class Recalling : public testing::Test {
  protected:
@@ -33,6 +36,52 @@ class Recalling : public testing::Test {
   SessionOptions options_{.target = target::parse_target("x86_64:cpu=znver4").value()};
   std::unique_ptr<TaskState> state_, other_;
 };
+
+// Says what the test wants, of as many rows as it is asked.
+class Scripted final : public model::CostModel {
+ public:
+  absl::Status train(std::span<const model::Example>) override { return absl::OkStatus(); }
+  bool is_trained() const override { return !scores.empty(); }
+  std::vector<float> score(std::span<const model::Features> rows) const override {
+    EXPECT_EQ(rows.size(), scores.size());
+    return scores;
+  }
+  std::vector<float> spread(std::span<const model::Features>) const override { return unsure; }
+  std::vector<float> scores, unsure;
+};
+
+TEST_F(Recalling, RanksWhatWaitsWithoutWhatTheModelFindsHopeless) {
+  Scripted model;
+  state_ = TaskState::create(task_, options_, &model, 1).value();
+  const space::Candidate best = state_->next().value();
+  std::vector<space::Candidate> waiting;
+  for (int i = 0; i < 4; ++i) waiting.push_back(state_->next().value());
+  EXPECT_THAT(state_->rank(waiting), ElementsAre(0, 1, 2, 3)) << "nothing is learned yet";
+  state_->observe(best, Time{.seconds = 1e-3});
+  // The last one is the best that is known. The second may be better, if only just; the third is not.
+  model.scores = {-0.5, -1, -1, 0.25, 0};
+  model.unsure = {0.2, 0.34, 0.3, 0.2, 0.1};
+  EXPECT_THAT(state_->rank(waiting), ElementsAre(3, 0, 1));
+  model.unsure = {0, 0, 0, 0, 0};
+  EXPECT_THAT(state_->rank(waiting), ElementsAre(3, 0, 1, 2)) << "of one that does not say how unsure it is";
+}
+
+TEST_F(Recalling, HandsOutAgainWhatItHasTakenBack) {
+  Scripted model;
+  state_ = TaskState::create(task_, options_, &model, 1).value();
+  std::vector<space::Candidate> first;
+  for (int i = 0; i < 40; ++i) first.push_back(state_->next().value());
+  const auto comes_again = [&] {
+    for (int i = 0; i < 40; ++i) {
+      state_->suggest({first.back()});
+      if (state_->next() == first.back()) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(comes_again()) << "it is on its way";
+  state_->take_back(first.back());
+  EXPECT_TRUE(comes_again());
+}
 
 TEST_F(Recalling, HandsOutNothingThatAnEarlierJobMeasured) {
   std::vector<space::Candidate> first;

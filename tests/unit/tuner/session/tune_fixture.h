@@ -5,14 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/digest.h"
 #include "database/memory_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -48,12 +52,13 @@ class FakeBuilder final : public measure::Builder {
     reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
                                                                                                : schedule);
     if (same_code) reply.set_code_digest("the one");
+    if (tells_code) reply.set_code_digest(sha256(schedule).hex());
     return reply;
   }
   int slots() const override { return 2; }
   void cancel() override {}
   int refuse_every = 0;
-  bool same_code = false;
+  bool same_code = false, tells_code = false;
   std::string hopeless_reference;  // canonical text of a workload
   std::atomic<int> late_references{0};
 
@@ -64,6 +69,7 @@ class FakeBuilder final : public measure::Builder {
 class FakeRunner final : public measure::Runner {
  public:
   absl::StatusOr<farm::TrialResult> run(const measure::MeasureRequest& request) override {
+    if (delay) std::this_thread::sleep_for(delay());
     std::lock_guard lock(mutex_);
     if (++runs == stop_after) *stop = true;
     if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
@@ -84,13 +90,17 @@ class FakeRunner final : public measure::Runner {
       result.set_epoch(stale ? 1 : 2);
       result.set_sequence(static_cast<uint64_t>(runs));
     }
+    result.mutable_device()->set_throttled(throttle_every > 0 && runs % throttle_every == 0 &&
+                                           runs_before == 0);
     const bool fails = (fail_every > 0 && runs % fail_every == 0) ||
                        (runs_before > 0 && request.candidate.digest == wrong_again);
     result.set_outcome(fails ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
     if (result.outcome() == farm::OUTCOME_OK) {
       farm::Sample& sample = *result.add_samples();
       sample.set_iterations(1);
-      sample.set_total_ns(is_absurd ? -1 : time_of(request.candidate.digest, runs_before));
+      sample.set_total_ns(is_absurd ? -1
+                          : ns_of   ? ns_of(schedule_of(request.candidate))
+                                    : time_of(request.candidate.digest, runs_before));
     }
     return result;
   }
@@ -101,18 +111,21 @@ class FakeRunner final : public measure::Runner {
            (is_lucky_first && runs_before == 0 ? 0 : unlucky_ns);
   }
   void acknowledge(const farm::TrialResult&) override { ++acknowledged; }
-  int slots() const override { return 1; }
+  int slots() const override { return devices; }
   absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
   void cancel() override {}
 
-  int stop_after = 0;  // runs; 0: never
+  int devices = 1;
+  std::function<std::chrono::microseconds()> delay;           // of each run; empty: none
+  std::function<int64_t(const std::string& schedule)> ns_of;  // instead of time_of()
+  int stop_after = 0;                                         // runs; 0: never
   std::atomic<bool>* stop = nullptr;
   bool is_lucky_first = false;  // only the first measurement of a candidate is without unlucky_ns
   int64_t spread_ns = 1000, unlucky_ns = 0;
   double drift_per_run = 0;  // how much longer a candidate takes each time that it is measured
   bool is_absurd = false;    // times are negative
   std::string wrong_again;   // the candidate that crashes when it is measured again
-  int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0;
+  int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0, throttle_every = 0;
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
   std::map<std::string, int> measured;  // how often, by digest
@@ -121,6 +134,12 @@ class FakeRunner final : public measure::Runner {
   bool knows_reuse_distance = true;
 
  private:
+  static std::string schedule_of(const measure::ArtifactBytes& artifact) {
+    kernel::Artifact parsed;
+    EXPECT_TRUE(parsed.ParseFromString(*artifact.bytes));
+    return parsed.manifest().computation();
+  }
+
   std::mutex mutex_;
 };
 

@@ -1,0 +1,26 @@
+#pragma once
+// Owns: where a candidate stands among those that wait to be built or measured, for whoever handed it out to
+// change. Does not know: who waits, for what.
+
+#include <atomic>
+#include <cstdint>
+
+namespace tf::session {
+
+// Thread-safe. The lowest number goes first.
+class Place {
+ public:
+  explicit Place(uint64_t number) : number_(number) {}
+  uint64_t number() const { return number_; }
+  void move(uint64_t number) { number_ = number; }
+
+  // It need not go at all. What has begun goes on.
+  void withdraw() { withdrawn_ = true; }
+  bool is_withdrawn() const { return withdrawn_; }
+
+ private:
+  std::atomic<uint64_t> number_;
+  std::atomic<bool> withdrawn_{false};
+};
+
+}  // namespace tf::session
