@@ -37,12 +37,13 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
           {"tuned_ns", trial.tuned_ns},
           {"ratio", trial.ratio.median_ns},
           {"ratio_interval", {trial.ratio.low_ns, trial.ratio.high_ns}},
-          {"rounds", trial.rounds},
+          {"visits", trial.visits},
           {"kernels", trial.kernels},
           {"kernels_tuned", trial.tuned},
           {"kernels_faster", trial.faster},
           {"kernels_put_back", trial.put_back},
-          {"kernels_other_layouts", trial.other_layouts}};
+          {"kernels_other_layouts", trial.other_layouts},
+          {"kernels_failed", trial.failed}};
 }
 
 }  // namespace
@@ -96,6 +97,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
   nlohmann::json out = {{"trials", progress.trials},
                         {"failures", progress.failures},
                         {"not_measured", progress.not_measured},
+                        {"withdrawn", progress.withdrawn},
+                        {"twins", progress.twins},
                         {"trials_per_second", progress.trials_per_second},
                         {"elapsed_s", progress.elapsed_s},
                         {"device_busy_share", progress.device_busy_share},
@@ -113,11 +116,14 @@ std::string trial_text(const session::NetworkTrial& trial) {
       "the network itself, %d times in turns: untuned %s, tuned %s: %.3f of the time (%.3f to %.3f)\n"
       "of %d kernels, %d have a schedule of their own, %d of which are surely faster there than the untuned "
       "one\n",
-      trial.rounds, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
+      trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
       trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster);
   if (trial.put_back > 0)
     absl::StrAppendFormat(&out, "%d were not, and builds take what was faster, or the untuned one\n",
                           trial.put_back);
+  if (trial.failed > 0)
+    absl::StrAppendFormat(&out, "with %d the network crashed or hung: builds take others from now on\n",
+                          trial.failed);
   if (trial.other_layouts > 0)
     absl::StrAppendFormat(&out, "%d lie between other layouts than without tuning and were not compared\n",
                           trial.other_layouts);

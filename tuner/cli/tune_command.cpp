@@ -125,34 +125,28 @@ double trial_seconds(const service::JobSpec& spec, const session::Progress& prog
   return spec.minutes > 0 ? std::min(seconds, spec.minutes * 6) : seconds;
 }
 
-// The network as without tuning and by the records. What was tuned stands without it.
-std::optional<session::NetworkTrial> try_network(const TuneArguments& arguments, const service::JobSpec& spec,
-                                                 const session::SessionOptions& options,
-                                                 const std::vector<int>& cpus, Clock::time_point deadline,
-                                                 const std::atomic<bool>& stop, measure::PoolBuilder& builder,
-                                                 measure::Runner& runner, database::Store& store) {
-  const auto trial = [&]() -> absl::StatusOr<session::NetworkTrial> {
-    TF_ASSIGN_OR_RETURN(const graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
-    const auto bench = session::make_network_bench(builder.pool(), runner,
-                                                   {.target = options.target,
-                                                    .threads = options.threads,
-                                                    .device_class = options.device_class,
-                                                    .allowed_numerics = options.allowed_numerics,
-                                                    .cpus = cpus,
-                                                    .deadline = deadline,
-                                                    .stop = &stop});
-    return session::try_network(network, store, *bench,
-                                {.target = options.target,
-                                 .threads = options.threads,
-                                 .device_class = options.device_class,
-                                 .allowed_numerics = options.allowed_numerics,
-                                 .job_id = options.job_id,
-                                 .deadline = deadline,
-                                 .stop = &stop});
-  }();
-  if (trial.ok()) return *trial;
-  if (!stop) report_error("tuner tune: the tuned network itself was not timed", trial.status());
-  return std::nullopt;
+// The network as without tuning and by the records.
+absl::StatusOr<session::NetworkTrial> try_network(
+    const TuneArguments& arguments, const service::JobSpec& spec, const session::SessionOptions& options,
+    const std::vector<int>& cpus, Clock::time_point deadline, const std::atomic<bool>& stop,
+    measure::PoolBuilder& builder, measure::Runner& runner, database::Store& store) {
+  TF_ASSIGN_OR_RETURN(const graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
+  const auto bench = session::make_network_bench(builder.pool(), runner,
+                                                 {.target = options.target,
+                                                  .threads = options.threads,
+                                                  .device_class = options.device_class,
+                                                  .allowed_numerics = options.allowed_numerics,
+                                                  .cpus = cpus,
+                                                  .deadline = deadline,
+                                                  .stop = &stop});
+  return session::try_network(network, store, *bench,
+                              {.target = options.target,
+                               .threads = options.threads,
+                               .device_class = options.device_class,
+                               .allowed_numerics = options.allowed_numerics,
+                               .job_id = options.job_id,
+                               .deadline = deadline,
+                               .stop = &stop});
 }
 
 // For a trial that begins now: what was set aside for it, within the minutes.
@@ -189,6 +183,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
   options.takes_turns = split.takes_turns;
+  options.has_no_cpu = split.rest.empty();
   options.budget.reserve_s = [&spec](const session::Progress& progress) {
     return trial_seconds(spec, progress);
   };
@@ -212,15 +207,21 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                              [&](const session::Progress& progress) { printer.show(progress); });
       }).get();
   std::optional<session::NetworkTrial> trial;
+  absl::Status untimed;
   if (result.ok() && !stop) {
     printer.say("running the network itself, untuned and tuned");
-    trial = try_network(arguments, spec, options, split.measure, trial_deadline(spec, *result, began), stop,
-                        *builder, *runner, *store);
+    const absl::StatusOr<session::NetworkTrial> tried =
+        try_network(arguments, spec, options, split.measure, trial_deadline(spec, *result, began), stop,
+                    *builder, *runner, *store);
+    if (tried.ok()) trial = *tried;
+    if (!stop) untimed = tried.status();
   }
   TF_RETURN_IF_ERROR(close_job(*store, job, result, stop));
   TF_RETURN_IF_ERROR(result.status());
   printer.finish(*result, trial);
-  if (!stop) return kExitOk;
+  // What was tuned stands without the trial, unless it does not run.
+  if (!untimed.ok()) report_error("tuner tune: the tuned network itself was not timed", untimed);
+  if (!stop) return absl::IsAborted(untimed) ? kExitFailed : kExitOk;
   std::fprintf(stderr, "interrupted; the same command goes on from here\n");
   return kExitInterrupted;
 }

@@ -38,10 +38,13 @@ class LocalBench final : public NetworkBench {
   LocalBench(driver::BuildPool& pool, measure::Runner& runner, NetworkBenchOptions options)
       : pool_(pool), runner_(runner), options_(std::move(options)) {}
 
-  absl::StatusOr<driver::Run> build(records::Plan& plan) override {
-    TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
-    TF_RETURN_IF_ERROR(build_in(folder.path(), plan));
-    return driver::run_apart([&] { return open_model(folder.path(), options_); }, {.stop = options_.stop});
+  absl::StatusOr<Open> build(records::Plan& plan) override {
+    TF_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::make());
+    const auto folder = std::make_shared<const TemporaryFolder>(std::move(made));
+    TF_RETURN_IF_ERROR(build_in(folder->path(), plan));
+    return Open([folder, options = options_] {
+      return driver::run_apart([&] { return open_model(folder->path(), options); }, {.stop = options.stop});
+    });
   }
 
   absl::StatusOr<database::DeviceState> device() override {

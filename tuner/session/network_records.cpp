@@ -1,10 +1,11 @@
 #include "tuner/session/network_records.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/unix_time.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
 
@@ -13,14 +14,8 @@ namespace {
 
 using database::Measurement;
 
-int64_t now_unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // One more measurement of the schedule: what it is stays, all else is of this day.
-Measurement row_of(const Measurement& known, std::span<const double> rounds_ns, uint32_t calls) {
+Measurement row_of(const Measurement& known, std::span<const double> visits_ns, uint32_t calls) {
   Measurement row;
   row.problem = known.problem;
   row.schedule = known.schedule;
@@ -30,7 +25,7 @@ Measurement row_of(const Measurement& known, std::span<const double> rounds_ns, 
   row.numerics = known.numerics;
   row.untuned = known.untuned;
   row.cache_mode = database::CacheMode::kNetwork;
-  for (const double ns : rounds_ns)
+  for (const double ns : visits_ns)
     row.samples.push_back({std::max<int64_t>(1, static_cast<int64_t>(ns)), calls});
   return row;
 }
@@ -80,6 +75,20 @@ absl::Status NetworkRecords::record(const Rivals& rivals, std::span<const double
                .ns = ns * ratio.median_ns,
                .interval_ns = {ns * ratio.low_ns, ns * ratio.high_ns}};
   return insert(std::move(row));
+}
+
+absl::Status NetworkRecords::record_failure(const driver::ScheduleChoice& choice, const absl::Status& why,
+                                            const database::DeviceState& device) const {
+  TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
+  TF_ASSIGN_OR_RETURN(const Measurement known, store_.find_record(digest));
+  Measurement row = row_of(known, {}, 0);
+  row.cache_mode = known.cache_mode;
+  row.outcome = absl::IsDeadlineExceeded(why) ? database::Outcome::kTimedOut : database::Outcome::kCrashed;
+  row.detail = absl::StrCat("inside its network: ", std::string(why.message()));
+  row.device = device;
+  row.job_id = options_.job_id;
+  row.finished_unix_ns = now_unix_ns();
+  return store_.insert(row).status();
 }
 
 bool NetworkRecords::is_from_here(const Measurement& record) const {

@@ -31,10 +31,15 @@ class NetworkRecords {
   // Nothing if they are the same, or the untuned one has none.
   absl::StatusOr<std::optional<Rivals>> rivals(const driver::ScheduleChoice& choice) const;
 
-  // How they stood, a round of the network an entry, in all calls together.
+  // How they stood, a visit to the network an entry, in all calls together.
   absl::Status record(const Rivals& rivals, std::span<const double> tuned_ns,
                       std::span<const double> untuned_ns, uint32_t calls,
                       const database::DeviceState& device) const;
+
+  // That the network crashed or hung, and did not without that schedule. Unlike times from inside of a
+  // network it counts for every build.
+  absl::Status record_failure(const driver::ScheduleChoice& choice, const absl::Status& why,
+                              const database::DeviceState& device) const;
 
   // Whether this very device measured it, in a session of this database: its answer was checked here, in a
   // sandbox, and its time is this machine's.

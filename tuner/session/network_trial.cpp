@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "tuner/session/network_records.h"
 
@@ -16,14 +18,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using driver::Rounds;
 
-// From so many rounds on, the bounds of a median are its 95% ones.
-constexpr size_t kFewestRounds = 6;
-constexpr int kMostRounds = 300;
+// A visit to both builds. What the samples of one process have in common, no number of them takes away
+// (base/race.h): each visit has processes of its own, and its mean is one sample. Of its rounds each build
+// begins one.
+constexpr int kRounds = 2;
+// After so many visits it may be enough: from six on the bounds of a median are its 95% ones, twelve bear
+// that one of six was disturbed. Few looks, for each may err.
+constexpr size_t kLooks[] = {6, 12, 24, 48};
+constexpr size_t kFewestVisits = kLooks[0], kMostVisits = kLooks[3];
 
 // A plan and its build.
 struct Side {
   records::Plan plan;
-  driver::Run run;
+  NetworkBench::Open open;
 };
 
 // Where both builds have the same kernel, between the same layouts, by different schedules.
@@ -33,14 +40,23 @@ struct Contest {
   Rivals rivals;
 };
 
-// Of each round, what the task's calls took together. Parts of a run are the whole and then its calls.
-std::vector<double> task_ns(const graph::Program& program, size_t task, const Rounds& rounds) {
-  std::vector<double> sums_ns(rounds.size(), 0);
-  for (size_t round = 0; round < rounds.size(); ++round) {
-    for (size_t call = 0; call < program.calls.size() && call + 1 < rounds[round].size(); ++call)
-      if (static_cast<size_t>(program.calls[call].task) == task) sums_ns[round] += rounds[round][call + 1];
+// Of each visit, what the task's calls took together. Parts of a run are the whole and then its calls.
+std::vector<double> task_ns(const graph::Program& program, size_t task, const Rounds& visits) {
+  std::vector<double> sums_ns(visits.size(), 0);
+  for (size_t visit = 0; visit < visits.size(); ++visit) {
+    for (size_t call = 0; call < program.calls.size() && call + 1 < visits[visit].size(); ++call)
+      if (static_cast<size_t>(program.calls[call].task) == task) sums_ns[visit] += visits[visit][call + 1];
   }
   return sums_ns;
+}
+
+// Part by part.
+std::vector<double> mean_of(const Rounds& rounds) {
+  std::vector<double> mean(rounds.front().size(), 0);
+  for (const std::vector<double>& parts_ns : rounds)
+    for (size_t part = 0; part < mean.size(); ++part)
+      mean[part] += parts_ns[part] / static_cast<double>(rounds.size());
+  return mean;
 }
 
 uint32_t calls_of(const graph::Program& program, size_t task) {
@@ -60,25 +76,59 @@ class Trial {
     return build(untuned_);
   }
 
-  // Builds by what the source says and runs that beside the untuned build.
+  // Builds by what the source says and runs that beside the untuned build. An error that is that build's own
+  // is its failure().
   absl::Status try_out(NetworkSource::Which which) {
     contests_.clear();
-    tuned_.run = nullptr;  // the process of the build before
+    failure_ = absl::OkStatus();
     NetworkSource source(records_, which);
     TF_ASSIGN_OR_RETURN(tuned_.plan,
                         records::plan_network(source, network_, options_.target, options_.threads));
     TF_RETURN_IF_ERROR(build(tuned_));
     NetworkTrial tried;
     TF_RETURN_IF_ERROR(find_contests(tried));
-    TF_ASSIGN_OR_RETURN(const std::vector<Rounds> rounds, run());
-    TF_RETURN_IF_ERROR(judge(rounds[0], rounds[1], tried));
+    TF_ASSIGN_OR_RETURN(const std::vector<Rounds> visits, visit_both());
+    TF_RETURN_IF_ERROR(judge(visits[0], visits[1], tried));
     result_ = std::move(tried);
     return absl::OkStatus();
   }
 
+  // Why the tuned build last tried does not run; OK if it does.
+  const absl::Status& failure() const { return failure_; }
+
+  // Records as failures the schedule of the tuned build that it does not run for, or those that are left when
+  // it is too late to look further. Nothing if it does run after all.
+  absl::Status blame() {
+    TF_ASSIGN_OR_RETURN(const bool after_all, runs(tuned_));
+    if (after_all) return absl::OkStatus();
+    std::vector<size_t> suspects;
+    for (size_t i = 0; i < tuned_.plan.choices.size(); ++i)
+      if (tuned_.plan.choices[i]) suspects.push_back(i);
+    while (suspects.size() > 1) {
+      const std::vector<size_t> half(suspects.begin(), suspects.begin() + std::ssize(suspects) / 2);
+      const absl::StatusOr<bool> is_innocent = runs_with(half);
+      if (absl::IsDeadlineExceeded(is_innocent.status())) break;
+      TF_RETURN_IF_ERROR(is_innocent.status());
+      suspects = *is_innocent ? std::vector(suspects.begin() + std::ssize(half), suspects.end()) : half;
+    }
+    return blame(suspects);
+  }
+
+  // The same without looking for it: all schedules of the tuned build.
+  absl::Status blame_all() {
+    std::vector<size_t> all(tuned_.plan.choices.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return blame(all);
+  }
+
   // Whether the last one lost any kernel that is now built otherwise.
   bool has_changed() const { return has_lost_; }
-  const NetworkTrial& result() const { return result_; }
+  // Of the last one that came to a verdict; without visits if none did.
+  NetworkTrial result() const {
+    NetworkTrial result = result_;
+    result.failed = failed_;
+    return result;
+  }
 
  private:
   bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
@@ -93,8 +143,35 @@ class Trial {
   absl::Status build(Side& side) {
     TF_RETURN_IF_ERROR(has_time_for(build_took_));
     const Clock::time_point began = Clock::now();
-    TF_ASSIGN_OR_RETURN(side.run, bench_.build(side.plan));
+    TF_ASSIGN_OR_RETURN(side.open, bench_.build(side.plan));
     build_took_ = Clock::now() - began;
+    return absl::OkStatus();
+  }
+
+  // Whether it can be opened and run.
+  absl::StatusOr<bool> runs(const Side& side) const {
+    const absl::StatusOr<driver::Run> run = side.open();
+    const absl::Status status = run.ok() ? (*run)().status() : run.status();
+    if (absl::IsCancelled(status)) return status;
+    return status.ok();
+  }
+
+  // The same of the tuned build with only these of its schedules.
+  absl::StatusOr<bool> runs_with(std::span<const size_t> kept) {
+    Side side{tuned_.plan, nullptr};
+    for (size_t i = 0; i < side.plan.choices.size(); ++i)
+      if (std::ranges::find(kept, i) == kept.end()) side.plan.choices[i].reset();
+    TF_RETURN_IF_ERROR(build(side));
+    return runs(side);
+  }
+
+  absl::Status blame(std::span<const size_t> suspects) {
+    for (const size_t suspect : suspects) {
+      if (!tuned_.plan.choices[suspect]) continue;
+      TF_ASSIGN_OR_RETURN(const database::DeviceState device, bench_.device());
+      TF_RETURN_IF_ERROR(records_.record_failure(*tuned_.plan.choices[suspect], failure_, device));
+      ++failed_;
+    }
     return absl::OkStatus();
   }
 
@@ -119,17 +196,43 @@ class Trial {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Rounds>> run() {
-    const driver::Run runs[] = {untuned_.run, tuned_.run};
-    const auto is_over = [&] { return !has_time_for({}).ok(); };
-    const auto is_enough = [&](std::span<const Rounds> rounds) {
-      return rounds[0].size() >= kFewestRounds && is_settled(rounds[0], rounds[1]);
-    };
+  // One entry a visit.
+  absl::StatusOr<std::vector<Rounds>> visit_both() {
+    std::vector<Rounds> visits(2);
+    while (visits[0].size() < kMostVisits && has_time_for({}).ok()) {
+      TF_RETURN_IF_ERROR(visit(visits));
+      if (std::ranges::count(kLooks, visits[0].size()) > 0 && is_settled(visits[0], visits[1])) break;
+    }
+    if (is_stopped() || visits[0].size() < kFewestVisits) TF_RETURN_IF_ERROR(has_time_for({}));
+    return visits;
+  }
+
+  // Adds one, unless it was over before.
+  absl::Status visit(std::vector<Rounds>& visits) {
+    TF_ASSIGN_OR_RETURN(const driver::Run untuned, of_untuned(untuned_.open()));
+    TF_ASSIGN_OR_RETURN(const driver::Run tuned, of_tuned(tuned_.open()));
+    const driver::Run both[] = {[&] { return of_untuned(untuned()); }, [&] { return of_tuned(tuned()); }};
     TF_ASSIGN_OR_RETURN(
-        std::vector<Rounds> rounds,
-        driver::run_in_turns(runs, {.rounds = kMostRounds, .is_over = is_over, .is_enough = is_enough}));
-    if (is_stopped() || rounds[0].size() < kFewestRounds) TF_RETURN_IF_ERROR(has_time_for({}));
-    return rounds;
+        const std::vector<Rounds> rounds,
+        driver::run_in_turns(both, {.rounds = kRounds, .is_over = [&] { return !has_time_for({}).ok(); }}));
+    if (rounds[0].size() < kRounds) return absl::OkStatus();
+    for (size_t side = 0; side < visits.size(); ++side) visits[side].push_back(mean_of(rounds[side]));
+    return absl::OkStatus();
+  }
+
+  // What the untuned build's process says. No schedule is to blame for its error.
+  template <typename T>
+  static absl::StatusOr<T> of_untuned(absl::StatusOr<T> answer) {
+    if (answer.ok() || absl::IsCancelled(answer.status())) return answer;
+    return absl::InternalError(
+        absl::StrCat("the untuned network does not run: ", std::string(answer.status().message())));
+  }
+
+  // What the tuned build's process says: its error is the build's.
+  template <typename T>
+  absl::StatusOr<T> of_tuned(absl::StatusOr<T> answer) {
+    if (!absl::IsCancelled(answer.status())) failure_.Update(answer.status());
+    return answer;
   }
 
   Estimate ratio(const Contest& contest, const Rounds& untuned, const Rounds& tuned) const {
@@ -139,9 +242,7 @@ class Trial {
 
   // Whether what the wrong schedule of any kernel may still cost is nothing to the network.
   bool is_settled(const Rounds& untuned, const Rounds& tuned) const {
-    constexpr size_t kLookEvery = 4;     // rounds: looking takes time, too
     constexpr double kNothing = 0.0005;  // of the network's time, a kernel
-    if (untuned.size() % kLookEvery != 0) return false;
     const double network_ns = estimate(driver::times_of(untuned)).median_ns;
     return std::ranges::all_of(contests_, [&](const Contest& contest) {
       const double kernel_ns = estimate(task_ns(untuned_.plan.program, contest.untuned, untuned)).median_ns;
@@ -155,7 +256,7 @@ class Trial {
     tried.untuned_ns = estimate(untuned_ns).median_ns;
     tried.tuned_ns = estimate(tuned_ns).median_ns;
     tried.ratio = ratio_of(tuned_ns, untuned_ns);
-    tried.rounds = static_cast<int>(untuned.size());
+    tried.visits = static_cast<int>(untuned.size());
     TF_ASSIGN_OR_RETURN(const database::DeviceState device, bench_.device());
     has_lost_ = false;
     for (const Contest& contest : contests_) {
@@ -180,15 +281,18 @@ class Trial {
   std::vector<Contest> contests_;
   std::set<std::string> lost_;  // keys of kernels, of all tries
   bool has_lost_ = false;       // one of the last try
+  absl::Status failure_;        // of the tuned build
+  int failed_ = 0;
   NetworkTrial result_;
 };
 
 }  // namespace
 
 double network_trial_seconds(const Progress& progress) {
-  // The untuned build, the fastest one, and the one of those that lost none; two of them run, so often.
-  constexpr double kBuilds = 3, kTries = 2, kRounds = 30;
-  constexpr double kLinkSeconds = 1,
+  // The untuned build, the fastest one, and the one of those that lost none; two of them visited, until two
+  // looks have been taken.
+  constexpr double kBuilds = 3, kTries = 2, kVisits = kLooks[1];
+  constexpr double kLinkSeconds = 1, kOpenSeconds = 0.1,
                    kSlowBuilds = 4;  // beside kernels; a second, as long as nothing is known
   double kernels = 0, network_ns = 0;
   for (const TaskProgress& task : progress.tasks) {
@@ -198,7 +302,8 @@ double network_trial_seconds(const Progress& progress) {
   }
   // A trial builds a kernel, too.
   const double rate = progress.trials_per_second > 0 ? progress.trials_per_second : kSlowBuilds;
-  return kBuilds * (kLinkSeconds + kernels / rate) + kTries * kRounds * driver::kTurn * network_ns * 1e-9;
+  return kBuilds * (kLinkSeconds + kernels / rate) +
+         kTries * kVisits * (2 * kOpenSeconds + kRounds * driver::kTurn * network_ns * 1e-9);
 }
 
 absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::Store& store,
@@ -207,14 +312,26 @@ absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::
   const NetworkRecords records(store, options, std::move(here));
   Trial trial(network, bench, options, records);
   TF_RETURN_IF_ERROR(trial.build_untuned());
-  TF_RETURN_IF_ERROR(trial.try_out(NetworkSource::Which::kFastest));
-  constexpr int kMoreTries = 3;  // what replaces a loser may lose
-  for (int i = 0; i < kMoreTries && trial.has_changed(); ++i) {
-    const absl::Status again = trial.try_out(NetworkSource::Which::kBest);
-    if (absl::IsDeadlineExceeded(again)) break;  // the one before stands
-    TF_RETURN_IF_ERROR(again);
+  constexpr int kTries = 4;  // what replaces a loser may lose, or fail
+  NetworkSource::Which which = NetworkSource::Which::kFastest;
+  absl::Status failure;
+  for (int i = 0; i < kTries; ++i) {
+    const absl::Status tried = trial.try_out(which);
+    if (!trial.failure().ok()) {
+      failure = trial.failure();
+      TF_RETURN_IF_ERROR(i + 1 < kTries ? trial.blame() : trial.blame_all());
+    } else {
+      if (absl::IsDeadlineExceeded(tried) && i > 0) break;  // what came of those before stands
+      TF_RETURN_IF_ERROR(tried);
+      if (!trial.has_changed()) break;
+      which = NetworkSource::Which::kBest;
+    }
   }
-  return trial.result();
+  const NetworkTrial result = trial.result();
+  if (result.visits > 0) return result;
+  return absl::AbortedError(
+      absl::StrCat("the network does not run as it was tuned: ", std::string(failure.message()), "; ",
+                   result.failed, " of its schedules were recorded as failures, which no build takes"));
 }
 
 }  // namespace tf::session

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -24,9 +25,12 @@ namespace tf::session {
 class NetworkBench {
  public:
   virtual ~NetworkBench() = default;
-  // Builds by the plan and gives the runs of that build, whose kernels are the calls of the plan's program. A
-  // choice that cannot be built leaves the plan. CANCELLED or DEADLINE_EXCEEDED if it is stopped.
-  virtual absl::StatusOr<driver::Run> build(records::Plan& plan) = 0;
+  // Opens a build once more, in a process that ends with the last copy of what it gives. Its errors and its
+  // runs' are the build's own, but for CANCELLED.
+  using Open = std::function<absl::StatusOr<driver::Run>()>;
+  // Builds by the plan; what is run are the calls of the plan's program. A choice that cannot be built leaves
+  // the plan. CANCELLED or DEADLINE_EXCEEDED if it is stopped.
+  virtual absl::StatusOr<Open> build(records::Plan& plan) = 0;
   // As it is now.
   virtual absl::StatusOr<database::DeviceState> device() = 0;
 };
@@ -44,13 +48,14 @@ struct NetworkTrialOptions {
 
 struct NetworkTrial {
   double untuned_ns = 0, tuned_ns = 0;  // medians of one run of the network
-  Estimate ratio;                       // tuned to untuned, by rounds
-  int rounds = 0;
-  int kernels = 0;        // distinct ones of the tuned build
-  int tuned = 0;          // of them, with another schedule than the untuned one
+  Estimate ratio;                       // tuned to untuned, by visits
+  int visits = 0;                       // to both builds, each in new processes
+  int kernels = 0;                      // distinct ones of the tuned build
+  int tuned = 0;                        // of them, with another schedule than the untuned one
   int faster = 0;         // of these, surely faster inside the network than the untuned schedule there
   int other_layouts = 0;  // of them, between other layouts than any of the untuned build: not compared
   int put_back = 0;       // not surely faster there: a build takes the untuned schedule from now on
+  int failed = 0;         // schedules with which the network crashed or hung: no build takes them from now on
 };
 
 // How long one takes, by what a session knows of its network: what to set aside.
@@ -61,8 +66,12 @@ double network_trial_seconds(const Progress& progress);
 // instead. What no run of this database measured here, imports among it, is not run: the untuned schedule
 // stands in for it. It runs until what is not decided does not matter, or the deadline.
 //
-// Errors: the graph's, the bench's, the store's; DEADLINE_EXCEEDED if it was too late for a verdict;
-// CANCELLED once stopped.
+// Where the network does not run as it was tuned, the schedule that is to blame is looked for by building
+// with half of the suspects at a time; it, or all that are left when it is too late to look, are recorded as
+// failures.
+//
+// Errors: the graph's, the bench's, the store's; DEADLINE_EXCEEDED if it was too late for a verdict; ABORTED
+// if, of all that was tried, nothing but the untuned network ran; CANCELLED once stopped.
 absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::Store& store,
                                          NetworkBench& bench, const NetworkTrialOptions& options);
 

@@ -70,7 +70,7 @@ TEST(ProgressLine, AddsUpTheNetworkOnceEveryKernelHasATime) {
 
 TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   session::NetworkTrial trial{
-      .untuned_ns = 23e6, .tuned_ns = 20e6, .rounds = 40, .kernels = 25, .tuned = 18, .faster = 17};
+      .untuned_ns = 23e6, .tuned_ns = 20e6, .visits = 40, .kernels = 25, .tuned = 18, .faster = 17};
   trial.ratio = {.median_ns = 0.87, .low_ns = 0.86, .high_ns = 0.88};
   EXPECT_EQ(trial_text(trial),
             "the network itself, 40 times in turns: untuned 23.000 ms, tuned 20.000 ms: 0.870 of the time "
@@ -79,15 +79,18 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
             "untuned one\n");
   trial.put_back = 2;
   trial.other_layouts = 3;
+  trial.failed = 1;
   EXPECT_THAT(trial_text(trial),
               HasSubstr("\n2 were not, and builds take what was faster, or the untuned one\n"));
   EXPECT_THAT(trial_text(trial), HasSubstr("\n3 lie between other layouts than without tuning"));
+  EXPECT_THAT(trial_text(trial), HasSubstr("\nwith 1 the network crashed or hung: builds take others"));
   EXPECT_THAT(trial_text(trial), Not(HasSubstr("slower")));
   const nlohmann::json parsed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
   EXPECT_EQ(parsed["network"]["ratio"], 0.87);
   EXPECT_EQ(parsed["network"]["kernels_put_back"], 2);
   EXPECT_EQ(parsed["network"]["kernels_other_layouts"], 3);
-  EXPECT_EQ(parsed["network"]["rounds"], 40);
+  EXPECT_EQ(parsed["network"]["kernels_failed"], 1);
+  EXPECT_EQ(parsed["network"]["visits"], 40);
   EXPECT_EQ(parsed["trials"], 412);
   trial.ratio = {.median_ns = 1.02, .low_ns = 1.01, .high_ns = 1.03};
   EXPECT_THAT(trial_text(trial), HasSubstr("it is slower than without tuning: build it without --db"));
