@@ -71,7 +71,8 @@ Value crowded_bytes(const NestAccess& access, size_t depth, Level level) {
 // behind an x86-64 core's own L2 there is 16 MB and more.
 double shared_cache_bytes(const target::Target& target) {
   const int64_t times = target.arch == target::Arch::kX86_64 ? 16 : 4;
-  return static_cast<double>(std::max(target.caches.l3_bytes, times * target.caches.l2_bytes));
+  const target::Caches& caches = target.caches;
+  return static_cast<double>(caches.l3_bytes > 0 ? caches.l3_bytes : times * caches.l2_bytes);
 }
 
 void add_moves(const Nest& nest, const target::Target& target, const DraftOptions& options, Work& work) {

@@ -206,6 +206,17 @@ TEST(Draft, TakesConstantsFromMemoryOnlyWhereANetworkReadsTooMuchInBetween) {
   EXPECT_GT(of(96 << 20, Resource::kMemory), 8e6 / 3.7e9 / 16) << "16 bytes a cycle would be fast";
 }
 
+TEST(Draft, BelievesATargetThatSaysItsSharedCache) {
+  const std::vector<Nest> nests = streaming_nests();
+  const auto from_memory = [&](const std::string& target) {
+    const Draft draft = draft_of(nests, target::parse_target(target).value());
+    return draft.shares[static_cast<size_t>(Resource::kMemory)].constant();
+  };
+  // 8 MB of weights.
+  EXPECT_EQ(from_memory("x86_64:cpu=znver4,l3=16M"), 0);
+  EXPECT_GT(from_memory("x86_64:cpu=znver4,l3=4M"), 0);
+}
+
 TEST(Traffic, OfACacheIsByItsOwnRoom) {
   const std::vector<Nest> nests = product_nests(4, 16);
   const Nest& product = nest_of(nests, "t0.acc");
