@@ -59,6 +59,8 @@ class JobReport {
 
   void finish(const service::JobView& view) {
     if (view.progress && printer_) printer_->finish(*view.progress, std::nullopt);
+    if (view.job.state == database::JobState::kDone && !json_)
+      printer_->say("the network itself was not run: on one of its devices, `compiler bench` times it");
     if (json_) std::printf("%s\n", job_json(view).c_str());
   }
 
