@@ -8,8 +8,9 @@ namespace tf::driver {
 namespace {
 
 constexpr char kEverything[] = "";
-// By so much an estimate may be too good.
-constexpr double kUnmeasured = 1.25;
+// How much too good estimates may be is not known from fewer.
+constexpr size_t kFewestRatios = 8;
+constexpr double kUnknownDoubt = 1.25;
 
 std::string computation(const graph::Task& task) {
   return absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));
@@ -20,10 +21,20 @@ std::string first_operator(const graph::Task& task) {
   return task.workload.label.substr(0, task.workload.label.find('+'));
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// What that share of them lies below.
+double quantile(std::vector<double> values, double share) {
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
+  std::nth_element(values.begin(), values.begin() + place, values.end());
+  return values[static_cast<size_t>(place)];
+}
+double median(const std::vector<double>& values) {
+  return quantile(values, 0.5);
+}
+
+// By how much an estimate that is scaled to the median may be too good, as it is for a quarter of these.
+double doubt(const std::vector<double>& ratios) {
+  if (ratios.size() < kFewestRatios) return kUnknownDoubt;
+  return quantile(ratios, 0.75) / median(ratios);
 }
 
 }  // namespace
@@ -45,7 +56,7 @@ double MeasuredLayoutCost::nanoseconds(const graph::Task& task) {
   if (const ScheduleChoice* choice = find(task)) return choice->median_ns;
   for (const std::string& key : {computation(task), first_operator(task), std::string(kEverything)})
     if (const auto known = ratios_.find(key); known != ratios_.end())
-      return kUnmeasured * estimated * median(known->second);
+      return doubt(ratios_[kEverything]) * estimated * median(known->second);
   return estimated;
 }
 

@@ -20,9 +20,10 @@ struct ConsultedRecord {
 
 // For one plan_program. Estimates are StaticLayoutCost's times a ratio of measured to estimated time, the
 // median of what is nearest: the same computation between other layouts, else the same operator, else
-// everything that the network has records of; and a quarter more, so that what was measured is not given up
-// for what merely may be faster. Without any record only estimates are compared, as they are. Times of
-// another reuse distance than the network's are none.
+// everything that the network has records of; and more, by as much as the ratios of all records scatter
+// (their upper quartile over their median; a quarter where records are few), so that what was measured is not
+// given up for what merely may be faster. Without any record only estimates are compared, as they are. Times
+// of another reuse distance than the network's are none.
 class MeasuredLayoutCost final : public graph::LayoutCost {
  public:
   // The source outlives this.

@@ -128,6 +128,35 @@ TEST_F(RecordsSource, MeasuredTimesDecideOverLayoutsAgainstTheEstimate) {
   EXPECT_EQ(blocked_results(plan_by(locked, target_)), 0);
 }
 
+// Nine products, eight of which have records: three take half as long again as the median of the others.
+TEST_F(RecordsSource, DoubtsWhatWasNotMeasuredByAsMuchAsEstimatesErr) {
+  graph::Graph network;
+  graph::NodeId x =
+      network.add_input(graph::tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{64, 64}), "x");
+  for (int64_t size = 64; size < 64 + 9 * 16; size += 16) {
+    const graph::NodeId w = network.add_constant(
+        graph::tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{size, size + 16}),
+        graph::make_blob(std::vector<float>(static_cast<size_t>(size * (size + 16)), 0.5f)), "w");
+    x = *network.add(graph::MatMul{}, {x, w}, "product");
+  }
+  network.outputs = {{"y", x}};
+  const std::vector<graph::Task> tasks = graph::plan_program(network, {.lanes = 16})->tasks;
+  ASSERT_EQ(tasks.size(), 9u);
+  const graph::StaticLayoutCost estimate;
+  const auto cost_of_last = [&](size_t recorded) {
+    BestSource source(*store_);
+    driver::MeasuredLayoutCost cost(source, target_, 1);
+    cost.expect({tasks.begin(), tasks.begin() + static_cast<std::ptrdiff_t>(recorded)});
+    return cost.nanoseconds(tasks.back()) / estimate.nanoseconds(tasks.back());
+  };
+  for (size_t i = 0; i < 8; ++i) {
+    ASSERT_TRUE(store_->add_workload({tensor::canonical_text(tasks[i].workload)}).ok());
+    record(tasks[i], static_cast<int64_t>((i < 5 ? 200 : 300) * estimate.nanoseconds(tasks[i])));
+  }
+  EXPECT_NEAR(cost_of_last(8), 300, 1);
+  EXPECT_NEAR(cost_of_last(4), 250, 1) << "too few to say: a quarter";
+}
+
 // What a tuning session records (network_tasks) is enough to turn the choice.
 TEST_F(RecordsSource, RecordsOfTheAlternativesTurnTheChoice) {
   BestSource source(*store_);
