@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -38,9 +39,16 @@ absl::StatusOr<Certificate> renewed(const Credentials& credentials, pb::Members:
   return Certificate::from_der(reply.certificate());
 }
 
-absl::Status renew(Credentials& credentials, pb::Members::Stub& stub, const Endpoint& tracker) {
-  TF_ASSIGN_OR_RETURN(const Certificate certificate, renewed(credentials, stub, tracker));
-  return credentials.renew(certificate);
+// `received`: what was renewed before, but could not be kept; it is not asked for again, since a member may
+// have only so many certificates.
+absl::Status renew(Credentials& credentials, pb::Members::Stub& stub, const Endpoint& tracker,
+                   std::optional<Certificate>& received) {
+  if (!received) {
+    TF_ASSIGN_OR_RETURN(received, renewed(credentials, stub, tracker));
+  }
+  const absl::Status kept = credentials.renew(*received);
+  if (kept.ok() || absl::IsInternal(kept)) received.reset();  // it is here, or not ours
+  return kept;
 }
 
 }  // namespace
@@ -86,6 +94,7 @@ struct MembershipKeeper::State {
   KeeperOptions options;
   const WallClock& clock;
   absl::Time try_at = absl::InfinitePast();  // to renew; of the thread, as the next one
+  std::optional<Certificate> received;       // the next one, until it is kept
   uint64_t generation = 0;                   // of the revocations that it knows
   std::mutex mutex;
   std::condition_variable changed;
@@ -104,7 +113,7 @@ struct MembershipKeeper::State {
     const absl::Time now = clock.now();
     TF_RETURN_IF_ERROR(credentials->certificate().check_issued_by(credentials->ca(), now));
     if (now >= credentials->certificate().renew_at() && now >= try_at) {
-      const absl::Status status = renew(*credentials, stub, tracker);
+      const absl::Status status = renew(*credentials, stub, tracker, received);
       try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
       if (status.ok()) {
         spdlog::info("the certificate of {} is renewed until {}", credentials->identity().text(),
@@ -163,7 +172,8 @@ absl::StatusOr<std::shared_ptr<Credentials>> credentials_of_command(const std::s
       parse_endpoint(tracker.empty() ? credentials->tracker() : tracker);
   if (endpoint.ok()) {
     const auto stub = pb::Members::NewStub(make_channel(*endpoint, credentials->channel(Role::kTracker)));
-    renew(*credentials, *stub, *endpoint).IgnoreError();
+    std::optional<Certificate> received;
+    renew(*credentials, *stub, *endpoint, received).IgnoreError();
   }
   return credentials;
 }

@@ -1,11 +1,15 @@
 // How members of a secured farm come, go on and go.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <mutex>
 #include <set>
 
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
@@ -104,6 +108,34 @@ TEST_F(SecuredFarm, RenewedCertificateCarriesOnBeyondTheEndOfTheFirst) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   EXPECT_GT(box->certificate().not_after(), first_end);
+}
+
+// Its reply must not be asked for again and again: a member may have only so many certificates.
+TEST_F(SecuredFarm, MemberThatCannotKeepItsNextCertificateAsksForNoOtherAndKeepsItLater) {
+  const auto box = member(Role::kAgent, "box-1");
+  const std::string first = box->certificate().serial();
+  const std::string in_the_way =
+      absl::StrCat(rpc::identity_files(box->folder()).certificate, ".", getpid(), ".tmp");
+  ASSERT_TRUE(std::filesystem::create_directory(in_the_way));  // where it is written first
+  rpc::FakeWallClock clock;
+  clock.advance(life_ * 0.8);
+  {
+    const rpc::MembershipKeeper keeper(box, endpoint(), {.look_every = absl::Milliseconds(5)}, clock);
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      clock.advance(absl::Seconds(10));  // it tries again
+    }
+    EXPECT_EQ(box->certificate().serial(), first);
+    const std::vector<std::string> around = absl::StrSplit(audit(), "Members/Renew");
+    EXPECT_EQ(around.size(), 2u) << "asked once";
+    ASSERT_TRUE(std::filesystem::remove(in_the_way));
+    for (int i = 0; i < 1000 && box->certificate().serial() == first; ++i) {
+      clock.advance(absl::Seconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  EXPECT_NE(box->certificate().serial(), first);
+  EXPECT_EQ(Credentials::load(box->folder()).value()->certificate().serial(), box->certificate().serial());
 }
 
 // What a keeper says of the end of a membership; OK if it says nothing for 20 s.

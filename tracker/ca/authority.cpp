@@ -165,4 +165,9 @@ absl::StatusOr<rpc::Certificate> Authority::issue(const std::string& request, co
   return signed_by(key_, std::move(certificate));
 }
 
+absl::StatusOr<bool> Authority::is_of_key(const std::string& request, const rpc::Certificate& certificate) {
+  TF_ASSIGN_OR_RETURN(const auto key, requested_key(request));
+  return EVP_PKEY_eq(key.get(), X509_get0_pubkey(certificate.get())) == 1;
+}
+
 }  // namespace tf::tracker

@@ -32,6 +32,8 @@ class Authority {
   absl::StatusOr<rpc::Certificate> issue(const std::string& request, const rpc::Identity& identity,
                                          absl::Time now, absl::Duration life,
                                          const std::vector<std::string>& hosts = {}) const;
+  // Whether the certificate is for the key of the request. INVALID_ARGUMENT: as above.
+  static absl::StatusOr<bool> is_of_key(const std::string& request, const rpc::Certificate& certificate);
 
  private:
   Authority(rpc::KeyPair key, rpc::Certificate certificate)

@@ -1,5 +1,7 @@
 #include "tracker/ca/member_store.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "database/file_lock.h"
@@ -8,29 +10,38 @@
 namespace tf::tracker {
 namespace {
 
-constexpr int64_t kSchemaVersion = 1;
-
-// Certificates are kept for ever: what was issued once may be asked after.
-constexpr const char* kSchema = R"sql(
-BEGIN IMMEDIATE;
+// Each brings a file of the version before it to the next one; the first makes an empty file one of
+// version 1.
+constexpr const char* kMigrations[] = {
+    // Certificates are kept for ever: what was issued once may be asked after.
+    R"sql(
 CREATE TABLE certificate (id INTEGER PRIMARY KEY, serial TEXT NOT NULL UNIQUE, role TEXT NOT NULL, name TEXT NOT NULL,
                           issued_s INTEGER NOT NULL, ends_s INTEGER NOT NULL, revoked_s INTEGER);
 CREATE TABLE token (secret_sha256 TEXT PRIMARY KEY, role TEXT NOT NULL, name TEXT NOT NULL, ends_s INTEGER NOT NULL,
                     used_s INTEGER) WITHOUT ROWID;
-PRAGMA user_version = 1;
-COMMIT;
-)sql";
+)sql",
+    // So that a certificate that its member has lost can be given to it again.
+    R"sql(
+ALTER TABLE certificate ADD COLUMN der BLOB;
+)sql",
+};
+constexpr int64_t kSchemaVersion = std::size(kMigrations);
 
 absl::Status prepare_schema(database::Connection& db) {
   TF_RETURN_IF_ERROR(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
   TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
-  if (version == kSchemaVersion) return absl::OkStatus();
   if (version > kSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat(db.path(), " has version ", version,
                                                       ", this tracker knows up to ", kSchemaVersion,
                                                       ": run the newer tracker"));
   }
-  return db.execute(kSchema);
+  for (int64_t next = version; next < kSchemaVersion; ++next) {
+    const absl::Status migrated = db.execute(
+        absl::StrCat("BEGIN IMMEDIATE;", kMigrations[next], "PRAGMA user_version = ", next + 1, "; COMMIT;"));
+    if (!migrated.ok() && db.in_transaction()) db.execute("ROLLBACK").IgnoreError();
+    TF_RETURN_IF_ERROR(migrated);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -92,15 +103,24 @@ absl::Status MemberStore::write(const Change& change, absl::Time now) {
   if (change.issued) {
     const IssuedCertificate& issued = *change.issued;
     TF_ASSIGN_OR_RETURN(auto add,
-                        db_->prepare("INSERT INTO certificate (serial, role, name, issued_s, ends_s) "
-                                     "VALUES (?, ?, ?, ?, ?)"));
+                        db_->prepare("INSERT INTO certificate (serial, role, name, issued_s, ends_s, der) "
+                                     "VALUES (?, ?, ?, ?, ?, ?)"));
     add.bind_text(issued.serial)
         .bind_text(rpc::role_name(issued.identity.role))
         .bind_text(issued.identity.name);
     add.bind(absl::ToUnixSeconds(issued.issued)).bind(absl::ToUnixSeconds(issued.ends));
+    add.bind_blob(issued.der);
     TF_RETURN_IF_ERROR(add.run());
   }
   return db_->execute("COMMIT");
+}
+
+absl::StatusOr<std::string> MemberStore::newest(const rpc::Identity& member) {
+  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT der FROM certificate WHERE role = ? AND name = ? AND "
+                                              "revoked_s IS NULL ORDER BY id DESC LIMIT 1"));
+  rows.bind_text(rpc::role_name(member.role)).bind_text(member.name);
+  TF_ASSIGN_OR_RETURN(const bool row, rows.step());
+  return row ? rows.blob(0) : "";
 }
 
 absl::StatusOr<CertificatePage> MemberStore::certificates(int64_t after, size_t most) {

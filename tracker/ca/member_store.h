@@ -29,6 +29,7 @@ struct IssuedCertificate {
   absl::Time issued;
   absl::Time ends;
   std::optional<absl::Time> revoked;
+  std::string der;  // written only; empty when it is read (MemberStore::newest)
 };
 
 struct CertificatePage {
@@ -60,6 +61,10 @@ class MemberStore {
     std::optional<IssuedCertificate> issued;
   };
   absl::Status apply(const Change& change, absl::Time now);
+
+  // Of the member's certificates that are not revoked the one that was issued last, in DER; empty: there is
+  // none, or it is from a tracker that did not keep them.
+  absl::StatusOr<std::string> newest(const rpc::Identity& member);
 
   // In order of issue: at most so many, from what comes after the page that ended with `after` on.
   absl::StatusOr<CertificatePage> certificates(int64_t after = 0,

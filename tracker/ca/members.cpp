@@ -78,12 +78,22 @@ absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present,
                                                    " is revoked, has ended or is not known here: join again "
                                                    "with a new token"));
   }
-  if (roll_.good(identity).size() >= kMostGood) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        identity.text(), " has ", kMostGood, " certificates that are good: wait until one ends, ",
-        "or have an admin revoke them (`tracker ca revoke`) and join again"));
-  }
+  if (roll_.good(identity).size() >= kMostGood) return newest(identity, request);
   return add(identity, request, {});
+}
+
+// A member that has lost what it was given, since its disk was full for instance, is not locked out for that.
+absl::StatusOr<rpc::Certificate> Members::newest(const rpc::Identity& identity, const std::string& request) {
+  TF_ASSIGN_OR_RETURN(const std::string der, store_->newest(identity));
+  absl::StatusOr<rpc::Certificate> certificate = rpc::Certificate::from_der(der);
+  if (certificate.ok() && roll_.is_good(certificate->serial())) {
+    TF_ASSIGN_OR_RETURN(const bool is_its, Authority::is_of_key(request, *certificate));
+    if (is_its) return certificate;
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(identity.text(), " has ", kMostGood,
+                   " certificates that are good, the last of which is not of this key: wait until one ends, ",
+                   "or have an admin revoke them (`tracker ca revoke`) and join again"));
 }
 
 absl::StatusOr<rpc::Certificate> Members::issue(const rpc::Identity& identity, const std::string& request,
@@ -98,8 +108,12 @@ absl::StatusOr<rpc::Certificate> Members::add(const rpc::Identity& identity, con
   const absl::Time now = clock_.now();
   TF_ASSIGN_OR_RETURN(rpc::Certificate certificate,
                       authority_->issue(request, identity, now, options_.certificate_life, hosts));
-  change.issued = IssuedCertificate{
-      .serial = certificate.serial(), .identity = identity, .issued = now, .ends = certificate.not_after()};
+  change.issued = IssuedCertificate{.serial = certificate.serial(),
+                                    .identity = identity,
+                                    .issued = now,
+                                    .ends = certificate.not_after(),
+                                    .revoked = std::nullopt,
+                                    .der = certificate.der()};
   TF_RETURN_IF_ERROR(apply(change, now));
   return certificate;
 }

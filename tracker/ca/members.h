@@ -43,7 +43,8 @@ class Members {
   absl::StatusOr<rpc::Certificate> join(const std::string& secret, const std::string& request,
                                         const std::string& name);
   // The next certificate of a member, who shows the present one. UNAUTHENTICATED: that one is revoked, has
-  // ended, or was not issued here. RESOURCE_EXHAUSTED: the member has kMostGood certificates that are good.
+  // ended, or was not issued here. One that has kMostGood good ones is given the last of them again.
+  // RESOURCE_EXHAUSTED: that is of another key than the request.
   absl::StatusOr<rpc::Certificate> renew(const rpc::Certificate& present, const std::string& request);
   static constexpr size_t kMostGood = 8;
   // A certificate without a token: for the tracker itself and the first admin.
@@ -70,6 +71,7 @@ class Members {
   absl::StatusOr<rpc::Certificate> add(const rpc::Identity& identity, const std::string& request,
                                        MemberStore::Change change,
                                        const std::vector<std::string>& hosts = {});
+  absl::StatusOr<rpc::Certificate> newest(const rpc::Identity& identity, const std::string& request);
   absl::Status apply(const MemberStore::Change& change, absl::Time now);
   void tell_revoked();
 

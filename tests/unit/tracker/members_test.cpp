@@ -194,18 +194,6 @@ TEST_F(MembersTest, SerialThatIsRevokedSaysNothingOfWhoHasTheNameNow) {
   EXPECT_TRUE(members_->renew(*now, request()).ok());
 }
 
-TEST_F(MembersTest, NobodyRenewsWithoutEnd) {
-  auto present = join(Role::kAgent, "", "box");
-  for (size_t i = 1; i < Members::kMostGood; ++i) {
-    present = members_->renew(*present, request());
-    ASSERT_TRUE(present.ok()) << present.status();
-  }
-  const absl::Status refused = members_->renew(*present, request()).status();
-  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-  clock_.advance(absl::Hours(24 * 31));
-  EXPECT_TRUE(absl::IsUnauthenticated(members_->renew(*present, request()).status())) << "it has ended";
-}
-
 TEST_F(MembersTest, NothingThatWasRenewedDuringARevocationIsGoodAfterIt) {
   for (int round = 0; round < 10; ++round) {
     const std::string name = "thief-" + std::to_string(round);
