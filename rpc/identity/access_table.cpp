@@ -15,7 +15,7 @@ const std::vector<AccessRule>& rules() {
       // The way in. A joiner has only its token.
       {.method = "/tunefarm.identity.v1.Members/Join",
        .anyone = true},  // audits itself: who is known after it
-      {.method = "/tunefarm.identity.v1.Members/Renew", .roles = kEveryRole, .audited = ""},
+      {.method = "/tunefarm.identity.v1.Members/Renew", .roles = kEveryRole, .audited = "", .routine = true},
       {.method = "/tunefarm.identity.v1.Members/IssueToken", .roles = {kAdmin}, .audited = "name"},
       {.method = "/tunefarm.identity.v1.Members/Revoke", .roles = {kAdmin}, .audited = "name"},
       {.method = "/tunefarm.identity.v1.Members/ListMembers", .roles = {kAdmin}},
@@ -28,7 +28,7 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.farm.v1.Tuners/AcquireLease",
        .roles = {kTuner},
        .audited = "device_key",
-       .audited_if_ok = true},
+       .routine = true},
       {.method = "/tunefarm.farm.v1.Tuners/RenewLease", .roles = {kTuner}},
       {.method = "/tunefarm.farm.v1.Tuners/ReleaseLease", .roles = {kTuner}},
       {.method = "/tunefarm.farm.v1.Tuners/FindMissingArtifacts", .roles = {kTuner, kBuild}},

@@ -16,10 +16,11 @@ struct AccessRule {
   std::vector<Role> roles;
   bool anyone = false;  // also callers without a certificate
   // Set for what changes the farm's state: the call goes to the audit log, with this field of the request as
-  // its object ("": the call has none).
+  // its object ("": the call has none), and is refused while that cannot be written.
   std::optional<std::string_view> audited;
-  // Only if it succeeds: what fails without anybody's mischief, again and again.
-  bool audited_if_ok = false;
+  // What members do by themselves, all day: audited if it succeeds (it fails again and again without
+  // anybody's mischief), beside what people change, and never refused for the log.
+  bool routine = false;
 };
 
 std::span<const AccessRule> access_table();

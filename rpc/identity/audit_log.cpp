@@ -1,14 +1,8 @@
 #include "rpc/identity/audit_log.h"
 
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -20,18 +14,7 @@ namespace tf::rpc {
 namespace {
 
 constexpr std::chrono::milliseconds kSyncEvery{100};
-
-absl::StatusOr<OwnedFd> open_file(const std::string& path) {
-  OwnedFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (file.get() >= 0) return file;
-  return absl::PermissionDeniedError(
-      absl::StrCat("cannot write the audit log ", path, ": ", std::strerror(errno)));
-}
-
-uint64_t size_of(const OwnedFd& file) {
-  struct stat there {};
-  return ::fstat(file.get(), &there) == 0 ? static_cast<uint64_t>(there.st_size) : 0;
-}
+constexpr std::chrono::seconds kTryEvery{1};
 
 std::string cut(const std::string& text) {
   return text.size() <= AuditLog::kLongest ? text : text.substr(0, AuditLog::kLongest) + "...";
@@ -40,18 +23,16 @@ std::string cut(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::open(const std::string& path, const WallClock& clock,
-                                                         const AuditLogBounds& bounds) {
-  TF_ASSIGN_OR_RETURN(OwnedFd file, open_file(path));
-  return std::unique_ptr<AuditLog>(new AuditLog(std::move(file), path, clock, bounds));
+                                                         const AuditFileBounds& bounds) {
+  TF_ASSIGN_OR_RETURN(AuditFile changes, AuditFile::open(path, bounds));
+  TF_ASSIGN_OR_RETURN(AuditFile routine, AuditFile::open(path + ".routine", bounds));
+  TF_ASSIGN_OR_RETURN(AuditFile denied, AuditFile::open(path + ".denied", bounds));
+  return std::unique_ptr<AuditLog>(
+      new AuditLog({std::move(changes), std::move(routine), std::move(denied)}, clock));
 }
 
-AuditLog::AuditLog(OwnedFd file, std::string path, const WallClock& clock, const AuditLogBounds& bounds)
-    : file_(std::move(file)),
-      file_bytes_(size_of(file_)),
-      path_(std::move(path)),
-      clock_(clock),
-      bounds_(bounds),
-      writer_([this] { write(); }) {}
+AuditLog::AuditLog(std::array<AuditFile, kParts> files, const WallClock& clock)
+    : files_(std::move(files)), clock_(clock), writer_([this] { write(); }) {}
 
 AuditLog::~AuditLog() {
   {
@@ -65,7 +46,12 @@ AuditLog::~AuditLog() {
 
 void AuditLog::record(const AuditLine& line) {
   const std::scoped_lock lock(mutex_);
-  append(line);
+  append(kChanges, line);
+}
+
+void AuditLog::record_routine(const AuditLine& line) {
+  const std::scoped_lock lock(mutex_);
+  append(kRoutine, line);
 }
 
 void AuditLog::record_denial(const AuditLine& line) {
@@ -73,106 +59,137 @@ void AuditLog::record_denial(const AuditLine& line) {
   const int64_t second = absl::ToUnixSeconds(clock_.now());
   if (second != second_) count_left_out();
   second_ = second;
-  if (++denials_ <= kDenials) append(line);
-  if (denials_ == kDenials + 1) changed_.notify_all();  // the writer has a second to wait for
+  const int denials = ++denials_[line.who];
+  if (denials <= kDenials) append(kDenied, line);
+  if (denials == kDenials + 1) {
+    leaves_out_ = true;
+    changed_.notify_all();  // the writer has a second to wait for
+  }
 }
 
 // Of the second that is over.
 void AuditLog::count_left_out() {
-  const int left_out = std::exchange(denials_, 0) - kDenials;
-  if (left_out > 0) append({.who = "several", .outcome = absl::StrCat(left_out, " more calls were refused")});
+  leaves_out_ = false;
+  for (const auto& [who, denials] : std::exchange(denials_, {})) {
+    if (denials <= kDenials) continue;
+    append(kDenied, {.who = who, .outcome = absl::StrCat(denials - kDenials, " more calls were refused")});
+  }
 }
 
-void AuditLog::flush() {
+absl::Status AuditLog::writable() const {
+  const std::scoped_lock lock(mutex_);
+  if (failing_.ok()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(std::string(failing_.message()),
+                   "; nothing is changed without it: make room on its disk, or mend that"));
+}
+
+absl::Status AuditLog::flush() {
   std::unique_lock lock(mutex_);
   const uint64_t until = recorded_;
+  const uint64_t failures = failures_;
   ++flushing_;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return durable_ >= until; });
+  // A failure that was under way may be of what came before; the next one is not.
+  changed_.wait(lock, [&] { return durable_ >= until || failures_ >= failures + 2; });
   --flushing_;
+  return durable_ >= until ? absl::OkStatus() : failing_;
 }
 
-void AuditLog::append(const AuditLine& line) {
+void AuditLog::append(Part part, const AuditLine& line) {
   const nlohmann::json json = {
       {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.now(), absl::UTCTimeZone())},
       {"who", cut(line.who)},
       {"method", cut(line.method)},
       {"object", cut(line.object)},
       {"outcome", cut(line.outcome)}};
-  pending_ += json_text(json) + "\n";
+  const std::string text = json_text(json) + "\n";
+  if (!failing_.ok() && waiting_bytes_ + text.size() > kMostWaiting) {
+    ++lost_;
+    return;
+  }
+  pending_[part] += text;
+  waiting_bytes_ += text.size();
   ++recorded_;
   changed_.notify_all();
 }
 
-void AuditLog::unlocked(std::unique_lock<std::mutex>& lock, const std::function<absl::Status()>& work) {
+void AuditLog::fail(const absl::Status& why) {
+  if (failing_.ok())
+    spdlog::error("{}; what changes the farm is refused until then", std::string(why.message()));
+  failing_ = why;
+  ++failures_;
+  changed_.notify_all();
+}
+
+void AuditLog::mend() {
+  if (!failing_.ok()) spdlog::info("the audit log is written again");
+  failing_ = absl::OkStatus();
+  if (const uint64_t lost = std::exchange(lost_, 0); lost > 0) {
+    append(kChanges, {.who = "the audit log",
+                      .outcome = absl::StrCat(lost, " lines were lost while it could not be written")});
+  }
+  changed_.notify_all();
+}
+
+// The lock is held before and after, not meanwhile; as in the next one.
+absl::Status AuditLog::write_lines(std::unique_lock<std::mutex>& lock) {
+  for (size_t i = 0; i < kParts; ++i) unwritten_[i] += std::exchange(pending_[i], {});
+  const uint64_t until = recorded_;
   lock.unlock();
-  const absl::Status done = work();
-  if (!done.ok()) spdlog::error("{}", std::string(done.message()));
+  absl::Status written;
+  size_t bytes = 0;
+  for (size_t i = 0; i < kParts; ++i) {
+    const absl::Status one = files_[i].append(unwritten_[i]);
+    written.Update(one);
+    if (one.ok()) bytes += std::exchange(unwritten_[i], {}).size();
+  }
   lock.lock();
+  waiting_bytes_ -= bytes;
+  if (written.ok()) written_ = until;
+  return written;
+}
+
+absl::Status AuditLog::sync(std::unique_lock<std::mutex>& lock) {
+  const uint64_t until = written_;
+  lock.unlock();
+  absl::Status synced;
+  for (AuditFile& file : files_) synced.Update(file.sync());
+  lock.lock();
+  if (synced.ok()) durable_ = until;
+  return synced;
 }
 
 void AuditLog::write() {
   using Steady = std::chrono::steady_clock;
   Steady::time_point sync_at = Steady::now();
+  Steady::time_point try_at = sync_at;  // after a failure
   std::unique_lock lock(mutex_);
   while (true) {
-    if (!pending_.empty()) {
-      const std::string text = std::exchange(pending_, {});
-      const uint64_t until = recorded_;
-      unlocked(lock, [&] { return write_out(text); });
-      written_ = until;
-    } else if (durable_ < written_ && (stop_ || flushing_ > 0 || Steady::now() >= sync_at)) {
-      const uint64_t until = written_;
-      unlocked(lock, [&] { return sync(); });
-      durable_ = until;
-      sync_at = Steady::now() + kSyncEvery;
-      changed_.notify_all();
+    const Steady::time_point now = Steady::now();
+    const bool is_held = !stop_ && now < try_at;
+    absl::Status done;
+    if (!is_held && written_ < recorded_) {
+      done = write_lines(lock);
+    } else if (!is_held && durable_ < written_ && (stop_ || flushing_ > 0 || now >= sync_at)) {
+      done = sync(lock);
+      sync_at = now + kSyncEvery;
+      if (done.ok()) mend();
     } else if (stop_) {
       return;
-    } else if (durable_ < written_) {
-      changed_.wait_until(lock, sync_at);
-    } else if (denials_ > kDenials) {
+    } else if (durable_ < recorded_) {
+      changed_.wait_until(lock, is_held ? try_at : sync_at);
+    } else if (leaves_out_) {
       changed_.wait_for(lock, std::chrono::seconds(1));
-      if (absl::ToUnixSeconds(clock_.now()) != second_) count_left_out();
     } else {
       changed_.wait(lock);
     }
+    if (leaves_out_ && absl::ToUnixSeconds(clock_.now()) != second_) count_left_out();
+    if (done.ok()) continue;
+    fail(done);
+    try_at = now + kTryEvery;
+    if (stop_) return;
   }
-}
-
-absl::Status AuditLog::write_out(std::string_view text) {
-  if (file_bytes_ >= bounds_.file_bytes) {
-    // Rather a file that is too big than lines that are lost.
-    if (const absl::Status begun = begin_new_file(); !begun.ok())
-      spdlog::error("{}", std::string(begun.message()));
-  }
-  while (!text.empty()) {
-    const ssize_t n = ::write(file_.get(), text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
-    text.remove_prefix(static_cast<size_t>(n));
-    file_bytes_ += static_cast<uint64_t>(n);
-  }
-  if (text.empty()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("the audit log ", path_, " cannot be written (",
-                                          std::strerror(errno), "); lost: ", std::string(text)));
-}
-
-absl::Status AuditLog::sync() {
-  if (::fdatasync(file_.get()) == 0) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat("the audit log ", path_, " does not reach the disk: ", std::strerror(errno)));
-}
-
-absl::Status AuditLog::begin_new_file() {
-  TF_RETURN_IF_ERROR(sync());
-  const auto old = [&](int i) { return i == 0 ? path_ : absl::StrCat(path_, ".", i); };
-  // Where one is missing, that is one move less.
-  for (int i = bounds_.old_files; i > 0; --i) std::rename(old(i - 1).c_str(), old(i).c_str());
-  if (bounds_.old_files == 0) std::remove(path_.c_str());
-  TF_ASSIGN_OR_RETURN(file_, open_file(path_));
-  file_bytes_ = size_of(file_);
-  return absl::OkStatus();
 }
 
 }  // namespace tf::rpc

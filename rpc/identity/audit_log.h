@@ -1,19 +1,19 @@
 #pragma once
-// Owns: the append-only file of who changed what, one JSON object a line. Does not know: what is worth a
+// Owns: the append-only record of who changed what, one JSON object a line. Does not know: what is worth a
 // line.
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "base/owned_fd.h"
 #include "rpc/clock.h"
+#include "rpc/identity/audit_file.h"
 
 namespace tf::rpc {
 
@@ -24,60 +24,67 @@ struct AuditLine {
   std::string outcome;  // "ok", or the status
 };
 
-// How much of the disk the log may take. A file that is full becomes FILE.1, what was FILE.1 becomes FILE.2,
-// and so on; the last one goes.
-struct AuditLogBounds {
-  uint64_t file_bytes = 64 << 20;  // a little more, in truth: a group of lines stays together
-  int old_files = 15;
-};
-
-// Thread-safe. Lines are written in order, at once, and reach the disk in groups, ten times a second at most:
-// each fdatasync of a file that has grown makes all others on that disk wait, those of grants too. A crash of
-// the machine loses what the last tenth of a second brought, the end of the process nothing that was written.
+// Thread-safe. Three files, each with bounds of its own, so that what comes all day pushes out nothing else:
+// FILE for what was changed, FILE.routine, FILE.denied. Lines are written in order, at once, and reach the
+// disk in groups, ten times a second at most: each fdatasync of a file that has grown makes all others on
+// that disk wait, those of grants too. A crash of the machine loses what the last tenth of a second brought,
+// the end of the process nothing that was written. What cannot be written is tried again each second.
 class AuditLog {
  public:
-  // Appends to the file (0600), which it makes if there is none. PERMISSION_DENIED where that is impossible.
+  // Appends to the files, which it makes. PERMISSION_DENIED where that is impossible.
   static absl::StatusOr<std::unique_ptr<AuditLog>> open(const std::string& path,
                                                         const WallClock& clock = real_wall_clock(),
-                                                        const AuditLogBounds& bounds = {});
-  ~AuditLog();  // all lines are on the disk
+                                                        const AuditFileBounds& bounds = {});
+  ~AuditLog();  // all lines are on the disk, if it takes them
 
   // Of each part of the line the first kLongest bytes are kept: callers choose some of them.
   void record(const AuditLine& line);
-  // As record, but at most kDenials lines a second, then one that says how many were left out: whoever is
-  // refused must not be able to fill the disk.
+  // What members do by themselves, again and again.
+  void record_routine(const AuditLine& line);
+  // At most kDenials lines a second of each who, then one that says how many were left out: whoever is
+  // refused must not be able to fill the disk, or to hide what another tries.
   void record_denial(const AuditLine& line);
-  // Returns once what was recorded before is on the disk.
-  void flush();
+
+  // UNAVAILABLE: what was recorded cannot be written at present, so nothing should be changed. It is kept, up
+  // to kMostWaiting bytes.
+  absl::Status writable() const;
+  // Returns once what was recorded before is on the disk, or why it cannot be written.
+  absl::Status flush();
 
   static constexpr int kDenials = 20;
   static constexpr size_t kLongest = 256;
+  static constexpr size_t kMostWaiting = 4 << 20;
 
  private:
-  AuditLog(OwnedFd file, std::string path, const WallClock& clock, const AuditLogBounds& bounds);
-  void append(const AuditLine& line);  // mutex_ is held, as in the next one
-  void count_left_out();
-  void write();
-  absl::Status write_out(std::string_view text);  // the writer's thread only, as the next ones
-  absl::Status sync();
-  absl::Status begin_new_file();
-  // Runs without the lock, which is held before and after; an error is only logged.
-  void unlocked(std::unique_lock<std::mutex>& lock, const std::function<absl::Status()>& work);
+  enum Part { kChanges, kRoutine, kDenied, kParts };
+  using Texts = std::array<std::string, kParts>;
 
-  OwnedFd file_;
-  uint64_t file_bytes_ = 0;
-  const std::string path_;
+  AuditLog(std::array<AuditFile, kParts> files, const WallClock& clock);
+  void append(Part part, const AuditLine& line);  // mutex_ is held, as in the next ones
+  void count_left_out();
+  void fail(const absl::Status& why);
+  void mend();
+  void write();
+  absl::Status write_lines(std::unique_lock<std::mutex>& lock);
+  absl::Status sync(std::unique_lock<std::mutex>& lock);
+
+  std::array<AuditFile, kParts> files_;  // the writer's
   const WallClock& clock_;
-  const AuditLogBounds bounds_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::string pending_;
-  uint64_t recorded_ = 0;  // lines
+  Texts pending_;
+  Texts unwritten_;           // the writer's: what it has taken of them
+  size_t waiting_bytes_ = 0;  // of both
+  uint64_t lost_ = 0;         // lines that found no place among them
+  uint64_t recorded_ = 0;     // lines
   uint64_t written_ = 0;
   uint64_t durable_ = 0;
-  int flushing_ = 0;    // who waits for that
-  int64_t second_ = 0;  // of the denials that are counted
-  int denials_ = 0;
+  int flushing_ = 0;  // who waits for that
+  uint64_t failures_ = 0;
+  absl::Status failing_;                // OK: all goes well
+  int64_t second_ = 0;                  // of the denials that are counted
+  std::map<std::string, int> denials_;  // by who
+  bool leaves_out_ = false;             // some of them
   bool stop_ = false;
   std::thread writer_;
 };

@@ -165,11 +165,13 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
                          .method = short_name(info_.method()),
                          .object = object_,
                          .outcome = outcome.ToString()};
-    const bool is_audited = rule_ && rule_->audited && (outcome.ok() || !rule_->audited_if_ok);
-    if (absl::IsPermissionDenied(outcome)) {
+    const bool is_audited = rule_ && rule_->audited;
+    if (absl::IsPermissionDenied(outcome) || (is_audited && absl::IsUnauthenticated(outcome))) {
       guard_.audit_->record_denial(line);
-    } else if (is_audited) {
+    } else if (is_audited && !rule_->routine) {
       guard_.audit_->record(line);
+    } else if (is_audited && outcome.ok()) {
+      guard_.audit_->record_routine(line);
     }
   }
 
@@ -239,10 +241,11 @@ absl::Status CallGuard::check(std::string_view method, const Certificate* certif
                                                      " is revoked: join again with a new token"));
     }
   }
-  if (std::ranges::find(rule->roles, certificate->identity()->role) != rule->roles.end())
-    return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(who, " may not call ", what, ": it needs the role ", needed(*rule)));
+  if (std::ranges::find(rule->roles, certificate->identity()->role) == rule->roles.end()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(who, " may not call ", what, ": it needs the role ", needed(*rule)));
+  }
+  return audit_ && rule->audited && !rule->routine ? audit_->writable() : absl::OkStatus();
 }
 
 void CallGuard::set_revoked(std::set<std::string> serials) {

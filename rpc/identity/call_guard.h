@@ -44,7 +44,8 @@ class CallGuard {
   void set_revoked(std::set<std::string> serials);
 
   // OK if a caller with this certificate (none: without) may call the method now. UNAUTHENTICATED: no
-  // certificate, or one that has ended or is revoked. PERMISSION_DENIED: its role may not.
+  // certificate, or one that has ended or is revoked. PERMISSION_DENIED: its role may not. UNAVAILABLE: it is
+  // to be audited, and cannot be.
   absl::Status check(std::string_view method, const Certificate* certificate) const;
 
   // gRPC's two hooks. The first refuses calls before any handler hears of them; the second knows the calls

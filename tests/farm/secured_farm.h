@@ -125,7 +125,8 @@ class SecuredFarm : public testing::Test {
 
   std::string audit() const {
     std::string text;
-    for (const std::string& line : lines_of(ca_ + "/audit.jsonl")) text += line + "\n";
+    for (const char* file : {"/audit.jsonl", "/audit.jsonl.routine", "/audit.jsonl.denied"})
+      for (const std::string& line : lines_of(ca_ + file)) text += line + "\n";
     return text;
   }
 

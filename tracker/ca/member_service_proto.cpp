@@ -25,6 +25,8 @@ class MemberService final : public pb::Members::CallbackService {
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
                                  pb::Credential* reply) override {
+    // The guard lets joiners pass, and so does not ask this for us.
+    if (absl::Status writable = audit_.writable(); !writable.ok()) return finished(context, writable);
     const absl::StatusOr<rpc::Certificate> certificate =
         members_.join(request->secret(), request->request(), request->name());
     const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",

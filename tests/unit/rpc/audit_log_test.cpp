@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "tests/support/full_disk.h"
 
 namespace tf::rpc {
 namespace {
@@ -25,6 +27,7 @@ class AuditLogTest : public testing::Test {
  protected:
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   const std::string path_ = dir_.file("audit.jsonl");
+  const std::string denied_ = path_ + ".denied";
   FakeWallClock clock_;
 };
 
@@ -47,7 +50,7 @@ TEST_F(AuditLogTest, FlushMeansThatTheLinesAreInTheFile) {
   const auto log = AuditLog::open(path_, clock_);
   ASSERT_TRUE(log.ok()) << log.status();
   for (int i = 0; i < 100; ++i) (*log)->record({.who = "x", .method = "y", .outcome = "OK"});
-  (*log)->flush();
+  EXPECT_TRUE((*log)->flush().ok());
   EXPECT_EQ(lines_of(path_).size(), 100u);
 }
 
@@ -65,10 +68,93 @@ TEST_F(AuditLogTest, FloodOfDenialsIsCountedInsteadOfWritten) {
   for (int i = 0; i < 1000; ++i) (*log)->record_denial({.who = "nobody", .method = "m", .outcome = "no"});
   clock_.advance(absl::Seconds(1));
   (*log)->record_denial({.who = "nobody", .method = "m", .outcome = "no"});
-  (*log)->flush();
-  const std::vector<nlohmann::json> lines = lines_of(path_);
+  EXPECT_TRUE((*log)->flush().ok());
+  const std::vector<nlohmann::json> lines = lines_of(denied_);
   ASSERT_EQ(lines.size(), AuditLog::kDenials + 2u);
   EXPECT_EQ(lines[AuditLog::kDenials]["outcome"], "980 more calls were refused");
+}
+
+TEST_F(AuditLogTest, AFloodOfDenialsHidesNoneOfAnother) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  for (int i = 0; i < 1000; ++i) (*log)->record_denial({.who = "nobody", .method = "Members/Join"});
+  for (int i = 0; i < 25; ++i) (*log)->record_denial({.who = "tuner eve", .method = "Members/Revoke"});
+  clock_.advance(absl::Seconds(1));
+  (*log)->record_denial({.who = "tuner eve", .method = "Members/Revoke"});
+  EXPECT_TRUE((*log)->flush().ok());
+  int revocations = 0;
+  std::vector<std::string> counts;
+  for (const nlohmann::json& line : lines_of(denied_)) {
+    revocations += line["method"] == "Members/Revoke" ? 1 : 0;
+    if (line["method"] == "")
+      counts.push_back(line["who"].get<std::string>() + ": " + line["outcome"].get<std::string>());
+  }
+  EXPECT_EQ(revocations, AuditLog::kDenials + 1);
+  EXPECT_THAT(counts, testing::UnorderedElementsAre("nobody: 980 more calls were refused",
+                                                    "tuner eve: 5 more calls were refused"));
+}
+
+TEST_F(AuditLogTest, WhatComesAllDayPushesOutNothingThatPeopleChanged) {
+  {
+    const auto log = AuditLog::open(path_, clock_, {.file_bytes = 1000, .old_files = 2});
+    ASSERT_TRUE(log.ok()) << log.status();
+    (*log)->record({.who = "admin ada", .method = "Members/IssueToken", .object = "eve", .outcome = "OK"});
+    for (int i = 0; i < 200; ++i) {
+      (*log)->record_routine(
+          {.who = "tuner eve", .method = "Tuners/AcquireLease", .object = "box", .outcome = "OK"});
+      (*log)->record_denial({.who = absl::StrCat("tuner ", i), .method = "Members/Revoke", .outcome = "no"});
+      EXPECT_TRUE((*log)->flush().ok());
+    }
+  }
+  EXPECT_EQ(lines_of(path_).at(0)["object"], "eve");
+  EXPECT_TRUE(read_file(path_ + ".routine.2").ok());
+  EXPECT_TRUE(read_file(denied_ + ".2").ok());
+}
+
+TEST_F(AuditLogTest, SaysThatItCannotBeWrittenAndKeepsTheLinesUntilItCan) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  const auto record = [&](const char* object) {
+    (*log)->record({.who = "admin ada", .method = "m", .object = object, .outcome = "OK"});
+  };
+  record("first");
+  EXPECT_TRUE((*log)->flush().ok());
+  EXPECT_TRUE((*log)->writable().ok());
+  {
+    const FullDisk disk(read_file(path_)->size() + 50);  // the next line fits by half
+    record("second");
+    EXPECT_TRUE(absl::IsUnavailable((*log)->flush()));
+    const absl::Status status = (*log)->writable();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(path_));
+    record("third");
+    EXPECT_FALSE((*log)->flush().ok());
+  }
+  EXPECT_TRUE((*log)->flush().ok());
+  EXPECT_TRUE((*log)->writable().ok());
+  const std::vector<nlohmann::json> lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), 3u) << "whole, and once each";
+  EXPECT_EQ(lines[1]["object"], "second");
+  EXPECT_EQ(lines[2]["object"], "third");
+}
+
+TEST_F(AuditLogTest, KeepsABoundedNumberOfLinesThatCannotBeWrittenAndCountsTheOthers) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  const std::string object(AuditLog::kLongest, 'x');
+  {
+    const FullDisk disk(0);
+    (*log)->record({.who = "w", .method = "m", .object = object, .outcome = "OK"});
+    EXPECT_FALSE((*log)->flush().ok());
+    for (int i = 0; i < 20'000; ++i)
+      (*log)->record({.who = "w", .method = "m", .object = object, .outcome = "OK"});
+  }
+  EXPECT_TRUE((*log)->flush().ok());
+  EXPECT_TRUE((*log)->flush().ok()) << "the line that follows";
+  EXPECT_LT(read_file(path_)->size(), AuditLog::kMostWaiting + 1000);
+  const std::vector<nlohmann::json> lines = lines_of(path_);
+  EXPECT_EQ(lines.back()["outcome"],
+            absl::StrCat(20'001 - (lines.size() - 1), " lines were lost while it could not be written"));
 }
 
 TEST_F(AuditLogTest, WhatWasLeftOutIsToldAlsoIfNoDenialFollows) {
@@ -80,12 +166,12 @@ TEST_F(AuditLogTest, WhatWasLeftOutIsToldAlsoIfNoDenialFollows) {
     ASSERT_TRUE(log.ok()) << log.status();
     deny(**log);
     clock_.advance(absl::Seconds(1));
-    for (int i = 0; i < 1000 && lines_of(path_).size() < AuditLog::kDenials + 1u; ++i)
+    for (int i = 0; i < 1000 && lines_of(denied_).size() < AuditLog::kDenials + 1u; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_EQ(lines_of(path_).back()["outcome"], "980 more calls were refused");
+    EXPECT_EQ(lines_of(denied_).back()["outcome"], "980 more calls were refused");
     deny(**log);
   }
-  EXPECT_EQ(lines_of(path_).size(), 2 * (AuditLog::kDenials + 1u)) << "at the log's end";
+  EXPECT_EQ(lines_of(denied_).size(), 2 * (AuditLog::kDenials + 1u)) << "at the log's end";
 }
 
 TEST_F(AuditLogTest, KeepsOnlyTheBeginningOfWhatCallersChoose) {
@@ -93,7 +179,7 @@ TEST_F(AuditLogTest, KeepsOnlyTheBeginningOfWhatCallersChoose) {
   ASSERT_TRUE(log.ok()) << log.status();
   const std::string endless(4 << 20, 'x');
   (*log)->record({.who = endless, .method = endless, .object = endless, .outcome = endless});
-  (*log)->flush();
+  EXPECT_TRUE((*log)->flush().ok());
   EXPECT_LT(read_file(path_)->size(), 5 * AuditLog::kLongest);
   EXPECT_TRUE(lines_of(path_)[0]["object"].get<std::string>().starts_with(endless.substr(0, 100)));
 }
@@ -104,7 +190,7 @@ TEST_F(AuditLogTest, TakesNoMoreOfTheDiskThanItsBounds) {
     ASSERT_TRUE(log.ok()) << log.status();
     for (int i = 0; i < 100; ++i) {
       (*log)->record({.who = "admin ada", .method = "m", .object = std::to_string(i), .outcome = "OK"});
-      (*log)->flush();
+      EXPECT_TRUE((*log)->flush().ok());
     }
   }
   EXPECT_FALSE(read_file(path_ + ".3").ok());

@@ -1,0 +1,92 @@
+#include "rpc/identity/audit_file.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::rpc {
+namespace {
+
+absl::StatusOr<OwnedFd> open_file(const std::string& path) {
+  OwnedFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (file.get() >= 0) return file;
+  return absl::PermissionDeniedError(
+      absl::StrCat("cannot write the audit log ", path, ": ", std::strerror(errno)));
+}
+
+uint64_t size_of(const OwnedFd& file) {
+  struct stat there {};
+  return ::fstat(file.get(), &there) == 0 ? static_cast<uint64_t>(there.st_size) : 0;
+}
+
+}  // namespace
+
+absl::StatusOr<AuditFile> AuditFile::open(const std::string& path, const AuditFileBounds& bounds) {
+  TF_ASSIGN_OR_RETURN(OwnedFd file, open_file(path));
+  return AuditFile(std::move(file), path, bounds);
+}
+
+AuditFile::AuditFile(OwnedFd file, std::string path, const AuditFileBounds& bounds)
+    : file_(std::move(file)), bytes_(size_of(file_)), path_(std::move(path)), bounds_(bounds) {}
+
+absl::Status AuditFile::append(std::string_view text) {
+  if (text.empty()) return absl::OkStatus();
+  if (bytes_ >= bounds_.file_bytes) {
+    // Rather a file that is too big than lines that are lost.
+    if (const absl::Status begun = begin_new_file(); !begun.ok())
+      spdlog::error("{}", std::string(begun.message()));
+  }
+  is_synced_ = false;
+  if (write_all(text)) {
+    bytes_ += text.size();
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  // No line stands there by half, or twice when it is tried again.
+  if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) bytes_ = size_of(file_);
+  return unavailable(error);
+}
+
+absl::Status AuditFile::sync() {
+  if (is_synced_) return absl::OkStatus();
+  if (::fdatasync(file_.get()) != 0) return unavailable(errno);
+  is_synced_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status AuditFile::unavailable(int error) const {
+  return absl::UnavailableError(
+      absl::StrCat("the audit log ", path_, " cannot be written: ", std::strerror(error)));
+}
+
+bool AuditFile::write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(file_.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+absl::Status AuditFile::begin_new_file() {
+  TF_RETURN_IF_ERROR(sync());
+  const auto old = [&](int i) { return i == 0 ? path_ : absl::StrCat(path_, ".", i); };
+  // Where one is missing, that is one move less.
+  for (int i = bounds_.old_files; i > 0; --i) std::rename(old(i - 1).c_str(), old(i).c_str());
+  if (bounds_.old_files == 0) std::remove(path_.c_str());
+  TF_ASSIGN_OR_RETURN(file_, open_file(path_));
+  bytes_ = size_of(file_);
+  return absl::OkStatus();
+}
+
+}  // namespace tf::rpc
