@@ -1,7 +1,7 @@
 #include <spdlog/spdlog.h>
 
 #include <deque>
-#include <limits>
+#include <mutex>
 
 #include "absl/time/clock.h"
 #include "base/printable.h"
@@ -11,6 +11,7 @@
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
+#include "tracker/clock_lead.h"
 #include "tracker/duplex_stream.h"
 #include "tracker/services.h"
 
@@ -88,12 +89,6 @@ GoldenSample from_proto(const pb::GoldenSample& message) {
           .detail = message.detail().substr(0, kLongestDetail)};
 }
 
-constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
-
-int64_t now_ns() {
-  return absl::ToInt64Nanoseconds(rpc::real_clock().now());
-}
-
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {
  public:
   // `agent`: who calls; nothing on plain text.
@@ -104,12 +99,26 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
     if (message.has_hello() != (session_ == 0)) {
       return absl::InvalidArgumentError("a Synchronize stream begins with one hello and has no other");
     }
-    // While it was under way the agent's clock went on: now it shows at least so much.
-    if (message.clock_ns() != 0) agent_lead_ns_ = message.clock_ns() - now_ns();
+    if (hear_clock(message) && session_ != 0) farm_.tell_again(session_);
     return message.has_hello() ? greet(message.hello()) : report(message.report());
   }
 
   absl::Status greet(const pb::AgentHello& hello) {
+  // True: what the agent was told looked older to it than it was.
+  bool hear_clock(const pb::AgentMessage& message) {
+    if (message.clock_ns() == 0) return false;
+    const std::scoped_lock lock(lead_mutex_);
+    return agent_lead_.hear(absl::Nanoseconds(message.clock_ns()), rpc::real_clock().now());
+  }
+
+  // What the agent's clock shows now, at the least; 0: not known.
+  int64_t agent_clock_ns() {
+    const std::scoped_lock lock(lead_mutex_);
+    const rpc::Instant now = rpc::real_clock().now();
+    const std::optional<absl::Duration> lead = agent_lead_.at_least(now);
+    return lead ? absl::ToInt64Nanoseconds(now + *lead) : 0;
+  }
+
     const absl::Status version = rpc::check_protocol("the agent", hello.protocol_version(), "this tracker");
     if (!version.ok()) {
       spdlog::warn("agent {} is refused: {}", printable(hello.agent_id()), std::string(version.message()));
@@ -162,11 +171,10 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       return true;
     }
     // Before what it dates, so that a lease may look shorter than it is, never longer.
-    const int64_t agent_lead_ns = agent_lead_ns_;
-    const int64_t agent_clock_ns = agent_lead_ns == kUnknown ? 0 : now_ns() + agent_lead_ns;
+    const int64_t clock_ns = agent_clock_ns();
     const std::vector<DesiredSlot> desired = farm_.take_desired(session_);
     if (desired.empty()) return false;
-    message.mutable_desired()->set_agent_clock_ns(agent_clock_ns);
+    message.mutable_desired()->set_agent_clock_ns(clock_ns);
     for (const DesiredSlot& slot : desired) to_proto(slot, *message.mutable_desired()->add_slots());
     return true;
   }
@@ -178,7 +186,8 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
   std::string device_id_;
   // Written by received(), read by next(): two threads when the farm wakes the stream right after attach.
   std::atomic<Farm::SessionId> session_ = 0;
-  std::atomic<int64_t> agent_lead_ns_ = kUnknown;  // the agent's clock less ours, at the least; as session_
+  std::mutex lead_mutex_;  // as session_
+  ClockLead agent_lead_;
   bool greeted_ = false;
 };
 

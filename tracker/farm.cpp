@@ -274,6 +274,11 @@ std::vector<DesiredSlot> Farm::take_desired(SessionId session) {
   Device* device = by_session(session);
   if (!device) return result;
   for (const uint32_t slot : std::exchange(device->dirty, {})) {
+void Farm::tell_again(SessionId session) {
+  Locked lock(*this);
+  if (Device* device = by_session(session)) touch_all(lock, *device);
+}
+
     DesiredSlot& desired = result.emplace_back(DesiredSlot{.slot = slot});
     desired.golden_wanted = device->health.wants_golden();
     const Lease* lease = leases_.on({device->info->id, slot});

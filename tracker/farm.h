@@ -225,6 +225,8 @@ class Farm {
   void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
   // What changed since the last call; empty: nothing.
   std::vector<DesiredSlot> take_desired(SessionId session);
+  // What is desired of all its slots is due again.
+  void tell_again(SessionId session);
 
   // Tuners.
   void acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter);

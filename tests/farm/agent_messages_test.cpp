@@ -204,29 +204,67 @@ TEST_F(AgentMessages, WhatRunsGoesOnWhileItsLeaseIsRenewed) {
   });
 }
 
-TEST(TrackerMessages, SayWhatTheAgentsOwnClockShowedAtTheEarliest) {
-  const TemporaryFolder dir = *TemporaryFolder::make();
-  const auto daemon =
-      tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.path() + "/tracker.db"});
-  ASSERT_TRUE(daemon.ok()) << daemon.status();
-  const auto stub = pb::Agents::NewStub(rpc::make_channel((*daemon)->endpoint()));
-  grpc::ClientContext context;
-  const auto stream = stub->Synchronize(&context);
-  pb::AgentMessage hello;
-  hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
-  hello.mutable_hello()->set_agent_id("a1");
-  hello.mutable_hello()->set_device_key("box");
-  hello.mutable_hello()->add_slots()->add_cpus(0);
-  constexpr int64_t kClockNs = 1'000'000'000'000'000;
-  hello.set_clock_ns(kClockNs);
-  ASSERT_TRUE(stream->Write(hello));
-  pb::TrackerMessage message;
-  ASSERT_TRUE(stream->Read(&message) && message.has_hello());
-  ASSERT_TRUE(stream->Read(&message) && message.has_desired());
-  EXPECT_GE(message.desired().agent_clock_ns(), kClockNs);
-  EXPECT_LT(message.desired().agent_clock_ns(), kClockNs + 60'000'000'000);
-  context.TryCancel();
-  stream->Finish();
+class TrackerMessages : public testing::Test {
+ protected:
+  static constexpr int64_t kClockNs = 1'000'000'000'000'000;
+  static constexpr int64_t kSecondNs = 1'000'000'000;
+
+  // An agent's stream, which has said hello at this time of its clock.
+  void hello(int64_t clock_ns) {
+    pb::AgentMessage hello;
+    hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+    hello.mutable_hello()->set_agent_id("a1");
+    hello.mutable_hello()->set_device_key("box");
+    hello.mutable_hello()->add_slots()->add_cpus(0);
+    hello.set_clock_ns(clock_ns);
+    pb::TrackerMessage message;
+    ASSERT_TRUE(stream_->Write(hello));
+    ASSERT_TRUE(stream_->Read(&message) && message.has_hello());
+  }
+
+  void report(int64_t clock_ns) {
+    pb::AgentMessage report;
+    report.mutable_report();
+    report.set_clock_ns(clock_ns);
+    ASSERT_TRUE(stream_->Write(report));
+  }
+
+  int64_t next_clock_ns() {
+    pb::TrackerMessage message;
+    EXPECT_TRUE(stream_->Read(&message) && message.has_desired());
+    return message.desired().agent_clock_ns();
+  }
+
+  void SetUp() override {
+    rpc::set_deadline(context_, absl::Seconds(30));
+    stream_ = stub_->Synchronize(&context_);
+  }
+
+  void TearDown() override {
+    context_.TryCancel();
+    stream_->Finish();
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const std::unique_ptr<tracker::Daemon> daemon_ =
+      *tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir_.path() + "/tracker.db"});
+  const std::unique_ptr<pb::Agents::Stub> stub_ = pb::Agents::NewStub(rpc::make_channel(daemon_->endpoint()));
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<pb::AgentMessage, pb::TrackerMessage>> stream_;
+};
+
+TEST_F(TrackerMessages, SayWhatTheAgentsOwnClockShowedAtTheEarliest) {
+  hello(kClockNs);
+  const int64_t clock_ns = next_clock_ns();
+  EXPECT_GE(clock_ns, kClockNs);
+  EXPECT_LT(clock_ns, kClockNs + 60 * kSecondNs);
+}
+
+TEST_F(TrackerMessages, ComeAgainOnceItIsKnownThatTheHelloWasUnderWayForLong) {
+  hello(kClockNs - 600 * kSecondNs);
+  EXPECT_LT(next_clock_ns(), kClockNs - 500 * kSecondNs) << "as old as that";
+  report(kClockNs);
+  EXPECT_GE(next_clock_ns(), kClockNs) << "and not after the next renewal only";
 }
 
 }  // namespace

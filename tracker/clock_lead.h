@@ -1,0 +1,40 @@
+#pragma once
+// Owns: by how much a peer's clock is ahead of ours at the least, from what it says that its clock shows.
+// Does not know: connections, whose clocks they are.
+
+#include <optional>
+
+#include "rpc/clock.h"
+
+namespace tf::tracker {
+
+// However long a message was under way, what it says of the peer's clock is too little, never too much: the
+// best of what was heard is the nearest. What was heard long ago is believed a little less, since clocks run
+// at different speeds, by less than kMostSkew of the time. Not thread-safe.
+class ClockLead {
+ public:
+  static constexpr double kMostSkew = 1e-3;  // quartz is within 1e-4, and NTP slews by 5e-4
+
+  // The peer's clock showed `theirs` when it said so; now ours shows `ours`. True: what was told by it until
+  // now was older than it had to seem, by more than a second.
+  bool hear(rpc::Instant theirs, rpc::Instant ours) {
+    const absl::Duration heard = theirs - ours;
+    const std::optional<absl::Duration> known = at_least(ours);
+    if (known && heard <= *known) return false;
+    lead_ = heard;
+    heard_at_ = ours;
+    return known && heard - *known > absl::Seconds(1);
+  }
+
+  // Absent: nothing was heard yet.
+  std::optional<absl::Duration> at_least(rpc::Instant ours) const {
+    if (!lead_) return std::nullopt;
+    return *lead_ - (ours - heard_at_) * kMostSkew;
+  }
+
+ private:
+  std::optional<absl::Duration> lead_;
+  rpc::Instant heard_at_;
+};
+
+}  // namespace tf::tracker
