@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tf::tracker {
+
 namespace {
 
 std::string mebibytes(uint64_t bytes) {
@@ -27,6 +28,10 @@ std::string unmet_gpu(const DeviceInfo& device, const Requirements& requirements
 }
 
 }  // namespace
+
+std::string board_of(const std::string& device_id) {
+  return device_id.substr(0, device_id.find('/'));
+}
 
 std::string unmet_requirement(const DeviceInfo& device, const SlotOffer& slot,
                               const Requirements& requirements) {

@@ -175,11 +175,7 @@ void Farm::describe(Locked& lock, Device& device, const DeviceInfo& info) {
 absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::string& run,
                                              std::shared_ptr<Link> link) {
   Locked lock(*this);
-  if (devices_.size() >= options_.most_devices && !devices_.contains(info.id)) {
-    return absl::ResourceExhaustedError(absl::StrCat("the farm has ", devices_.size(),
-                                                     " devices, as many as it may: forget those that are ",
-                                                     "gone with `tracker forget`"));
-  }
+  TF_RETURN_IF_ERROR(check_room(info.id));
   const auto [entry, is_new] = devices_.try_emplace(info.id, clock_, options_.health, StoredHealth());
   Device& device = entry->second;
   // A reconnection of what is known costs no write and no new description.
@@ -201,6 +197,10 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
     device.dirty.insert(slot.slot);
   }
   device.session = ++last_session_;
+    if (std::exchange(device.away_since, std::nullopt)) {
+      unsaved_.devices.insert(info.id);
+      lock.save();
+    }
   device.link = std::move(link);
   device.run = run;
   device.since = clock_.now();

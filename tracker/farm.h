@@ -191,6 +191,7 @@ struct FarmOptions {
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
   // A device that is away longer, and on which no operator or quarantine has its hand, is forgotten; 0: none.
   absl::Duration forget_after = absl::Hours(30 * 24);
+  size_t most_devices_of_a_board = 32;  // board_of
   size_t most_devices = 100'000;
   // One that was lost alone while it measured, and is away longer, needs help from outside: a line that was
   // cut is usually whole again by then.
@@ -200,7 +201,7 @@ struct FarmOptions {
   MatchOptions match;
   UserPolicies policies;
   HealthOptions health;
-  absl::Time (*wall_now)() = absl::Now;  // only to read windows of reservations
+  absl::Time (*wall_now)() = absl::Now;  // for what outlives this run: reservations, absences
 };
 
 // Thread-safe.
@@ -215,7 +216,7 @@ class Farm {
 
   // Agents.
   // Begins a session, ending an older one of the same device. `run` names the agent's process.
-  // RESOURCE_EXHAUSTED: there are as many devices as there may be.
+  // RESOURCE_EXHAUSTED: there are as many devices as there may be, or as one board may have.
   absl::StatusOr<SessionId> attach(const DeviceInfo& device, const std::string& run,
                                    std::shared_ptr<Link> link);
   void detach(SessionId session);
@@ -257,7 +258,8 @@ class Farm {
   // At most so many, those first that are like `key`.
   std::vector<std::string> known_keys(const std::string& key, size_t most);
   absl::Status set_admission(const std::string& device_id, Admission admission);
-  // FAILED_PRECONDITION: its agent is here. Its slots' epochs are kept, should it come back.
+  // FAILED_PRECONDITION: its agent is here. Its slots' epochs are kept, should it come back. "BOARD/*" stands
+  // for all below BOARD whose agents are not here.
   absl::Status forget(const std::string& device_id);
   // Its golden kernel's next times are the baseline.
   absl::Status readmit(const std::string& device_id);
@@ -324,7 +326,10 @@ class Farm {
   void became_away(Device& device);
   void drop(Locked& lock, const std::string& device_id);
   DeviceStatus status_of(const Device& device, bool all_samples) const;
+  absl::Status check_room(const std::string& device_id) const;
 
+  void count_absence(Locked& lock, Device& device);
+  std::vector<std::string> forgettable(const std::string& name) const;
   // Leases.
   bool may_lease(const Device& device) const;
   // Tells the matchmaker which of the device's slots are free, after anything that may have changed that.

@@ -76,16 +76,61 @@ void Farm::drop(Locked& lock, const std::string& device_id) {
   devices_.erase(found);
 }
 
-absl::Status Farm::forget(const std::string& device_id) {
+// A certificate that serves many devices must not take everybody's places.
+absl::Status Farm::check_room(const std::string& device_id) const {
+  if (devices_.contains(device_id)) return absl::OkStatus();
+  if (devices_.size() >= options_.most_devices) {
+    return absl::ResourceExhaustedError(absl::StrCat("the farm has ", devices_.size(),
+                                                     " devices, as many as it may: forget those that are ",
+                                                     "gone with `tracker forget`"));
+  }
+  const std::string board = board_of(device_id);
+  size_t present = devices_.contains(board) ? 1 : 0;
+  for (auto next = devices_.lower_bound(board + "/");
+       present < options_.most_devices_of_a_board && next != devices_.end() && board_of(next->first) == board;
+       ++next) {
+    ++present;
+  }
+  if (present < options_.most_devices_of_a_board) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(board, " has ", present, " devices, as many as one may: forget those that are gone ",
+                   "with `tracker forget '", board, "/*'`"));
+}
+
+// What a name of `tracker forget` stands for, as far as it is away.
+std::vector<std::string> Farm::forgettable(const std::string& name) const {
+  std::vector<std::string> ids;
+  const auto add = [&](const auto& entry) {
+    if (entry.second.session == 0) ids.push_back(entry.first);
+  };
+  if (!name.ends_with("/*")) {
+    add(*devices_.find(name));
+    return ids;
+  }
+  const std::string folder = name.substr(0, name.size() - 1);
+  for (auto next = devices_.lower_bound(folder); next != devices_.end() && next->first.starts_with(folder);
+       ++next) {
+    add(*next);
+  }
+  return ids;
+}
+
+absl::Status Farm::forget(const std::string& name) {
   std::future<absl::Status> saved;
   {
     Locked lock(*this);
-    TF_ASSIGN_OR_RETURN(const Device* device, by_id(device_id));
-    if (device->session != 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("device ", device_id, " is online and would be back at once: stop its agent first"));
+    const bool is_one = !name.ends_with("/*");
+    if (is_one) TF_RETURN_IF_ERROR(by_id(name).status());
+    const std::vector<std::string> ids = forgettable(name);
+    if (ids.empty() && !is_one) {
+      return absl::NotFoundError(
+          absl::StrCat("no device that is away is called ", printable(name), ": see `tracker devices`"));
     }
-    drop(lock, std::string(device_id));
+    if (ids.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("device ", name, " is online and would be back at once: stop its agent first"));
+    }
+    for (const std::string& id : ids) drop(lock, id);
     saved = when_saved(lock);
   }
   return written(saved.get());
@@ -200,9 +245,20 @@ void Farm::tick_devices(Locked& lock) {
     lost(lock, device);
     end_leases(lock, device,
                absl::NotFoundError(absl::StrCat("device ", device.info->id, " has been away too long")));
-    if (options_.forget_after <= absl::ZeroDuration()) continue;
-    device.forget_at = device.since + std::max(options_.forget_after, options_.agent_grace);
-    long_away_.insert({device.forget_at, device.info->id});
+// It goes on while the tracker is away itself.
+void Farm::count_absence(Locked& lock, Device& device) {
+  const absl::Time wall = options_.wall_now();
+  if (!device.away_since) {
+    device.away_since = wall - (clock_.now() - device.since);
+    unsaved_.devices.insert(device.info->id);
+    lock.save();
+  }
+  const absl::Time since = std::min(*device.away_since, wall);  // the wall clock may have been wrong then
+  device.forget_at = clock_.now() + (since + options_.forget_after - wall);
+  long_away_.insert({device.forget_at, device.info->id});
+}
+
+    if (options_.forget_after > absl::ZeroDuration()) count_absence(lock, device);
   }
   while (!long_away_.empty() && long_away_.begin()->first <= clock_.now()) {
     const std::string id = long_away_.begin()->second;

@@ -25,8 +25,8 @@ Changes Farm::changes_of(Unsaved& unsaved) const {
   for (const std::string& id : unsaved.devices) {
     const auto device = devices_.find(id);
     if (device == devices_.end()) continue;  // forgotten
-    changes.devices.push_back(
-        {device->second.info, device->second.admission, device->second.health.stored()});
+    changes.devices.push_back({device->second.info, device->second.admission, device->second.health.stored(),
+                               device->second.away_since});
   }
   for (const SlotKey& slot : unsaved.golden) {
     std::optional<GoldenBaseline>& baseline = changes.golden[slot];

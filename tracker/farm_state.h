@@ -4,12 +4,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "tracker/farm.h"
 
 namespace tf::tracker {
@@ -30,8 +32,10 @@ struct Farm::Device {
   SessionId session = 0;                   // 0: away
   std::shared_ptr<Link> link;
   std::string run;
-  rpc::Instant since;        // online or away
-  rpc::Instant forget_at;    // its place in long_away_
+  rpc::Instant since;      // online or away
+  rpc::Instant forget_at;  // its place in long_away_
+  // As the wall clock said it, also of an earlier tracker; absent: it is here, or has gone just now.
+  std::optional<absl::Time> away_since;
   std::set<uint32_t> dirty;  // slots whose desired state the agent has not been told
 };
 

@@ -48,6 +48,10 @@ CREATE TABLE reservation (id INTEGER PRIMARY KEY, user TEXT NOT NULL, device_key
     R"sql(
 ALTER TABLE lease ADD COLUMN run_number INTEGER NOT NULL DEFAULT 0;
 )sql",
+    // When the device went away; none: it was here.
+    R"sql(
+ALTER TABLE device ADD COLUMN away_unix_ms INTEGER;
+)sql",
 };
 constexpr int64_t kSchemaVersion = std::size(kMigrations);
 
@@ -106,7 +110,8 @@ Enum enum_of(int64_t value, Enum last) {
 absl::Status load_devices(database::Connection& db, StoredState& state) {
   TF_ASSIGN_OR_RETURN(
       auto devices,
-      db.prepare("SELECT hello, admission, health, health_reason, quarantines, id FROM device ORDER BY id"));
+      db.prepare("SELECT hello, admission, health, health_reason, quarantines, id, away_unix_ms "
+                 "FROM device ORDER BY id"));
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, devices.step());
     if (!row) break;
@@ -122,6 +127,7 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
                              .health = {.health = enum_of(devices.integer(2), Health::kProbation),
                                         .reason = devices.text(3),
                                         .quarantines = static_cast<uint32_t>(devices.integer(4))}});
+    if (!devices.is_null(6)) state.devices.back().away_since = absl::FromUnixMillis(devices.integer(6));
   }
   TF_ASSIGN_OR_RETURN(auto slots, db.prepare("SELECT device_id, slot, epoch FROM slot"));
   while (true) {
@@ -187,10 +193,17 @@ absl::Status forget(database::Connection& db, const std::string& device_id) {
 
 absl::Status write(database::Connection& db, const StoredDevice& device) {
   TF_ASSIGN_OR_RETURN(auto save, db.prepare("INSERT OR REPLACE INTO device (id, hello, admission, health, "
-                                            "health_reason, quarantines) VALUES (?, ?, ?, ?, ?, ?)"));
+                                            "health_reason, quarantines, away_unix_ms) "
+                                            "VALUES (?, ?, ?, ?, ?, ?, ?)"));
   save.bind_text(device.info->id).bind_blob(device.info->hello);
   save.bind(static_cast<int64_t>(device.admission)).bind(static_cast<int64_t>(device.health.health));
-  return save.bind_text(device.health.reason).bind(static_cast<int64_t>(device.health.quarantines)).run();
+  save.bind_text(device.health.reason).bind(static_cast<int64_t>(device.health.quarantines));
+  if (device.away_since) {
+    save.bind(absl::ToUnixMillis(*device.away_since));
+  } else {
+    save.bind_null();
+  }
+  return save.run();
 }
 
 absl::Status write(database::Connection& db, const SlotKey& slot,

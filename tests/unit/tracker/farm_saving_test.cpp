@@ -248,6 +248,58 @@ TEST_F(FarmSavingTest, DeviceThatIsAwayForAMonthIsForgottenUnlessAnOperatorHasHi
   EXPECT_EQ(farm_->devices().size(), 3u);
 }
 
+TEST_F(FarmSavingTest, AbsenceGoesOnWhileTheTrackerIsRestartedEveryWeek) {
+  static absl::Time wall;
+  wall = absl::FromUnixSeconds(1'700'000'000);
+  options_.wall_now = [] { return wall; };
+  options_.forget_after = absl::Hours(24 * 30);
+  open();
+  const auto pass = [&](absl::Duration time) {
+    clock_.advance(time);
+    wall += time;
+    farm_->tick();
+  };
+  farm_->detach(attach("gone"));
+  farm_->detach(attach("back"));
+  pass(options_.agent_grace);
+  for (int week = 0; week < 4; ++week) {
+    pass(absl::Hours(24 * 7));
+    open();
+    pass(options_.agent_grace);
+    EXPECT_EQ(farm_->devices().size(), 2u) << week;
+    if (week == 2) farm_->detach(attach("back"));
+  }
+  pass(absl::Hours(24 * 2));
+  ASSERT_EQ(farm_->devices().size(), 1u);
+  EXPECT_EQ(farm_->devices()[0].info->id, "back");
+  open();
+  EXPECT_EQ(farm_->devices().size(), 1u);
+}
+
+TEST_F(FarmSavingTest, ABoardTakesNoMorePlacesThanItMay) {
+  options_.most_devices_of_a_board = 3;
+  open();
+  const auto try_attach = [&](const std::string& id) {
+    const DeviceInfo info = *device_from_bytes(hello_bytes(id, "box"));
+    return farm_->attach(info, "run", std::make_shared<FakeLink>()).status();
+  };
+  for (const char* id : {"box", "box/1", "box-2", "box.2/1", "box2/1"})
+    EXPECT_TRUE(try_attach(id).ok()) << id;
+  farm_->detach(attach("box/2"));
+  for (const char* id : {"box/3", "box/0", "box/1/1"}) {
+    const absl::Status refused = try_attach(id);
+    EXPECT_TRUE(absl::IsResourceExhausted(refused)) << id;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("tracker forget 'box/*'"));
+  }
+  EXPECT_TRUE(try_attach("box/1").ok()) << "it is one of them";
+  EXPECT_TRUE(try_attach("other").ok());
+  ASSERT_TRUE(farm_->forget("box/*").ok()) << "of those below it, which are away";
+  EXPECT_TRUE(try_attach("box/3").ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(try_attach("box/4")));
+  EXPECT_TRUE(absl::IsNotFound(farm_->forget("box/*"))) << "the others are here";
+  EXPECT_TRUE(absl::IsNotFound(farm_->forget("nobody/*")));
+}
+
 TEST_F(FarmSavingTest, TheFarmTakesNoMoreDevicesThanItMay) {
   options_.most_devices = 2;
   open();
