@@ -51,6 +51,7 @@ struct DeviceInfo {
   std::vector<std::string> cpu_features;  // LLVM's names, sorted
   uint64_t memory_bytes = 0;
   std::set<std::string> capabilities;  // farm.v1.Capability in lower case, as in "seccomp"
+  bool listens = false;                // trials of a lease may go straight to its agent
   std::vector<GpuInfo> gpus;
   Labels labels;
   std::vector<SlotOffer> slots;
@@ -63,6 +64,7 @@ struct DeviceInfo {
       if (each.slot == slot) return true;
     return false;
   }
+  bool runs_golden() const { return capabilities.contains("golden_kernel"); }
 };
 
 // Whether one is as good as the other on the disk: but for what an agent measures or chooses anew at each

@@ -109,6 +109,7 @@ absl::StatusOr<DeviceInfo> device_from_proto(const pb::AgentHello& hello) {
   std::ranges::sort(device.cpu_features);
   for (const int capability : facts.capabilities()) device.capabilities.insert(name_of(capability));
   device.capabilities.erase("");  // a newer agent's
+  device.listens = !hello.direct_endpoint().empty();
   for (const pb::Gpu& gpu : facts.gpus()) device.gpus.push_back({gpu.back_end(), gpu.memory_bytes()});
   device.labels.insert(hello.labels().begin(), hello.labels().end());
   TF_RETURN_IF_ERROR(check_labels(device.labels));

@@ -47,6 +47,8 @@ void Farm::take_over(StoredState state) {
     device.admission = stored.admission;
     device.info = std::move(stored.info);
     matchmaker_.describe(device.info);
+    device.away_since = stored.away_since;
+    device.health.runs_golden(device.info->runs_golden());
     became_away(device);
     if (!device.health.may_measure()) quarantined_.insert(entry->first);
   }
@@ -165,6 +167,8 @@ void Farm::describe(Locked& lock, Device& device, const DeviceInfo& info) {
   device.info = std::make_shared<const DeviceInfo>(info);
   std::erase_if(device.golden, [&](const auto& each) {
     if (info.offers(each.first)) return false;
+  device.health.runs_golden(info.runs_golden());
+  if (!device.health.may_measure()) lock.deadline_changed();  // without a golden kernel that ends in time
     unsaved_.golden.insert({info.id, each.first});
     lock.save();
     return true;

@@ -61,11 +61,14 @@ bool Farm::went_alone(const Device& device) const {
   return true;
 }
 
-// What the agent was never shown, because it was away already, it cannot have run.
+// What the agent was never shown, because it was away already, it cannot have run. A holder that has no
+// stream here, of a device that listens, is there with its trials.
 bool Farm::was_measuring(const Device& device) const {
   return std::ranges::any_of(device.info->slots, [&](const SlotOffer& slot) {
     const Lease* lease = leases_.on({device.info->id, slot.slot});
-    const auto trials = lease ? unanswered_.find(lease->id) : unanswered_.end();
+    if (!lease) return false;
+    if (device.info->listens && !streams_.contains(lease->id)) return true;
+    const auto trials = unanswered_.find(lease->id);
     return trials != unanswered_.end() &&
            std::ranges::any_of(trials->second, [](const auto& trial) { return trial.second.shown; });
   });
@@ -104,12 +107,11 @@ void Farm::report_golden(SessionId session, const std::vector<GoldenSample>& sam
     const GoldenBaseline before = trend.baseline();
     const std::optional<GoldenWord> word =
         trend.add(sample, device->info->fingerprint, options_.health.golden_drift);
-    if (!word) continue;
     if (trend.baseline() != before && (before.time_ns > 0 || trend.baseline().time_ns > 0)) {
       unsaved_.golden.insert({device->info->id, sample.slot});
       lock.save();
     }
-    judge_golden(lock, *device, sample, *word);
+    if (word) judge_golden(lock, *device, sample, *word);
   }
   match(lock);
 }

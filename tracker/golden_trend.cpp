@@ -10,6 +10,11 @@ namespace {
 // How far apart one moment may seem to be when it is told twice, as an age, over a slow connection.
 constexpr absl::Duration kSameMoment = absl::Seconds(2);
 
+// The spread is the agent's word, which may be anything.
+bool means_something(const GoldenSample& sample) {
+  return sample.time_ns > 0 && sample.spread <= GoldenTrend::kMostSpread;
+}
+
 }  // namespace
 
 std::optional<GoldenWord> GoldenTrend::add(const GoldenSample& sample, const std::string& fingerprint,
@@ -26,6 +31,7 @@ std::optional<GoldenWord> GoldenTrend::add(const GoldenSample& sample, const std
   samples_.push_back(sample);
   if (samples_.size() > kKept) samples_.pop_front();
   set_baseline(tolerance);
+  if (baseline_.time_ns == 0 && sample.time_ns > 0 && !means_something(sample)) return std::nullopt;
   if (is_in_place(sample, tolerance)) {
     off_since_.reset();
     return GoldenWord::kInPlace;
@@ -50,7 +56,7 @@ void GoldenTrend::set_baseline(double tolerance) {
 std::vector<int64_t> GoldenTrend::last_measured_ns(size_t most) const {
   std::vector<int64_t> times_ns;
   for (auto sample = samples_.rbegin(); sample != samples_.rend() && times_ns.size() < most; ++sample) {
-    if (sample->time_ns > 0) times_ns.push_back(sample->time_ns);
+    if (means_something(*sample)) times_ns.push_back(sample->time_ns);
   }
   return times_ns;
 }
@@ -68,7 +74,7 @@ GoldenTrend GoldenTrend::latest() const {
   size_t measured = 0;
   for (auto sample = samples_.rbegin(); sample != samples_.rend() && measured < kForDrift; ++sample) {
     latest.samples_.push_front(*sample);
-    if (sample->time_ns > 0) ++measured;
+    if (means_something(*sample)) ++measured;
   }
   return latest;
 }
@@ -78,11 +84,9 @@ double GoldenTrend::drift() const {
   return baseline_.time_ns == 0 || last == 0 ? 0 : last / baseline_.time_ns - 1;
 }
 
-// The spread is the agent's word, which may be anything.
 bool GoldenTrend::is_in_place(const GoldenSample& sample, double tolerance) const {
-  if (sample.time_ns <= 0) return false;
+  if (!means_something(sample)) return false;
   if (baseline_.time_ns == 0) return true;
-  if (!(sample.spread <= kMostSpread)) return false;
   const double slower = static_cast<double>(sample.time_ns) / baseline_.time_ns - 1;
   return slower <= std::max(tolerance, std::min(sample.spread, kMostExcuse));
 }

@@ -57,7 +57,9 @@ class GoldenTrend {
 
   // What it says; nothing if it was added before (an agent tells again what it told in an earlier session). A
   // sample is off if it could not be measured, or if it is slower than the baseline by more than
-  // `tolerance`, or by more than its own spread as far as that is an excuse. Without a baseline any time is
+  // `tolerance`, or by more than its own spread as far as that is an excuse. One with a spread beyond
+  // kMostSpread is off, too, and counts for no baseline and no drift. Without a baseline such a sample says
+  // nothing (what else runs on a device that is new to us need not be its fault), and any other time is
   // in place. Being faster is no fault: when the last ones all were, by more than `tolerance`, they set a new
   // baseline. A sample of another kernel or machine begins anew.
   std::optional<GoldenWord> add(const GoldenSample& sample, const std::string& fingerprint, double tolerance);

@@ -61,7 +61,9 @@ class DeviceHealth {
   bool candidate_measured();
   // It went away while it measured, and nothing else did with it.
   bool lost();
-  // On each of its slots.
+  // Whether its agent says that it runs the golden kernel. One that has sent a sample does, whatever it says.
+  void runs_golden(bool runs) { knows_golden_ = runs; }
+  // On one of its slots, while it was off on none of the others at their last time, if they had one yet.
   bool golden_in_place();
   // `again`: GoldenWord::kOffAgain; `what` says what came out.
   bool golden_off(const std::string& what, bool again);
@@ -94,7 +96,7 @@ class DeviceHealth {
   StoredHealth stored_;
   rpc::Instant since_;
   uint32_t passes_ = 0;           // of this probation
-  bool knows_golden_ = false;     // has ever sent a sample
+  bool knows_golden_ = false;     // runs the golden kernel
   bool golden_suspects_ = false;  // meaningful while it is suspect
 };
 

@@ -35,6 +35,16 @@ TEST(DeviceFromProto, RefusesAnEpochFromWhichTheNextOnesWouldWrap) {
   EXPECT_EQ(device->slots[0].highest_epoch, uint64_t{1} << 62);
 }
 
+TEST(DeviceFromProto, TellsWhetherTheAgentListensAndRunsTheGoldenKernel) {
+  AgentHello message = hello(0);
+  EXPECT_FALSE(device_from_proto(message)->listens);
+  EXPECT_FALSE(device_from_proto(message)->runs_golden());
+  message.set_direct_endpoint("host:1");
+  message.mutable_facts()->add_capabilities(tunefarm::farm::v1::CAPABILITY_GOLDEN_KERNEL);
+  EXPECT_TRUE(device_from_proto(message)->listens);
+  EXPECT_TRUE(device_from_proto(message)->runs_golden());
+}
+
 // They reach logs, an operator's command and the state file.
 TEST(DeviceFromProto, RefusesNamesThatAreLongOrNotPrintable) {
   const std::vector<std::string> ids = {"",

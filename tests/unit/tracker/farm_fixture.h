@@ -72,6 +72,13 @@ class FarmTest : public testing::Test {
     return *session;
   }
 
+  // To whom holders may go straight.
+  Farm::SessionId attach_listening(const std::string& id, const std::string& key) {
+    const DeviceInfo info{
+        .id = id, .key = key, .listens = true, .slots = {{0, 2, 0}}, .hello = hello_bytes(id, key)};
+    return *farm_->attach(info, "run", std::make_shared<FakeLink>());
+  }
+
   // farm.v1.AgentHello by hand: agent_id = 2, device_key = 4, slots = 6 {cpus = 2 packed}.
   static std::string hello_bytes(const std::string& id, const std::string& key) {
     const auto text = [](char field, const std::string& value) {

@@ -1,3 +1,4 @@
+#include "proto/farm/v1/farm.pb.h"
 #include "tests/unit/tracker/farm_fixture.h"
 
 namespace tf::tracker {
@@ -184,6 +185,30 @@ TEST_F(FarmLossTest, OfADeviceThatWasAwayWhenItsTrialCameIsNone) {
   EXPECT_THAT(distress_, IsEmpty());
 }
 
+// Its holder goes straight to the agent: the tracker sees no trial of it.
+TEST_F(FarmLossTest, OfADeviceThatIsUsedDirectlyIsADistressAsWell) {
+  const auto session = attach_listening("a", "a");
+  lease("a");
+  farm_->detach(session);
+  pass(options_.agent_grace);
+  EXPECT_EQ(health_of("a"), Health::kSuspect);
+  pass(options_.missing_after);
+  EXPECT_THAT(distress_, ElementsAre("a"));
+}
+
+TEST_F(FarmLossTest, OfADeviceThatListensAndMeasuresNothingIsNone) {
+  farm_->detach(attach_listening("idle", "idle"));
+  pass(absl::Minutes(1));
+  const auto session = attach_listening("b", "b");
+  const Lease granted = lease("b");
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  ASSERT_TRUE(stream.ok());  // its holder goes through the tracker, and has no trial under way
+  farm_->detach(session);
+  pass(options_.agent_grace + options_.missing_after);
+  for (const char* id : {"idle", "b"}) EXPECT_EQ(health_of(id), Health::kHealthy) << id;
+  EXPECT_THAT(distress_, IsEmpty());
+}
+
 TEST_F(FarmHealthTest, AUserWhoseCandidatesAllFailTakesNoDeviceOutThatItsGoldenKernelVindicates) {
   options_.health.quarantine_after = 4;
   open();
@@ -325,6 +350,44 @@ TEST_F(FarmHealthTest, OutcomesThatComeTheDirectWayAreTheLeasesUsers) {
   EXPECT_EQ(farm_->devices()[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
   for (int i = 9; i < 12; ++i) timed_out(b, first, std::to_string(i));
   EXPECT_EQ(farm_->devices()[1].health, Health::kQuarantined) << "of a lease that is not there, nobody's";
+}
+
+TEST_F(FarmHealthTest, QuarantineByTheGoldenKernelIsNotEndedByTimeAfterARestart) {
+  for (const bool says_so : {true, false}) {
+    remove_files();
+    open();
+    tunefarm::farm::v1::AgentHello hello;
+    hello.set_agent_id("a");
+    hello.set_device_key("box");
+    hello.add_slots()->add_cpus(0);
+    if (says_so) hello.mutable_facts()->add_capabilities(tunefarm::farm::v1::CAPABILITY_GOLDEN_KERNEL);
+    const auto session = *farm_->attach(*device_from_proto(hello), "run", std::make_shared<FakeLink>());
+    for (int i = 0; i < 2; ++i) {
+      clock_.advance(absl::Minutes(1));
+      farm_->report_golden(session, {{.slot = 0, .kernel = "k", .time_ns = 0, .taken_at = clock_.now()}});
+    }
+    ASSERT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+    open();  // while its agent is away
+    clock_.advance(options_.health.longest_quarantine);
+    farm_->tick();
+    EXPECT_EQ(farm_->devices()[0].health, says_so ? Health::kQuarantined : Health::kProbation);
+  }
+}
+
+TEST_F(FarmHealthTest, TimesThatMeanNothingEndNoQuarantine) {
+  auto session = attach("a");
+  const auto report = [&](int64_t time_ns, double spread) {
+    clock_.advance(absl::Minutes(1));
+    farm_->report_golden(
+        session,
+        {{.slot = 0, .kernel = "k", .time_ns = time_ns, .spread = spread, .taken_at = clock_.now()}});
+  };
+  for (int i = 0; i < 2; ++i) report(0, 0);
+  ASSERT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  for (int i = 0; i < 6; ++i) report(3'000'000, 3);
+  EXPECT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  report(1'000'000, 0.01);
+  EXPECT_EQ(farm_->devices()[0].health, Health::kProbation);
 }
 
 }  // namespace

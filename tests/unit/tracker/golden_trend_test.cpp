@@ -76,6 +76,22 @@ TEST_F(GoldenTrendTest, ASpreadExcusesLittleAndTooMuchOfItIsAFaultItself) {
   EXPECT_THAT(add_with_spread(1, 1.5), Optional(GoldenWord::kOff));
 }
 
+TEST_F(GoldenTrendTest, TimesThatMeanNothingSayNothingWithoutABaselineAndCountForNone) {
+  for (const double spread : {1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(add_with_spread(3, spread), std::nullopt) << spread;
+    EXPECT_EQ(add_with_spread(3.1, spread), std::nullopt) << spread;
+  }
+  EXPECT_EQ(trend_.baseline().time_ns, 0);
+  EXPECT_FALSE(trend_.is_off());
+  EXPECT_THAT(add(0), Optional(GoldenWord::kOff)) << "it could not be measured at all";
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(add(1), Optional(GoldenWord::kInPlace));
+  EXPECT_EQ(trend_.baseline().time_ns, 1e6);
+  for (int i = 0; i < 5; ++i) add_with_spread(0.5, 3);
+  EXPECT_EQ(trend_.baseline().time_ns, 1e6) << "nor that it has become faster";
+  EXPECT_EQ(trend_.drift(), 0);
+  EXPECT_EQ(trend_.latest().drift(), 0);
+}
+
 TEST_F(GoldenTrendTest, IsOffAgainOnlyAfterAWhile) {
   for (int i = 0; i < 5; ++i) add(1);
   GoldenSample slow = sample(2, 100);
