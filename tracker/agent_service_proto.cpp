@@ -103,7 +103,6 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
     return message.has_hello() ? greet(message.hello()) : report(message.report());
   }
 
-  absl::Status greet(const pb::AgentHello& hello) {
   // True: what the agent was told looked older to it than it was.
   bool hear_clock(const pb::AgentMessage& message) {
     if (message.clock_ns() == 0) return false;
@@ -119,6 +118,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
     return lead ? absl::ToInt64Nanoseconds(now + *lead) : 0;
   }
 
+  absl::Status greet(const pb::AgentHello& hello) {
     const absl::Status version = rpc::check_protocol("the agent", hello.protocol_version(), "this tracker");
     if (!version.ok()) {
       spdlog::warn("agent {} is refused: {}", printable(hello.agent_id()), std::string(version.message()));

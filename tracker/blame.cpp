@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "tracker/device.h"
 
 namespace tf::tracker {
 namespace {
 
-// A candidate, or a user.
-constexpr size_t kDevicesToConvict = 2;
+// A user.
+constexpr size_t kBoardsToConvict = 2;
 
 std::string first_line(const std::string& text) {
   return printable(std::string_view(text).substr(0, text.find('\n')));
@@ -19,17 +20,28 @@ std::string first_line(const std::string& text) {
 Blame::Candidate& Blame::touch(const std::string& digest) {
   const auto [found, is_new] = candidates_.try_emplace(digest);
   if (!is_new) by_recency_.erase(found->second.recency);
+  if (found->second.conviction && clock_.now() >= found->second.conviction->until)
+    found->second.conviction.reset();
   by_recency_.push_front(digest);
   found->second.recency = by_recency_.begin();
   return found->second;
 }
 
 // What is forgotten no longer counts against the candidate; against the devices it does.
+void Blame::forget(std::map<std::string, Candidate>::iterator candidate) {
+  by_recency_.erase(candidate->second.recency);
+  candidates_.erase(candidate);
+}
+
 void Blame::forget_oldest() {
-  while (candidates_.size() > most_candidates_) {
-    candidates_.erase(by_recency_.back());
-    by_recency_.pop_back();
-  }
+  while (candidates_.size() > bounds_.candidates) forget(candidates_.find(by_recency_.back()));
+}
+
+void Blame::fails_on(const std::string& device, const std::string& user, const std::string& candidate) {
+  std::map<std::string, Candidates>& open = open_failures_[device];
+  size_t failures = 0;
+  for (const auto& [whose, candidates] : open) failures += candidates.size();
+  if (failures < bounds_.open_failures) open[user].insert(candidate);
 }
 
 Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& outcome) {
@@ -41,7 +53,7 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
     return verdict;
   }
   if (outcome.end == TrialEnd::kNotMeasured) {
-    open_failures_[device][""].insert(outcome.candidate);  // says nothing of the candidate, or whose it is
+    fails_on(device, "", outcome.candidate);  // says nothing of the candidate, or whose it is
     return verdict;
   }
   Candidate& candidate = touch(outcome.candidate);
@@ -53,14 +65,18 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
     return verdict;
   }
   candidate.failed_on[device] = outcome.end;
-  if (!fails(outcome.user, device)) open_failures_[device][outcome.user].insert(outcome.candidate);
-  if (candidate.failed_on.size() >= kDevicesToConvict) {
+  if (!fails(outcome.user, device)) fails_on(device, outcome.user, outcome.candidate);
+  // Devices of one board are one hand's word.
+  const bool fails_elsewhere = std::ranges::any_of(
+      candidate.failed_on, [&](const auto& each) { return board_of(each.first) != board_of(device); });
+  if (fails_elsewhere) {
     verdict.convicted = true;
     candidate.conviction = Conviction{.end = outcome.end,
                                       .devices = {},
                                       .run_timeout = outcome.run_timeout,
                                       .signal = outcome.signal,
-                                      .detail = first_line(outcome.detail)};
+                                      .detail = first_line(outcome.detail),
+                                      .until = clock_.now() + kConvictedFor};
     for (const auto& [name, end] : std::exchange(candidate.failed_on, {})) {
       candidate.conviction->devices.push_back(name);
       const auto open = open_failures_.find(name);
@@ -80,6 +96,7 @@ const Conviction* Blame::conviction(const std::string& candidate, absl::Duration
   const auto found = candidates_.find(candidate);
   if (found == candidates_.end() || !found->second.conviction) return nullptr;
   const Conviction& conviction = *found->second.conviction;
+  if (clock_.now() >= conviction.until) return nullptr;
   // Given more time, it may come to its end.
   if (conviction.end == TrialEnd::kTimedOut && run_timeout > conviction.run_timeout) return nullptr;
   return &conviction;
@@ -87,16 +104,16 @@ const Conviction* Blame::conviction(const std::string& candidate, absl::Duration
 
 bool Blame::fails(const std::string& user, const std::string& device) {
   if (user.empty()) return false;
-  std::set<std::string>& devices = failing_[user];
-  if (devices.size() < kDevicesToConvict) devices.insert(device);
+  std::set<std::string>& boards = failing_[user];
+  if (boards.size() < kBoardsToConvict) boards.insert(board_of(device));
   const bool at_fault = is_at_fault(user);
-  if (failing_.size() > most_candidates_) failing_.erase(failing_.begin());
+  if (failing_.size() > bounds_.candidates) failing_.erase(failing_.begin());
   return at_fault;
 }
 
 bool Blame::is_at_fault(const std::string& user) const {
   const auto failing = failing_.find(user);
-  return failing != failing_.end() && failing->second.size() >= kDevicesToConvict;
+  return failing != failing_.end() && failing->second.size() >= kBoardsToConvict;
 }
 
 size_t Blame::failures_in_a_row(const std::string& device) const {
@@ -110,6 +127,13 @@ size_t Blame::failures_in_a_row(const std::string& device) const {
 
 void Blame::forgive(const std::string& device) {
   open_failures_.erase(device);
+}
+
+bool Blame::pardon(const std::string& candidate) {
+  const auto found = candidates_.find(candidate);
+  if (found == candidates_.end() || !found->second.conviction) return false;
+  forget(found);
+  return true;
 }
 
 }  // namespace tf::tracker

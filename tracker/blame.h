@@ -1,9 +1,9 @@
 #pragma once
-// Owns: who is to blame when a candidate crashes or times out: the candidate, if it does so on two devices;
-// its user, if his candidates do so on two devices and none is measured anywhere; the device, if many
+// Owns: who is to blame when a candidate crashes or times out: the candidate, if it does so on two boards;
+// its user, if his candidates do so on two boards and none is measured anywhere; the device, if many
 // different candidates of other users do so there in a row. A device that went away says nothing of what ran
-// there: the tracker cannot tell it from a line that was cut. Pure. Does not know: what follows for any of
-// them.
+// there: the tracker cannot tell it from a line that was cut. Pure but for its clock. Does not know: what
+// follows for any of them.
 
 #include <cstdint>
 #include <list>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "rpc/clock.h"
 
 namespace tf::tracker {
 
@@ -36,6 +37,13 @@ struct TrialOutcome {
   std::string detail;          // for people
 };
 
+// What blame needs to know of a trial under way, which is otherwise opaque.
+struct TrialFacts {
+  std::string candidate;  // digest; empty: unknown
+  absl::Duration run_timeout;
+  bool shown = false;  // to the agent, in a window
+};
+
 // A candidate that fails anywhere. It is told to others than those who found out: what a device was like,
 // what was printed and timed there is none of their business.
 struct Conviction {
@@ -44,14 +52,24 @@ struct Conviction {
   absl::Duration run_timeout;  // the longest that it has exceeded; meaningful for kTimedOut
   int signal = 0;              // of its last failure, as the next one
   std::string detail;          // one line
+  rpc::Instant until;          // then it has another chance
+};
+
+struct BlameBounds {
+  size_t candidates = 100'000;    // remembered; the ones not heard of for longest are forgotten first
+  size_t open_failures = 10'000;  // of one device; more would change nothing
 };
 
 // Not thread-safe. O(log candidates + users with open failures on the device) an outcome, and as much for
 // each of its devices at a candidate's conviction.
 class Blame {
  public:
-  // Candidates remembered; the ones not heard of for longest are forgotten first.
-  explicit Blame(size_t most_candidates = 100'000) : most_candidates_(most_candidates) {}
+  // As long as a conviction lasts: whoever was wrong about a candidate, it is run again one day.
+  static constexpr absl::Duration kConvictedFor = absl::Hours(12);
+
+  // The clock must outlive it.
+  explicit Blame(BlameBounds bounds = {}, const rpc::Clock& clock = rpc::real_clock())
+      : bounds_(bounds), clock_(clock) {}
 
   struct Verdict {
     bool convicted = false;               // the candidate, by this outcome
@@ -66,6 +84,8 @@ class Blame {
   size_t failures_in_a_row(const std::string& device) const;
   // It begins with a clean record: it was repaired, readmitted, or shown to be in order.
   void forgive(const std::string& device);
+  // The candidate begins with a clean record; false: it is not known to be bad.
+  bool pardon(const std::string& candidate);
 
   size_t candidates() const { return candidates_.size(); }
 
@@ -79,16 +99,19 @@ class Blame {
   using Candidates = std::set<std::string>;
 
   Candidate& touch(const std::string& digest);
+  void forget(std::map<std::string, Candidate>::iterator candidate);
   void forget_oldest();
   // Notes that a candidate of the user's failed there; true: he is at fault.
   bool fails(const std::string& user, const std::string& device);
   bool is_at_fault(const std::string& user) const;
+  void fails_on(const std::string& device, const std::string& user, const std::string& candidate);
 
-  const size_t most_candidates_;
+  const BlameBounds bounds_;
+  const rpc::Clock& clock_;
   std::map<std::string, Candidate> candidates_;
   std::list<std::string> by_recency_;                                       // the latest first
   std::map<std::string, std::map<std::string, Candidates>> open_failures_;  // by device and user
-  // By user: on which devices his candidates failed, two at most, since one was measured anywhere.
+  // By user: on which boards his candidates failed, two at most, since one was measured anywhere.
   std::map<std::string, std::set<std::string>> failing_;
 };
 

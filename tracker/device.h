@@ -67,12 +67,12 @@ struct DeviceInfo {
   bool runs_golden() const { return capabilities.contains("golden_kernel"); }
 };
 
-// Whether one is as good as the other on the disk: but for what an agent measures or chooses anew at each
-// start. (device_proto.cpp)
 // What one agent certificate may serve, and one hand may lie for: what stands before the first '/' of the id
 // (rpc/identity/identity.h, check_may_serve).
 std::string board_of(const std::string& device_id);
 
+// Whether one is as good as the other on the disk: but for what an agent measures or chooses anew at each
+// start. (device_proto.cpp)
 bool offers_the_same(const DeviceInfo& one, const DeviceInfo& other);
 
 struct Requirements {

@@ -26,7 +26,8 @@ Farm::Farm(const rpc::Clock& clock, StateStore& store, FarmOptions options)
       store_(store),
       options_(std::move(options)),
       leases_(clock),
-      matchmaker_(clock, options_.match, options_.policies) {}
+      matchmaker_(clock, options_.match, options_.policies),
+      blame_({}, clock) {}
 
 Farm::~Farm() = default;
 
@@ -46,9 +47,9 @@ void Farm::take_over(StoredState state) {
     Device& device = entry->second;
     device.admission = stored.admission;
     device.info = std::move(stored.info);
-    matchmaker_.describe(device.info);
     device.away_since = stored.away_since;
     device.health.runs_golden(device.info->runs_golden());
+    matchmaker_.describe(device.info);
     became_away(device);
     if (!device.health.may_measure()) quarantined_.insert(entry->first);
   }
@@ -115,6 +116,7 @@ void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
                std::string(why.message()));
   relays_.erase(lease->id);
   unanswered_.erase(lease->id);
+  failures_told_.erase(lease->id);
   if (const auto stream = streams_.find(lease->id); stream != streams_.end()) {
     lock.close(stream->second.link, why);
     lease_of_.erase(stream->second.id);
@@ -165,10 +167,10 @@ void Farm::describe(Locked& lock, Device& device, const DeviceInfo& info) {
   }
   if (before) end_orphans(lock, device, info);
   device.info = std::make_shared<const DeviceInfo>(info);
-  std::erase_if(device.golden, [&](const auto& each) {
-    if (info.offers(each.first)) return false;
   device.health.runs_golden(info.runs_golden());
   if (!device.health.may_measure()) lock.deadline_changed();  // without a golden kernel that ends in time
+  std::erase_if(device.golden, [&](const auto& each) {
+    if (info.offers(each.first)) return false;
     unsaved_.golden.insert({info.id, each.first});
     lock.save();
     return true;
@@ -195,16 +197,16 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
     away_.erase({device.since + options_.agent_grace, info.id});
     long_away_.erase({device.forget_at, info.id});
     missing_.erase({device.since + options_.missing_after, info.id});
+    if (std::exchange(device.away_since, std::nullopt)) {
+      unsaved_.devices.insert(info.id);
+      lock.save();
+    }
   }
   for (const SlotOffer& slot : info.slots) {
     leases_.raise_epoch({info.id, slot.slot}, slot.highest_epoch);
     device.dirty.insert(slot.slot);
   }
   device.session = ++last_session_;
-    if (std::exchange(device.away_since, std::nullopt)) {
-      unsaved_.devices.insert(info.id);
-      lock.save();
-    }
   device.link = std::move(link);
   device.run = run;
   device.since = clock_.now();
@@ -272,17 +274,17 @@ void Farm::report(SessionId session, const std::vector<AgentReply>& replies, boo
   match(lock);
 }
 
+void Farm::tell_again(SessionId session) {
+  Locked lock(*this);
+  if (Device* device = by_session(session)) touch_all(lock, *device);
+}
+
 std::vector<DesiredSlot> Farm::take_desired(SessionId session) {
   Locked lock(*this);
   std::vector<DesiredSlot> result;
   Device* device = by_session(session);
   if (!device) return result;
   for (const uint32_t slot : std::exchange(device->dirty, {})) {
-void Farm::tell_again(SessionId session) {
-  Locked lock(*this);
-  if (Device* device = by_session(session)) touch_all(lock, *device);
-}
-
     DesiredSlot& desired = result.emplace_back(DesiredSlot{.slot = slot});
     desired.golden_wanted = device->health.wants_golden();
     const Lease* lease = leases_.on({device->info->id, slot});

@@ -79,16 +79,9 @@ struct AgentReply {
   std::string detail;
 };
 
-struct LeaseOutcome {
+struct LeaseOutcome {  // of a trial that went straight to its agent
   LeaseId lease;
   TrialOutcome outcome;
-};
-
-// What blame needs to know of a trial, which is otherwise opaque.
-struct TrialFacts {
-  std::string candidate;  // digest; empty: unknown
-  absl::Duration run_timeout;
-  bool shown = false;  // to the agent, in a window
 };
 
 // What the agent should do with one slot.
@@ -191,8 +184,8 @@ struct FarmOptions {
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
   // A device that is away longer, and on which no operator or quarantine has its hand, is forgotten; 0: none.
   absl::Duration forget_after = absl::Hours(30 * 24);
-  size_t most_devices_of_a_board = 32;  // board_of
   size_t most_devices = 100'000;
+  size_t most_devices_of_a_board = 32;  // board_of
   // One that was lost alone while it measured, and is away longer, needs help from outside: a line that was
   // cut is usually whole again by then.
   absl::Duration missing_after = absl::Minutes(5);
@@ -221,13 +214,16 @@ class Farm {
                                    std::shared_ptr<Link> link);
   void detach(SessionId session);
   void report(SessionId session, const std::vector<AgentReply>& replies, bool stopping);
-  // Of trials whose replies take another way. Whose they were the farm knows by their leases.
+  // Of trials whose replies take another way; whose they were the farm knows by their leases. One counts only
+  // if its lease is one of this device, which listens, and its candidate is a digest; of a lease's failures
+  // the first kMostFailuresTold do.
   void report_outcomes(SessionId session, const std::vector<LeaseOutcome>& outcomes);
+  static constexpr uint32_t kMostFailuresTold = 1000;
   void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
-  // What changed since the last call; empty: nothing.
-  std::vector<DesiredSlot> take_desired(SessionId session);
   // What is desired of all its slots is due again.
   void tell_again(SessionId session);
+  // What changed since the last call; empty: nothing.
+  std::vector<DesiredSlot> take_desired(SessionId session);
 
   // Tuners.
   void acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter);
@@ -263,6 +259,8 @@ class Farm {
   absl::Status forget(const std::string& device_id);
   // Its golden kernel's next times are the baseline.
   absl::Status readmit(const std::string& device_id);
+  // A candidate that is known to be bad is run again. NOT_FOUND: it is not known to be.
+  absl::Status pardon(const std::string& candidate);
   // Ends the leases with this id or on this device.
   absl::StatusOr<std::vector<LeaseId>> force_release(const std::string& name);
   absl::StatusOr<ReservationStatus> reserve(const ReservationRequest& request);
@@ -323,13 +321,13 @@ class Farm {
   void end_orphans(Locked& lock, const Device& device, const DeviceInfo& now);
   // What is known of the device, when that has changed.
   void describe(Locked& lock, Device& device, const DeviceInfo& info);
-  void became_away(Device& device);
-  void drop(Locked& lock, const std::string& device_id);
-  DeviceStatus status_of(const Device& device, bool all_samples) const;
   absl::Status check_room(const std::string& device_id) const;
-
+  void became_away(Device& device);
   void count_absence(Locked& lock, Device& device);
   std::vector<std::string> forgettable(const std::string& name) const;
+  void drop(Locked& lock, const std::string& device_id);
+  DeviceStatus status_of(const Device& device, bool all_samples) const;
+
   // Leases.
   bool may_lease(const Device& device) const;
   // Tells the matchmaker which of the device's slots are free, after anything that may have changed that.
@@ -354,6 +352,7 @@ class Farm {
 
   // Health.
   void judge(Locked& lock, Device& device, const TrialOutcome& outcome);
+  bool is_believed(const Device& device, const LeaseOutcome& told);
   void lost(Locked& lock, Device& device);
   bool went_alone(const Device& device) const;
   bool was_measuring(const Device& device) const;
@@ -388,6 +387,7 @@ class Farm {
   std::set<std::string> quarantined_;
   std::map<LeaseId, Relay> relays_;
   std::map<LeaseId, std::map<uint64_t, TrialFacts>> unanswered_;  // of trials, by sequence
+  std::map<LeaseId, uint32_t> failures_told_;                     // of trials that went straight to the agent
   std::map<LeaseId, Stream> streams_;
   std::map<SessionId, std::string> device_of_;  // sessions that are current
   std::map<SessionId, LeaseId> lease_of_;       // streams that are current

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
@@ -37,8 +38,8 @@ void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   const std::string& id = device.info->id;
   const Blame::Verdict verdict = blame_.observe(id, outcome);
   if (verdict.convicted) {
-    spdlog::warn("candidate {} {} on two devices and is not run again; the last was {}", outcome.candidate,
-                 end_text(outcome.end), id);
+    spdlog::warn("candidate {} {} on two boards and is not run for {}; the last was {}", outcome.candidate,
+                 end_text(outcome.end), absl::FormatDuration(Blame::kConvictedFor), id);
   }
   bool changed = false;
   if (outcome.end == TrialEnd::kMeasured) {
@@ -84,15 +85,23 @@ void Farm::lost(Locked& lock, Device& device) {
   missing_.insert({device.since + options_.missing_after, device.info->id});
 }
 
+// Nobody but the agent has seen that trial: it may be believed of what it was given to measure, and no more.
+bool Farm::is_believed(const Device& device, const LeaseOutcome& told) {
+  const auto lease = leases_.active().find(told.lease);
+  if (lease == leases_.active().end() || lease->second.slot.device_id != device.info->id) return false;
+  if (!device.info->listens || !Digest::from_hex(told.outcome.candidate).ok()) return false;
+  const bool is_failure = told.outcome.end != TrialEnd::kMeasured && told.outcome.end != TrialEnd::kOther;
+  return !is_failure || ++failures_told_[told.lease] <= kMostFailuresTold;
+}
+
 void Farm::report_outcomes(SessionId session, const std::vector<LeaseOutcome>& outcomes) {
   Locked lock(*this);
   Device* device = by_session(session);
   if (!device) return;
-  for (LeaseOutcome each : outcomes) {
-    const auto lease = leases_.active().find(each.lease);
-    const bool is_here = lease != leases_.active().end() && lease->second.slot.device_id == device->info->id;
-    each.outcome.user = is_here ? lease->second.user : "";
-    judge(lock, *device, each.outcome);
+  for (LeaseOutcome told : outcomes) {
+    if (!is_believed(*device, told)) continue;
+    told.outcome.user = leases_.active().at(told.lease).user;
+    judge(lock, *device, told.outcome);
   }
   match(lock);
 }

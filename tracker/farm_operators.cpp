@@ -136,6 +136,13 @@ absl::Status Farm::forget(const std::string& name) {
   return written(saved.get());
 }
 
+absl::Status Farm::pardon(const std::string& candidate) {
+  const std::scoped_lock lock(mutex_);
+  if (blame_.pardon(candidate)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("no candidate ", printable(candidate), " is known to be bad: its trials are run"));
+}
+
 absl::StatusOr<std::vector<LeaseId>> Farm::force_release(const std::string& name) {
   std::vector<LeaseId> ids;
   std::future<absl::Status> saved;
@@ -238,13 +245,6 @@ absl::Status Farm::unreserve(uint64_t id) {
 // Time
 // ------------------------------------------------------------------------------------------------------------
 
-void Farm::tick_devices(Locked& lock) {
-  while (!away_.empty() && away_.begin()->first <= clock_.now()) {
-    Device& device = devices_.at(away_.begin()->second);
-    away_.erase(away_.begin());
-    lost(lock, device);
-    end_leases(lock, device,
-               absl::NotFoundError(absl::StrCat("device ", device.info->id, " has been away too long")));
 // It goes on while the tracker is away itself.
 void Farm::count_absence(Locked& lock, Device& device) {
   const absl::Time wall = options_.wall_now();
@@ -258,6 +258,13 @@ void Farm::count_absence(Locked& lock, Device& device) {
   long_away_.insert({device.forget_at, device.info->id});
 }
 
+void Farm::tick_devices(Locked& lock) {
+  while (!away_.empty() && away_.begin()->first <= clock_.now()) {
+    Device& device = devices_.at(away_.begin()->second);
+    away_.erase(away_.begin());
+    lost(lock, device);
+    end_leases(lock, device,
+               absl::NotFoundError(absl::StrCat("device ", device.info->id, " has been away too long")));
     if (options_.forget_after > absl::ZeroDuration()) count_absence(lock, device);
   }
   while (!long_away_.empty() && long_away_.begin()->first <= clock_.now()) {

@@ -29,6 +29,8 @@ absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, Text
 // NOT_FOUND: no such device.
 absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission);
 absl::Status readmit_device(const TrackerLink& tracker, const std::string& device);
+// NOT_FOUND: the candidate is not known to be bad.
+absl::Status pardon_candidate(const TrackerLink& tracker, const std::string& digest);
 // NOT_FOUND: no such device. FAILED_PRECONDITION: it is online.
 absl::Status forget_device(const TrackerLink& tracker, const std::string& device);
 // The ids of the leases ended. NOT_FOUND: neither a lease nor a device.

@@ -50,6 +50,12 @@ absl::Status readmit_device(const TrackerLink& tracker, const std::string& devic
   return call(tracker, request, &pb::Operators::Stub::ReadmitDevice).status();
 }
 
+absl::Status pardon_candidate(const TrackerLink& tracker, const std::string& digest) {
+  pb::PardonCandidateRequest request;
+  request.set_candidate_digest(digest);
+  return call(tracker, request, &pb::Operators::Stub::PardonCandidate).status();
+}
+
 absl::Status forget_device(const TrackerLink& tracker, const std::string& device) {
   pb::ForgetDeviceRequest request;
   request.set_device_id(device);

@@ -191,6 +191,12 @@ class OperatorService final : public pb::Operators::CallbackService {
     return finished(context, farm_.readmit(request->device_id()));
   }
 
+  grpc::ServerUnaryReactor* PardonCandidate(grpc::CallbackServerContext* context,
+                                            const pb::PardonCandidateRequest* request,
+                                            pb::PardonCandidateReply*) override {
+    return finished(context, farm_.pardon(request->candidate_digest()));
+  }
+
   grpc::ServerUnaryReactor* ForceRelease(grpc::CallbackServerContext* context,
                                          const pb::ForceReleaseRequest* request,
                                          pb::ForceReleaseReply* reply) override {

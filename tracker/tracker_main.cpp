@@ -162,14 +162,10 @@ absl::Status set_admission(const Arguments& arguments, Admission admission) {
   return tf::tracker::set_admission(tracker, arguments.name, admission);
 }
 
-absl::Status readmit(const Arguments& arguments) {
+absl::Status act(const Arguments& arguments,
+                 absl::Status (*action)(const tf::tracker::TrackerLink&, const std::string&)) {
   TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
-  return tf::tracker::readmit_device(tracker, arguments.name);
-}
-
-absl::Status forget(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const tf::tracker::TrackerLink tracker, link_of(arguments));
-  return tf::tracker::forget_device(tracker, arguments.name);
+  return action(tracker, arguments.name);
 }
 
 absl::Status release(const Arguments& arguments) {
@@ -231,8 +227,9 @@ absl::Status run(const std::string& command, const Arguments& arguments) {
   if (command == "uncordon") return set_admission(arguments, Admission::kOpen);
   if (command == "drain")
     return set_admission(arguments, arguments.undo ? Admission::kOpen : Admission::kDraining);
-  if (command == "readmit") return readmit(arguments);
-  if (command == "forget") return forget(arguments);
+  if (command == "readmit") return act(arguments, tf::tracker::readmit_device);
+  if (command == "forget") return act(arguments, tf::tracker::forget_device);
+  if (command == "pardon") return act(arguments, tf::tracker::pardon_candidate);
   if (command == "reserve") return reserve(arguments);
   if (command == "unreserve") return unreserve(arguments);
   return release(arguments);
@@ -358,8 +355,12 @@ void build(CLI::App& app, Arguments& arguments) {
       app, arguments, "readmit",
       "Take a device for what it is now: its quarantine becomes a probation, and its golden kernel "
       "sets a new baseline");
-  add_device_command(app, arguments, "forget", "Forget a device that is gone; its agent may bring it back");
+  add_device_command(app, arguments, "forget", "Forget a device that is gone, or all below one ('box/*')");
   add_reservation_commands(app, arguments);
+  CLI::App& pardon = *app.add_subcommand("pardon", "Let a candidate that failed on two boards be run again");
+  add_tracker_option(pardon, arguments);
+  pardon.add_option("DIGEST", arguments.name, "Its SHA-256, as results name it")->required();
+  pardon.footer(absl::StrCat("Example: tracker pardon ", std::string(64, '0')));
   CLI::App& release =
       *app.add_subcommand("release", "End leases against their holder's will; prints their ids");
   add_tracker_option(release, arguments);

@@ -1,6 +1,7 @@
 #include <deque>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -59,8 +60,10 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
                         .priority = message.priority()};
 }
 
+// What is remembered of candidates takes a digest's room; anything else is refused by the agent.
 TrialFacts facts_of(const pb::Trial& trial) {
-  return {.candidate = trial.artifact_digest(),
+  const bool is_digest = Digest::from_hex(trial.artifact_digest()).ok();
+  return {.candidate = is_digest ? trial.artifact_digest() : "",
           .run_timeout = absl::Nanoseconds(trial.limits().run_timeout_ns())};
 }
 

@@ -69,6 +69,7 @@ TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
                                              {"tracker", "drain", "--help"},
                                              {"tracker", "readmit", "--help"},
                                              {"tracker", "forget", "--help"},
+                                             {"tracker", "pardon", "--help"},
                                              {"tracker", "reserve", "--help"},
                                              {"tracker", "unreserve", "--help"},
                                              {"tracker", "reservations", "--help"},

@@ -70,6 +70,7 @@ TEST(DirectOutcomes, TheTrackerHearsHowATrialEndedThatWentStraightToTheAgent) {
   auto heard = tracker.heard.get_future();
   ASSERT_EQ(heard.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   const pb::TrialOutcome outcome = heard.get();
+  EXPECT_EQ(outcome.lease_id(), "L");
   EXPECT_EQ(outcome.candidate_digest(), "no digest");
   EXPECT_EQ(outcome.failure(), pb::FAILURE_KIND_REFUSED);
   EXPECT_EQ(outcome.run_timeout_ns(), 5);

@@ -96,6 +96,47 @@ TEST(Blame, CandidateThatTimedOutIsRunAgainWithMoreTime) {
   EXPECT_NE(blame.conviction("c", 2 * kTimeout), nullptr);
 }
 
+TEST(Blame, DevicesOfOneBoardAreOneWord) {
+  Blame blame;
+  for (const char* device : {"box", "box/a", "box/b"})
+    EXPECT_FALSE(blame.observe(device, outcome("c", TrialEnd::kCrashed)).convicted) << device;
+  EXPECT_EQ(blame.conviction("c", kTimeout), nullptr);
+  EXPECT_TRUE(blame.observe("box2/a", outcome("c", TrialEnd::kCrashed)).convicted);
+  EXPECT_THAT(blame.conviction("c", kTimeout)->devices, ElementsAre("box", "box/a", "box/b", "box2/a"));
+  EXPECT_EQ(blame.failures_in_a_row("box/a"), 0u);
+}
+
+TEST(Blame, ConvictionEndsAndTwoBoardsMustSaySoAnew) {
+  rpc::FakeClock clock;
+  Blame blame({}, clock);
+  for (const char* device : {"a", "b"}) blame.observe(device, outcome("c", TrialEnd::kCrashed));
+  clock.advance(Blame::kConvictedFor - absl::Seconds(1));
+  EXPECT_NE(blame.conviction("c", kTimeout), nullptr);
+  clock.advance(absl::Seconds(1));
+  EXPECT_EQ(blame.conviction("c", kTimeout), nullptr);
+  EXPECT_FALSE(blame.observe("a", outcome("c", TrialEnd::kCrashed)).convicted);
+  EXPECT_TRUE(blame.observe("b", outcome("c", TrialEnd::kCrashed)).convicted);
+}
+
+TEST(Blame, PardonedCandidateBeginsWithACleanRecord) {
+  Blame blame;
+  EXPECT_FALSE(blame.pardon("c"));
+  blame.observe("a", outcome("c", TrialEnd::kCrashed));
+  EXPECT_FALSE(blame.pardon("c")) << "one failure is no conviction";
+  blame.observe("b", outcome("c", TrialEnd::kCrashed));
+  EXPECT_TRUE(blame.pardon("c"));
+  EXPECT_EQ(blame.conviction("c", kTimeout), nullptr);
+  EXPECT_FALSE(blame.observe("b", outcome("c", TrialEnd::kCrashed)).convicted);
+}
+
+TEST(Blame, RemembersALimitedNumberOfFailuresOfADevice) {
+  Blame blame({.open_failures = 3});
+  for (int i = 0; i < 100; ++i)
+    blame.observe("a",
+                  outcome("c" + std::to_string(i), i % 2 == 0 ? TrialEnd::kCrashed : TrialEnd::kNotMeasured));
+  EXPECT_EQ(blame.failures_in_a_row("a"), 3u);
+}
+
 TEST(Blame, RepairedDeviceBeginsWithACleanRecord) {
   Blame blame;
   blame.observe("a", outcome("c", TrialEnd::kCrashed));
@@ -104,7 +145,7 @@ TEST(Blame, RepairedDeviceBeginsWithACleanRecord) {
 }
 
 TEST(Blame, RemembersALimitedNumberOfCandidates) {
-  Blame blame(3);
+  Blame blame({.candidates = 3});
   for (int i = 0; i < 100; ++i) blame.observe("a", outcome("c" + std::to_string(i), TrialEnd::kCrashed));
   EXPECT_EQ(blame.candidates(), 3u);
   EXPECT_TRUE(blame.observe("b", outcome("c99", TrialEnd::kCrashed)).convicted);

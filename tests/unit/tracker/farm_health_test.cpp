@@ -331,27 +331,6 @@ TEST_F(FarmHealthTest, UserWhoseCandidatesAllTimeOutTakesOutOneDeviceAtMost) {
   EXPECT_EQ(std::ranges::count(devices, Health::kHealthy, &DeviceStatus::health), 3);
 }
 
-TEST_F(FarmHealthTest, OutcomesThatComeTheDirectWayAreTheLeasesUsers) {
-  options_.health.quarantine_after = 2;
-  open();
-  const auto a = attach("a");
-  const auto b = attach("b");
-  const Lease first = lease();
-  const Lease second = lease();
-  ASSERT_EQ(first.slot.device_id, "a");
-  const auto timed_out = [&](Farm::SessionId session, const Lease& under, const std::string& candidate) {
-    farm_->report_outcomes(
-        session,
-        {{under.id, {.candidate = candidate, .end = TrialEnd::kTimedOut, .run_timeout = absl::Seconds(1)}}});
-  };
-  timed_out(a, first, "1");
-  timed_out(b, second, "2");
-  for (int i = 3; i < 9; ++i) timed_out(b, second, std::to_string(i));
-  EXPECT_EQ(farm_->devices()[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
-  for (int i = 9; i < 12; ++i) timed_out(b, first, std::to_string(i));
-  EXPECT_EQ(farm_->devices()[1].health, Health::kQuarantined) << "of a lease that is not there, nobody's";
-}
-
 TEST_F(FarmHealthTest, QuarantineByTheGoldenKernelIsNotEndedByTimeAfterARestart) {
   for (const bool says_so : {true, false}) {
     remove_files();

@@ -1,0 +1,99 @@
+// What Farm believes of trials that it has not seen.
+
+#include "base/digest.h"
+#include "tests/unit/tracker/farm_fixture.h"
+
+namespace tf::tracker {
+namespace {
+
+class FarmOutcomeTest : public FarmTest {
+ protected:
+  // How a trial of this candidate ended under the lease, as the agent says.
+  void tell(Farm::SessionId session, const Lease& under, const std::string& candidate,
+            TrialEnd end = TrialEnd::kCrashed) {
+    farm_->report_outcomes(
+        session, {{under.id, {.candidate = candidate, .end = end, .run_timeout = absl::Seconds(1)}}});
+  }
+
+  void fails_on(const std::string& device, const std::string& candidate) {
+    const auto session = attach_listening(device, device);
+    tell(session, lease(device), candidate);
+  }
+
+  // Whether a trial of it would be answered without being run.
+  bool is_bad(const std::string& candidate) {
+    attach("judge", "judge");
+    const Lease granted = lease("judge");
+    const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+    farm_->submit(*stream, 1, "trial", {.candidate = candidate, .run_timeout = absl::Seconds(1)});
+    const bool answered = !farm_->take_replies(*stream).empty();
+    farm_->release(granted.id, granted.epoch);
+    return answered;
+  }
+
+  const std::string candidate_ = sha256("candidate").hex();
+};
+
+TEST_F(FarmOutcomeTest, OfTwoBoardsThatMeasureItConvictsACandidate) {
+  for (const char* id : {"a", "b"}) fails_on(id, candidate_);
+  EXPECT_TRUE(is_bad(candidate_));
+  EXPECT_TRUE(absl::IsNotFound(farm_->pardon(sha256("another").hex())));
+  ASSERT_TRUE(farm_->pardon(candidate_).ok());
+  EXPECT_FALSE(is_bad(candidate_));
+}
+
+TEST_F(FarmOutcomeTest, CountsOnlyUnderALeaseOfThatVeryDevice) {
+  const auto a = attach_listening("a", "a");
+  const auto b = attach_listening("b", "b");
+  const Lease of_a = lease("a");
+  tell(a, of_a, candidate_);
+  tell(b, of_a, candidate_);
+  tell(b, Lease{.id = {"no lease"}, .slot = {"b", 0}}, candidate_);
+  Lease over = lease("b");
+  farm_->release(over.id, over.epoch);
+  tell(b, over, candidate_);
+  EXPECT_FALSE(is_bad(candidate_));
+  const auto relayed = attach("c", "c");
+  tell(relayed, lease("c"), candidate_);
+  EXPECT_FALSE(is_bad(candidate_)) << "an agent that does not listen has no such trials";
+}
+
+TEST_F(FarmOutcomeTest, CountsAsTheLeasesUsers) {
+  options_.health.quarantine_after = 2;
+  open();
+  const auto a = attach_listening("a", "a");
+  const auto b = attach_listening("b", "b");
+  const Lease of_a = lease("a");
+  const Lease of_b = lease("b");
+  tell(a, of_a, sha256("1").hex(), TrialEnd::kTimedOut);
+  for (int i = 2; i < 9; ++i) tell(b, of_b, sha256(std::to_string(i)).hex(), TrialEnd::kTimedOut);
+  EXPECT_EQ(farm_->devices()[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
+}
+
+TEST_F(FarmOutcomeTest, OfOneBoardUnderTwoNamesConvictsNobody) {
+  for (const char* id : {"box/a", "box/b"}) fails_on(id, candidate_);
+  EXPECT_FALSE(is_bad(candidate_));
+}
+
+TEST_F(FarmOutcomeTest, OfWhatIsNoDigestIsNotKept) {
+  for (const char* id : {"a", "b"}) fails_on(id, std::string(1 << 20, 'x'));
+  EXPECT_FALSE(is_bad(std::string(1 << 20, 'x')));
+}
+
+TEST_F(FarmOutcomeTest, OfOneLeaseSoManyFailuresAreBelievedAndNoMore) {
+  options_.health.quarantine_after = 0;  // which would end the lease
+  open();
+  const auto a = attach_listening("a", "a");
+  const auto b = attach_listening("b", "b");
+  const Lease of_a = lease("a");
+  const Lease of_b = lease("b");
+  for (uint32_t i = 0; i < Farm::kMostFailuresTold; ++i)
+    tell(a, of_a, sha256(std::to_string(i)).hex(), TrialEnd::kTimedOut);
+  tell(a, of_a, candidate_, TrialEnd::kMeasured);
+  tell(a, of_a, candidate_);
+  tell(b, of_b, candidate_);
+  EXPECT_FALSE(is_bad(candidate_));
+}
+
+}  // namespace
+}  // namespace tf::tracker
