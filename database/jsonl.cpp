@@ -117,7 +117,8 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
   std::map<WorkloadKey, const Workload*> unwritten;
   for (const Workload& workload : all) unwritten[workload.key()] = &workload;
   // A whole database keeps the order of its workloads, and those that nothing was measured of.
-  const bool whole = !filter.workload && !filter.problem && !filter.job_id && !filter.only_ok;
+  const bool whole =
+      !filter.workload && !filter.problem && !filter.job_id && filter.which == Filter::Which::kAll;
   TransferCounts counts;
   out << to_json(JsonHeader{}) << '\n';
   if (whole) {

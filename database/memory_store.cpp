@@ -4,11 +4,13 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/status.h"
 #include "database/store_errors.h"
+#include "database/which_count.h"
 
 namespace tf::database {
 namespace {
@@ -22,7 +24,8 @@ LeaseKey lease_key(const LeaseStamp& lease) {
 bool matches(const Filter& filter, const Measurement& m) {
   return (!filter.workload || m.problem.workload == *filter.workload) &&
          (!filter.problem || m.problem == *filter.problem) &&
-         (!filter.job_id || m.job_id == *filter.job_id) && (!filter.only_ok || m.outcome == Outcome::kOk);
+         (!filter.job_id || m.job_id == *filter.job_id) &&
+         (filter.which != Filter::Which::kOk || m.outcome == Outcome::kOk);
 }
 
 // Whether the record has a say in what answers the query: as an answer, or because it failed.
@@ -30,39 +33,32 @@ bool counts(const BestQuery& query, const Measurement& m) {
   return same_kernel(m.problem, query.problem) &&
          (!query.device_class || m.device.device_class == *query.device_class) &&
          (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
-         (!query.schedule || m.schedule == *query.schedule) && (!query.only_untuned || m.untuned) &&
-         query.in_network == (m.cache_mode == CacheMode::kNetwork);
-}
-
-bool is_answer(const Measurement& m) {
-  return m.outcome == Outcome::kOk && m.median_ns().value_or(0) > 0;
+         (!query.schedule || m.schedule == *query.schedule) &&
+         (query.of != BestQuery::Of::kUntuned || m.untuned) &&
+         (query.timed == BestQuery::Timed::kInNetwork) == (m.cache_mode == CacheMode::kNetwork);
 }
 
 class MemoryStore final : public Store {
  public:
   absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
     std::lock_guard lock(mutex_);
-    // The nearest first, each program by its last measurement.
-    using Program = std::tuple<std::string, std::string, uint32_t>;
+    std::vector<const Measurement*> asked;
+    for (const Measurement& m : measurements_)
+      if (counts(query, m)) asked.push_back(&m);
     const auto nearer = nearer_to(query.problem.reuse_distance_bytes);
-    std::map<uint64_t, std::map<Program, const Measurement*>, decltype(nearer)> last(nearer);
-    for (const Measurement& m : measurements_) {
-      if (!counts(query, m) || (!is_answer(m) && !is_failure(m.outcome))) continue;
-      last[m.problem.reuse_distance_bytes][{m.schedule, m.device.device_class, m.semantics_version}] = &m;
+    std::map<uint64_t, std::vector<const Measurement*>, decltype(nearer)> answers(nearer);
+    for (const Measurement* m : which_count(std::move(asked))) {
+      if (is_answer(*m) && numerics_allowed(m->numerics, query.allowed_numerics))
+        answers[m->problem.reuse_distance_bytes].push_back(m);
     }
-    for (const auto& [distance, programs] : last) {
-      std::vector<std::pair<double, const Measurement*>> found;
-      for (const auto& [program, m] : programs) {
-        if (is_answer(*m) && numerics_allowed(m->numerics, query.allowed_numerics))
-          found.emplace_back(*m->median_ns(), m);
-      }
-      if (found.empty()) continue;
-      std::ranges::sort(found, [&](const auto& a, const auto& b) {
-        if (query.only_untuned) return a.second->id > b.second->id;
-        return std::pair(a.first, a.second->id) < std::pair(b.first, b.second->id);
+    for (auto& [distance, found] : answers) {
+      std::ranges::stable_sort(found, [&](const Measurement* a, const Measurement* b) {
+        const auto age = [](const Measurement* m) { return std::pair(m->finished_unix_ns, m->id); };
+        if (query.of == BestQuery::Of::kUntuned) return age(a) > age(b);
+        return std::pair(*a->median_ns(), a->id) < std::pair(*b->median_ns(), b->id);
       });
       std::vector<Measurement> out;
-      for (size_t i = 0; i < std::min(limit, found.size()); ++i) out.push_back(*found[i].second);
+      for (size_t i = 0; i < std::min(limit, found.size()); ++i) out.push_back(*found[i]);
       return out;
     }
     return std::vector<Measurement>();
@@ -96,11 +92,16 @@ class MemoryStore final : public Store {
   }
 
   absl::Status scan(const Filter& filter, const Visitor& visit) override {
+    const std::set<Program> answers = answering(filter.which);
+    const auto is_wanted = [&](const Measurement& m) {
+      return matches(filter, m) && (filter.which == Filter::Which::kAll || m.outcome != Outcome::kOk ||
+                                    answers.contains(program_of(m)));
+    };
     for (size_t next = 0;;) {
       Measurement measurement;
       {
         std::lock_guard lock(mutex_);
-        while (next < measurements_.size() && !matches(filter, measurements_[next])) ++next;
+        while (next < measurements_.size() && !is_wanted(measurements_[next])) ++next;
         if (next == measurements_.size()) return absl::OkStatus();
         measurement = measurements_[next++];
       }
@@ -168,7 +169,7 @@ class MemoryStore final : public Store {
     std::lock_guard lock(mutex_);
     std::vector<const Measurement*> trials;
     for (const Measurement& m : measurements_) {
-      if (job_id == 0 || m.job_id != job_id) continue;
+      if (job_id == 0 || m.job_id != job_id || m.match) continue;
       const bool known = std::ranges::any_of(trials, [&](const Measurement* other) {
         return other->problem == m.problem && other->schedule == m.schedule;
       });
@@ -229,6 +230,16 @@ class MemoryStore final : public Store {
   }
 
  private:
+  // The programs that answer queries, where they are asked for.
+  std::set<Program> answering(Filter::Which which) {
+    std::set<Program> programs;
+    if (which == Filter::Which::kAll) return programs;
+    std::lock_guard lock(mutex_);
+    for (const Measurement* m : which_count(measurements_))
+      if (is_answer(*m)) programs.insert(program_of(*m));
+    return programs;
+  }
+
   bool knows(const WorkloadKey& key) const {
     return std::ranges::any_of(workloads_, [&](const Workload& workload) { return workload.key() == key; });
   }

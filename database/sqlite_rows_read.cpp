@@ -52,6 +52,35 @@ absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem,
   return out;
 }
 
+// Rows of one program, by their names in a statement.
+std::string same_program(const std::string& one, const std::string& other) {
+  const std::string network = absl::StrCat(".cache_mode = ", static_cast<int>(CacheMode::kNetwork));
+  std::string sql = absl::StrCat("(", one, network, ") = (", other, network, ")");
+  for (const char* column : {".problem_id", ".schedule_digest", ".device_class", ".semantics_version"})
+    absl::StrAppend(&sql, " AND ", one, column, " = ", other, column);
+  return sql;
+}
+
+// Whether the row, a time, is the one that counts of its program, or of those of its rows n that meet the
+// condition: what which_count.h says of times.
+std::string counts(const std::string& row, const std::string& condition = "") {
+  return absl::StrCat(
+      "NOT EXISTS (SELECT 1 FROM measurements n WHERE ", same_program("n", row),
+      " AND (n.finished_unix_ns, n.id) > (", row, ".finished_unix_ns, ", row,
+      ".id) AND (n.outcome = 1 AND n.median_ns > 0 OR n.outcome > 2 AND n.fingerprint IN ('', ", row,
+      ".fingerprint))", condition, ")");
+}
+
+// What narrows a scan to those of Filter::which.
+std::string which_condition(Filter::Which which) {
+  if (which == Filter::Which::kAll) return "";
+  const std::string stands =
+      absl::StrCat("EXISTS (SELECT 1 FROM measurements a WHERE ", same_program("a", "m"),
+                   " AND a.outcome = 1 AND a.median_ns > 0 AND ", counts("a"), ")");
+  return which == Filter::Which::kOk ? absl::StrCat(" AND m.outcome = 1 AND ", stands)
+                                     : absl::StrCat(" AND (m.outcome != 1 OR ", stands, ")");
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem) {
@@ -62,27 +91,20 @@ absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem&
 }
 
 std::string top_statement(const BestQuery& query) {
+  const bool untuned = query.of == BestQuery::Of::kUntuned;
   // A narrow question has few rows: the plus keeps it from those that are ordered by time, which are all.
-  const std::string plus = query.schedule || query.only_untuned ? "+" : "";
+  const std::string plus = query.schedule || untuned ? "+" : "";
   std::string sql = absl::StrCat(kSelectMeasurement, "WHERE m.problem_id = ? AND ", plus,
                                  "m.outcome = 1 AND ", plus, "m.median_ns > 0");
   if (query.device_class) sql += " AND m.device_class = ?";
   if (query.semantics_version) sql += " AND m.semantics_version = ?";
   if (query.schedule) sql += " AND m.schedule_digest = ?";
-  if (query.only_untuned) sql += " AND m.untuned = 1";
-  const std::string mode =
-      absl::StrCat(query.in_network ? "= " : "!= ", static_cast<int>(CacheMode::kNetwork));
-  absl::StrAppend(&sql, " AND m.cache_mode ", mode);
-  // What was measured again counts by its last measurement, which may be a failure; that it was stopped early
-  // says nothing of it.
-  absl::StrAppend(
-      &sql,
-      " AND NOT EXISTS (SELECT 1 FROM measurements n WHERE n.problem_id = m.problem_id AND "
-      "n.schedule_digest = m.schedule_digest AND n.id > m.id AND n.outcome != 2 AND (n.outcome != 1 OR "
-      "n.median_ns > 0) AND n.device_class = m.device_class AND n.semantics_version = m.semantics_version "
-      "AND n.cache_mode ",
-      mode, query.only_untuned ? " AND n.untuned = 1)" : ")");
-  return absl::StrCat(sql, " ORDER BY ", query.only_untuned ? "m.id DESC" : "m.median_ns, m.id");
+  if (untuned) sql += " AND m.untuned = 1";
+  absl::StrAppend(&sql, " AND m.cache_mode ", query.timed == BestQuery::Timed::kInNetwork ? "= " : "!= ",
+                  static_cast<int>(CacheMode::kNetwork), " AND ",
+                  counts("m", untuned ? " AND n.untuned = 1" : ""));
+  return absl::StrCat(sql, " ORDER BY ",
+                      untuned ? "m.finished_unix_ns DESC, m.id DESC" : "m.median_ns, m.id");
 }
 
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit) {
@@ -145,7 +167,7 @@ absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filt
   if (problem) sql += " AND m.problem_id = ?";
   if (filter.workload) sql += " AND w.key = ?";
   if (filter.job_id) sql += *filter.job_id != 0 ? " AND m.job_id != 0 AND m.job_id = ?" : " AND m.job_id = ?";
-  if (filter.only_ok) sql += " AND m.outcome = 1";
+  sql += which_condition(filter.which);
   sql += " ORDER BY m.id LIMIT ?";
   TF_ASSIGN_OR_RETURN(Statement find, db.prepare(sql));
   find.bind(after_id);
@@ -190,9 +212,10 @@ absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id) {
 }
 
 absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id) {
-  TF_ASSIGN_OR_RETURN(Statement count,
-                      db.prepare("SELECT count(*) FROM (SELECT DISTINCT problem_id, schedule_digest "
-                                 "FROM measurements WHERE job_id != 0 AND job_id = ?)"));
+  TF_ASSIGN_OR_RETURN(
+      Statement count,
+      db.prepare("SELECT count(*) FROM (SELECT DISTINCT problem_id, schedule_digest "
+                 "FROM measurements WHERE job_id != 0 AND job_id = ? AND match_unix_ns IS NULL)"));
   count.bind(job_id);
   TF_RETURN_IF_ERROR(count.step().status());
   return count.integer(0);

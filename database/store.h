@@ -24,8 +24,10 @@ struct BestQuery {
   // Narrowed further: to one schedule; to those of builds without tuning, the one that was last called so
   // first; to times taken inside the network, which otherwise do not count, because few schedules have any.
   std::optional<std::string> schedule;
-  bool only_untuned = false;
-  bool in_network = false;
+  enum class Of : uint8_t { kEvery, kUntuned };
+  Of of = Of::kEvery;
+  enum class Timed : uint8_t { kAlone, kInNetwork };
+  Timed timed = Timed::kAlone;
 };
 
 // Every part that is set narrows the scan.
@@ -33,7 +35,10 @@ struct Filter {
   std::optional<WorkloadKey> workload;
   std::optional<Problem> problem;
   std::optional<int64_t> job_id;
-  bool only_ok = false;
+  // kStanding leaves out ok measurements of programs that are no answer any more, because they failed since:
+  // whoever else measured them. kOk leaves out failures and bounds, too.
+  enum class Which : uint8_t { kAll, kStanding, kOk };
+  Which which = Which::kAll;
 };
 
 // Called once a record; a failed status ends the scan and becomes its result.
@@ -44,9 +49,9 @@ class Records {
   virtual ~Records() = default;
 
   // Ok measurements that answer the query, least median first (ties: the older first), at most `limit`. Of a
-  // schedule that was measured again on the same class of device, the last one counts; if it failed then, it
-  // is no answer any more. Where the problem has none, those of the same kernel at the nearest other reuse
-  // distance, the longer of two.
+  // schedule that was measured again on the same class of device, the last one counts (which_count.h); if it
+  // failed then, it is no answer any more. Where the problem has none, those of the same kernel at the
+  // nearest other reuse distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
   // What to build with: of the fastest few, the first that was surely faster than the schedule of a build
   // without tuning: inside their network, if they met there, or else on its own. If none was, that
@@ -100,7 +105,8 @@ class Store : public Records {
   virtual void insert_async(const Measurement& measurement, Origin origin, InsertDone done) = 0;
   virtual absl::Status add_attempt(const Attempt& attempt) = 0;
   virtual absl::StatusOr<int64_t> count_attempts(int64_t job_id) = 0;
-  // Schedules that the job (not 0) measured, with any outcome; one that it measured again counts once.
+  // Schedules that the job (not 0) measured, with any outcome; one that it measured again counts once. Those
+  // that only met others again, in play-offs or inside the network, are none.
   virtual absl::StatusOr<int64_t> count_trials(int64_t job_id) = 0;
 
   // Returns the new job's id; `job.id` is ignored.

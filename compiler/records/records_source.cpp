@@ -99,7 +99,8 @@ absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
   TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
   for (const database::Problem& each : problems) {  // at all reuse distances
     if (!same_kernel(each, problem)) continue;
-    TF_RETURN_IF_ERROR(records.scan({.problem = each, .only_ok = true}, [&](const database::Measurement& m) {
+    const database::Filter ok{.problem = each, .which = database::Filter::Which::kOk};
+    TF_RETURN_IF_ERROR(records.scan(ok, [&](const database::Measurement& m) {
       classes.insert(m.device.device_class);
       return absl::OkStatus();
     }));

@@ -200,8 +200,13 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
 absl::Status export_records(const TransferArguments& arguments) {
   TF_ASSIGN_OR_RETURN(auto records,
                       database::open_records(arguments.db, remote::remote_opener(arguments.tls)));
-  database::Filter filter{.only_ok = arguments.only_ok};
-  if (arguments.job != 0) filter.job_id = arguments.job;
+  using enum database::Filter::Which;
+  database::Filter filter;
+  if (arguments.job != 0) {
+    filter.job_id = arguments.job;
+    filter.which = kStanding;  // another job may have seen the failure
+  }
+  if (arguments.only_ok) filter.which = kOk;
   if (arguments.file == "-") return database::export_jsonl(*records, filter, std::cout).status();
   TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
                       database::export_jsonl_file(*records, filter, arguments.file));
@@ -255,8 +260,10 @@ void add_export(CLI::App& app, Invocation& invocation) {
   command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("-o,--output", arguments->file, "The file to write; - is stdout")
       ->capture_default_str();
-  command->add_flag("--only-ok", arguments->only_ok, "Leave out what failed or was stopped early");
-  command->add_option("--job", arguments->job, "Only measurements of this job");
+  command->add_flag("--only-ok", arguments->only_ok,
+                    "Leave out what failed, then or since, or was stopped early");
+  command->add_option("--job", arguments->job,
+                      "Only measurements of this job, but for times of what failed since, in any job");
   command->add_flag("--json", arguments->json, "Print the counts as JSON");
   command->footer("Example: tuner export --db tune.db -o tune.jsonl");
   command->callback([arguments, &invocation] {

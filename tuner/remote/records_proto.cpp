@@ -28,8 +28,8 @@ pb::BestRequest to_proto(const database::BestQuery& query, size_t limit) {
   if (query.semantics_version) out.set_semantics_version(*query.semantics_version);
   out.set_limit(static_cast<uint32_t>(limit));
   if (query.schedule) out.set_schedule(*query.schedule);
-  out.set_only_untuned(query.only_untuned);
-  out.set_in_network(query.in_network);
+  out.set_only_untuned(query.of == database::BestQuery::Of::kUntuned);
+  out.set_in_network(query.timed == database::BestQuery::Timed::kInNetwork);
   return out;
 }
 
@@ -38,7 +38,8 @@ pb::ScanRequest to_proto(const database::Filter& filter) {
   if (filter.workload) out.set_workload(filter.workload->hex());
   if (filter.problem) *out.mutable_problem() = to_proto(*filter.problem);
   if (filter.job_id) out.set_job_id(*filter.job_id);
-  out.set_only_ok(filter.only_ok);
+  out.set_only_standing(filter.which != database::Filter::Which::kAll);
+  out.set_only_ok(filter.which == database::Filter::Which::kOk);
   return out;
 }
 
@@ -60,8 +61,8 @@ absl::StatusOr<database::BestQuery> from_proto(const pb::BestRequest& request) {
   query.allowed_numerics.assign(request.allowed_numerics().begin(), request.allowed_numerics().end());
   if (request.has_semantics_version()) query.semantics_version = request.semantics_version();
   if (request.has_schedule()) query.schedule = request.schedule();
-  query.only_untuned = request.only_untuned();
-  query.in_network = request.in_network();
+  if (request.only_untuned()) query.of = database::BestQuery::Of::kUntuned;
+  if (request.in_network()) query.timed = database::BestQuery::Timed::kInNetwork;
   if (request.limit() == 0) return absl::InvalidArgumentError("a best request needs a limit of at least 1");
   return query;
 }
@@ -76,7 +77,8 @@ absl::StatusOr<database::Filter> from_proto(const pb::ScanRequest& request) {
     TF_ASSIGN_OR_RETURN(filter.problem, from_proto(request.problem()));
   }
   if (request.has_job_id()) filter.job_id = request.job_id();
-  filter.only_ok = request.only_ok();
+  if (request.only_standing()) filter.which = database::Filter::Which::kStanding;
+  if (request.only_ok()) filter.which = database::Filter::Which::kOk;
   return filter;
 }
 

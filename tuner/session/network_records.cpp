@@ -43,7 +43,7 @@ absl::StatusOr<std::optional<Rivals>> NetworkRecords::rivals(const driver::Sched
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
   TF_ASSIGN_OR_RETURN(Measurement tuned, store_.find_record(digest));
   database::BestQuery query = query_of(tuned.problem);
-  query.only_untuned = true;
+  query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store_.top(query, 1));
   if (untuned.empty() || !(untuned[0].problem == tuned.problem) || untuned[0].schedule == tuned.schedule)
     return std::nullopt;
@@ -97,7 +97,7 @@ bool NetworkRecords::is_from_here(const Measurement& record) const {
 
 absl::StatusOr<bool> NetworkRecords::has_lost(const Measurement& record) const {
   database::BestQuery query = query_of(record.problem);
-  query.only_untuned = true;
+  query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(const std::vector<Measurement> untuned, store_.top(query, 1));
   if (untuned.empty() || untuned[0].schedule == record.schedule) return false;
   TF_ASSIGN_OR_RETURN(const std::optional<Measurement> ours, in_network(record));
@@ -109,7 +109,7 @@ absl::StatusOr<bool> NetworkRecords::has_lost(const Measurement& record) const {
 absl::StatusOr<std::optional<Measurement>> NetworkRecords::in_network(const Measurement& of) const {
   database::BestQuery query = query_of(of.problem);
   query.schedule = of.schedule;
-  query.in_network = true;
+  query.timed = database::BestQuery::Timed::kInNetwork;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> found, store_.top(query, 1));
   if (found.empty() || !(found.front().problem == of.problem)) return std::nullopt;
   return std::move(found.front());

@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, con
                             .allowed_numerics = options.allowed_numerics,
                             .semantics_version = schedule::kSemanticsVersion};
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kFinalists));
-  query.only_untuned = true;
+  query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store.top(query, 1));
   const auto is_untuned = [&](const Measurement& each) { return each.schedule == untuned[0].schedule; };
   if (!untuned.empty() && std::ranges::none_of(best, is_untuned)) {

@@ -105,7 +105,7 @@ TEST_P(BestContract, TheUntunedScheduleIsTheOneThatWasLastCalledSo) {
   insert(untuned(1000, 2));
   insert(steady(850, 3));
   BestQuery query{conv_problem()};
-  query.only_untuned = true;
+  query.of = BestQuery::Of::kUntuned;
   EXPECT_EQ(store_->top(query, 1)->front().median_ns(), 1000);
   EXPECT_EQ(best({conv_problem()})->median_ns(), 800) << "that of before may be used, as any other";
   Measurement again = old;
@@ -141,9 +141,9 @@ TEST_P(BestContract, TheUntunedScheduleIsBestWhereItIsNotSurelySlowerInsideTheNe
   insert(steady(800, 3));
   EXPECT_EQ(best({conv_problem()})->median_ns(), 800) << "one that has not been in the network yet";
   BestQuery there{conv_problem()};
-  there.in_network = true;
+  there.timed = BestQuery::Timed::kInNetwork;
   EXPECT_EQ(store_->top(there, 9)->size(), 2u) << "the last of each schedule";
-  there.only_untuned = true;
+  there.of = BestQuery::Of::kUntuned;
   EXPECT_EQ(store_->top(there, 9)->front().median_ns(), 1100);
 }
 

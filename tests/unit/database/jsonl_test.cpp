@@ -113,7 +113,7 @@ TEST(Jsonl, AFilteredExportBringsOnlyTheWorkloadsItNeeds) {
   std::unique_ptr<Store> store = make_memory_store();
   fill(*store);
   std::ostringstream out;
-  absl::StatusOr<TransferCounts> counts = export_jsonl(*store, {.only_ok = true}, out);
+  absl::StatusOr<TransferCounts> counts = export_jsonl(*store, {.which = Filter::Which::kOk}, out);
   ASSERT_TRUE(counts.ok());
   EXPECT_EQ(counts->workloads, 1);
   EXPECT_EQ(counts->measurements, 6);

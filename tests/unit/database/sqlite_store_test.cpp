@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "database/file_lock.h"
@@ -58,11 +59,11 @@ TEST(SqliteStore, WhatWasWrittenIsThereAfterOpeningAgain) {
   EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 100);
 }
 
-// The index by which the rows of the problem are found.
-std::string index_of(Connection& db, const BestQuery& query) {
+// The index by which the rows of the problem are found, or those of their programs.
+std::string index_of(Connection& db, const BestQuery& query, const char* rows = "m") {
   auto plan = db.prepare("EXPLAIN QUERY PLAN " + rows::top_statement(query));
   EXPECT_TRUE(plan.ok()) << plan.status();
-  const std::string search = "SEARCH m USING INDEX ";
+  const std::string search = absl::StrCat("SEARCH ", rows, " USING INDEX ");
   while (plan.ok() && plan->step().value_or(false)) {
     const std::string step = plan->text(3);
     if (step.starts_with(search)) return step.substr(search.size(), step.find(" (") - search.size());
@@ -76,12 +77,13 @@ TEST(SqliteStore, ANarrowQuestionReadsNoMoreRowsThanItHas) {
   const auto db = Connection::open(folder.file("t.db"), Access::kReadOnly).value();
   BestQuery query{.problem = conv_problem(), .device_class = "desk", .semantics_version = 3};
   EXPECT_EQ(index_of(*db, query), "measurements_best");
-  query.only_untuned = true;
+  EXPECT_EQ(index_of(*db, query, "n"), "measurements_program");
+  query.of = BestQuery::Of::kUntuned;
   EXPECT_EQ(index_of(*db, query), "measurements_untuned");
-  query.only_untuned = false;
+  query.of = BestQuery::Of::kEvery;
   query.schedule = "one";
-  for (const bool in_network : {false, true}) {
-    query.in_network = in_network;
+  for (const auto timed : {BestQuery::Timed::kAlone, BestQuery::Timed::kInNetwork}) {
+    query.timed = timed;
     EXPECT_EQ(index_of(*db, query), "measurements_program");
   }
 }

@@ -284,7 +284,7 @@ TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
   EXPECT_EQ(count({.problem = other.problem}), 1);
   EXPECT_EQ(count({.job_id = 12}), 1);
   EXPECT_EQ(*store_->count_trials(12), 1);
-  EXPECT_EQ(count({.workload = conv_problem().workload, .only_ok = true}), 1);
+  EXPECT_EQ(count({.workload = conv_problem().workload, .which = Filter::Which::kOk}), 1);
   std::vector<std::string> order;
   ASSERT_TRUE(
       store_->scan({}, [&](const Measurement& m) { return order.push_back(m.schedule), absl::OkStatus(); })
@@ -295,6 +295,13 @@ TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
   again.finished_unix_ns += 1;
   insert(again);
   EXPECT_EQ(count({.job_id = 12}), 2);
+  EXPECT_EQ(*store_->count_trials(12), 1);
+  // Nor is letting what another job tried meet others.
+  Measurement met = other;
+  met.job_id = 12;
+  met.match = Match{.began_unix_ns = 5, .ns = 1, .interval_ns = {1, 1}};
+  insert(met);
+  EXPECT_EQ(count({.job_id = 12}), 3);
   EXPECT_EQ(*store_->count_trials(12), 1);
 }
 

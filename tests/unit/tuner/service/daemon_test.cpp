@@ -134,7 +134,7 @@ TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {
   std::vector<double> order;
   ASSERT_TRUE(
       (*remote)
-          ->scan({.only_ok = true},
+          ->scan({.which = Filter::Which::kOk},
                  [&](const Measurement& m) { return order.push_back(*m.median_ns()), absl::OkStatus(); })
           .ok());
   EXPECT_THAT(order, testing::ElementsAre(300, 100, 200));

@@ -1,0 +1,202 @@
+#include "database/which_count.h"
+
+#include <random>
+#include <sstream>
+
+#include "database/jsonl.h"
+#include "tests/support/database/forwarding_store.h"
+#include "tests/unit/database/store_contract.h"
+
+namespace tf::database {
+namespace {
+
+using testing::ElementsAre;
+
+Measurement ended(Outcome outcome, int64_t time, const std::string& machine = "f00d") {
+  Measurement m = measured(100, time);
+  m.outcome = outcome;
+  m.device.fingerprint = machine;
+  if (is_failure(outcome)) m.samples.clear();
+  return m;
+}
+
+// The times of those that count.
+std::vector<int64_t> counting(const std::vector<Measurement>& measurements) {
+  std::vector<int64_t> times;
+  for (const Measurement* m : which_count(measurements)) times.push_back(m->finished_unix_ns);
+  return times;
+}
+
+TEST(WhichCount, IsTheLastByWhenItFinishedWhateverTheOrder) {
+  EXPECT_THAT(counting({ended(Outcome::kOk, 2), ended(Outcome::kOk, 3), ended(Outcome::kOk, 1)}),
+              ElementsAre(3));
+  EXPECT_THAT(counting({ended(Outcome::kOk, 2), ended(Outcome::kCrashed, 1)}), ElementsAre(2));
+  Measurement other = ended(Outcome::kOk, 1);
+  other.schedule = "another";
+  EXPECT_THAT(counting({ended(Outcome::kOk, 2), other}), ElementsAre(1, 2)) << "each program has its own";
+}
+
+TEST(WhichCount, IsNoBoundWhereThereIsATimeOrAFailure) {
+  EXPECT_THAT(counting({ended(Outcome::kOk, 1), ended(Outcome::kStoppedEarly, 2)}), ElementsAre(1));
+  EXPECT_THAT(counting({ended(Outcome::kCrashed, 1), ended(Outcome::kStoppedEarly, 2)}), ElementsAre(1));
+  EXPECT_THAT(counting({ended(Outcome::kStoppedEarly, 1), ended(Outcome::kStoppedEarly, 2)}), ElementsAre(2));
+  EXPECT_THAT(counting({ended(Outcome::kStoppedEarly, 1), ended(Outcome::kTimedOut, 2)}), ElementsAre(2));
+}
+
+TEST(WhichCount, IsNoFailureOfAnotherMachineWhereThereIsATime) {
+  EXPECT_THAT(counting({ended(Outcome::kOk, 1), ended(Outcome::kTimedOut, 2)}), ElementsAre(2));
+  EXPECT_THAT(counting({ended(Outcome::kOk, 1), ended(Outcome::kTimedOut, 2, "slow box")}), ElementsAre(1));
+  EXPECT_THAT(counting({ended(Outcome::kOk, 1), ended(Outcome::kCompileError, 2, "")}), ElementsAre(2))
+      << "compilers name none";
+}
+
+// Rows that disagree about few programs, in any order.
+std::vector<Measurement> quarrel(std::mt19937& random, int count) {
+  const auto draw = [&](int64_t below) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
+  };
+  std::vector<Measurement> rows;
+  for (int i = 0; i < count; ++i) {
+    Measurement m = measured(100 + draw(50), draw(12));
+    m.schedule = std::to_string(draw(4));
+    m.outcome = static_cast<Outcome>(1 + draw(4));
+    m.device.fingerprint = std::vector<std::string>{"", "one", "two"}[static_cast<size_t>(draw(3))];
+    m.device.device_class = draw(5) == 0 ? "phone" : "desk";
+    m.cache_mode = draw(4) == 0 ? CacheMode::kNetwork : CacheMode::kRotate;
+    m.untuned = draw(3) == 0;
+    if (is_failure(m.outcome) || draw(8) == 0) m.samples.clear();
+    rows.push_back(std::move(m));
+  }
+  return rows;
+}
+
+std::vector<Digest> digests_of(const std::vector<Measurement>& rows) {
+  std::vector<Digest> digests;
+  for (const Measurement& m : rows) digests.push_back(record_digest(m));
+  return digests;
+}
+
+TEST(WhichCount, IsTheSameInSql) {
+  std::mt19937 random(7);
+  for (int turn = 0; turn < 30; ++turn) {
+    const TemporaryFolder folder = *TemporaryFolder::make();
+    const std::unique_ptr<Store> sqlite = *open_sqlite_store(folder.file("t.db")),
+                                 memory = make_memory_store();
+    ASSERT_TRUE(memory->add_workload(conv_workload()).ok());
+    for (const Measurement& m : quarrel(random, 40)) ASSERT_TRUE(memory->insert(m).ok());
+    ASSERT_TRUE(export_jsonl_file(*memory, {}, folder.file("r.jsonl")).ok());
+    ASSERT_TRUE(import_jsonl(folder.file("r.jsonl"), *sqlite).ok());
+    for (const auto of : {BestQuery::Of::kEvery, BestQuery::Of::kUntuned}) {
+      for (const auto timed : {BestQuery::Timed::kAlone, BestQuery::Timed::kInNetwork}) {
+        const BestQuery query{.problem = conv_problem(), .of = of, .timed = timed};
+        EXPECT_EQ(digests_of(*sqlite->top(query, 99)), digests_of(*memory->top(query, 99)));
+      }
+    }
+    for (const auto which : {Filter::Which::kAll, Filter::Which::kStanding, Filter::Which::kOk}) {
+      std::vector<Digest> scanned[2];
+      for (Store* store : {sqlite.get(), memory.get()}) {
+        const auto visit = [&](const Measurement& m) {
+          scanned[store == memory.get()].push_back(record_digest(m));
+          return absl::OkStatus();
+        };
+        ASSERT_TRUE(store->scan({.which = which}, visit).ok());
+      }
+      EXPECT_EQ(scanned[0], scanned[1]);
+    }
+  }
+}
+
+class MergeContract : public StoreContract {
+ protected:
+  // As another database would have it after that export of this one.
+  std::unique_ptr<Records> exported(const Filter& filter) {
+    EXPECT_TRUE(export_jsonl_file(*store_, filter, folder_.file("r.jsonl")).ok());
+    return *open_jsonl_records(folder_.file("r.jsonl"));
+  }
+};
+
+// Ours are the newer ones; theirs failed, were slower, and met on another scale inside the network.
+TEST_P(MergeContract, AnImportOfOlderRecordsChangesNoAnswerInEitherOrder) {
+  const auto in_network = [](Measurement m, double ns, int64_t match) {
+    m.cache_mode = CacheMode::kNetwork;
+    m.match = Match{.began_unix_ns = match, .ns = ns, .interval_ns = {ns, ns}};
+    return m;
+  };
+  const auto row = [](const char* schedule, int64_t ns, int64_t time, Outcome outcome = Outcome::kOk) {
+    Measurement m = measured(ns, time);
+    m.samples.assign(12, {ns * 10, 10});
+    m.schedule = schedule;
+    m.untuned = m.schedule == "untuned";
+    m.outcome = outcome;
+    return m;
+  };
+  const std::vector<Measurement> ours = {
+      row("untuned", 1000, 20), row("loser", 800, 21), row("winner", 900, 22),
+      in_network(row("untuned", 1000, 23), 1000, 7), in_network(row("loser", 1000, 24), 1100, 7)};
+  const std::vector<Measurement> theirs = {row("winner", 900, 10, Outcome::kCrashed), row("loser", 400, 11),
+                                           row("untuned", 300, 12),
+                                           in_network(row("untuned", 1000, 13), 1000, 3)};
+  for (const bool ours_first : {true, false}) {
+    store_ = GetParam().make(*TemporaryFolder::make());
+    ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
+    for (const auto& rows : {ours_first ? ours : theirs, ours_first ? theirs : ours})
+      for (const Measurement& m : rows) insert(m);
+    EXPECT_EQ(best({conv_problem()})->schedule, "winner") << ours_first;
+    BestQuery untuned{conv_problem()};
+    untuned.of = BestQuery::Of::kUntuned;
+    EXPECT_EQ(store_->top(untuned, 1)->front().median_ns(), 1000);
+  }
+}
+
+TEST_P(MergeContract, AnExportOfWhatIsOkHasNothingThatFailedSince) {
+  Measurement good = measured(100, 1), bad = measured(90, 1), crash = measured(90, 2);
+  good.job_id = bad.job_id = 1;
+  crash.job_id = 2;
+  crash.outcome = Outcome::kCrashed;
+  crash.samples.clear();
+  for (const Measurement& m : {good, bad, crash}) insert(m);
+  ASSERT_EQ(best({conv_problem()})->median_ns(), 100);
+  for (const Filter& filter :
+       {Filter{.which = Filter::Which::kOk}, Filter{.job_id = 1, .which = Filter::Which::kStanding}}) {
+    const auto found = exported(filter)->best({conv_problem()});
+    ASSERT_TRUE(found.ok() && found->has_value());
+    EXPECT_EQ((*found)->median_ns(), 100) << "what was caught is back";
+  }
+  bad.finished_unix_ns = 3;
+  insert(bad);
+  EXPECT_EQ((*exported({.which = Filter::Which::kOk})->best({conv_problem()}))->median_ns(), 90);
+}
+
+// Each question is a call to a running tuner, or a look through all records of a file.
+TEST_P(MergeContract, BestAsksFewQuestionsHoweverManyWerePutBack) {
+  class Counting final : public test::ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) override {
+      ++questions;
+      return ForwardingStore::top(query, limit);
+    }
+    int questions = 0;
+  };
+  const auto insert_both = [&](Measurement m, double ns_there) {
+    insert(m);
+    m.cache_mode = CacheMode::kNetwork;
+    m.match = Match{.began_unix_ns = 5, .ns = ns_there, .interval_ns = {ns_there, ns_there}};
+    insert(m);
+  };
+  Measurement untuned = measured(1000);
+  untuned.schedule = "untuned";
+  untuned.untuned = true;
+  insert_both(untuned, 1000);
+  for (int64_t ns = 500; ns < 540; ++ns) insert_both(measured(ns), 1100);
+  Counting counting(*store_);
+  const auto found = counting.best({conv_problem()});
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->schedule, "untuned");
+  EXPECT_LE(counting.questions, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, MergeContract, every_kind_of_store(), name_of_kind);
+
+}  // namespace
+}  // namespace tf::database
