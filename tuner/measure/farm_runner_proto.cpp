@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -15,10 +14,10 @@
 #include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
-#include "rpc/protocol.h"
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/held_lease_proto.h"
+#include "tuner/measure/measure_messages_proto.h"
 
 namespace tf::measure {
 namespace {
@@ -50,12 +49,6 @@ absl::Status superseded(const absl::Status& aborted) {
 }
 
 using Stream = rpc::ClientStream<pb::MeasureRequest, pb::MeasureReply>;
-
-pb::MeasureRequest acknowledgement(const std::set<uint64_t>& sequences) {
-  pb::MeasureRequest message;
-  message.mutable_acknowledgement()->mutable_sequences()->Add(sequences.begin(), sequences.end());
-  return message;
-}
 
 }  // namespace
 
@@ -165,8 +158,7 @@ class FarmRunner::Impl {
 
   // Waits out a tracker that is away.
   absl::Status upload(const ArtifactBytes& artifact) {
-    rpc::Backoff backoff(rpc::backoff_seed());
-    while (true) {
+    for (rpc::Backoff backoff(rpc::backoff_seed());;) {
       const absl::Status status = link_->upload(artifact);
       if (status.ok() || !is_transient(status)) return status;
       TF_RETURN_IF_ERROR(pause(backoff.next()));
@@ -198,11 +190,8 @@ class FarmRunner::Impl {
   }
 
   static void send(Stream& stream, uint64_t sequence, const pb::Trial& trial) {
-    pb::MeasureRequest message;
     killpoint("tuner.trial.sending");
-    message.mutable_assignment()->set_sequence(sequence);
-    *message.mutable_assignment()->mutable_trial() = trial;
-    stream.write(message);
+    stream.write(assignment(sequence, trial));
   }
 
   void keep_stream() {
@@ -269,21 +258,19 @@ class FarmRunner::Impl {
     const std::shared_ptr<FarmLink::Way> way = link_->way();
     const auto stub = pb::Tuners::NewStub(way->channel);
     stream->stream = stub->Measure(&stream->context);
-    pb::MeasureRequest hello;
-    hello.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+    pb::MeasureRequest first;
     HeldLease::Pending unanswered;
     {
       const std::scoped_lock lock(mutex_);
       if (cancelled_ || !held_.lease()) return cancelled();
-      hello.mutable_hello()->mutable_lease()->set_lease_id(held_.lease()->lease_id);
-      hello.mutable_hello()->mutable_lease()->set_epoch(held_.lease()->epoch);
+      first = hello(*held_.lease());
       // From here on run() writes its trial itself; those before are ours to send. The write lock is taken
       // first, so that nobody writes before the hello.
       stream->writing.lock();
       stream_ = stream;
       unanswered = held_.unanswered();
     }
-    stream->stream->Write(hello);
+    stream->stream->Write(first);
     stream->writing.unlock();
     for (const auto& [sequence, pending] : unanswered) send(*stream, sequence, pending->trial);
     pb::MeasureReply reply;
