@@ -36,7 +36,8 @@ class EarlierResults {
   struct Left {
     int problem = 0;
     database::Measurement record;
-    bool again = false;  // another record of its schedule came before, as of play-offs
+    // No trial: of a play-off, whoever tried its schedule, or another record of it came before.
+    bool again = false;
   };
   // All that was not taken, oldest first: what the search does not propose any more, and play-offs. Nothing
   // is left afterwards.

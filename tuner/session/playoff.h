@@ -113,12 +113,15 @@ class Playoff {
     std::optional<Lag> beaten_by;
   };
 
-  // The one with the least geometric mean of its trials, of those who had most rounds.
+  // Of those who are in, or else of those who were in for most rounds, the one with the least geometric mean
+  // of its trials.
   size_t leader() const {
     size_t best = 0;
     for (size_t i = 1; i < finalists_.size(); ++i) {
       const Finalist &a = finalists_[i], &b = finalists_[best];
-      if (b.out != a.out ? b.out : time_of(a) < time_of(b)) best = i;
+      const size_t rounds = a.trials_ns.size(), best_rounds = b.trials_ns.size();
+      if (a.out != b.out ? b.out : rounds != best_rounds ? rounds > best_rounds : time_of(a) < time_of(b))
+        best = i;
     }
     return best;
   }

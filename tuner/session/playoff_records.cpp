@@ -68,15 +68,15 @@ absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, con
   return finalists(std::move(best), season);
 }
 
-Match match_of(const TaskState& task, size_t index, const std::vector<Measurement>& finalists,
-               const SessionOptions& options) {
-  Match match{.task = index};
+Pairing pairing_of(const TaskState& task, size_t index, const std::vector<Measurement>& finalists,
+                   const SessionOptions& options) {
+  Pairing pairing{.task = index};
   for (const Measurement& each : finalists) {
-    match.contenders.push_back({candidate_request(task.task(), options.target.text(), each.schedule),
-                                Subject{task.problem(), each.schedule, each.sketch_hash, each.slot_values,
-                                        options.device_class, options.job_id, each.untuned}});
+    pairing.contenders.push_back({candidate_request(task.task(), options.target.text(), each.schedule),
+                                  Subject{task.problem(), each.schedule, each.sketch_hash, each.slot_values,
+                                          options.device_class, options.job_id, each.untuned}});
   }
-  return match;
+  return pairing;
 }
 
 // All trials of one that stood its match as one measurement, or else the one that it failed.
@@ -139,20 +139,20 @@ absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options,
                          std::chrono::steady_clock::time_point deadline) {
   std::vector<Season> seasons = seasons_of(tried);
   for (uint64_t turn = 0;; ++turn) {
-    std::vector<Match> matches;
+    std::vector<Pairing> pairings;
     std::vector<Season*> playing;
     for (Season& season : seasons) {
       const TaskState& task = *tried.tasks[season.task];
       TF_ASSIGN_OR_RETURN(const std::vector<Measurement> in, finalists_of(task, season, options, store));
       // Each turn settles one more at least, so that there is a last one.
       if (in.size() < 2 || !season.settled.insert(in.front().schedule).second) continue;
-      matches.push_back(match_of(task, season.task, in, options));
+      pairings.push_back(pairing_of(task, season.task, in, options));
       playing.push_back(&season);
     }
-    if (matches.empty()) return absl::OkStatus();
+    if (pairings.empty()) return absl::OkStatus();
     const int64_t began_unix_ns = now_unix_ns();
     const std::vector<std::vector<Played>> rankings =
-        play_off(pipeline, matches, stop, deadline, kTickets * (1 + turn));
+        play_off(pipeline, pairings, stop, deadline, kTickets * (1 + turn));
     for (size_t i = 0; i < rankings.size(); ++i)
       TF_RETURN_IF_ERROR(
           record(rankings[i], began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store));

@@ -12,19 +12,19 @@ namespace {
 
 // One task's play-off.
 struct Table {
-  const Match* match;
+  const Pairing* pairing;
   Playoff playoff;
   std::vector<Work> works;  // of the finalists, built after their first trial
   std::vector<Played> players;
   size_t playing = 0;  // trials of the present round whose results have not come
 };
 
-Table make_table(const Match& match) {
-  Table table{.match = &match, .playoff = Playoff(match.contenders.size())};
-  for (size_t i = 0; i < match.contenders.size(); ++i) {
+Table make_table(const Pairing& pairing) {
+  Table table{.pairing = &pairing, .playoff = Playoff(pairing.contenders.size())};
+  for (size_t i = 0; i < pairing.contenders.size(); ++i) {
     Work work;
-    work.task = static_cast<int>(match.task);
-    work.request = match.contenders[i].request;
+    work.task = static_cast<int>(pairing.task);
+    work.request = pairing.contenders[i].request;
     work.priority = Priority::kInFull;
     table.works.push_back(std::move(work));
     table.players.push_back({.contender = i});
@@ -41,7 +41,7 @@ void take(Finished finished, const Seat& seat) {
   if (!finished.status.ok() || !finished.result) return;
   Table& table = *seat.table;
   Played& player = table.players[seat.contender];
-  const Subject& subject = table.match->contenders[seat.contender].subject;
+  const Subject& subject = table.pairing->contenders[seat.contender].subject;
   const database::Measurement& trial =
       player.trials.emplace_back(record_of(subject, *finished.work.built, *finished.result));
   player.results.push_back(std::move(finished.result));
@@ -69,9 +69,9 @@ std::vector<Played> ranking(Table& table) {
 // All tables, with as many trials under way as keep the pipeline busy.
 class Hall {
  public:
-  Hall(Pipeline& pipeline, std::span<const Match> matches, uint64_t first_ticket)
+  Hall(Pipeline& pipeline, std::span<const Pairing> pairings, uint64_t first_ticket)
       : pipeline_(pipeline), next_ticket_(first_ticket) {
-    for (const Match& match : matches) tables_.push_back(make_table(match));
+    for (const Pairing& pairing : pairings) tables_.push_back(make_table(pairing));
     for (Table& table : tables_) next_.push_back(&table);
   }
 
@@ -124,11 +124,11 @@ class Hall {
 
 }  // namespace
 
-std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Match> matches,
+std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Pairing> pairings,
                                           const std::atomic<bool>& stop,
                                           std::chrono::steady_clock::time_point deadline,
                                           uint64_t first_ticket) {
-  Hall hall(pipeline, matches, first_ticket);
+  Hall hall(pipeline, pairings, first_ticket);
   hall.play([&] { return stop.load() || std::chrono::steady_clock::now() >= deadline; });
   return hall.rankings();
 }

@@ -24,7 +24,7 @@ struct Contender {
 };
 
 // A task's play-off.
-struct Match {
+struct Pairing {
   size_t task = 0;
   std::vector<Contender> contenders;
 };
@@ -37,12 +37,12 @@ struct Played {
   std::optional<Playoff::Standing> standing;  // none if it failed
 };
 
-// Runs the matches side by side, the first ones first; what else comes out of the pipeline is left alone. Of
-// each, those that were measured, the winner first, who failed last. A candidate that can no longer be
+// Runs the play-offs side by side, the first ones first; what else comes out of the pipeline is left alone.
+// Of each, those that were measured, the winner first, who failed last. A candidate that can no longer be
 // measured is out. No round begins after the deadline or once `stop` is set: what is not decided by then goes
 // by the rounds it had. Ends when no result comes for a minute; what comes after all is none of the next
 // call's, whose tickets are others.
-std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Match> matches,
+std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Pairing> pairings,
                                           const std::atomic<bool>& stop,
                                           std::chrono::steady_clock::time_point deadline,
                                           uint64_t first_ticket = 0);

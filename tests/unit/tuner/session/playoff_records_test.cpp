@@ -52,6 +52,26 @@ TEST_F(PlayOffTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
   EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
 }
 
+// The second job's play-offs measure again what the first one tried.
+TEST_F(PlayOffTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
+  options_.play_off = false;
+  ASSERT_TRUE(run().ok());
+  options_.play_off = true;
+  options_.job_id = store_->add_job({}).value();
+  ASSERT_TRUE(run().ok());
+  const auto of_both = [&](const std::vector<database::Measurement>& rows) {
+    return rows.front().job_id != rows.back().job_id && rows.back().match.has_value();
+  };
+  const Rows rows = rows_by_schedule();
+  ASSERT_TRUE(std::ranges::any_of(rows, [&](const auto& each) { return of_both(each.second); }));
+  EXPECT_EQ(store_->count_trials(options_.job_id).value(), 24);
+  const int runs = runner_.runs;
+  const absl::StatusOr<Progress> more = run();
+  ASSERT_TRUE(more.ok()) << more.status();
+  EXPECT_EQ(more->trials, 24);
+  EXPECT_EQ(runner_.runs, runs) << "the play-off was played again";
+}
+
 TEST_F(PlayOffTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
   runner_.is_lucky_first = true;
   runner_.unlucky_ns = 40'000;
@@ -107,12 +127,12 @@ TEST_F(PlayOffTest, BeginsNoRoundAfterTheDeadline) {
   const auto schedule =
       schedule::to_string(schedule::default_schedule(tasks_[0].workload, {}, options_.target, 1));
   const Contender contender{.request = candidate_request(tasks_[0], target, schedule)};
-  const std::vector<Match> matches = {{.task = 0, .contenders = {contender, contender}}};
+  const std::vector<Pairing> pairings = {{.task = 0, .contenders = {contender, contender}}};
   Pipeline pipeline(builder_, runner_, {.tasks = {{reference_request(tasks_[0], target)}}});
   using Time = std::chrono::steady_clock::time_point;
-  EXPECT_TRUE(play_off(pipeline, matches, stop_, Time::min()).at(0).empty());
+  EXPECT_TRUE(play_off(pipeline, pairings, stop_, Time::min()).at(0).empty());
   EXPECT_EQ(runner_.runs, 0);
-  const std::vector<Played> ranking = play_off(pipeline, matches, stop_, Time::max()).at(0);
+  const std::vector<Played> ranking = play_off(pipeline, pairings, stop_, Time::max()).at(0);
   ASSERT_EQ(ranking.size(), 2u);
   EXPECT_EQ(ranking[0].results.size(), Playoff::kRounds);
 }

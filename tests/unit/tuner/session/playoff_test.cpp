@@ -103,6 +103,20 @@ TEST(Playoff, TellsHowEachStandsBesideTheWinner) {
   EXPECT_GT(standings[3].low, 1);
 }
 
+// The machine becomes slower: who is out early has the shorter times.
+TEST(Playoff, IsWonByWhoStayedLongestIfNobodyIsLeft) {
+  Playoff playoff(3);
+  for (int round = 0; !playoff.next_round().empty(); ++round) {
+    const double machine = round < 2 ? 100 : 200;
+    playoff.add(0, machine);
+    if (round < 2) playoff.add(1, machine * 1.1);
+    playoff.add(2, machine * 1.02);
+    playoff.end_round();
+  }
+  playoff.fail(0);
+  EXPECT_EQ(playoff.standings().front().finalist, 2u);
+}
+
 TEST(Playoff, BelievesNobodyThatFails) {
   Playoff playoff(3);
   for (int round = 0; round < 2; ++round) {
