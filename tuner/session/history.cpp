@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/status.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "database/which_count.h"
 #include "tuner/session/record_times.h"
 
 namespace tf::session {
 namespace {
 
-constexpr size_t kDonors = 2;  // the best of a task and device class
+constexpr size_t kDonors = 2;  // the best of a task and machine
 constexpr size_t kSeeds = 6;   // of a task that looks back
 // Examples of one task: the fastest, and of the others evenly. In all at most kExamples: from so many a prior
 // learns in a few seconds, with all that it holds out in turn (2.5 s of CPU time on Zen 4).
@@ -42,12 +45,10 @@ struct Measured {
   bool lower_bound = false;
 };
 
-// Each schedule by its last measurement, fastest first, failures last.
+// Each schedule by the measurement that counts, fastest first, failures last.
 std::vector<Measured> measured_of(const TaskSpace& space, std::span<const database::Measurement> records) {
-  std::map<std::string, const database::Measurement*> latest;
-  for (const database::Measurement& record : records) latest[record.schedule] = &record;
   std::vector<Measured> all;
-  for (const auto& [schedule, record] : latest) {
+  for (const database::Measurement* record : database::which_count(records)) {
     const std::optional<space::Candidate> candidate = space.candidate_of(*record);
     const std::optional<model::Judgement> judgement =
         candidate ? space.evaluator().judge(*candidate) : std::nullopt;
@@ -59,6 +60,32 @@ std::vector<Measured> measured_of(const TaskSpace& space, std::span<const databa
     return (a.seconds > 0) != (b.seconds > 0) ? a.seconds > 0 : a.seconds < b.seconds;
   });
   return all;
+}
+
+// The records of the problem that are history, by the device class and machine that they are of. A failure
+// that names no machine is of all.
+using ByMachine = std::map<std::pair<std::string, std::string>, std::vector<database::Measurement>>;
+absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const database::Problem& problem,
+                                        const Viewpoint& viewpoint) {
+  const bool is_own = std::ranges::find(viewpoint.own, problem) != viewpoint.own.end();
+  database::Filter filter;
+  filter.problem = problem;
+  ByMachine by_machine;
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
+    const auto& [device_class, fingerprint] = std::tie(record.device.device_class, record.device.fingerprint);
+    const bool is_recalled =
+        is_own && device_class == viewpoint.device_class && is_from_here(record, viewpoint.fingerprint);
+    if (record.id < viewpoint.before_record && !is_of_network(record) && !is_recalled)
+      by_machine[{device_class, fingerprint}].push_back(record);
+    return absl::OkStatus();
+  }));
+  for (auto& [machine, measured] : by_machine) {
+    const auto of_all = by_machine.find({machine.first, ""});
+    if (of_all == by_machine.end() || machine.second.empty()) continue;
+    for (const database::Measurement& record : of_all->second)
+      if (is_failure(record.outcome)) measured.push_back(record);
+  }
+  return by_machine;
 }
 
 bool is_like(const target::Target& one, const target::Target& other) {
@@ -84,10 +111,10 @@ absl::Status History::read(database::Records& records, const Viewpoint& viewpoin
                         [&](const database::Problem& problem) { return problem.target == target_text; });
   size_t read = 0;
   for (const database::Problem& problem : problems) {
-    if (std::find(viewpoint.own.begin(), viewpoint.own.end(), problem) != viewpoint.own.end()) continue;
+    const bool is_own = std::ranges::find(viewpoint.own, problem) != viewpoint.own.end();
     const absl::StatusOr<target::Target> target = target::parse_target(problem.target);
     if (!target.ok() || !is_like(*target, viewpoint.target)) continue;
-    if (read++ == kProblems) break;
+    if (!is_own && read++ >= kProblems) continue;
     TF_RETURN_IF_ERROR(read_problem(records, problem, *target, viewpoint));
   }
   return absl::OkStatus();
@@ -95,25 +122,18 @@ absl::Status History::read(database::Records& records, const Viewpoint& viewpoin
 
 absl::Status History::read_problem(database::Records& records, const database::Problem& problem,
                                    const target::Target& target, const Viewpoint& viewpoint) {
-  std::map<std::string, std::vector<database::Measurement>> by_class;
-  database::Filter filter;
-  filter.problem = problem;
-  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
-    if (record.id < viewpoint.before_record && !is_of_network(record))
-      by_class[record.device.device_class].push_back(record);
-    return absl::OkStatus();
-  }));
-  if (by_class.empty()) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const ByMachine by_machine, by_machine_of(records, problem, viewpoint));
+  if (by_machine.empty()) return absl::OkStatus();
   const absl::StatusOr<Task> task = task_of(records, problem);
   if (!task.ok()) return absl::OkStatus();
   const auto threads = static_cast<int>(problem.threads);
   const absl::StatusOr<TaskSpace> space =
       TaskSpace::create(*task, target, threads, viewpoint.allowed_numerics);
   if (!space.ok()) return absl::OkStatus();
-  for (const auto& [device_class, measured] : by_class) {
+  for (const auto& [machine, measured] : by_machine) {
     double remoteness = threads == viewpoint.threads ? 0 : kOtherThreads;
     if (problem.target != viewpoint.target.text()) remoteness += kOtherTarget;
-    if (device_class != viewpoint.device_class) remoteness += kOtherDevice;
+    if (machine != std::pair(viewpoint.device_class, viewpoint.fingerprint)) remoteness += kOtherDevice;
     add(*space, measured, remoteness);
   }
   return absl::OkStatus();

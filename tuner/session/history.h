@@ -1,7 +1,7 @@
 #pragma once
-// Owns: what was learned of other tasks than those being tuned: candidates of theirs, as examples that a cost
-// model starts from, and their best, as seeds for tasks like them. Does not know: which of them
-// are used.
+// Owns: what was learned of other tasks than those being tuned, or of these elsewhere: candidates, as
+// examples that a cost model starts from, and the best of them, as seeds for tasks like them. Does not know:
+// which of them are used.
 
 #include <cstdint>
 #include <limits>
@@ -24,8 +24,10 @@ struct Viewpoint {
   target::Target target;
   int threads = 1;
   std::string device_class;
+  std::string fingerprint;  // of the machine that measures now
   schedule::Numerics allowed_numerics;
-  std::vector<database::Problem> own;  // which are not history
+  // Of which only what is not from here is history: the rest the session recalls itself.
+  std::vector<database::Problem> own;
   // Only records with lower numbers count, so that an interrupted session starts again from what it knew.
   int64_t before_record = std::numeric_limits<int64_t>::max();
 };
@@ -38,12 +40,12 @@ std::vector<size_t> few_of(size_t examples, size_t most);
 class History {
  public:
   // Adds all problems that were measured for a machine like the target (its architecture and vectors), at
-  // most kProblems: those for the very target first, then the latest. Errors: the records'; a problem that
-  // this program cannot read is left out.
+  // most kProblems beside its own: those for the very target first, then the latest. Errors: the records'; a
+  // problem that this program cannot read is left out.
   static constexpr size_t kProblems = 64;
   absl::Status read(database::Records& records, const Viewpoint& viewpoint);
 
-  // Adds the records of one task on one class of devices. `remoteness` is how much less they say than ones of
+  // Adds the records of one task on one machine. `remoteness` is how much less they say than ones of
   // the viewpoint's own device, in the unit of space::distance.
   void add(const TaskSpace& space, std::span<const database::Measurement> records, double remoteness);
 
@@ -59,7 +61,7 @@ class History {
   absl::Status read_problem(database::Records& records, const database::Problem& problem,
                             const target::Target& target, const Viewpoint& viewpoint);
 
-  std::vector<std::vector<model::Example>> lessons_;  // one a task and device class
+  std::vector<std::vector<model::Example>> lessons_;  // one a task and machine
   std::map<database::WorkloadKey, int> groups_;       // of the lessons' examples
   std::vector<Donor> donors_;                         // the best of each, fastest first
 };

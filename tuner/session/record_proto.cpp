@@ -104,7 +104,9 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
   if (!result.lease_id().empty()) {
     record.lease = database::LeaseStamp{result.slot(), result.lease_id(), result.epoch(), result.sequence()};
   }
-  record.finished_unix_ns = result.finished_unix_ns() != 0 ? result.finished_unix_ns() : now_unix_ns();
+  // By the tuner's clock, as all of a database: the order of its measurements counts, and devices may have
+  // none that tells the day.
+  record.finished_unix_ns = now_unix_ns();
   const absl::Status possible = check(record);
   return possible.ok() ? record : implausible(subject, record, possible);
 }

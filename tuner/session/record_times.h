@@ -2,6 +2,7 @@
 // Owns: what the times in a record say of its candidate.
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "database/record.h"
@@ -20,7 +21,13 @@ struct Time {
 // a search learns nothing from them.
 bool is_of_network(const database::Measurement& record);
 
-// The time that a record tells, if any: of an early stop only that it takes at least so long.
+// Whether a session of this database measured it on a machine with that fingerprint, so that its time stands
+// beside those that are measured there now. What an import brings is of elsewhere, whatever it says. A
+// failure that names no machine, as of the compiler, is of all.
+bool is_from_here(const database::Measurement& record, std::string_view fingerprint);
+
+// The time that a record tells, if any: of an early stop only what its samples refute as its median, as far
+// as they tell how noisy they are (lower_bound_ns in base/race.h).
 std::optional<Time> time_of(const database::Measurement& record);
 
 }  // namespace tf::session

@@ -44,7 +44,9 @@ std::optional<space::Candidate> TaskSpace::candidate_of(const database::Measurem
     if (hashes_[i] != record.sketch_hash) continue;
     std::optional<space::Point> point = space::point_of(space_->sketches[i], record.slot_values);
     if (!point) return std::nullopt;
-    return space::Candidate{static_cast<int>(i), *std::move(point)};
+    space::Candidate candidate{static_cast<int>(i), *std::move(point)};
+    if (schedule::to_string(space_->schedule_of(candidate)) != record.schedule) return std::nullopt;
+    return candidate;
   }
   return std::nullopt;
 }

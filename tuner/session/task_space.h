@@ -39,8 +39,8 @@ class TaskSpace {
     return loops_of(space_->schedule_of(candidate));
   }
 
-  // The candidate that a record of the task was made from; nothing if it is no point of this space, or was
-  // measured when schedules meant something else.
+  // The candidate that a record of the task was made from; nothing if it is no point of this space, if its
+  // schedule is another than the point's, or if it was measured when schedules meant something else.
   std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
 
  private:

@@ -73,9 +73,9 @@ class TaskState {
   void observe(const space::Candidate& candidate, std::optional<Time> time);
   // The same for a record of a program that may be no point of this space.
   void observe(const database::Measurement& record, std::optional<Time> time);
-  // What the store knew before, each schedule's last record, oldest first. Nothing of it is lowered, for
-  // there may be very many: a candidate of the same loops but another schedule is found out by its code.
-  // Returns how many taught something.
+  // What the store knew before, of each schedule the record that counts, oldest first. Nothing of it is
+  // lowered, for there may be very many: a candidate of the same loops but another schedule is found out by
+  // its code. Returns how many taught something.
   int64_t recall(const std::vector<Recalled>& records);
   size_t examples() const { return known_.size(); }
   // What the cost model may learn from this task, which is another than those before: its fastest and, of the

@@ -47,8 +47,11 @@ class TuningLoop {
   // What came of a candidate: of this run, or of an earlier one of the job.
   using Arrival = std::variant<Finished, database::Measurement>;
 
-  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own);
-  absl::Status recall(TaskState& task);
+  // `fingerprint` is the machine's that measures.
+  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own,
+                                       const std::string& fingerprint);
+  absl::Status recall(TaskState& task, const std::string& fingerprint);
+  bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   void submit_due(Pipeline& pipeline);

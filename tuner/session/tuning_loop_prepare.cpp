@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
+#include "database/which_count.h"
+#include "proto/farm/v1/trial.pb.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/tuning_loop.h"
 
@@ -46,7 +47,8 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) problems.push_back(problem_of(task, target_, options_.threads));
   TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
   meter_.add_earlier_runs(earlier_.finished_unix_ns());
-  TF_ASSIGN_OR_RETURN(History history, read_history(problems));
+  TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
+  TF_ASSIGN_OR_RETURN(History history, read_history(problems, here.fingerprint()));
   for (size_t i = 0; i < tasks.size(); ++i) {
     TF_ASSIGN_OR_RETURN(
         std::unique_ptr<TaskState> state,
@@ -59,7 +61,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
     shown.weight = tasks[i].weight;
     shown.flops = flops;
     tasks_.push_back(std::move(state));
-    TF_RETURN_IF_ERROR(recall(*tasks_[i]));
+    TF_RETURN_IF_ERROR(recall(*tasks_[i], here.fingerprint()));
   }
   results_at_training_ = results_;
   std::vector<model::Example> examples = learned();
@@ -80,46 +82,49 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
-// What the store knows of other tasks. The baseline like Ansor learns from its own tasks alone.
-absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own) {
+// What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks
+// alone.
+absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own,
+                                                 const std::string& fingerprint) {
   History history;
   if (options_.strategy == search::Kind::kAnsorLike) return history;
   TF_RETURN_IF_ERROR(history.read(store_, {.target = options_.target,
                                            .threads = options_.threads,
                                            .device_class = options_.device_class,
+                                           .fingerprint = fingerprint,
                                            .allowed_numerics = options_.allowed_numerics,
                                            .own = own,
                                            .before_record = earlier_.first_record()}));
   return history;
 }
 
-// What the store knew of the task before the job began. The job's own results come when the search proposes
-// them again; only their code is known before.
-absl::Status TuningLoop::recall(TaskState& task) {
+// Whether a session like this one could have measured it. Times of other devices say nothing about this
+// one's, and the same text under other semantics nothing about this program's.
+bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
+  return record.device.device_class == options_.device_class && !is_of_network(record) &&
+         record.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&
+         database::numerics_allowed(record.numerics, options_.allowed_numerics);
+}
+
+// What this database's sessions knew of the task here before the job began; what others measured is history.
+// The job's own results come when the search proposes them again; only their code is known before.
+absl::Status TuningLoop::recall(TaskState& task, const std::string& fingerprint) {
   database::Filter filter;
   filter.problem = task.problem();
-  std::map<Digest, std::pair<int64_t, Recalled>> last;  // of each schedule, by its place
+  std::vector<database::Measurement> before;
   TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
-    // Times of other devices say nothing about this one's, and the same text under other semantics nothing
-    // about this program's.
-    if (record.device.device_class != options_.device_class || is_of_network(record) ||
-        record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion))
-      return absl::OkStatus();
+    if (!is_of_this_kind(record)) return absl::OkStatus();
     if (options_.job_id != 0 && record.job_id == options_.job_id) {
       task.know_code(record.code_digest, time_of(record));
-    } else {
-      const Digest schedule = sha256(record.schedule);
-      last[schedule] = {
-          record.id,
-          {schedule, task.space().candidate_of(record), record.code_digest, time_of(record), record.untuned}};
+    } else if (is_from_here(record, fingerprint)) {
+      before.push_back(record);
     }
     return absl::OkStatus();
   }));
-  std::vector<std::pair<int64_t, Recalled>> in_order;
-  for (auto& [schedule, record] : last) in_order.push_back(std::move(record));
-  std::ranges::sort(in_order, {}, [](const auto& record) { return record.first; });
   std::vector<Recalled> records;
-  for (auto& [place, record] : in_order) records.push_back(std::move(record));
+  for (const database::Measurement* record : database::which_count(before))
+    records.push_back({sha256(record->schedule), task.space().candidate_of(*record), record->code_digest,
+                       time_of(*record), record->untuned});
   results_ += task.recall(records);
   return absl::OkStatus();
 }

@@ -54,6 +54,8 @@ class HistoryTest : public testing::Test {
       record.slot_values.assign(candidate.point.begin(), candidate.point.end());
       record.samples = {{.total_ns = 10'000 + 1000 * static_cast<int64_t>(i), .iterations = 1}};
       record.device.device_class = device_class;
+      record.device.fingerprint = fingerprint_;
+      record.job_id = job_;
       record.finished_unix_ns = ++clock_;
       EXPECT_TRUE(store_->insert(record).ok());
     }
@@ -72,7 +74,8 @@ class HistoryTest : public testing::Test {
   std::unique_ptr<database::Store> store_ = database::make_memory_store();
   Viewpoint viewpoint_{.target = target::parse_target("x86_64:cpu=znver4").value(), .device_class = "local"};
   space::Random random_{5};
-  int64_t clock_ = 0;
+  int64_t clock_ = 0, job_ = 1;
+  std::string fingerprint_;
 };
 
 TEST_F(HistoryTest, GivesTheBestOfATaskLikeItAsASeed) {
@@ -126,6 +129,49 @@ TEST_F(HistoryTest, LeavesOutWhatIsBeingTunedAndOtherMachinesAndWhatCameLater) {
   viewpoint_.target = target::parse_target("x86_64:cpu=znver4").value();
   viewpoint_.before_record = 6;
   EXPECT_EQ(examples().size(), 5u);
+}
+
+TEST_F(HistoryTest, LearnsOfTheTasksThatAreTunedWhatWasMeasuredElsewhere) {
+  const Task own = product(64, 64, 64);
+  viewpoint_.own = {problem_of(own, viewpoint_.target.text(), 1)};
+  const space::Candidate best = measure(own, 10, "another desk");
+  EXPECT_EQ(examples().size(), 10u);
+  const std::vector<space::Candidate> seeds = read().seeds_for(space_of(own));
+  ASSERT_FALSE(seeds.empty());
+  EXPECT_EQ(seeds[0], best);
+  store_ = database::make_memory_store();
+  job_ = 0;  // as imports have none
+  measure(own, 10);
+  EXPECT_EQ(examples().size(), 10u);
+  store_ = database::make_memory_store();
+  job_ = 1;
+  measure(own, 10);
+  EXPECT_TRUE(examples().empty());
+  viewpoint_.fingerprint = "another machine";
+  EXPECT_EQ(examples().size(), 10u);
+}
+
+TEST_F(HistoryTest, KeepsTimesOfTwoMachinesOfAClassApart) {
+  measure(product(64, 64, 64), 10);
+  fingerprint_ = "another machine";
+  measure(product(64, 64, 64), 10);
+  std::set<int> tasks;
+  for (const model::Example& example : examples()) tasks.insert(example.task);
+  EXPECT_EQ(tasks.size(), 2u);
+}
+
+TEST_F(HistoryTest, TakesNoRecordForAnotherCandidatesThanItsSchedules) {
+  const Task other = product(64, 64, 64);
+  const TaskSpace space = space_of(other);
+  const space::Candidate candidate = draw(space, 1).front();
+  database::Measurement record;
+  record.schedule = schedule::to_string(space.space().schedule_of(candidate));
+  record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
+  record.sketch_hash = space.hash_of(candidate);
+  record.slot_values.assign(candidate.point.begin(), candidate.point.end());
+  EXPECT_EQ(space.candidate_of(record), candidate);
+  record.schedule += " ";
+  EXPECT_EQ(space.candidate_of(record), std::nullopt);
 }
 
 TEST_F(HistoryTest, TeachesAModelWhatWasFast) {

@@ -11,6 +11,7 @@
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "database/memory_store.h"
+#include "tests/support/database/forwarding_store.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
 #include "tuner/space/generate.h"
@@ -40,18 +41,6 @@ TEST_F(TuneTest, TellsTheTimesOfTheUntunedSchedules) {
   }
 }
 
-TEST_F(TuneTest, LearnsNothingFromTimesTakenInsideTheNetwork) {
-  ASSERT_TRUE(run().ok());
-  database::Measurement row = records().front();
-  row.cache_mode = database::CacheMode::kNetwork;
-  row.samples = {{1, 1}};
-  ASSERT_TRUE(store_->insert(row).ok());
-  options_.job_id = store_->add_job({}).value();  // another job, which looks back
-  const absl::StatusOr<Progress> progress = run();
-  ASSERT_TRUE(progress.ok()) << progress.status();
-  for (const TaskProgress& task : progress->tasks) EXPECT_GT(task.best_ns, 1000);
-}
-
 TEST_F(TuneTest, MeasuresAndRecordsAtTheNetworksReuseDistance) {
   for (Task& task : tasks_) task.reuse_distance_bytes = 12 << 20;
   ASSERT_TRUE(run().ok());
@@ -67,25 +56,6 @@ TEST_F(TuneTest, KeepsNoTimesOfADeviceThatIgnoresTheReuseDistance) {
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("upgrade its agent"));
   EXPECT_TRUE(records().empty());
   EXPECT_EQ(runner_.acknowledged, runner_.runs) << "the farm need not keep them either";
-}
-
-TEST_F(TuneTest, GoesOnWhereAnEarlierRunOfTheJobStopped) {
-  ASSERT_TRUE(run().ok());
-  options_.budget.trials = 40;
-  const absl::StatusOr<Progress> progress = run();
-  ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 40);
-  EXPECT_EQ(records().size(), 40u) << "24 from the first run, 16 new ones";
-  std::set<std::string> schedules;
-  for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
-  EXPECT_EQ(schedules.size(), 40u) << "the second run measured again what the first had";
-}
-
-TEST_F(TuneTest, DoesNothingWhenTheJobsBudgetIsSpentAlready) {
-  ASSERT_TRUE(run().ok());
-  const int runs = runner_.runs;
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(runner_.runs, runs);
 }
 
 TEST_F(TuneTest, RecordsCompileErrorsAndCrashesAsOutcomesAndNeverAsBest) {
@@ -153,31 +123,6 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
   }
 }
 
-// As of a database from before records named it, or of before a change made it the untuned one.
-TEST_F(TuneTest, MeasuresTheUntunedScheduleAgainIfNoRecordNamesIt) {
-  ASSERT_TRUE(run().ok());
-  const std::vector<database::Measurement> old = records();
-  const auto untuned_rows = [&] {
-    return std::ranges::count(records(), true, &database::Measurement::untuned);
-  };
-  ASSERT_EQ(untuned_rows(), 2) << "one a task";
-  store_ = database::make_memory_store();
-  for (const Task& task : tasks_)
-    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
-  for (database::Measurement record : old) {
-    record.untuned = false;
-    record.job_id = 0;
-    ASSERT_TRUE(store_->insert(record).ok());
-  }
-  for (int job = 0; job < 2; ++job) {
-    options_.job_id = store_->add_job({}).value();  // a job that looks back
-    ASSERT_TRUE(run().ok());
-    EXPECT_EQ(untuned_rows(), 2) << "once is enough";
-  }
-  for (const auto& record : records())
-    EXPECT_FALSE(record.untuned && runner_.raced.contains(record.artifact_digest)) << "it has to have a time";
-}
-
 TEST_F(TuneTest, RecordsAsImplausibleWhatNoDeviceCanMeasure) {
   runner_.is_absurd = true;
   const absl::StatusOr<Progress> progress = run();
@@ -210,55 +155,17 @@ TEST_F(TuneTest, BuildsAReferenceAgainThatAnOverloadedMachineSpoiled) {
 }
 
 // A store whose disk fills up after some rows.
-class FullStore final : public database::Store {
+class FullStore final : public test::ForwardingStore {
  public:
-  explicit FullStore(database::Store& store) : store_(store) {}
-  using database::Store::insert;
-  absl::StatusOr<database::InsertResult> insert(const database::Measurement& m,
+  using ForwardingStore::ForwardingStore;
+  absl::StatusOr<database::InsertResult> insert(const database::Measurement& measurement,
                                                 database::Origin origin) override {
-    if (++inserts > 5) return absl::ResourceExhaustedError("the disk is full");
-    return store_.insert(m, origin);
-  }
-  int inserts = 0;
-
-  absl::StatusOr<std::vector<database::Measurement>> top(const database::BestQuery& q, size_t n) override {
-    return store_.top(q, n);
-  }
-  absl::StatusOr<database::Workload> find_workload(const std::string& key) override {
-    return store_.find_workload(key);
-  }
-  absl::StatusOr<std::vector<database::Workload>> workloads() override { return store_.workloads(); }
-  absl::StatusOr<std::vector<database::Problem>> problems() override { return store_.problems(); }
-  absl::Status scan(const database::Filter& f, const database::Visitor& v) override {
-    return store_.scan(f, v);
-  }
-  absl::StatusOr<database::Measurement> find_record(const Digest& d) override {
-    return store_.find_record(d);
-  }
-  absl::StatusOr<bool> is_measured(const database::Problem& p, const std::string& s) override {
-    return store_.is_measured(p, s);
-  }
-  absl::Status add_workload(const database::Workload& w) override { return store_.add_workload(w); }
-  void insert_async(const database::Measurement& m, database::Origin origin,
-                    database::InsertDone done) override {
-    done(insert(m, origin));
-  }
-  absl::Status add_attempt(const database::Attempt& a) override { return store_.add_attempt(a); }
-  absl::StatusOr<int64_t> count_trials(int64_t job) override { return store_.count_trials(job); }
-  absl::StatusOr<int64_t> count_attempts(int64_t job) override { return store_.count_attempts(job); }
-  absl::StatusOr<int64_t> add_job(const database::Job& j) override { return store_.add_job(j); }
-  absl::Status update_job(const database::Job& j) override { return store_.update_job(j); }
-  absl::StatusOr<database::Job> find_job(int64_t id) override { return store_.find_job(id); }
-  absl::StatusOr<std::vector<database::Job>> jobs() override { return store_.jobs(); }
-  absl::Status save_job_tasks(const std::vector<database::JobTask>& t) override {
-    return store_.save_job_tasks(t);
-  }
-  absl::StatusOr<std::vector<database::JobTask>> job_tasks(int64_t id) override {
-    return store_.job_tasks(id);
+    if (++inserts_ > 5) return absl::ResourceExhaustedError("the disk is full");
+    return ForwardingStore::insert(measurement, origin);
   }
 
  private:
-  database::Store& store_;
+  int inserts_ = 0;
 };
 
 TEST_F(TuneTest, EndsWithWhatTheStoreSaysWhenAResultCannotBeKept) {
@@ -269,22 +176,6 @@ TEST_F(TuneTest, EndsWithWhatTheStoreSaysWhenAResultCannotBeKept) {
   EXPECT_THAT(std::string(progress.status().message()), testing::HasSubstr("the disk is full"));
   EXPECT_EQ(records().size(), 5u);
   EXPECT_EQ(runner_.acknowledged, 5) << "only what is kept is acknowledged";
-}
-
-TEST_F(TuneTest, CountsTheMinutesOfEarlierRunsOfTheJob) {
-  ASSERT_TRUE(run().ok());
-  const int runs = runner_.runs;
-  // The next run of the job finds that its rows span two minutes of tuning.
-  options_.budget = {.minutes = 2};
-  database::Measurement row = records().front();
-  for (int i = 1; i <= 10; ++i) {
-    row.schedule = "spread out " + std::to_string(i);
-    row.finished_unix_ns += 15'000'000'000;
-    ASSERT_TRUE(store_->insert(row).ok());
-  }
-  const absl::StatusOr<Progress> progress = run();
-  ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(runner_.runs, runs);
 }
 
 TEST_F(TuneTest, EndsWithWhatTheRunnerSaysWhenThatWillNotGetBetter) {
@@ -319,32 +210,6 @@ TEST_F(TuneTest, ProposesTheSameForTheSameSeedAndResultsWhateverTheThreadsDo) {
     EXPECT_EQ(order.size(), 60u);
   }
   EXPECT_EQ(tried[0], tried[1]);
-}
-
-TEST_F(TuneTest, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
-  const auto order = [&] {
-    std::vector<std::string> all;
-    for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
-    return all;
-  };
-  options_.budget.trials = 120;  // several trainings
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = order();
-  ASSERT_EQ(expected.size(), 120u);
-
-  store_ = database::make_memory_store();
-  options_.job_id = store_->add_job({}).value();
-  runner_.runs = 0;
-  for (const int stop_after : {20, 70, 1000}) {
-    stop_ = false;
-    runner_.stop_after = stop_after;
-    runner_.stop = &stop_;
-    const absl::StatusOr<Progress> progress = run();
-    ASSERT_TRUE(progress.ok()) << progress.status();
-    EXPECT_EQ(progress->trials, static_cast<int64_t>(records().size()));
-  }
-  EXPECT_EQ(runner_.runs, 120) << "what an earlier run measured was measured again";
-  EXPECT_EQ(order(), expected);
 }
 
 TEST_F(TuneTest, MeasuresNoCodeTwice) {

@@ -76,7 +76,10 @@ class FakeRunner final : public measure::Runner {
     if (!fatal.ok()) return fatal;
     EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
     const int runs_before = measured[request.candidate.digest]++;
-    if (request.trial->options().stop_if_slower_than_ns() > 0) raced.insert(request.candidate.digest);
+    if (const int64_t incumbent_ns = request.trial->options().stop_if_slower_than_ns(); incumbent_ns > 0) {
+      raced.insert(request.candidate.digest);
+      incumbents_ns.insert(incumbent_ns);
+    }
     reuse_distances.insert(request.trial->options().reuse_distance_bytes());
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
@@ -130,6 +133,7 @@ class FakeRunner final : public measure::Runner {
   absl::Status fatal;
   std::map<std::string, int> measured;  // how often, by digest
   std::set<std::string> raced;          // against an incumbent
+  std::set<int64_t> incumbents_ns;
   std::set<uint64_t> reuse_distances;
   bool knows_reuse_distance = true;
 

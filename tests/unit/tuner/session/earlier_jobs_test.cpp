@@ -1,0 +1,155 @@
+// What a session takes over from earlier runs of its job and from earlier jobs.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "database/memory_store.h"
+#include "tests/unit/tuner/session/tune_fixture.h"
+
+namespace tf::session {
+namespace {
+
+class EarlierJobs : public TuneTest {};
+
+TEST_F(EarlierJobs, LearnsNothingFromTimesTakenInsideTheNetwork) {
+  ASSERT_TRUE(run().ok());
+  database::Measurement row = records().front();
+  row.cache_mode = database::CacheMode::kNetwork;
+  row.samples = {{1, 1}};
+  ASSERT_TRUE(store_->insert(row).ok());
+  options_.job_id = store_->add_job({}).value();  // another job, which looks back
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  for (const TaskProgress& task : progress->tasks) EXPECT_GT(task.best_ns, 1000);
+}
+
+// A shorter time is there already, of numerics that the job may not use, by an import, or of another machine.
+TEST_F(EarlierJobs, RacesOnlyAgainstWhatItMayUseAndASessionMeasuredHere) {
+  ASSERT_TRUE(run().ok());
+  ASSERT_GE(*runner_.incumbents_ns.begin(), 100'000);
+  for (const database::Measurement& known : records()) {
+    database::Measurement bf16 = known, imported = known, elsewhere = known;
+    bf16.numerics = {"bf16"};
+    imported.job_id = 0;
+    elsewhere.device.fingerprint = "another machine";
+    for (database::Measurement* row : {&bf16, &imported, &elsewhere}) {
+      row->samples = {{1000, 1}};
+      row->code_digest = "of that";
+      ASSERT_TRUE(store_->insert(*row).ok());
+    }
+    if (known.untuned) continue;
+    bf16.schedule += "// in bf16";
+    ASSERT_TRUE(store_->insert(bf16).ok());
+  }
+  options_.job_id = store_->add_job({}).value();  // another job, which looks back
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_GE(*runner_.incumbents_ns.begin(), 100'000);
+  for (const TaskProgress& task : progress->tasks) EXPECT_GE(task.best_ns, 100'000);
+}
+
+TEST_F(EarlierJobs, RecallsTheTimeOfWhatWasStoppedEarlySince) {
+  ASSERT_TRUE(run().ok());
+  for (database::Measurement row : records()) {
+    row.outcome = database::Outcome::kStoppedEarly;
+    row.finished_unix_ns += 1;
+    ASSERT_TRUE(store_->insert(row).ok());
+  }
+  options_.job_id = store_->add_job({}).value();
+  options_.budget.trials = 1;
+  runner_.incumbents_ns.clear();
+  ASSERT_TRUE(run().ok());
+  EXPECT_FALSE(runner_.incumbents_ns.empty()) << "there was nothing to race against";
+}
+
+TEST_F(EarlierJobs, GoesOnWhereAnEarlierRunOfTheJobStopped) {
+  ASSERT_TRUE(run().ok());
+  options_.budget.trials = 40;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 40);
+  EXPECT_EQ(records().size(), 40u) << "24 from the first run, 16 new ones";
+  std::set<std::string> schedules;
+  for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
+  EXPECT_EQ(schedules.size(), 40u) << "the second run measured again what the first had";
+}
+
+TEST_F(EarlierJobs, DoesNothingWhenTheJobsBudgetIsSpentAlready) {
+  ASSERT_TRUE(run().ok());
+  const int runs = runner_.runs;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(runner_.runs, runs);
+}
+
+// As of a database from before records named it, or of before a change made it the untuned one.
+TEST_F(EarlierJobs, MeasuresTheUntunedScheduleAgainIfNoRecordNamesIt) {
+  ASSERT_TRUE(run().ok());
+  const std::vector<database::Measurement> old = records();
+  const auto untuned_rows = [&] {
+    return std::ranges::count(records(), true, &database::Measurement::untuned);
+  };
+  ASSERT_EQ(untuned_rows(), 2) << "one a task";
+  store_ = database::make_memory_store();
+  for (const Task& task : tasks_)
+    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
+  for (database::Measurement record : old) {
+    record.untuned = false;
+    record.job_id = 99;  // of another job
+    ASSERT_TRUE(store_->insert(record).ok());
+  }
+  for (int job = 0; job < 2; ++job) {
+    options_.job_id = store_->add_job({}).value();  // a job that looks back
+    ASSERT_TRUE(run().ok());
+    EXPECT_EQ(untuned_rows(), 2) << "once is enough";
+  }
+  for (const auto& record : records())
+    EXPECT_FALSE(record.untuned && runner_.raced.contains(record.artifact_digest)) << "it has to have a time";
+}
+
+TEST_F(EarlierJobs, CountsTheMinutesOfEarlierRunsOfTheJob) {
+  ASSERT_TRUE(run().ok());
+  const int runs = runner_.runs;
+  // The next run of the job finds that its rows span two minutes of tuning.
+  options_.budget = {.minutes = 2};
+  database::Measurement row = records().front();
+  for (int i = 1; i <= 10; ++i) {
+    row.schedule = "spread out " + std::to_string(i);
+    row.finished_unix_ns += 15'000'000'000;
+    ASSERT_TRUE(store_->insert(row).ok());
+  }
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(runner_.runs, runs);
+}
+
+TEST_F(EarlierJobs, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
+  const auto order = [&] {
+    std::vector<std::string> all;
+    for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
+    return all;
+  };
+  options_.budget.trials = 120;  // several trainings
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = order();
+  ASSERT_EQ(expected.size(), 120u);
+
+  store_ = database::make_memory_store();
+  options_.job_id = store_->add_job({}).value();
+  runner_.runs = 0;
+  for (const int stop_after : {20, 70, 1000}) {
+    stop_ = false;
+    runner_.stop_after = stop_after;
+    runner_.stop = &stop_;
+    const absl::StatusOr<Progress> progress = run();
+    ASSERT_TRUE(progress.ok()) << progress.status();
+    EXPECT_EQ(progress->trials, static_cast<int64_t>(records().size()));
+  }
+  EXPECT_EQ(runner_.runs, 120) << "what an earlier run measured was measured again";
+  EXPECT_EQ(order(), expected);
+}
+
+}  // namespace
+}  // namespace tf::session
