@@ -64,8 +64,9 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
   session::Progress last;
   measure::TrialTally uncounted;
   measure::CountedRunner counted(*runner, options_.tally ? *options_.tally : uncounted);
+  const std::unique_ptr<measure::Builder> builder = builder_.share();
   absl::StatusOr<session::Progress> result =
-      session::tune(tasks, options, builder_, counted, store_, stop, [&](const session::Progress& progress) {
+      session::tune(tasks, options, *builder, counted, store_, stop, [&](const session::Progress& progress) {
         last = progress;
         report(progress);
       });

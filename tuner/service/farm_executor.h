@@ -12,6 +12,7 @@
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/builder.h"
 #include "tuner/measure/counted_runner.h"
+#include "tuner/measure/shared_builder.h"
 #include "tuner/service/job_executor.h"
 
 namespace tf::service {
@@ -39,7 +40,7 @@ class FarmExecutor final : public JobExecutor {
 
  private:
   const FarmExecutorOptions options_;
-  measure::Builder& builder_;
+  measure::SharedBuilder builder_;  // a job that ends must not end the others' builds
   database::Store& store_;
 };
 
