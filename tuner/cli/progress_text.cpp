@@ -42,6 +42,7 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
           {"kernels_tuned", trial.tuned},
           {"kernels_faster", trial.faster},
           {"kernels_put_back", trial.put_back},
+          {"kernels_untried", trial.untried},
           {"kernels_other_layouts", trial.other_layouts},
           {"kernels_failed", trial.failed}};
 }
@@ -119,8 +120,10 @@ std::string trial_text(const session::NetworkTrial& trial) {
       trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
       trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster);
   if (trial.put_back > 0)
-    absl::StrAppendFormat(&out, "%d were not, and builds take what was faster, or the untuned one\n",
-                          trial.put_back);
+    absl::StrAppendFormat(&out, "%d were not, and builds take the untuned one\n", trial.put_back);
+  if (trial.untried > 0)
+    absl::StrAppendFormat(&out, "%d were not, and builds take others, which were not tried there yet\n",
+                          trial.untried);
   if (trial.failed > 0)
     absl::StrAppendFormat(&out, "with %d the network crashed or hung: builds take others from now on\n",
                           trial.failed);

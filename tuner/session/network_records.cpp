@@ -8,6 +8,7 @@
 #include "base/unix_time.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
+#include "tuner/session/record_times.h"
 
 namespace tf::session {
 namespace {
@@ -92,7 +93,7 @@ absl::Status NetworkRecords::record_failure(const driver::ScheduleChoice& choice
 }
 
 bool NetworkRecords::is_from_here(const Measurement& record) const {
-  return record.job_id != 0 && !record.lease && record.device.fingerprint == here_.fingerprint;
+  return !record.lease && session::is_from_here(record, here_.fingerprint);
 }
 
 absl::StatusOr<bool> NetworkRecords::has_lost(const Measurement& record) const {

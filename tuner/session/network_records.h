@@ -41,8 +41,9 @@ class NetworkRecords {
   absl::Status record_failure(const driver::ScheduleChoice& choice, const absl::Status& why,
                               const database::DeviceState& device) const;
 
-  // Whether this very device measured it, in a session of this database: its answer was checked here, in a
-  // sandbox, and its time is this machine's.
+  // Whether a machine like this one measured it in a session of this database, by what the row says: its
+  // answer was checked in a sandbox then, and its time is one of such machines. A copied or forged database
+  // says so, too: who is not to be trusted with running code should not be with writing the database.
   bool is_from_here(const database::Measurement& record) const;
 
   // Whether it met the untuned schedule inside the network and was not surely faster.

@@ -4,7 +4,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -124,9 +123,14 @@ class Trial {
   // Whether the last one lost any kernel that is now built otherwise.
   bool has_changed() const { return has_lost_; }
   // Of the last one that came to a verdict; without visits if none did.
-  NetworkTrial result() const {
+  absl::StatusOr<NetworkTrial> result() const {
     NetworkTrial result = result_;
     result.failed = failed_;
+    for (const auto& [key, untuned] : lost_) {
+      const database::BestQuery query = records_.query_of(untuned.problem);
+      TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> best, records_.store().best(query));
+      ++(best && best->schedule == untuned.schedule ? result.put_back : result.untried);
+    }
     return result;
   }
 
@@ -262,13 +266,13 @@ class Trial {
     for (const Contest& contest : contests_) {
       const bool is_faster = ratio(contest, untuned, tuned).high_ns < 1;
       tried.faster += is_faster;
-      if (!is_faster) lost_.insert(contest.key);
+      lost_.erase(contest.key);
+      if (!is_faster) lost_.emplace(contest.key, contest.rivals.untuned);
       has_lost_ = has_lost_ || !is_faster;
       TF_RETURN_IF_ERROR(records_.record(contest.rivals, task_ns(tuned_.plan.program, contest.tuned, tuned),
                                          task_ns(untuned_.plan.program, contest.untuned, untuned),
                                          calls_of(tuned_.plan.program, contest.tuned), device));
     }
-    tried.put_back = static_cast<int>(lost_.size());
     return absl::OkStatus();
   }
 
@@ -279,9 +283,10 @@ class Trial {
   Side untuned_, tuned_;
   Clock::duration build_took_{};
   std::vector<Contest> contests_;
-  std::set<std::string> lost_;  // keys of kernels, of all tries
-  bool has_lost_ = false;       // one of the last try
-  absl::Status failure_;        // of the tuned build
+  // Of the kernels that were not surely faster when they were last tried, by their keys, the untuned record.
+  std::map<std::string, database::Measurement> lost_;
+  bool has_lost_ = false;  // one of the last try
+  absl::Status failure_;   // of the tuned build
   int failed_ = 0;
   NetworkTrial result_;
 };
@@ -327,7 +332,7 @@ absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::
       which = NetworkSource::Which::kBest;
     }
   }
-  const NetworkTrial result = trial.result();
+  TF_ASSIGN_OR_RETURN(const NetworkTrial result, trial.result());
   if (result.visits > 0) return result;
   return absl::AbortedError(
       absl::StrCat("the network does not run as it was tuned: ", std::string(failure.message()), "; ",

@@ -55,16 +55,18 @@ struct NetworkTrial {
   int faster = 0;         // of these, surely faster inside the network than the untuned schedule there
   int other_layouts = 0;  // of them, between other layouts than any of the untuned build: not compared
   int put_back = 0;       // not surely faster there: a build takes the untuned schedule from now on
+  int untried = 0;        // likewise, but a build takes another that was not tried there
   int failed = 0;         // schedules with which the network crashed or hung: no build takes them from now on
 };
 
 // How long one takes, by what a session knows of its network: what to set aside.
 double network_trial_seconds(const Progress& progress);
 
-// Runs the network with the fastest schedules that were measured on this very device, sure or not, but for
-// those that lost inside the network before; then, while some lose and time is left, with what a build takes
-// instead. What no run of this database measured here, imports among it, is not run: the untuned schedule
-// stands in for it. It runs until what is not decided does not matter, or the deadline.
+// Runs the network with the fastest schedules that were measured here, sure or not, but for those that lost
+// inside the network before; then, while some lose and time is left, with what a build takes instead. What no
+// run of this database measured here, imports among it, is not run: the untuned schedule stands in for it,
+// though a build takes it. Here is any machine like this one, by what the database's rows say. It runs until
+// what is not decided does not matter, or the deadline.
 //
 // Where the network does not run as it was tuned, the schedule that is to blame is looked for by building
 // with half of the suspects at a time; it, or all that are left when it is too late to look, are recorded as

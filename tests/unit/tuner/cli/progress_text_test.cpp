@@ -78,16 +78,18 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
             "of 25 kernels, 18 have a schedule of their own, 17 of which are surely faster there than the "
             "untuned one\n");
   trial.put_back = 2;
+  trial.untried = 1;
   trial.other_layouts = 3;
   trial.failed = 1;
   EXPECT_THAT(trial_text(trial),
-              HasSubstr("\n2 were not, and builds take what was faster, or the untuned one\n"));
+              HasSubstr("\n2 were not, and builds take the untuned one\n1 were not, and builds take others"));
   EXPECT_THAT(trial_text(trial), HasSubstr("\n3 lie between other layouts than without tuning"));
   EXPECT_THAT(trial_text(trial), HasSubstr("\nwith 1 the network crashed or hung: builds take others"));
   EXPECT_THAT(trial_text(trial), Not(HasSubstr("slower")));
   const nlohmann::json parsed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
   EXPECT_EQ(parsed["network"]["ratio"], 0.87);
   EXPECT_EQ(parsed["network"]["kernels_put_back"], 2);
+  EXPECT_EQ(parsed["network"]["kernels_untried"], 1);
   EXPECT_EQ(parsed["network"]["kernels_other_layouts"], 3);
   EXPECT_EQ(parsed["network"]["kernels_failed"], 1);
   EXPECT_EQ(parsed["network"]["visits"], 40);

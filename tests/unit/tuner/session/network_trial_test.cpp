@@ -65,6 +65,29 @@ TEST_F(NetworkTrialTest, PutsBackWhatIsNotAndTriesThatInstead) {
   EXPECT_EQ(best_of(1), "untuned");
 }
 
+TEST_F(NetworkTrialTest, CountsAsPutBackOnlyWhatIsBuiltAsWithoutTuning) {
+  add(row(program_.tasks[0], "untuned", 1000));
+  add(row(program_.tasks[0], "fastest", 700));
+  add(row(program_.tasks[0], "second", 800));
+  bench_.in_network_ns = {{"fastest", 1100}, {"second", 900}};
+  const absl::StatusOr<NetworkTrial> second_wins = run();
+  ASSERT_TRUE(second_wins.ok()) << second_wins.status();
+  ASSERT_EQ(best_of(0), "second");
+  EXPECT_EQ(second_wins->faster, 1);
+  EXPECT_EQ(second_wins->put_back, 0);
+  EXPECT_EQ(second_wins->untried, 0);
+  add(row(program_.tasks[1], "untuned", 1000));
+  for (const char* schedule : {"1", "2", "3", "4", "5"}) {
+    add(row(program_.tasks[1], schedule, 700 + schedule[0]));
+    bench_.in_network_ns[schedule] = 1100;
+  }
+  const absl::StatusOr<NetworkTrial> all_lose = run();
+  ASSERT_TRUE(all_lose.ok()) << all_lose.status();
+  ASSERT_EQ(best_of(1), "5");
+  EXPECT_EQ(all_lose->put_back, 0);
+  EXPECT_EQ(all_lose->untried, 1) << "there was no try left for it";
+}
+
 TEST_F(NetworkTrialTest, TriesTheNextOneOnceTheFastestHasLostAndForgetsNoVerdict) {
   add_all("untuned", 1000);
   add_all("fastest", 700);
