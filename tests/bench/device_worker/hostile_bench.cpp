@@ -22,7 +22,10 @@ using tf::testing::Extents;
 using tf::testing::serialized;
 
 constexpr Extents kExtents = {.m = 96, .n = 96, .k = 96};
-constexpr const char* kHostile[] = {"segfaults",
+// An honest kernel of an artifact that declares 64 GiB of outputs.
+constexpr const char* kHuge = "declares_huge_outputs";
+constexpr const char* kHostile[] = {kHuge,
+                                    "segfaults",
                                     "aborts",
                                     "exits_as_if_done",
                                     "spins",
@@ -54,12 +57,15 @@ class Slot {
   explicit Slot(tf::worker::Worker& worker) : worker_(worker) {}
 
   Measured run(const char* entry) {
-    const std::string bytes = serialized(candidate(entry, kExtents));
-    farm::Trial trial = tf::testing::trial_of(bytes, reference_);
+    const bool huge = entry == kHuge;
+    const std::string bytes = huge ? serialized(candidate("good", {.m = 1 << 17, .n = 1 << 17, .k = 1}))
+                                   : serialized(candidate(entry, kExtents));
+    const std::string& reference = huge ? none_ : reference_;
+    farm::Trial trial = tf::testing::trial_of(bytes, reference);
     trial.mutable_options()->set_samples(7);
     trial.mutable_options()->set_min_sample_ns(1'000'000);
     trial.mutable_limits()->set_run_timeout_ns(100'000'000);
-    const auto result = worker_.run(trial, bytes, reference_);
+    const auto result = worker_.run(trial, bytes, reference);
     if (!result.ok()) return {};
     std::vector<double> runs;
     for (const farm::Sample& sample : result->samples())
@@ -80,7 +86,7 @@ class Slot {
 
  private:
   tf::worker::Worker& worker_;
-  const std::string reference_ = serialized(candidate("reference", kExtents));
+  const std::string reference_ = serialized(candidate("reference", kExtents)), none_;
 };
 
 void BM_GoldenAfterHostile(benchmark::State& state) {

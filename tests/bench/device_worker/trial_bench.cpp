@@ -70,6 +70,17 @@ void BM_TrialOverheadOfLargeAnswersUnconfined(benchmark::State& state) {
 }
 BENCHMARK(BM_TrialOverheadOfLargeAnswersUnconfined)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+// What a lease costs before its first trial.
+void BM_RenewedSandbox(benchmark::State& state) {
+  auto worker = tf::worker::Worker::start({.sandbox = {.without = {}, .without_missing = true}});
+  if (!worker.ok()) return state.SkipWithError(worker.status().ToString().c_str());
+  for (auto _ : state) {
+    if (const absl::Status renewed = (*worker)->renew_sandbox(); !renewed.ok())
+      return state.SkipWithError(renewed.ToString().c_str());
+  }
+}
+BENCHMARK(BM_RenewedSandbox)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 // A kernel of about 1 ms, one run a sample.
 void BM_TrialOfAMillisecondKernel(benchmark::State& state) {
   run_trials(state, {192, 192, 48}, options(5, 0, 0));

@@ -14,7 +14,7 @@ ProcessFigures figures_of(int pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   std::string stat;
   std::getline(std::ifstream(folder + "/stat"), stat);
-  // Fields 14 and 15 of all, counted behind the name, which may contain anything.
+  // Fields 14 to 17 of all, counted behind the name, which may contain anything.
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return figures;
   std::istringstream fields(stat.substr(name_end + 1));
@@ -22,8 +22,10 @@ ProcessFigures figures_of(int pid) {
   for (int i = 3; i < 14; ++i) fields >> skipped;
   double user = 0;
   double system = 0;
-  fields >> user >> system;
-  figures.cpu_s = (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  double ended_user = 0;
+  double ended_system = 0;
+  fields >> user >> system >> ended_user >> ended_system;
+  figures.cpu_s = (user + system + ended_user + ended_system) / static_cast<double>(sysconf(_SC_CLK_TCK));
   int64_t pages = 0;
   int64_t resident_pages = 0;
   std::ifstream(folder + "/statm") >> pages >> resident_pages;

@@ -6,7 +6,7 @@
 namespace tf::farm_load {
 
 struct ProcessFigures {
-  double cpu_s = 0;  // user and system
+  double cpu_s = 0;  // user and system, its own and that of its children that have ended
   int64_t resident_bytes = 0;
   int64_t descriptors = 0;
 };

@@ -1,0 +1,32 @@
+// What `tuner doctor` says of a farm, a database and a port.
+
+#include "tests/integration/tuning_fixture.h"
+
+namespace tf::integration_test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(ServedTuning, TheDoctorFindsEverythingInOrderWhereAJobWouldBe) {
+  wait_for_agent();
+  const Result found = run("tuner", {"doctor", "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()});
+  EXPECT_EQ(found.code, 0) << found.out << found.err;
+  for (const char* line : {"ok      tracker ", "ok      protocol ", "ok      clock ", "keys, ten at most: box",
+                           "is in use, maybe by the one that runs"})
+    EXPECT_THAT(found.out, HasSubstr(line));
+}
+
+TEST_F(Tuning, TheDoctorSaysWhatFailsOfTheFarmAndWhatToDo) {
+  const rpc::Endpoint nobody = farm_test::free_endpoint();
+  const Result found = run("tuner", {"doctor", "--tracker", nobody.text(), "--listen", "0.0.0.0:7191"});
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_THAT(found.out, HasSubstr("FAILED  tracker"));
+  EXPECT_THAT(found.out, HasSubstr(nobody.text()));
+  EXPECT_THAT(found.out, HasSubstr("FAILED  listen"));
+  const Result stranger = run("tuner", {"doctor", "--tls", file("none")});
+  EXPECT_EQ(stranger.code, 1) << stranger.out;
+  EXPECT_THAT(stranger.out, HasSubstr("FAILED  certificate"));
+}
+
+}  // namespace
+}  // namespace tf::integration_test
