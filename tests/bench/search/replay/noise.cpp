@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <random>
 
 namespace tf::replay {
@@ -58,10 +57,10 @@ std::vector<Ranked> ranked_by_the_truth(std::span<const Ranked> labels,
   std::mt19937_64 random(1);
   for (const Ranked& label : labels) {
     const uint64_t draw = random();
-    const double off = disagreements[draw / 2 % disagreements.size()] / std::numbers::sqrt2;
+    const double off = std::fabs(disagreements[draw / 2 % disagreements.size()]);
     ranked.push_back(label);
     ranked.back().score = -label.seconds;
-    ranked.back().seconds *= std::exp(draw % 2 == 0 ? off : -off);
+    if (draw % 2 == 0) ranked.back().seconds *= std::exp(off);
   }
   // Failures are told from the slowest.
   for (Ranked& each : ranked)

@@ -24,9 +24,10 @@ size_t visits_of_a_label(std::span<const Visits> codes);
 // and so on: labels are at least as sure as that. Empty where no code was visited twice.
 std::vector<double> disagreements(std::span<const Visits> codes, size_t visits);
 
-// A model that knows every time, judged by labels like these: the times are the labels as they are, the
-// labels are drawn anew, each off by a disagreement over the square root of two. Deterministic. Nothing
-// without disagreements.
+// A model that knows every time, judged by labels like these: the times are the labels as they are; of the
+// labels that are drawn anew, one in two is longer by a disagreement, as the longer of two labels is beside
+// the other. None is shorter: what disturbs a visit only adds to it, and one label far too short would be the
+// best that all are compared with. Deterministic. Nothing without disagreements.
 std::vector<Ranked> ranked_by_the_truth(std::span<const Ranked> labels,
                                         std::span<const double> disagreements);
 
