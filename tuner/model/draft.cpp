@@ -21,6 +21,8 @@ size_t tile_depth(const Nest& nest) {
 // What tiles load: by vectors, lane by lane, one value for all lanes; and store.
 struct Operands {
   Value vectors = 0, lanes = 0, broadcasts = 0, stores = 0;
+  // Of the vectors, those that the loop around leaves where they are, and the registers that would keep them.
+  Value staying = 0, staying_registers = 0;
 };
 
 Operands operands_of(const Nest& nest, double register_lanes) {
@@ -31,7 +33,8 @@ Operands operands_of(const Nest& nest, double register_lanes) {
     const Value in_vectors = both(access.varies_with_vector, access.contiguous);
     // Vectors that start anywhere cross a line now and then: two accesses.
     const double accesses = 1 + lines_crossed(register_lanes * access.element_bytes, access.alignment);
-    const Value vectors = select(in_vectors, accesses * ceil(elems / register_lanes), 0);
+    const Value registers = select(in_vectors, ceil(elems / register_lanes), 0);
+    const Value vectors = accesses * registers;
     const Value lanes = select(in_vectors, 0, select(access.varies_with_vector, elems, 0));
     const Value single = select(access.varies_with_vector, 0, elems);
     if (access.is_store) {
@@ -41,8 +44,25 @@ Operands operands_of(const Nest& nest, double register_lanes) {
     operands.vectors += vectors;
     operands.lanes += lanes;
     operands.broadcasts += single;
+    operands.staying += select(access.stays, vectors, 0);
+    operands.staying_registers += select(access.stays, registers, 0);
   }
   return operands;
+}
+
+// Registers that the accumulators of a tile take, with what several of them share: values and vectors.
+Value held_registers(const Nest& nest, double register_lanes) {
+  const size_t depth = tile_depth(nest);
+  const Value body = nest.unrolled_body * ceil(nest.lanes / register_lanes);
+  // A value that one vector alone takes is an operand in memory.
+  Value held = nest.tile_vectors + less(1, nest.row_vectors);
+  for (const NestAccess& access : nest.accesses) {
+    if (access.in_register || access.is_store) continue;
+    const Value vectors = ceil(access.touched_elems[depth] / register_lanes);
+    const Value in_vectors = both(access.varies_with_vector, access.contiguous);
+    held += select(both(in_vectors, less(vectors, body)), vectors, 0);
+  }
+  return held;
 }
 
 // What one nest asks of a core, in cycles of each resource.
@@ -98,11 +118,16 @@ void add_moves(const Nest& nest, const target::Target& target, const DraftOption
 }
 
 // Multiply-adds of a reduction: those of its tiles, or as long as accumulators wait for themselves. Of short
-// reductions, the next tile's are under way meanwhile.
-void add_multiply_adds(const Nest& nest, const Value& per_point, const Rates& rates,
-                       const DraftConstants& constants, Work& work) {
+// reductions, the next tile's are under way meanwhile: as many as the core looks ahead.
+void add_multiply_adds(const Nest& nest, const Value& per_point, const Operands& turn, const Value& copies,
+                       const Rates& rates, const DraftConstants& constants, Work& work) {
+  constexpr double kLoopInstructions = 3;  // of a turn: to count, to compare, to jump
   const Value share = constants.wanted_share * nest.wanted + (1 - constants.wanted_share) * nest.started;
-  const Value under_way = max(nest.tile_vectors, constants.window / nest.reduce_extent);
+  const Value of_turn = copies + turn.vectors + select(less(1, nest.row_vectors), turn.broadcasts, 0) +
+                        turn.stores + kLoopInstructions;
+  const Value instructions =
+      nest.tile_vectors * (nest.reduce_extent * of_turn / max(1, copies) + 2);  // cleared, handed on
+  const Value under_way = nest.tile_vectors * (1 + constants.look_ahead / instructions);
   const Value each = per_point * nest.reduced *
                      select(less(nest.reduced, 0.9999), constants.guarded_reduction, 1) / rates.fmas;
   work[Resource::kMultiplyAdds] = each * share;
@@ -111,18 +136,12 @@ void add_multiply_adds(const Nest& nest, const Value& per_point, const Rates& ra
 }
 
 // Cycles that registers which do not suffice cost so many tiles, of which one unrolled body has several.
-Value spills(const Nest& nest, const target::Target& target, const Value& tiles,
+Value spills(const Nest& nest, const target::Target& target, const Value& held, const Value& tiles,
              const DraftConstants& constants) {
-  const double lanes = target.fp32_lanes(), registers = target.vector.registers;
-  const size_t depth = tile_depth(nest);
-  const Value body = nest.unrolled_body * ceil(nest.lanes / lanes);
-  // A value that one vector alone takes is an operand in memory.
-  Value held = nest.tile_vectors + less(1, nest.row_vectors), waiting = 0, values = 0;
+  const double registers = target.vector.registers;
+  Value waiting = 0, values = 0;
   for (const NestAccess& access : nest.accesses) {
     if (access.in_register || access.is_store) continue;
-    const Value vectors = ceil(access.touched_elems[depth] / lanes);
-    const Value in_vectors = both(access.varies_with_vector, access.contiguous);
-    held += select(both(in_vectors, less(vectors, body)), vectors, 0);
     const Value waits = select(access.varies_with_vector, 0, access.waiting_elems);
     waiting += waits;
     values += select(less(0, waits), access.unrolled_elems, 0);
@@ -145,28 +164,32 @@ Work work_of(const Nest& nest, const target::Target& target, const DraftOptions&
   const Operands turn = operands_of(nest, lanes);
   const Value turns = tiles / nest.unrolled_turns;
   const Value broadcasts = turn.broadcasts * nest.wanted / max(1e-9, nest.started);
+  const Value copies = nest.unrolled_body * vectors * nest.unrolled_turns;
+  const Value held = held_registers(nest, lanes);
+  // Weights of a window that is unrolled wholly stay in registers from one pixel to the next.
+  const Value keeps = both(reduces, less(held + turn.staying_registers, target.vector.registers));
+  const Value loaded = turn.vectors - select(keeps, turn.staying, 0);
   Work work;
   if (reduces.greatest() > 0) {
     // A multiply and an add that feed an accumulator are one instruction.
-    add_multiply_adds(nest, points * vectors * std::max(1.0, nest.flops_per_iteration * 0.5), rates,
-                      constants, work);
+    add_multiply_adds(nest, points * vectors * std::max(1.0, nest.flops_per_iteration * 0.5), turn, copies,
+                      rates, constants, work);
     for (const Resource r : {Resource::kMultiplyAdds, Resource::kWaits})
       work[r] = select(reduces, work[r], 0);
   }
   work[Resource::kArithmetic] =
       select(reduces, 0, points * vectors * nest.wanted * nest.flops_per_iteration) / rates.fmas;
   work[Resource::kLoads] =
-      turns * (turn.vectors + constants.gathered_lane * turn.lanes + constants.free_broadcast * broadcasts) /
+      turns * (loaded + constants.gathered_lane * turn.lanes + constants.free_broadcast * broadcasts) /
       rates.loads;
   work[Resource::kStores] = turns * turn.stores / rates.stores;
-  const Value copies = nest.unrolled_body * vectors * nest.unrolled_turns;
   work[Resource::kCode] =
       select(reduces,
              constants.long_code * (work[Resource::kMultiplyAdds] + work[Resource::kWaits]) *
                  log2(max(1, copies / constants.short_code)),
              0) +
       select(less(1, nest.row_vectors), constants.row_broadcast_cycles * turns * broadcasts, 0);
-  work[Resource::kSpills] = select(reduces, spills(nest, target, tiles, constants), 0);
+  work[Resource::kSpills] = select(reduces, spills(nest, target, held, tiles, constants), 0);
   if (leaves_registers(nest))
     work[Resource::kHandingOn] =
         constants.accumulator_cycles * points * vectors * nest.started / nest.reduce_extent;

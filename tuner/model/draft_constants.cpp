@@ -16,7 +16,7 @@ std::span<const NamedConstant> draft_constants() {
       TF_CONSTANT(gathered_lane),
       TF_CONSTANT(accumulator_cycles),
       TF_CONSTANT(wanted_share),
-      TF_CONSTANT(window),
+      TF_CONSTANT(look_ahead),
       TF_CONSTANT(fma_latency),
       TF_CONSTANT(long_code),
       TF_CONSTANT(short_code),

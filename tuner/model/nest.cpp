@@ -71,7 +71,10 @@ class Summary {
     for (const tensor::Axis& axis : stage.stage.axes) output_indices.push_back(axis.var);
     nest.accesses.push_back(describe(*stage.stage.output, output_indices, frame, axes));
     nest.accesses.back().is_store = true;
-    for (NestAccess& access : nest.accesses) count_turns(stage, turns, access);
+    for (NestAccess& access : nest.accesses) {
+      count_turns(stage, turns, access);
+      access.stays = stays(nest.loops, turns, access);
+    }
     return nest;
   }
 
@@ -154,6 +157,23 @@ class Summary {
       access.waiting_elems = max(access.waiting_elems, select(again, turn, 0));
       access.unrolled_elems = select(less(1, turns[i]), all, turn);
     }
+  }
+
+  // Whether the innermost loop that remains one in the code, of several turns, leaves the access where it is.
+  static Value stays(std::span<const NestLoop> loops, const std::vector<Value>& turns,
+                     const NestAccess& access) {
+    Value is_still = 0, is_inside = 1;  // of all loops that remain
+    const size_t around = loops.size() - turns.size();
+    for (size_t depth = loops.size(); depth-- > 0;) {
+      if (depth >= around && is_copied(loops[depth].annotation)) continue;
+      const Value unrolled = depth >= around ? less(1, turns[depth - around]) : Value(0);
+      const Value remains = both(less(1, loops[depth].extent), negation(unrolled));
+      const Value same = less(access.touched_elems[depth], access.touched_elems[depth + 1] + 0.5);
+      is_still = select(both(is_inside, remains), same, is_still);
+      is_inside = both(is_inside, negation(remains));
+      if (is_inside.greatest() == 0) break;
+    }
+    return is_still;
   }
 
   static bool is_copied(Annotation annotation) {

@@ -35,6 +35,9 @@ struct NestAccess {
   Value unrolled_elems = 1;              // of touched_elems, at the depth of the unrolled turns
   // Of these, what one unrolled turn leaves to the next one: turns of a window read the same values.
   Value waiting_elems = 0;
+  // A condition: the loop around the unrolled turns leads to no other of them, so that registers may keep
+  // them.
+  Value stays = 0;
   double alignment = kLineBytes;  // cache_lines.h
 };
 

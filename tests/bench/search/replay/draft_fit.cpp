@@ -61,7 +61,7 @@ model::DraftConstants expected_constants() {
           .gathered_lane = 5,
           .accumulator_cycles = 2,
           .wanted_share = 0.95,
-          .window = 200,
+          .look_ahead = 100,
           .fma_latency = 4,
           .long_code = 0.03,
           .short_code = 100,

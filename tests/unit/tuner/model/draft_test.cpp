@@ -100,10 +100,10 @@ schedule::Schedule product_schedule(int64_t blocks, int64_t rows, int64_t vector
   return schedule::parse_schedule(text).value();
 }
 
-std::vector<Nest> product_nests(int64_t blocks, int64_t rows, int64_t vectors = 1) {
+std::vector<Nest> product_nests(int64_t blocks, int64_t rows, int64_t vectors = 1, int64_t depth = 512) {
   ops::Builder b;
-  auto x = b.input("x", Element::kFloat32, {imm(512), imm(512)});
-  auto w = b.input("w", Element::kFloat32, {imm(512), imm(512)});
+  auto x = b.input("x", Element::kFloat32, {imm(512), imm(depth)});
+  auto w = b.input("w", Element::kFloat32, {imm(depth), imm(512)});
   const tensor::Workload workload = *b.finish({ops::matmul(b, x, w)});
   return summarize(schedule::apply(workload, product_schedule(blocks, rows, vectors)).value(), {}, znver4());
 }
@@ -130,6 +130,16 @@ TEST(Draft, ChargesFewAccumulatorsTheWaitForThemselves) {
   const double full = draft_of(product_nests(4, 16), znver4()).seconds.constant();
   const double few = draft_of(product_nests(32, 2), znver4()).seconds.constant();
   EXPECT_GT(few, 1.8 * full);
+}
+
+TEST(Draft, LetsTheNextTilesOfShortReductionsFillTheWait) {
+  const auto waits = [](int64_t depth) {
+    const Draft draft = draft_of(product_nests(32, 2, 1, depth), znver4());
+    return draft.shares[static_cast<size_t>(Resource::kWaits)].constant() /
+           draft.shares[static_cast<size_t>(Resource::kMultiplyAdds)].constant();
+  };
+  EXPECT_GT(waits(512), 0.9);
+  EXPECT_LT(waits(16), 0.5 * waits(512));
 }
 
 TEST(Draft, ChargesATileThatRegistersHaveNoRoomFor) {
@@ -172,6 +182,49 @@ TEST(Draft, ChargesWhatUnrolledTurnsOfAWindowShareAndRegistersCannotKeep) {
   EXPECT_EQ(spills(128), 0) << "84 copies, which share nothing";
   // 252 copies: a column's 84 values wait for the next column.
   EXPECT_GT(spills(256), 0.2);
+}
+
+// Four pixels a tile of a depthwise convolution; by the limit, its window of nine is unrolled wholly.
+std::vector<Nest> depthwise_nests(int64_t unroll_limit) {
+  ops::Builder b;
+  auto x = b.input("x", Element::kFloat32, {imm(1), imm(64), imm(56), imm(56)});
+  auto w = b.constant("w", Element::kFloat32, {imm(64), imm(1), imm(3), imm(3)});
+  const tensor::Workload workload = *b.finish({ops::relu(
+      b, ops::conv(b, x, w, {.strides = {1, 1}, .pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 64}))});
+  const std::string text = absl::StrCat(
+      "schedule v1\nlayout_rewrite t0 0,1,2,3,1:16\nsplit t0 i1 16 guard\nreorder t0 i0,i1.0,i2,i3,i1.1\n"
+      "annotate t0 i1.1 vectorize\nlayout_rewrite p1 0,1,2,3,0:16\nsplit t2 i0 1,1 guard\n"
+      "split t2 i1 1,1,16 guard\nsplit t2 i2 1,1 guard\nsplit t2 i3 14,4 guard\n"
+      "reorder t2 i0.0,i1.0,i2.0,i3.0,i0.1,i1.1,i2.1,i3.1,i0.2,i1.2,i2.2,i3.2,i1.3\n"
+      "annotate t2 i0.2 unroll\nannotate t2 i1.2 unroll\nannotate t2 i2.2 unroll\nannotate t2 i3.2 unroll\n"
+      "annotate t2 i1.3 vectorize\ncompute_at t1 t2 i3.1 register\nsplit t1 r0 3 guard\n"
+      "split t1 r1 3 guard\nsplit t1 i1 16 guard\nreorder t1 r0.0,r1.0,r0.1,r1.1,i0,i2,i3,i1.0,i1.1\n"
+      "annotate t1 i0 unroll\nannotate t1 i2 unroll\nannotate t1 i3 unroll\nannotate t1 i1.0 unroll\n"
+      "annotate t1 i1.1 vectorize\npragma t1 unroll_limit ",
+      unroll_limit, "\n");
+  return nests_of(workload, schedule::parse_schedule(text).value());
+}
+
+TEST(Summarize, KnowsWhatTheLoopAroundUnrolledTurnsLeavesWhereItIs) {
+  const auto stays = [](int64_t unroll_limit, bool is_constant) {
+    const std::vector<Nest> nests = depthwise_nests(unroll_limit);
+    for (const NestAccess& access : nest_of(nests, "t1").accesses)
+      if (!access.is_store && access.is_constant == is_constant) return access.stays.constant();
+    return -1.0;
+  };
+  // From pixel to pixel the weights are the same; within a window they are not.
+  EXPECT_EQ(stays(512, /*is_constant=*/true), 1);
+  EXPECT_EQ(stays(512, /*is_constant=*/false), 0);
+  EXPECT_EQ(stays(0, /*is_constant=*/true), 0);
+}
+
+TEST(Draft, DoesNotLoadAgainWhatRegistersKeep) {
+  const auto loads = [](int64_t unroll_limit) {
+    const Draft draft = draft_of(depthwise_nests(unroll_limit), znver4());
+    return draft.shares[static_cast<size_t>(Resource::kLoads)].constant() * draft.seconds.constant();
+  };
+  // Of a tile three rows of six pixels, instead of four pixels and a weight nine times.
+  EXPECT_LT(loads(512), 0.5 * loads(0));
 }
 
 TEST(Draft, SaysWhatBoundsIt) {
