@@ -11,22 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/owned_fd.h"
+#include "base/write_all.h"
 
 namespace tf {
 namespace {
 
 absl::Status errno_status(const char* action, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", action, " ", path));
-}
-
-absl::Status write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno_status("write", path);
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return absl::OkStatus();
 }
 
 bool is_standard_output(const struct stat& there) {

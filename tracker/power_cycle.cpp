@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/owned_fd.h"
 #include "base/printable.h"
 
@@ -147,7 +148,7 @@ void PowerCycler::run(const std::string& device_id) {
   if (log_lines(read_end.get(), device_id, give_up)) ended = wait_for(pid, give_up);
   if (!ended) {
     kill(-pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    wait_for_end(pid);
     spdlog::error("power cycle of {}: {} did not end in time and was killed", device_id, options_.command[0]);
   } else if (!WIFEXITED(*ended) || WEXITSTATUS(*ended) != 0) {
     spdlog::error("power cycle of {}: {} failed with {}", device_id, options_.command[0],

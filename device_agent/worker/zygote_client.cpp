@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/child_process.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"
 
@@ -150,9 +150,7 @@ absl::Status ZygoteClient::enter_sandbox(CapabilitySet without, std::vector<Capa
 ZygoteClient::~ZygoteClient() {
   kill();
   std::lock_guard lock(pid_mutex_);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = 0;
+  wait_for_end(std::exchange(pid_, 0));
 }
 
 // What the job is limited to anyway, the result memory in it, for the whole tree of processes. The helper's

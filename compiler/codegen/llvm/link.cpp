@@ -1,22 +1,21 @@
 #include "compiler/codegen/llvm/link.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/owned_fd.h"
 #include "base/status.h"
 #include "base/temporary_folder.h"
+#include "base/write_all.h"
 #include "compiler/codegen/llvm/machine.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "lld/Common/Driver.h"
@@ -65,14 +64,6 @@ LldRun run_lld(const std::vector<std::string>& arguments) {
   return run;
 }
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;
-    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
-  }
-}
-
 std::string read_all(int fd) {
   std::string text;
   char part[4096];
@@ -93,19 +84,16 @@ absl::StatusOr<LldRun> run_lld_apart(const std::vector<std::string>& arguments) 
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot link: no pipe");
   const OwnedFd here(ends[0]);
   OwnedFd there(ends[1]);
-  const pid_t pid = fork();
+  const pid_t pid = fork_dependent();  // whoever ends the build worker ends its link
   if (pid < 0) return absl::ErrnoToStatus(errno, "cannot link: no process");
   if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever ends the build worker ends its link
     const LldRun run = run_lld(arguments);
-    write_all(there.get(), run.errors);
+    write_all(there.get(), run.errors, "the pipe").IgnoreError();  // the exit code says enough
     _exit(run.ok ? 0 : 1);
   }
   there.reset();
   LldRun run{.errors = read_all(here.get())};
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_end(pid);
   if (WIFSIGNALED(status)) absl::StrAppend(&run.errors, "it died of signal ", WTERMSIG(status));
   run.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return run;

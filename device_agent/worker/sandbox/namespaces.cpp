@@ -9,13 +9,14 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
+
+#include "base/child_process.h"
 
 namespace tf::worker::sandbox {
 namespace {
@@ -80,9 +81,7 @@ int become_first_process() {
   give_up_capabilities();
   // Whoever is at the socket's other end is to see the first process end.
   for (int fd = 0; fd < 64; ++fd) close(fd);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_end(pid);
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/child_process.h"
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/large_pages.h"
 #include "device_agent/worker/sandbox/confine.h"
@@ -202,8 +203,7 @@ bool run_request(Zygote& zygote, const Received& received, Reply* reply) {
     kill(pid, SIGKILL);
   }
   rusage usage = {};
-  while (wait4(pid, &reply->wait_status, 0, &usage) < 0 && errno == EINTR) {
-  }
+  reply->wait_status = wait_for_end(pid, &usage);
   reap_descendants(pid);
   reply->timed_out = woken == Woken::kDeadline;
   reply->max_resident_bytes = std::max<int64_t>(
@@ -218,9 +218,7 @@ int error_in_a_child(Attempt attempt) {
   const pid_t pid = fork();
   if (pid < 0) return errno;
   if (pid == 0) _exit(attempt());
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_end(pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
 }
 
