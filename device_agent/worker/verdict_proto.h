@@ -1,11 +1,14 @@
 #pragma once
 // Owns: from how a child ended to a TrialResult's outcome: the policy of what counts as a crash, as running
-// out of memory, as implausible. Pure: no processes, no clocks. Does not check answers (answers.h).
+// out of memory, as wrong, as implausible. Pure: no processes, no clocks. Does not compare numbers
+// (answers.h).
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "device_agent/worker/answers.h"
+#include "device_agent/worker/job_proto.h"
 #include "device_agent/worker/sandbox/job.h"
 #include "device_agent/worker/zygote_client.h"
 
@@ -19,6 +22,11 @@ namespace tf::worker {
 // if it did, and there are answers and samples to look at. RESOURCE_EXHAUSTED if the machine could not run
 // it.
 absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
+
+// Compares what the child computed, in its checked run and after its timed ones, with the right answers. Sets
+// max_error and, where they differ, OUTCOME_WRONG_OUTPUT and the first difference.
+void judge_answers(const ChildRun& run, const LoadedArtifact& loaded, const Expected& expected,
+                   tunefarm::farm::v1::TrialResult* result);
 
 // Copies the samples and compares the child's clock with ours, and with the system's account of how long it
 // worked. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.

@@ -106,7 +106,7 @@ class Worker::Impl {
     }
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
-      if (right) check_answers(loaded, run, *right, &result);
+      if (right) judge_answers(run, loaded, *right, &result);
       if (result.outcome() == farm::OUTCOME_UNSPECIFIED) judge_samples(run, loaded.job, &result);
       if (result.outcome() == farm::OUTCOME_UNSPECIFIED) TF_RETURN_IF_ERROR(check_roofline(loaded, &result));
     }
@@ -276,32 +276,6 @@ class Worker::Impl {
     return absl::FailedPreconditionError(
         absl::StrCat("the reference ", trial.reference_digest(),
                      " gave no answer: ", farm::Outcome_Name(result.outcome()), ", ", result.detail()));
-  }
-
-  static void check_answers(const LoadedArtifact& loaded, const ChildRun& run, const Expected& expected,
-                            farm::TrialResult* result) {
-    std::vector<std::string> names;
-    for (uint32_t p = 0; p < loaded.job.port_count; ++p) {
-      if (loaded.job.ports[p].role == sandbox::Role::kOutput) names.push_back(loaded.port_names[p]);
-    }
-    const std::vector<Tensor> first = read_outputs(loaded.job, run.memory.data(), false);
-    Verdict verdict = compare(first, expected, loaded.tolerance, names);
-    const char* when = "";
-    if (verdict.right) {
-      const std::vector<Tensor> last = read_outputs(loaded.job, run.memory.data(), true);
-      const bool same = std::equal(first.begin(), first.end(), last.begin(),
-                                   [](const Tensor& a, const Tensor& b) { return a.bytes == b.bytes; });
-      if (!same) {
-        const double first_error = verdict.max_error;
-        verdict = compare(last, expected, loaded.tolerance, names);
-        verdict.max_error = std::max(verdict.max_error, first_error);
-        when = "after the timed runs: ";
-      }
-    }
-    result->set_max_error(verdict.max_error);
-    if (verdict.right) return;
-    result->set_outcome(farm::OUTCOME_WRONG_OUTPUT);
-    result->set_detail(absl::StrCat(when, verdict.detail));
   }
 
   // The FMA rate is what no candidate changes: when it falls, the machine is hot or throttled, and what it
