@@ -53,7 +53,7 @@ TEST_F(SecuredFarm, RevocationOutlivesTheTracker) {
   ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "vera").ok());
   start();
   const auto channel = rpc::make_channel(endpoint(), vera, Role::kTracker);
-  const absl::Status status = call(channel, "/tunefarm.farm.v1.Operators/ListDevices");
+  const absl::Status status = call(channel, "/tunefarm.farm.v1.Operators/ListDevices").status();
   EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
 }
 

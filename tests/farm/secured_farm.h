@@ -2,14 +2,12 @@
 // Owns: a secured farm in the test's process, over real connections, whose CA is at hand.
 
 #include <gmock/gmock.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -18,9 +16,9 @@
 #include "base/temporary_folder.h"
 #include "device_agent/agent/agent.h"
 #include "rpc/channel.h"
-#include "rpc/grpc_status.h"
 #include "rpc/identity/membership.h"
 #include "tests/farm/harness.h"
+#include "tests/support/operating/probe.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
@@ -31,6 +29,7 @@ namespace tf::farm_test {
 using measure::FarmRunner;
 using rpc::Credentials;
 using rpc::Role;
+using test::call;
 
 inline const bool kGrpcPrepared = (set_grpc_environment(), true);  // as programs do first thing in main
 
@@ -102,25 +101,6 @@ class SecuredFarm : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return absl::NotFoundError("the agent never registered");
-  }
-
-  // One empty message to the method, whatever its kind; how the server answers.
-  absl::Status call(const std::shared_ptr<grpc::Channel>& channel, std::string_view method) {
-    grpc::GenericStub stub(channel);
-    grpc::ClientContext context;
-    rpc::set_deadline(context, absl::Seconds(5));
-    grpc::CompletionQueue queue;
-    const grpc::Slice nothing(std::string{});
-    const grpc::ByteBuffer request(&nothing, 1);
-    const auto reader = stub.PrepareUnaryCall(&context, std::string(method), request, &queue);
-    reader->StartCall();
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    reader->Finish(&reply, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    return rpc::from_grpc(status);
   }
 
   std::string audit() const {

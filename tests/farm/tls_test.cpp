@@ -54,12 +54,12 @@ TEST_F(SecuredFarm, AnswersNoMethodWithoutItsRole) {
         rpc::make_channel(endpoint(), member(role, absl::StrCat("m-", name)), Role::kTracker);
     for (const rpc::AccessRule& rule : rpc::access_table()) {
       if (rule.anyone || std::ranges::find(rule.roles, role) != rule.roles.end()) continue;
-      const absl::Status status = call(channel, rule.method);
+      const absl::Status status = call(channel, rule.method).status();
       EXPECT_TRUE(absl::IsPermissionDenied(status)) << name << " calls " << rule.method << ": " << status;
       EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(name, " m-", name, " may not call")));
       ++refused;
     }
-    EXPECT_TRUE(absl::IsPermissionDenied(call(channel, "/tunefarm.farm.v1.Agents/Unheard")));
+    EXPECT_TRUE(absl::IsPermissionDenied(call(channel, "/tunefarm.farm.v1.Agents/Unheard").status()));
   }
   EXPECT_GT(refused, 80) << "the test looked at too little to mean anything";
 }
@@ -69,12 +69,12 @@ TEST_F(SecuredFarm, AnswersOnlyJoiningWithoutACertificate) {
   const auto channel = rpc::make_channel(endpoint(), rpc::joining_channel(token.ca));
   for (const rpc::AccessRule& rule : rpc::access_table()) {
     if (rule.anyone) continue;
-    const absl::Status status = call(channel, rule.method);
+    const absl::Status status = call(channel, rule.method).status();
     EXPECT_TRUE(absl::IsUnauthenticated(status)) << rule.method << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("shows no certificate"));
   }
   // Its token is none, but it was heard.
-  const absl::Status join = call(channel, "/tunefarm.identity.v1.Members/Join");
+  const absl::Status join = call(channel, "/tunefarm.identity.v1.Members/Join").status();
   EXPECT_THAT(std::string(join.message()), HasSubstr("token is not known")) << join;
 }
 
@@ -89,7 +89,7 @@ TEST_F(SecuredFarm, EveryRoleMayCallWhatItsRowSays) {
     for (const rpc::AccessRule& rule : rpc::access_table()) {
       if (rule.method.ends_with("/Watch")) continue;  // has no end
       if (!rule.anyone && std::ranges::find(rule.roles, role) == rule.roles.end()) continue;
-      const absl::Status status = call(channel, rule.method);
+      const absl::Status status = call(channel, rule.method).status();
       EXPECT_THAT(std::string(status.message()), Not(HasSubstr("may not call")))
           << name << " calls " << rule.method;
       const bool is_join = rule.method.ends_with("/Join");  // refuses tokens in the same words
@@ -108,10 +108,10 @@ TEST_F(SecuredFarm, HealthIsForEveryMemberAndReflectionForPeople) {
     const Role role = *rpc::parse_role(name);
     const auto channel =
         rpc::make_channel(endpoint(), member(role, absl::StrCat("m-", name)), Role::kTracker);
-    const absl::Status health = call(channel, "/grpc.health.v1.Health/Check");
+    const absl::Status health = call(channel, "/grpc.health.v1.Health/Check").status();
     EXPECT_TRUE(health.ok()) << name << ": " << health;
     const absl::Status reflection =
-        call(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+        call(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo").status();
     EXPECT_EQ(absl::IsPermissionDenied(reflection), role == Role::kAgent) << name << ": " << reflection;
     EXPECT_EQ(reflection.ok(), role != Role::kAgent) << name << ": " << reflection;
   }
@@ -125,7 +125,8 @@ TEST_F(SecuredFarm, MemberOfAnotherFarmIsRefusedByBothSides) {
   // She would not talk to this tracker.
   const absl::Status refused =
       call(rpc::make_channel(endpoint(), *Credentials::load(dir_.file("eve")), Role::kTracker),
-           "/tunefarm.farm.v1.Operators/ListDevices");
+           "/tunefarm.farm.v1.Operators/ListDevices")
+          .status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   // Even if she trusts it, it does not talk to her.
   ASSERT_TRUE(std::filesystem::copy_file(admin_folder_ + "/ca.pem", dir_.file("eve") + "/ca.pem",
@@ -151,7 +152,8 @@ TEST_F(SecuredFarm, AgentCannotPassForTheTracker) {
   builder.AddListeningPort(there.text(), agent->server());
   const auto server = builder.BuildAndStart();
   const absl::Status status =
-      call(rpc::make_channel(there, admin_, Role::kTracker), "/tunefarm.farm.v1.Operators/ListDevices");
+      call(rpc::make_channel(there, admin_, Role::kTracker), "/tunefarm.farm.v1.Operators/ListDevices")
+          .status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
@@ -170,7 +172,7 @@ TEST_F(SecuredFarm, AuditLogTellsWhoDidWhat) {
                                                     .first_wait = absl::Milliseconds(1)})
                                    .status()));
   const auto channel = rpc::make_channel(endpoint(), ada, Role::kTracker);
-  EXPECT_TRUE(absl::IsPermissionDenied(call(channel, "/tunefarm.farm.v1.Operators/ForceRelease")));
+  EXPECT_TRUE(absl::IsPermissionDenied(call(channel, "/tunefarm.farm.v1.Operators/ForceRelease").status()));
   ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "ada").ok());
   daemon_ = nullptr;  // all of it is on the disk
   const std::string text = audit();

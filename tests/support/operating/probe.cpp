@@ -9,18 +9,16 @@
 #include "rpc/grpc_status.h"
 
 namespace tf::test {
-namespace {
 
-// One message there, one back.
-absl::StatusOr<std::string> ask(const rpc::Endpoint& endpoint, const std::string& method,
-                                const std::string& request) {
-  grpc::GenericStub stub(rpc::make_channel(endpoint));
+absl::StatusOr<std::string> call(const std::shared_ptr<grpc::Channel>& channel, std::string_view method,
+                                 const std::string& request) {
+  grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   rpc::set_deadline(context, absl::Seconds(10));
   grpc::CompletionQueue queue;
   const grpc::Slice bytes(request);
   const grpc::ByteBuffer message(&bytes, 1);
-  const auto reader = stub.PrepareUnaryCall(&context, method, message, &queue);
+  const auto reader = stub.PrepareUnaryCall(&context, std::string(method), message, &queue);
   reader->StartCall();
   grpc::ByteBuffer reply;
   grpc::Status status;
@@ -37,15 +35,14 @@ absl::StatusOr<std::string> ask(const rpc::Endpoint& endpoint, const std::string
   return text;
 }
 
-}  // namespace
-
 absl::StatusOr<std::string> health(const rpc::Endpoint& endpoint) {
-  return ask(endpoint, "/grpc.health.v1.Health/Check", "");
+  return call(rpc::make_channel(endpoint), "/grpc.health.v1.Health/Check");
 }
 
 absl::StatusOr<std::string> services(const rpc::Endpoint& endpoint) {
   // ServerReflectionRequest: list_services = 7
-  return ask(endpoint, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*");
+  return call(rpc::make_channel(endpoint), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+              "\x3a\x01*");
 }
 
 }  // namespace tf::test

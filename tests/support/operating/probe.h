@@ -1,13 +1,24 @@
 #pragma once
-// Owns: asking a daemon's gRPC health and reflection, as probes and grpcurl do. Debian has no stubs of either
-// service: the messages are bytes here.
+// Owns: calling any method of a daemon by its name, and so its gRPC health and reflection, as probes and
+// grpcurl do. Debian has no stubs of these two: the messages are bytes here.
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
 
+namespace grpc {
+class Channel;
+}
+
 namespace tf::test {
+
+// One message there, one back, within ten seconds; the server's refusal as it is. An empty request is a
+// message of any type.
+absl::StatusOr<std::string> call(const std::shared_ptr<grpc::Channel>& channel, std::string_view method,
+                                 const std::string& request = "");
 
 // What Health/Check answers of the server as a whole.
 absl::StatusOr<std::string> health(const rpc::Endpoint& endpoint);
