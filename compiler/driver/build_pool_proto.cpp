@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/child_process.h"
 #include "base/cpu_list.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
@@ -39,7 +40,7 @@ class Worker {
 
   absl::StatusOr<proto::BuildReply> build(const std::string& request, absl::Duration timeout) {
     TF_RETURN_IF_ERROR(start());
-    absl::Time deadline = absl::Now() + timeout;
+    const Deadline deadline = Deadline::clock::now() + absl::ToChronoNanoseconds(timeout);
     absl::Status sent = write_frame(socket_, request, deadline);
     if (sent.code() == absl::StatusCode::kInvalidArgument) return sent;
     absl::StatusOr<std::string> bytes = sent.ok() ? read_frame(socket_, deadline) : sent;
@@ -121,7 +122,7 @@ class Worker {
     for (int i = 0; i < 50 && !(ended = waitpid(pid_, &status, WNOHANG) == pid_); ++i) usleep(2000);
     if (!ended) {
       kill(pid_, SIGKILL);
-      waitpid(pid_, &status, 0);
+      status = wait_for_end(pid_);
     }
     pid_ = -1;
     if (!ended) return "stopped answering and was killed";

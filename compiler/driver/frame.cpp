@@ -14,19 +14,21 @@
 namespace tf::driver {
 namespace {
 
-absl::Status wait_for(int socket, short events, absl::Time deadline) {
+absl::Status wait_for(int socket, short events, Deadline deadline) {
   while (true) {
-    // A minute at a time, so that an infinite deadline needs no case of its own.
-    absl::Duration left = std::min(deadline - absl::Now(), absl::Minutes(1));
-    if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("the other end took too long");
+    // A minute at a time, so that kNever needs no case of its own.
+    const auto left =
+        std::min<Deadline::duration>(deadline - Deadline::clock::now(), std::chrono::minutes(1));
+    if (left <= Deadline::duration::zero()) return absl::DeadlineExceededError("the other end took too long");
     pollfd poll_entry{socket, events, 0};
-    int ready = poll(&poll_entry, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
+    const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+    int ready = poll(&poll_entry, 1, static_cast<int>(left_ms) + 1);
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return absl::UnavailableError(absl::StrCat("poll: ", strerror(errno)));
   }
 }
 
-absl::Status read_exactly(int socket, char* data, size_t size, absl::Time deadline) {
+absl::Status read_exactly(int socket, char* data, size_t size, Deadline deadline) {
   while (size > 0) {
     TF_RETURN_IF_ERROR(wait_for(socket, POLLIN, deadline));
     ssize_t count = recv(socket, data, size, MSG_DONTWAIT);
@@ -41,7 +43,7 @@ absl::Status read_exactly(int socket, char* data, size_t size, absl::Time deadli
   return absl::OkStatus();
 }
 
-absl::Status write_exactly(int socket, const char* data, size_t size, absl::Time deadline) {
+absl::Status write_exactly(int socket, const char* data, size_t size, Deadline deadline) {
   while (size > 0) {
     TF_RETURN_IF_ERROR(wait_for(socket, POLLOUT, deadline));
     ssize_t count = send(socket, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -57,7 +59,7 @@ absl::Status write_exactly(int socket, const char* data, size_t size, absl::Time
 
 }  // namespace
 
-absl::Status write_frame(int socket, std::string_view bytes, absl::Time deadline) {
+absl::Status write_frame(int socket, std::string_view bytes, Deadline deadline) {
   if (bytes.size() > kMaxFrameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", bytes.size(), " bytes; the limit is ", kMaxFrameBytes));
@@ -68,7 +70,7 @@ absl::Status write_frame(int socket, std::string_view bytes, absl::Time deadline
   return write_exactly(socket, bytes.data(), bytes.size(), deadline);
 }
 
-absl::StatusOr<std::string> read_frame(int socket, absl::Time deadline) {
+absl::StatusOr<std::string> read_frame(int socket, Deadline deadline) {
   std::array<char, 4> header;
   TF_RETURN_IF_ERROR(read_exactly(socket, header.data(), header.size(), deadline));
   uint32_t size = 0;

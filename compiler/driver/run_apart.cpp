@@ -2,12 +2,11 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,12 +14,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/child_process.h"
 #include "base/owned_fd.h"
 #include "base/status.h"
 
 namespace tf::driver {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // An answer is one message: a letter, then times or the text of an error.
 constexpr char kTimes = 't', kError = 'e';
@@ -40,7 +41,6 @@ void answer(int fd, const absl::StatusOr<std::vector<double>>& times) {
 // Answers once when it is open, then every request. It has nothing else of the parent's: a lock that is held
 // there must not outlive it here.
 [[noreturn]] void serve(int fd, const std::function<absl::StatusOr<Run>()>& open) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   constexpr int kSocket = STDERR_FILENO + 1;
   if (dup2(fd, kSocket) < 0 || close_range(kSocket + 1, ~0U, 0) != 0) _exit(1);
   const absl::StatusOr<Run> run = open();
@@ -66,11 +66,11 @@ class Child {
 
   absl::StatusOr<std::vector<double>> next_answer() {
     constexpr int kLookMs = 50;
-    const absl::Time deadline = absl::Now() + limits_.each;
+    const auto deadline = Clock::now() + absl::ToChronoMilliseconds(limits_.each);
     pollfd ready{socket_.get(), POLLIN, 0};
     while (poll(&ready, 1, kLookMs) <= 0) {
       if (limits_.stop != nullptr && *limits_.stop) return fail(absl::CancelledError("stopped"));
-      if (absl::Now() >= deadline)
+      if (Clock::now() >= deadline)
         return fail(absl::DeadlineExceededError(
             absl::StrCat("it was not done after ", absl::FormatDuration(limits_.each))));
     }
@@ -100,11 +100,7 @@ class Child {
     if (pid_ <= 0) return 0;
     socket_.reset();
     kill(pid_, SIGKILL);
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
+    return wait_for_end(std::exchange(pid_, -1));
   }
 
   pid_t pid_;
@@ -126,7 +122,7 @@ absl::StatusOr<Run> run_apart(const std::function<absl::StatusOr<Run>()>& open, 
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = fork();
+  const pid_t pid = fork_dependent();
   if (pid == 0) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_DFL);

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 
-#include "absl/time/clock.h"
 #include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {
@@ -41,8 +40,9 @@ ProgressPrinter::~ProgressPrinter() {
 }
 
 void ProgressPrinter::show(const session::Progress& progress) {
-  if (absl::Now() - last_ < interval(style_)) return;
-  last_ = absl::Now();
+  const rpc::Instant now = rpc::real_clock().now();
+  if (now - last_ < interval(style_)) return;
+  last_ = now;
   print(progress);
 }
 

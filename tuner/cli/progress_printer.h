@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/time/time.h"
+#include "rpc/clock.h"
 #include "tuner/session/network_trial.h"
 #include "tuner/session/session.h"
 
@@ -37,7 +37,7 @@ class ProgressPrinter {
   const ProgressStyle style_;
   const int64_t trial_limit_;
   const int64_t job_id_;
-  absl::Time last_ = absl::InfinitePast();
+  rpc::Instant last_ = -absl::InfiniteDuration();
   bool line_open_ = false;
 };
 

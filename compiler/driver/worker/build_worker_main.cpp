@@ -77,10 +77,10 @@ int main(int argc, char** argv) {
   setpriority(PRIO_PROCESS, 0, 10);
   constexpr int kSocket = STDIN_FILENO;
   while (true) {
-    absl::StatusOr<std::string> request = tf::driver::read_frame(kSocket, absl::InfiniteFuture());
+    absl::StatusOr<std::string> request = tf::driver::read_frame(kSocket, tf::driver::kNever);
     if (!request.ok()) return 0;  // the pool has gone
     proto::BuildReply reply = answer(*request, cpu_seconds);
-    if (!tf::driver::write_frame(kSocket, reply.SerializeAsString(), absl::InfiniteFuture()).ok()) return 0;
+    if (!tf::driver::write_frame(kSocket, reply.SerializeAsString(), tf::driver::kNever).ok()) return 0;
     // After that LLVM's state is anybody's guess; the pool starts another.
     if (reply.code() == static_cast<int>(absl::StatusCode::kResourceExhausted)) return 0;
   }
