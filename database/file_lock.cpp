@@ -33,8 +33,9 @@ absl::Status refused(const std::string& database_path, pid_t holder, std::string
 }
 
 absl::Status cannot_lock(const std::string& lock_path) {
-  return absl::ErrnoToStatus(errno,
-                             absl::StrCat("cannot lock ", lock_path, "; check that its folder is writable"));
+  return absl::ErrnoToStatus(
+      errno,
+      absl::StrCat("cannot lock ", lock_path, "; check that its folder is writable, and that it is no link"));
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& d
   if (::stat(lock_path.c_str(), &info) == 0 && held.files.contains({info.st_dev, info.st_ino})) {
     return refused(database_path, ::getpid(), remedy);
   }
-  const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  // It is emptied: who may write to the folder must not make that another file by a link.
+  const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return cannot_lock(lock_path);
   struct flock request = {};
   request.l_type = F_WRLCK;

@@ -1,10 +1,63 @@
 #include "database/migrations.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "database/sqlite_connection.h"
 
 namespace tf::database {
+namespace {
+
+struct SchemaObject {
+  std::string type;
+  std::string sql;
+  bool is_stored = false;  // unlike triggers, views and virtual tables
+};
+using Schema = std::map<std::string, SchemaObject>;  // by name
+
+absl::StatusOr<Schema> read_schema(Connection& connection) {
+  TF_ASSIGN_OR_RETURN(Statement object,
+                      connection.prepare("SELECT name, type, sql, rootpage > 0 FROM sqlite_schema"));
+  Schema schema;
+  for (;;) {
+    TF_ASSIGN_OR_RETURN(const bool more, object.step());
+    if (!more) return schema;
+    schema[object.text(0)] = {object.text(1), object.text(2), object.integer(3) != 0};
+  }
+}
+
+// What our steps make of an empty file.
+absl::StatusOr<Schema> schema_of(int64_t version) {
+  TF_ASSIGN_OR_RETURN(const auto fresh, Connection::open(":memory:", Access::kWrite));
+  std::vector<Migration> steps;
+  for (const Migration& step : migrations())
+    if (step.version <= version) steps.push_back(step);
+  TF_RETURN_IF_ERROR(migrate(*fresh, steps));
+  return read_schema(*fresh);
+}
+
+// A file may have tables, indices and views beside ours, of whoever looks at it with SQL. But a trigger would
+// run within our transactions, and could make nothing of an insert that we acknowledge; and a view or a
+// virtual table in the place of a table of ours could answer anything, or for ever.
+absl::Status check_schema(Connection& connection, int64_t version) {
+  TF_ASSIGN_OR_RETURN(const Schema theirs, read_schema(connection));
+  TF_ASSIGN_OR_RETURN(const Schema ours, schema_of(version));
+  for (const auto& [name, object] : theirs) {
+    const auto own = ours.find(name);
+    const bool is_ours =
+        own != ours.end() && own->second.type == object.type && own->second.is_stored == object.is_stored;
+    const bool is_same = is_ours && (object.is_stored || own->second.sql == object.sql);
+    if (object.type == "trigger" ? is_same : own == ours.end() || is_ours) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot use ", connection.path(), " as a tuning database: the ", printable(object.type),
+                     " ", printable(name), " in it is none of ours; remove it, or give another path"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 int current_schema_version() {
   return migrations().back().version;
@@ -25,6 +78,7 @@ absl::StatusOr<SchemaState> schema_state(Connection& connection) {
         absl::StrCat(cannot, "its schema has version ", version, ", this program knows up to ",
                      current_schema_version(), "; use the program that wrote it (it was left unchanged)"));
   }
+  TF_RETURN_IF_ERROR(check_schema(connection, version));
   return version == current_schema_version() ? SchemaState::kCurrent : SchemaState::kOlder;
 }
 

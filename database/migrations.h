@@ -30,8 +30,8 @@ inline constexpr int kApplicationId = 0x54464442;
 
 enum class SchemaState { kEmpty, kCurrent, kOlder };
 
-// What the file is, without changing it. FAILED_PRECONDITION for another program's database or a newer
-// schema.
+// What the file is, without changing it. FAILED_PRECONDITION for another program's database, a newer schema,
+// or one that somebody has given triggers, or put something else in the place of a table.
 absl::StatusOr<SchemaState> schema_state(Connection& connection);
 
 // Brings the database to the current version, each step in its own transaction: a crash leaves a whole

@@ -1,6 +1,7 @@
 #include "database/sqlite_connection.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -53,6 +54,15 @@ absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
     default:
       return absl::InternalError(absl::StrCat("SQLite error ", code, " in ", path, ": ", reason));
   }
+}
+
+// Opening a pipe would wait for its other end.
+absl::Status check_plain(const std::string& path) {
+  struct stat there;
+  if (::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("cannot use ", path, " as a tuning database: it is a ",
+                                                    S_ISDIR(there.st_mode) ? "folder" : "pipe or a device",
+                                                    "; give the path of a file"));
 }
 
 std::string file_uri(const std::string& path, std::string_view parameters) {
@@ -167,6 +177,7 @@ std::string Statement::name(int column) const {
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access) {
+  TF_RETURN_IF_ERROR(check_plain(path));
   const bool write = access == Access::kWrite;
   const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
                     SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -178,6 +189,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
       sqlite3_busy_timeout(db, 5000);
       // Of what we write, nothing comes near it; what another wrote must not take all memory.
       sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
+      sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
       if (!write) sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
       // The first read is what opens the log, and what tells a database from another file.
       code = sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr);

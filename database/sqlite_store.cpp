@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "database/commit_queue.h"
 #include "database/file_lock.h"
@@ -163,7 +164,7 @@ absl::Status prepare_for_writing(Connection& db, SchemaState state) {
     TF_ASSIGN_OR_RETURN(std::string verdict, db.query_text("PRAGMA quick_check(1)"));
     if (verdict != "ok") {
       return absl::DataLossError(
-          absl::StrCat("cannot use ", db.path(), " as a tuning database: it is damaged (", verdict,
+          absl::StrCat("cannot use ", db.path(), " as a tuning database: it is damaged (", printable(verdict),
                        "); restore a copy, or move it away and rescue what is left with: sqlite3 ", db.path(),
                        " .recover"));
     }

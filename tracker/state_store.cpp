@@ -67,7 +67,7 @@ absl::Status in_transaction(database::Connection& db, absl::FunctionRef<absl::St
 absl::Status check_sound(database::Connection& db) {
   TF_ASSIGN_OR_RETURN(const std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
   if (verdict == "ok") return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("tracker state ", db.path(), " is damaged (", verdict,
+  return absl::DataLossError(absl::StrCat("tracker state ", db.path(), " is damaged (", printable(verdict),
                                           "): restore a copy, or remove it (agents tell their epochs again, ",
                                           "and leases end)"));
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tf::faulty_disk {
 namespace {
@@ -111,6 +112,11 @@ int64_t mend_disk() {
   make_default();
   first_failing = INT64_MAX;
   return writes;
+}
+
+void copy_as_after_a_crash(const std::string& from, const std::string& to) {
+  for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(to + part);
+  for (const char* part : {"", "-wal"}) std::filesystem::copy_file(from + part, to + part);
 }
 
 }  // namespace tf::faulty_disk

@@ -24,6 +24,7 @@ namespace tf::database {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::string message(const absl::Status& status) {
   return std::string(status.message());
@@ -254,6 +255,7 @@ TEST(SqliteStore, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   EXPECT_THAT(message(status), HasSubstr("it is damaged"));
   EXPECT_THAT(message(status), HasSubstr(".recover"));
+  EXPECT_THAT(message(status), Not(HasSubstr("\n")));
   EXPECT_TRUE(*read_file(path) == bytes);  // no EXPECT_EQ: it would print a megabyte
 }
 

@@ -299,6 +299,37 @@ TEST_F(StateStoreTest, LosesNoEpochAndNoLeaseWhicheverWriteFails) {
   }
 }
 
+// The tracker died and left a log; the disk fails while the next one takes it up.
+TEST_F(StateStoreTest, RecoversEveryEpochWhicheverWriteOfTheRecoveryFails) {
+  const std::string crashed = folder_ + "/crashed.db";
+  {
+    const auto store = *StateStore::open(path_);
+    for (uint64_t epoch = 1; epoch <= 5; ++epoch)
+      ASSERT_TRUE(save(*store, lease(absl::StrCat("l", epoch), epoch)).ok());
+    faulty_disk::copy_as_after_a_crash(path_, crashed);
+  }
+  for (const faulty_disk::DiskFault fault : {faulty_disk::DiskFault::kGone, faulty_disk::DiskFault::kOnce}) {
+    bool undisturbed = false;
+    int64_t n = 0;
+    while (!undisturbed && ++n < 300) {
+      faulty_disk::copy_as_after_a_crash(crashed, path_);
+      faulty_disk::fail_disk_at(n, fault);
+      bool acknowledged = false;
+      if (const auto store = StateStore::open(path_); store.ok())
+        acknowledged = save(**store, lease("l6", 6)).ok();
+      undisturbed = faulty_disk::mend_disk() < n;
+      const auto store = StateStore::open(path_);
+      ASSERT_TRUE(store.ok()) << "write " << n << ": " << store.status();
+      const StoredState state = *(*store)->load();
+      ASSERT_EQ(state.leases.size(), 1u) << n;
+      EXPECT_GE(state.epochs.at({"device", 0}), acknowledged ? 6u : 5u) << n;
+      EXPECT_EQ(state.leases[0].epoch, state.epochs.at({"device", 0})) << n;
+    }
+    EXPECT_TRUE(undisturbed);
+    EXPECT_GT(n, 5);
+  }
+}
+
 // SQLite tells a damaged page, and not a damaged value: an epoch may come out as another one. Agents tell
 // theirs again when they come, and grants are above those.
 TEST_F(StateStoreTest, ADamagedFileIsRefusedOrReadButNeverACrash) {
