@@ -82,6 +82,8 @@ void check_epochs(const std::vector<Event>& history, Problems& problems) {
     } else if (event.kind == "lease_ended") {
       Slot& slot = slots[event.slot];
       if (slot.active == event.lease) slot.active.clear();
+    } else if (event.kind == "state_lost") {
+      for (auto& [name, slot] : slots) slot.active.clear();  // but no epoch may be granted twice
     }
   }
 }

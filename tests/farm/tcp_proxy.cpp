@@ -56,7 +56,7 @@ struct Line : std::enable_shared_from_this<Line> {
             asio::steady_timer& timer) {
     from.async_read_some(asio::buffer(buffer), [this, self = shared_from_this(), &from, &to, &buffer, &timer](
                                                    error_code error, size_t size) {
-      if (error) return close();
+      if (error) return end();
       timer.expires_after(std::chrono::milliseconds(delay_ms.load()));
       timer.async_wait([this, self, &from, &to, &buffer, &timer, size](error_code) {
         deliver(from, to, buffer, timer, size);
@@ -66,6 +66,7 @@ struct Line : std::enable_shared_from_this<Line> {
 
   void deliver(tcp::socket& from, tcp::socket& to, std::array<char, 1 << 16>& buffer,
                asio::steady_timer& timer, size_t size) {
+    if (half_open) return pump(from, to, buffer, timer);
     if (silent) {
       timer.expires_after(kSilenceCheck);
       timer.async_wait(
@@ -77,9 +78,20 @@ struct Line : std::enable_shared_from_this<Line> {
     asio::async_write(
         to, asio::buffer(buffer.data(), size),
         [this, self = shared_from_this(), &from, &to, &buffer, &timer](error_code error, size_t) {
-          if (error) return close();
+          if (error) return end();
           pump(from, to, buffer, timer);
         });
+  }
+
+  void leave_half_open(LineEnd believer) {
+    half_open = true;
+    error_code ignored;
+    (believer == LineEnd::kNear ? far : near).close(ignored);
+  }
+
+  // Of one end means that of the other, but for who hears of none.
+  void end() {
+    if (!half_open) close();
   }
 
   void close() {
@@ -94,6 +106,7 @@ struct Line : std::enable_shared_from_this<Line> {
   std::array<std::array<char, 1 << 16>, 2> buffers{};
   std::atomic<int64_t>& delay_ms;
   std::atomic<bool>& silent;
+  bool half_open = false;
 };
 
 // Accepts one line after another.
@@ -134,6 +147,13 @@ void TcpProxy::set_delay(absl::Duration delay) {
 
 void TcpProxy::set_silent(bool silent) {
   state_->silent = silent;
+}
+
+void TcpProxy::leave_half_open(LineEnd believer) {
+  asio::post(state_->io, [state = state_.get(), believer] {
+    for (const std::weak_ptr<Line>& line : state->lines)
+      if (const auto open = line.lock()) open->leave_half_open(believer);
+  });
 }
 
 void TcpProxy::cut() {

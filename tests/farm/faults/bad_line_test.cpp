@@ -1,4 +1,4 @@
-// Agent and tuner behind a line that is slow, or dead while both of its ends believe that it lives.
+// Agent and tuner behind a line that is slow, or dead while one or both of its ends believe that it lives.
 
 #include <thread>
 
@@ -49,6 +49,32 @@ TEST_F(BadLineTest, AJobOutlivesATunersLineThatGoesSilent) {
   tuners_line_.set_silent(false);
   expect_finished();
 }
+
+// Whoever believes in the dead line finds out by pings; the other one has long gone on without it.
+struct HalfOpen {
+  const char* name;
+  bool is_tuners;  // else the agent's
+  LineEnd believer;
+};
+
+class HalfOpenLineTest : public BadLineTest, public testing::WithParamInterface<HalfOpen> {};
+
+TEST_P(HalfOpenLineTest, AJobOutlivesIt) {
+  const HalfOpen& line = GetParam();
+  ASSERT_TRUE(run_.begin_job(300, 30));
+  (line.is_tuners ? tuners_line_ : agents_line_).leave_half_open(line.believer);
+  EXPECT_TRUE(run_.process(Role::kTuner).exited_within(60000)) << "the tuner waits for ever";
+  EXPECT_FALSE(run_.has_ended(Role::kAgent));
+  EXPECT_FALSE(run_.has_ended(Role::kTracker));
+  expect_finished();
+}
+
+INSTANTIATE_TEST_SUITE_P(, HalfOpenLineTest,
+                         testing::Values(HalfOpen{"OfAnAgentWhoBelievesInIt", false, LineEnd::kNear},
+                                         HalfOpen{"OfAnAgentInWhomTheTrackerBelieves", false, LineEnd::kFar},
+                                         HalfOpen{"OfATunerWhoBelievesInIt", true, LineEnd::kNear},
+                                         HalfOpen{"OfATunerInWhomTheTrackerBelieves", true, LineEnd::kFar}),
+                         [](const auto& line) { return line.param.name; });
 
 // What an agent was told before a silence that outlasts its lease arrives together with the lease's end.
 TEST_F(BadLineTest, AnAgentStartsNothingOfALeaseThatEndedWhileItsLineWasSilent) {

@@ -127,6 +127,15 @@ TEST(HistoryChecker, TakesALeaseOfARestartedTrackerForTheOneThatIsActive) {
   EXPECT_THAT(check_history(history, kRows), IsEmpty());
 }
 
+TEST(HistoryChecker, LetsATrackerThatLostItsStateForgetLeasesButNoEpoch) {
+  std::vector<Event> history = good_history();
+  history.push_back({.kind = "state_lost"});
+  history.push_back(lease_event("lease_granted", "N", 3));
+  EXPECT_THAT(check_history(history, kRows), IsEmpty());
+  EXPECT_THAT(problem({{.kind = "state_lost"}, lease_event("lease_granted", "N", 2)}),
+              HasSubstr("has epoch 2, but 2 was granted before"));
+}
+
 TEST(HistoryChecker, SeesAnAgentGoBackToAnOlderEpoch) {
   EXPECT_THAT(problem({trial("lease_accepted", "L", 1, 0)}), HasSubstr("accepted epoch 1 after 2"));
 }

@@ -62,7 +62,9 @@ TEST_F(PartitionTest, ALeaseEndsWhileItsTunerIsCutOffAndTheJobGoesOnUnderANewOne
   ASSERT_TRUE(hosts_->plug_cable().ok());
   expect_finished(run);
   std::set<uint64_t> epochs;
-  for (const StoredRow& row : *stored_rows(run.seen_database())) epochs.insert(row.epoch);
+  const absl::StatusOr<std::vector<StoredRow>> rows = stored_rows(run.seen_database());
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  for (const StoredRow& row : *rows) epochs.insert(row.epoch);
   EXPECT_GT(epochs.size(), 1u);
 }
 
