@@ -29,15 +29,20 @@ if(TF_SANITIZE)
   add_compile_options(-fsanitize=${TF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TF_SANITIZE})
 endif()
+option(TF_FUZZ "Fuzz targets that fuzz (needs clang), instead of running their corpus once")
+if(TF_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link -D_GLIBCXX_ASSERTIONS)
+endif()
 if(TF_SANITIZE MATCHES "thread")
   set(TF_TEST_PROPERTIES ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp")
 elseif(TF_SANITIZE MATCHES "undefined")
   set(TF_TEST_PROPERTIES ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
 endif()
 
-# Warnings are errors on our own code only: generated and third-party headers come in as SYSTEM.
-set(TF_WARNINGS -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+# Warnings are errors on our own code only: generated and third-party headers come in as SYSTEM. They are GCC's: clang
+# builds nothing but fuzz targets.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(TF_WARNINGS -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
   # GCC 12 reports these falsely inside libstdc++ and intrusive references at -O2 and above.
   list(APPEND TF_WARNINGS -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-array-bounds
        -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object -Wno-use-after-free)

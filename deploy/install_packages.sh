@@ -3,6 +3,7 @@
 # missing, and needs root only then.
 #   --cross            also what runs code for aarch64 here: a cross compiler and qemu (300 MB), for models built for such a
 #                      device and for the tests of such code
+#   --fuzz             also clang with libFuzzer, for the fuzz targets (400 MB)
 #   --boards [ARCH…]   also what builds the agent for boards, aarch64 and armv7 unless named: a cross compiler each, qemu, and
 #                      Debian's libraries for that processor (160 MB, below build/)
 set -euo pipefail
@@ -27,6 +28,7 @@ boards=()
 case "${1-}" in
   '') ;;
   --cross) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+  --fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
   --boards)
     shift
     if [ $# -gt 0 ]; then boards=("$@"); else boards=(aarch64 armv7); fi
@@ -38,7 +40,7 @@ case "${1-}" in
         *) echo "usage: $0 --boards [aarch64] [armv7]" >&2 && exit 2 ;;
       esac
     done ;;
-  *) echo "usage: $0 [--cross | --boards [ARCH…]]" >&2 && exit 2 ;;
+  *) echo "usage: $0 [--cross | --fuzz | --boards [ARCH…]]" >&2 && exit 2 ;;
 esac
 
 # A board's libraries are unpacked beside this system's, not installed into it.
