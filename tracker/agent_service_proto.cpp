@@ -70,23 +70,24 @@ LeaseOutcome from_proto(const pb::TrialOutcome& message) {
                       .detail = ""}};
 }
 
-// They are kept, 64 a slot: so much of their texts.
+// They are kept, 64 a slot: so much of their texts, cut between characters, since half of one would make each
+// reply that it stands in unreadable.
 constexpr size_t kLongestName = 64;
 constexpr size_t kLongestDetail = 200;
 
 GoldenSample from_proto(const pb::GoldenSample& message) {
   const pb::DeviceState& device = message.device();
   return {.slot = message.slot(),
-          .kernel = message.kernel().substr(0, kLongestName),
+          .kernel = printable(message.kernel(), kLongestName),
           .time_ns = message.time_ns(),
           .spread = message.spread(),
           .temperature_c = device.temperature_c(),
           .clock_mhz = device.clock_mhz(),
-          .governor = device.governor().substr(0, kLongestName),
+          .governor = printable(device.governor(), kLongestName),
           .load_1min = device.load_1min(),
           .throttled = device.throttled(),
           .taken_at = rpc::real_clock().now() - absl::Milliseconds(message.age_ms()),
-          .detail = message.detail().substr(0, kLongestDetail)};
+          .detail = printable(message.detail(), kLongestDetail)};
 }
 
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {

@@ -204,6 +204,7 @@ TEST_F(AgentMessages, WhatRunsGoesOnWhileItsLeaseIsRenewed) {
   });
 }
 
+// A tracker, and an agent's connection to it.
 class TrackerMessages : public testing::Test {
  protected:
   static constexpr int64_t kClockNs = 1'000'000'000'000'000;
@@ -248,7 +249,8 @@ class TrackerMessages : public testing::Test {
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   const std::unique_ptr<tracker::Daemon> daemon_ =
       *tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir_.path() + "/tracker.db"});
-  const std::unique_ptr<pb::Agents::Stub> stub_ = pb::Agents::NewStub(rpc::make_channel(daemon_->endpoint()));
+  const std::shared_ptr<grpc::Channel> channel_ = rpc::make_channel(daemon_->endpoint());
+  const std::unique_ptr<pb::Agents::Stub> stub_ = pb::Agents::NewStub(channel_);
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<pb::AgentMessage, pb::TrackerMessage>> stream_;
 };
@@ -265,6 +267,30 @@ TEST_F(TrackerMessages, ComeAgainOnceItIsKnownThatTheHelloWasUnderWayForLong) {
   EXPECT_LT(next_clock_ns(), kClockNs - 500 * kSecondNs) << "as old as that";
   report(kClockNs);
   EXPECT_GE(next_clock_ns(), kClockNs) << "and not after the next renewal only";
+}
+
+TEST_F(TrackerMessages, ATextThatIsCutStaysReadable) {
+  hello(kClockNs);
+  pb::AgentMessage report;
+  pb::GoldenSample& sample = *report.mutable_report()->add_golden();
+  sample.set_kernel(std::string(63, 'k') + "\u00e9");
+  sample.set_detail(std::string(199, 'd') + "\u00e9");
+  ASSERT_TRUE(stream_->Write(report));
+  const auto operators = pb::Operators::NewStub(channel_);
+  pb::ListDevicesReply reply;
+  const auto listed = [&] {
+    grpc::ClientContext asking;
+    pb::ListDevicesRequest request;
+    request.set_golden_samples(true);
+    const grpc::Status status = operators->ListDevices(&asking, request, &reply);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return !status.ok() || (reply.devices_size() == 1 && reply.devices(0).slots(0).has_golden());
+  };
+  ASSERT_TRUE(wait_until(listed));
+  ASSERT_EQ(reply.devices_size(), 1);
+  const pb::GoldenSample& shown = reply.devices(0).slots(0).golden().samples(0);
+  EXPECT_EQ(shown.kernel(), std::string(63, 'k'));
+  EXPECT_EQ(shown.detail(), std::string(199, 'd'));
 }
 
 }  // namespace
