@@ -4,6 +4,7 @@
 #include "device_agent/agent/stillness.h"
 #include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/protocol.h"
 #include "tests/farm/agent_thread.h"
