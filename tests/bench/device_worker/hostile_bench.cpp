@@ -77,21 +77,24 @@ class Slot {
   // measured.
   double slowdown_percent(const char* entry) {
     const Measured before = run("good");
-    run(entry);
+    between_ = run(entry).result.outcome();
     const Measured after = run("good");
     const bool measured =
         before.result.outcome() == farm::OUTCOME_OK && after.result.outcome() == farm::OUTCOME_OK;
     return measured ? 100 * (after.run_ns / before.run_ns - 1) : std::nan("");
   }
 
+  // How the candidate between the last two was called.
+  farm::Outcome between() const { return between_; }
+
  private:
   tf::worker::Worker& worker_;
+  farm::Outcome between_ = farm::OUTCOME_UNSPECIFIED;
   const std::string reference_ = serialized(candidate("reference", kExtents)), none_;
 };
 
 void BM_GoldenAfterHostile(benchmark::State& state) {
   const char* const hostile = kHostile[state.range(0)];
-  state.SetLabel(hostile);
   auto worker = tf::worker::Worker::start({.sandbox = {.without = {}, .without_missing = true}, .cpus = {0}});
   if (!worker.ok()) return state.SkipWithError(worker.status().ToString().c_str());
   const tf::worker::CapabilitySet without = (*worker)->without_sandbox();
@@ -103,6 +106,7 @@ void BM_GoldenAfterHostile(benchmark::State& state) {
   std::vector<double> after_hostile, after_honest, spread;
   for (auto _ : state) {
     after_hostile.push_back(slot.slowdown_percent(hostile));
+    state.SetLabel(std::string(hostile) + " " + farm::Outcome_Name(slot.between()));
     after_honest.push_back(slot.slowdown_percent("good"));
     spread.push_back(std::abs(after_honest.back()));
     if (std::isnan(after_hostile.back()) || std::isnan(after_honest.back()))
