@@ -1,6 +1,7 @@
 // Every method of the farm's CA: joining is the one thing that anybody may ask for. Served in plain text, so
 // that no revocation ends the fuzzing.
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/service_type.h>
 
 #include "rpc/identity/audit_log.h"
 #include "rpc/server.h"
