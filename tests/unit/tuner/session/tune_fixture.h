@@ -93,8 +93,8 @@ class FakeRunner final : public measure::Runner {
       result.set_epoch(stale ? 1 : 2);
       result.set_sequence(static_cast<uint64_t>(runs));
     }
-    result.mutable_device()->set_throttled(throttle_every == 1 ||
-                                           (throttle_every > 0 && runs % throttle_every == 0 && runs_before == 0));
+    result.mutable_device()->set_throttled(
+        throttle_every == 1 || (throttle_every > 0 && runs % throttle_every == 0 && runs_before == 0));
     const bool fails = (fail_every > 0 && runs % fail_every == 0) ||
                        (runs_before > 0 && request.candidate.digest == wrong_again);
     result.set_outcome(fails ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
