@@ -13,7 +13,8 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of the release build" FORCE)
 
 find_program(TF_MOLD mold)
-if(TF_MOLD AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler looks for a linker of its own
+# A cross compiler looks for a linker of its own, and mold 1.10 aborts on a fuzzer's objects before the archives.
+if(TF_MOLD AND NOT CMAKE_CROSSCOMPILING AND NOT TF_FUZZ)
   add_link_options(-fuse-ld=mold)
 endif()
 
