@@ -106,7 +106,7 @@ class Load {
  public:
   explicit Load(const Options& options) : options_(options) {
     if (!options_.plain) {
-      auto made = make_members(folder_.path());
+      auto made = make_members(folder_.path(), options_.agents / kAgentsOfABoard + 1);
       TF_CHECK(made.ok()) << made.status();
       members_ = *std::move(made);
     }
@@ -154,12 +154,14 @@ class Load {
   }
 
   std::optional<double> connect_agents() {
-    const AgentPlan plan{.tracker = endpoint_,
-                         .credentials = members_.agents,
-                         .key = "box",
-                         .trial = std::chrono::milliseconds(options_.trial_ms)};
-    for (int i = 0; i < options_.agents; ++i)
+    AgentPlan plan{.tracker = endpoint_,
+                   .credentials = nullptr,
+                   .key = "box",
+                   .trial = std::chrono::milliseconds(options_.trial_ms)};
+    for (int i = 0; i < options_.agents; ++i) {
+      if (!options_.plain) plan.credentials = members_.boards[static_cast<size_t>(i / kAgentsOfABoard)];
       agents_.push_back(std::make_unique<SimulatedAgent>(i, plan, alarms_, tally_));
+    }
     const auto begin = SteadyClock::now();
     const seconds patience(300);
     for (int i = 0; i < options_.agents; ++i) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "rpc/identity/credentials.h"
@@ -10,10 +11,11 @@
 namespace tf::farm_load {
 
 struct LoadMembers {
-  std::shared_ptr<rpc::Credentials> agents, tuners;
+  std::vector<std::shared_ptr<rpc::Credentials>> boards;
+  std::shared_ptr<rpc::Credentials> tuners;
 };
 
-// Makes a CA in FOLDER/ca, for `tracker serve --tls`, and an agent and a tuner that it lets in.
-absl::StatusOr<LoadMembers> make_members(const std::string& folder);
+// Makes a CA in FOLDER/ca, for `tracker serve --tls`, and a tuner and boards that it lets in.
+absl::StatusOr<LoadMembers> make_members(const std::string& folder, int boards);
 
 }  // namespace tf::farm_load

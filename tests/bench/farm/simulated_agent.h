@@ -13,8 +13,9 @@
 
 namespace tf::farm_load {
 
-// Their ids are NAME/0, NAME/1, …, which one certificate may serve.
-inline constexpr const char* kAgentName = "simulated";
+// As many agents as these share a board, which is a certificate: the tracker bounds how many may.
+inline constexpr int kAgentsOfABoard = 25;
+std::string board_name(int board);
 
 struct AgentPlan {
   rpc::Endpoint tracker;
@@ -27,6 +28,7 @@ struct AgentPlan {
 class SimulatedAgent {
  public:
   // The others must outlive it.
+  // Its id is its board's name, '/' and its number.
   SimulatedAgent(int number, const AgentPlan& plan, Alarms& alarms, Tally& tally);
   ~SimulatedAgent();
   void connect();

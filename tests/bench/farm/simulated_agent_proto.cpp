@@ -18,6 +18,10 @@ namespace pb = tunefarm::farm::v1;
 
 }  // namespace
 
+std::string board_name(int board) {
+  return absl::StrCat("simulated-", board);
+}
+
 class SimulatedAgent::Impl {
  public:
   Impl(int number, const AgentPlan& plan, Alarms& alarms, Tally& tally)
@@ -29,7 +33,7 @@ class SimulatedAgent::Impl {
         channel_(rpc::make_channel(plan.tracker, plan.credentials, rpc::Role::kTracker)),
         stub_(pb::Agents::NewStub(channel_)) {
     hello_.set_protocol_version(rpc::kProtocolVersion);
-    hello_.set_agent_id(absl::StrCat(kAgentName, "/", number));
+    hello_.set_agent_id(absl::StrCat(board_name(number / kAgentsOfABoard), "/", number));
     hello_.set_agent_run(absl::StrCat("run-", rpc::backoff_seed()));
     hello_.set_device_key(plan.key);
     hello_.set_agent_version("simulated");
