@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/write_all.h"
 
 namespace tf::rpc {
 namespace {
@@ -46,36 +47,26 @@ absl::Status AuditFile::append(std::string_view text) {
       spdlog::error("{}", std::string(begun.message()));
   }
   is_synced_ = false;
-  if (write_all(text)) {
+  const absl::Status written = write_all(file_.get(), text, name());
+  if (written.ok()) {
     bytes_ += text.size();
     return absl::OkStatus();
   }
-  const int error = errno;
   // No line stands there by half, or twice when it is tried again.
   if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) bytes_ = size_of(file_);
-  return unavailable(error);
+  return absl::UnavailableError(written.message());
 }
 
 absl::Status AuditFile::sync() {
   if (is_synced_) return absl::OkStatus();
-  if (::fdatasync(file_.get()) != 0) return unavailable(errno);
+  if (::fdatasync(file_.get()) != 0)
+    return absl::UnavailableError(absl::StrCat("cannot sync ", name(), ": ", std::strerror(errno)));
   is_synced_ = true;
   return absl::OkStatus();
 }
 
-absl::Status AuditFile::unavailable(int error) const {
-  return absl::UnavailableError(
-      absl::StrCat("the audit log ", path_, " cannot be written: ", std::strerror(error)));
-}
-
-bool AuditFile::write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(file_.get(), text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
+std::string AuditFile::name() const {
+  return absl::StrCat("the audit log ", path_);
 }
 
 absl::Status AuditFile::begin_new_file() {

@@ -34,8 +34,7 @@ class AuditFile {
  private:
   AuditFile(OwnedFd file, std::string path, const AuditFileBounds& bounds);
   absl::Status begin_new_file();
-  bool write_all(std::string_view text);
-  absl::Status unavailable(int error) const;
+  std::string name() const;
 
   OwnedFd file_;
   uint64_t bytes_ = 0;
