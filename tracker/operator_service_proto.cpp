@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
+#include "rpc/unary_call.h"
 #include "tracker/farm.h"
 #include "tracker/services.h"
 
@@ -154,9 +154,9 @@ class OperatorService final : public pb::Operators::CallbackService {
                                         const pb::ListDevicesRequest* request,
                                         pb::ListDevicesReply* reply) override {
     absl::StatusOr<Selector> selector = Selector::parse(request->selector());
-    if (!selector.ok()) return finished(context, selector.status());
+    if (!selector.ok()) return rpc::finished(context, selector.status());
     absl::StatusOr<Requirements> requirements = requirements_from_proto(request->requirements());
-    if (!requirements.ok()) return finished(context, requirements.status());
+    if (!requirements.ok()) return rpc::finished(context, requirements.status());
     if (request->page_token().empty()) {
       for (std::string& key : farm_.known_keys(request->device_key(), kKeysNamed))
         reply->add_known_keys(std::move(key));
@@ -168,33 +168,33 @@ class OperatorService final : public pb::Operators::CallbackService {
           .all_samples = request->golden_samples()},
          request->page_size() == 0 ? std::numeric_limits<size_t>::max() : request->page_size(),
          rpc::caller(*context), *reply);
-    return finished(context, absl::OkStatus());
+    return rpc::finished(context, absl::OkStatus());
   }
 
   grpc::ServerUnaryReactor* ForgetDevice(grpc::CallbackServerContext* context,
                                          const pb::ForgetDeviceRequest* request,
                                          pb::ForgetDeviceReply*) override {
-    return finished(context, farm_.forget(request->device_id()));
+    return rpc::finished(context, farm_.forget(request->device_id()));
   }
 
   grpc::ServerUnaryReactor* SetAdmission(grpc::CallbackServerContext* context,
                                          const pb::SetAdmissionRequest* request,
                                          pb::SetAdmissionReply*) override {
     const absl::StatusOr<Admission> admission = from_proto(request->admission());
-    if (!admission.ok()) return finished(context, admission.status());
-    return finished(context, farm_.set_admission(request->device_id(), *admission));
+    if (!admission.ok()) return rpc::finished(context, admission.status());
+    return rpc::finished(context, farm_.set_admission(request->device_id(), *admission));
   }
 
   grpc::ServerUnaryReactor* ReadmitDevice(grpc::CallbackServerContext* context,
                                           const pb::ReadmitDeviceRequest* request,
                                           pb::ReadmitDeviceReply*) override {
-    return finished(context, farm_.readmit(request->device_id()));
+    return rpc::finished(context, farm_.readmit(request->device_id()));
   }
 
   grpc::ServerUnaryReactor* PardonCandidate(grpc::CallbackServerContext* context,
                                             const pb::PardonCandidateRequest* request,
                                             pb::PardonCandidateReply*) override {
-    return finished(context, farm_.pardon(request->candidate_digest()));
+    return rpc::finished(context, farm_.pardon(request->candidate_digest()));
   }
 
   grpc::ServerUnaryReactor* ForceRelease(grpc::CallbackServerContext* context,
@@ -204,13 +204,13 @@ class OperatorService final : public pb::Operators::CallbackService {
     if (ids.ok()) {
       for (const LeaseId& id : *ids) reply->add_lease_ids(id.text);
     }
-    return finished(context, ids.status());
+    return rpc::finished(context, ids.status());
   }
 
   grpc::ServerUnaryReactor* Reserve(grpc::CallbackServerContext* context, const pb::ReserveRequest* request,
                                     pb::Reservation* reply) override {
     absl::StatusOr<Selector> selector = Selector::parse(request->selector());
-    if (!selector.ok()) return finished(context, selector.status());
+    if (!selector.ok()) return rpc::finished(context, selector.status());
     const absl::StatusOr<ReservationStatus> made = farm_.reserve(
         {.user = request->user(),
          .device_key = request->device_key(),
@@ -218,19 +218,19 @@ class OperatorService final : public pb::Operators::CallbackService {
          .from = request->from_unix_ms() == 0 ? absl::Now() : absl::FromUnixMillis(request->from_unix_ms()),
          .until = absl::FromUnixMillis(request->until_unix_ms())});
     if (made.ok()) to_proto(*made, *reply);
-    return finished(context, made.status());
+    return rpc::finished(context, made.status());
   }
 
   grpc::ServerUnaryReactor* Unreserve(grpc::CallbackServerContext* context,
                                       const pb::UnreserveRequest* request, pb::UnreserveReply*) override {
-    return finished(context, farm_.unreserve(request->id()));
+    return rpc::finished(context, farm_.unreserve(request->id()));
   }
 
   grpc::ServerUnaryReactor* ListReservations(grpc::CallbackServerContext* context,
                                              const pb::ListReservationsRequest*,
                                              pb::ListReservationsReply* reply) override {
     for (const ReservationStatus& status : farm_.reservations()) to_proto(status, *reply->add_reservations());
-    return finished(context, absl::OkStatus());
+    return rpc::finished(context, absl::OkStatus());
   }
 
   grpc::ServerUnaryReactor* ListWaiting(grpc::CallbackServerContext* context, const pb::ListWaitingRequest*,
@@ -251,7 +251,7 @@ class OperatorService final : public pb::Operators::CallbackService {
       each.set_waiting(static_cast<uint32_t>(status.waiting));
       each.set_recent_slot_seconds(status.slot_seconds);
     }
-    return finished(context, absl::OkStatus());
+    return rpc::finished(context, absl::OkStatus());
   }
 
  private:
@@ -275,13 +275,6 @@ class OperatorService final : public pb::Operators::CallbackService {
         return;
       }
     } while (!query.after.empty());
-  }
-
-  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
-                                            const absl::Status& status) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(rpc::to_grpc(status));
-    return reactor;
   }
 
   Farm& farm_;

@@ -9,6 +9,7 @@
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
+#include "rpc/unary_call.h"
 #include "tracker/duplex_stream.h"
 #include "tracker/names.h"
 #include "tracker/services.h"
@@ -237,18 +238,18 @@ class TunerService final : public pb::Tuners::CallbackService {
   grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
                                        pb::LeaseGrant* reply) override {
     if (const absl::Status held = check_holder(farm_, rpc::caller(*context), *request); !held.ok())
-      return finished(context, held);
+      return rpc::finished(context, held);
     const absl::StatusOr<Grant> grant = farm_.renew({request->lease_id()}, request->epoch());
     killpoint("tracker.renewal.answering");
     if (grant.ok()) to_proto(*grant, *reply);
-    return finished(context, grant.status());
+    return rpc::finished(context, grant.status());
   }
 
   grpc::ServerUnaryReactor* ReleaseLease(grpc::CallbackServerContext* context, const pb::LeaseName* request,
                                          pb::ReleaseLeaseReply*) override {
     const absl::Status held = check_holder(farm_, rpc::caller(*context), *request);
     if (held.ok()) farm_.release({request->lease_id()}, request->epoch());
-    return finished(context, held);
+    return rpc::finished(context, held);
   }
 
   grpc::ServerUnaryReactor* FindMissingArtifacts(grpc::CallbackServerContext* context,
@@ -256,7 +257,7 @@ class TunerService final : public pb::Tuners::CallbackService {
                                                  pb::FindMissingArtifactsReply* reply) override {
     const auto missing = artifacts_.missing({request->digests().begin(), request->digests().end()});
     if (missing.ok()) reply->mutable_missing()->Add(missing->begin(), missing->end());
-    return finished(context, missing.status());
+    return rpc::finished(context, missing.status());
   }
 
   grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext*,
@@ -270,13 +271,6 @@ class TunerService final : public pb::Tuners::CallbackService {
   }
 
  private:
-  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
-                                            const absl::Status& status) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(rpc::to_grpc(status));
-    return reactor;
-  }
-
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
 };

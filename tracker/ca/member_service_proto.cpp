@@ -5,9 +5,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
-#include "rpc/grpc_status.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/identity/call_guard.h"
+#include "rpc/unary_call.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 
@@ -26,7 +26,7 @@ class MemberService final : public pb::Members::CallbackService {
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
                                  pb::Credential* reply) override {
     // The guard lets joiners pass, and so does not ask this for us.
-    if (absl::Status writable = audit_.writable(); !writable.ok()) return finished(context, writable);
+    if (absl::Status writable = audit_.writable(); !writable.ok()) return rpc::finished(context, writable);
     const absl::StatusOr<rpc::Certificate> certificate =
         members_.join(request->secret(), request->request(), request->name());
     const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
@@ -41,7 +41,7 @@ class MemberService final : public pb::Members::CallbackService {
                                   pb::Credential* reply) override {
     const std::optional<rpc::Certificate> present = rpc::caller_certificate(*context);
     if (!present)
-      return finished(context, absl::UnauthenticatedError("only a member renews its certificate"));
+      return rpc::finished(context, absl::UnauthenticatedError("only a member renews its certificate"));
     return answer(context, members_.renew(*present, request->request()), reply);
   }
 
@@ -49,13 +49,13 @@ class MemberService final : public pb::Members::CallbackService {
                                        const pb::IssueTokenRequest* request,
                                        pb::IssueTokenReply* reply) override {
     const absl::StatusOr<rpc::Role> role = rpc::parse_role(request->role());
-    if (!role.ok()) return finished(context, role.status());
+    if (!role.ok()) return rpc::finished(context, role.status());
     const absl::StatusOr<rpc::JoinToken> token = members_.issue_token(*role, request->name());
     if (token.ok()) {
       reply->set_token(token->text());
       reply->set_seconds(static_cast<uint32_t>(absl::ToInt64Seconds(members_.token_life())));
     }
-    return finished(context, token.status());
+    return rpc::finished(context, token.status());
   }
 
   grpc::ServerUnaryReactor* Revoke(grpc::CallbackServerContext* context, const pb::RevokeRequest* request,
@@ -64,7 +64,7 @@ class MemberService final : public pb::Members::CallbackService {
     if (serials.ok()) {
       for (const std::string& serial : *serials) reply->add_serials(serial);
     }
-    return finished(context, serials.status());
+    return rpc::finished(context, serials.status());
   }
 
   grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context,
@@ -72,11 +72,12 @@ class MemberService final : public pb::Members::CallbackService {
                                         pb::ListMembersReply* reply) override {
     int64_t after = 0;
     if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &after)) {
-      return finished(context, absl::InvalidArgumentError("the page token is not one of ListMembersReply's"));
+      return rpc::finished(context,
+                           absl::InvalidArgumentError("the page token is not one of ListMembersReply's"));
     }
     const size_t asked = request->page_size() == 0 ? kPage : request->page_size();
     const absl::StatusOr<CertificatePage> page = members_.list(after, std::min(asked, kPage));
-    if (!page.ok()) return finished(context, page.status());
+    if (!page.ok()) return rpc::finished(context, page.status());
     if (page->end != 0) reply->set_next_page_token(absl::StrCat(page->end));
     for (const IssuedCertificate& issued : page->certificates) {
       pb::MemberCertificate& out = *reply->add_certificates();
@@ -87,7 +88,7 @@ class MemberService final : public pb::Members::CallbackService {
       out.set_ends_unix_s(absl::ToUnixSeconds(issued.ends));
       if (issued.revoked) out.set_revoked_unix_s(absl::ToUnixSeconds(*issued.revoked));
     }
-    return finished(context, absl::OkStatus());
+    return rpc::finished(context, absl::OkStatus());
   }
 
   grpc::ServerUnaryReactor* ListRevoked(grpc::CallbackServerContext* context,
@@ -96,7 +97,7 @@ class MemberService final : public pb::Members::CallbackService {
     const std::optional<Revocations> changed = members_.revocations_since(request->generation());
     reply->set_generation(changed ? changed->generation : request->generation());
     if (changed) reply->mutable_serials()->Add(changed->serials.begin(), changed->serials.end());
-    return finished(context, absl::OkStatus());
+    return rpc::finished(context, absl::OkStatus());
   }
 
  private:
@@ -107,14 +108,7 @@ class MemberService final : public pb::Members::CallbackService {
       reply->set_certificate(certificate->der());
       reply->set_ca(members_.ca().der());
     }
-    return finished(context, certificate.status());
-  }
-
-  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
-                                            const absl::Status& status) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(rpc::to_grpc(status));
-    return reactor;
+    return rpc::finished(context, certificate.status());
   }
 
   Members& members_;
