@@ -58,7 +58,8 @@ function(tf_proto name)
   endif()
 endfunction()
 
-# tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder.
+# tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder. All share the precompiled headers of
+# tests/support, which are those that nearly every test includes.
 function(tf_unit_tests name)
   cmake_parse_arguments(arg "" "LABEL" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *_test.cpp)
@@ -72,7 +73,7 @@ function(tf_unit_tests name)
   target_compile_options(${name}_test PRIVATE ${TF_WARNINGS})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPS} GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_precompile_headers(${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
+  target_precompile_headers(${name}_test REUSE_FROM tf_test_headers)
   include(GoogleTest)
   gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} ${TF_TEST_PROPERTIES}
     DISCOVERY_TIMEOUT 60)

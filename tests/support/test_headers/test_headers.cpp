@@ -1,0 +1,2 @@
+// Nothing but the precompiled headers, which the test programs share.
+int main() {}
