@@ -8,6 +8,7 @@
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "database/sqlite_connection.h"
+#include "database/transaction.h"
 
 namespace tf::database {
 
@@ -61,18 +62,12 @@ void CommitQueue::loop() {
 }
 
 absl::Status CommitQueue::commit(std::vector<Operation>& group) {
-  TF_RETURN_IF_ERROR(connection_->execute("BEGIN IMMEDIATE"));
-  absl::Status status;
-  for (Operation& operation : group) {
-    status = apply_one(operation);
-    if (!status.ok()) break;
-  }
-  if (status.ok()) status = failpoint("database.group.applied");
-  if (status.ok()) status = connection_->execute("COMMIT");
-  if (status.ok()) killpoint("database.group.committed");
-  // A commit that failed may have left the transaction open, and the next group needs a fresh one.
-  if (connection_->in_transaction()) connection_->execute("ROLLBACK").IgnoreError();
-  return status;
+  TF_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(*connection_));
+  for (Operation& operation : group) TF_RETURN_IF_ERROR(apply_one(operation));
+  TF_RETURN_IF_ERROR(failpoint("database.group.applied"));
+  TF_RETURN_IF_ERROR(transaction.commit());
+  killpoint("database.group.committed");
+  return absl::OkStatus();
 }
 
 // A failed result is one that ends the group: the transaction itself is gone.

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "database/sqlite_connection.h"
+#include "database/transaction.h"
 
 namespace tf::database {
 namespace {
@@ -88,13 +89,12 @@ absl::Status migrate(Connection& connection, const std::vector<Migration>& steps
   TF_RETURN_IF_ERROR(connection.execute("PRAGMA foreign_keys = OFF"));
   for (const Migration& step : steps) {
     if (step.version <= version) continue;
-    TF_RETURN_IF_ERROR(connection.execute("BEGIN IMMEDIATE"));
+    TF_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(connection));
     absl::Status status = connection.execute(std::string(step.sql));
     if (status.ok()) status = connection.execute(absl::StrCat("PRAGMA application_id = ", kApplicationId));
     if (status.ok()) status = connection.execute(absl::StrCat("PRAGMA user_version = ", step.version));
-    if (status.ok()) status = connection.execute("COMMIT");
+    if (status.ok()) status = transaction.commit();
     if (!status.ok()) {
-      connection.execute("ROLLBACK").IgnoreError();  // SQLite may have rolled back itself; `status` tells why
       return absl::Status(status.code(),
                           absl::StrCat("cannot migrate ", connection.path(), " by ", std::string(step.name),
                                        ": ", std::string(status.message())));

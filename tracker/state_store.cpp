@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <iterator>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
+#include "database/transaction.h"
 
 namespace tf::tracker {
 namespace {
@@ -55,14 +55,6 @@ ALTER TABLE device ADD COLUMN away_unix_ms INTEGER;
 };
 constexpr int64_t kSchemaVersion = std::size(kMigrations);
 
-absl::Status in_transaction(database::Connection& db, absl::FunctionRef<absl::Status()> work) {
-  TF_RETURN_IF_ERROR(db.execute("BEGIN IMMEDIATE"));
-  absl::Status done = work();
-  if (done.ok()) done = db.execute("COMMIT");
-  if (!done.ok() && db.in_transaction()) db.execute("ROLLBACK").IgnoreError();
-  return done;
-}
-
 // An epoch that is lost with a damaged page could be granted twice.
 absl::Status check_sound(database::Connection& db) {
   TF_ASSIGN_OR_RETURN(const std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
@@ -92,11 +84,10 @@ absl::Status prepare_schema(database::Connection& db) {
   }
   if (version > 0) TF_RETURN_IF_ERROR(check_sound(db));
   for (int64_t next = version; next < kSchemaVersion; ++next) {
-    const absl::Status migrated = in_transaction(db, [&]() -> absl::Status {
-      TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
-      return db.execute(absl::StrCat("PRAGMA user_version = ", next + 1));
-    });
-    if (!migrated.ok()) return migrated;
+    TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(db));
+    TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
+    TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA user_version = ", next + 1)));
+    TF_RETURN_IF_ERROR(transaction.commit());
   }
   return absl::OkStatus();
 }
@@ -294,19 +285,17 @@ absl::Status StateStore::save(const Changes& changes) {
   if (!changes.devices.empty()) TF_RETURN_IF_ERROR(failpoint("tracker.device.saving"));
   const bool grants = !changes.begun.empty();
   const bool of_leases = grants || !changes.ended.empty();
-  const absl::Status saved = in_transaction(*db_, [&]() -> absl::Status {
-    for (const std::string& id : changes.forgotten) TF_RETURN_IF_ERROR(forget(*db_, id));
-    for (const StoredDevice& device : changes.devices) TF_RETURN_IF_ERROR(write(*db_, device));
-    for (const auto& [slot, baseline] : changes.golden) TF_RETURN_IF_ERROR(write(*db_, slot, baseline));
-    for (const LeaseId& id : changes.ended) TF_RETURN_IF_ERROR(end(*db_, id));
-    for (const Lease& lease : changes.begun) TF_RETURN_IF_ERROR(write(*db_, lease));
-    for (const auto& [id, reservation] : changes.reservations)
-      TF_RETURN_IF_ERROR(write(*db_, id, reservation));
-    if (!of_leases) return absl::OkStatus();
-    return failpoint(grants ? "tracker.lease.committing" : "tracker.lease.ending");
-  });
-  if (saved.ok() && of_leases) killpoint(grants ? "tracker.lease.committed" : "tracker.lease.ended");
-  return saved;
+  TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(*db_));
+  for (const std::string& id : changes.forgotten) TF_RETURN_IF_ERROR(forget(*db_, id));
+  for (const StoredDevice& device : changes.devices) TF_RETURN_IF_ERROR(write(*db_, device));
+  for (const auto& [slot, baseline] : changes.golden) TF_RETURN_IF_ERROR(write(*db_, slot, baseline));
+  for (const LeaseId& id : changes.ended) TF_RETURN_IF_ERROR(end(*db_, id));
+  for (const Lease& lease : changes.begun) TF_RETURN_IF_ERROR(write(*db_, lease));
+  for (const auto& [id, reservation] : changes.reservations) TF_RETURN_IF_ERROR(write(*db_, id, reservation));
+  if (of_leases) TF_RETURN_IF_ERROR(failpoint(grants ? "tracker.lease.committing" : "tracker.lease.ending"));
+  TF_RETURN_IF_ERROR(transaction.commit());
+  if (of_leases) killpoint(grants ? "tracker.lease.committed" : "tracker.lease.ended");
+  return absl::OkStatus();
 }
 
 }  // namespace tf::tracker

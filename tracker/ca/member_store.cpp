@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
+#include "database/transaction.h"
 
 namespace tf::tracker {
 namespace {
@@ -36,10 +37,10 @@ absl::Status prepare_schema(database::Connection& db) {
                                                       ": run the newer tracker"));
   }
   for (int64_t next = version; next < kSchemaVersion; ++next) {
-    const absl::Status migrated = db.execute(
-        absl::StrCat("BEGIN IMMEDIATE;", kMigrations[next], "PRAGMA user_version = ", next + 1, "; COMMIT;"));
-    if (!migrated.ok() && db.in_transaction()) db.execute("ROLLBACK").IgnoreError();
-    TF_RETURN_IF_ERROR(migrated);
+    TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(db));
+    TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
+    TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA user_version = ", next + 1)));
+    TF_RETURN_IF_ERROR(transaction.commit());
   }
   return absl::OkStatus();
 }
@@ -82,10 +83,9 @@ absl::StatusOr<std::optional<StoredToken>> MemberStore::find_token(const Digest&
 }
 
 absl::Status MemberStore::apply(const Change& change, absl::Time now) {
-  TF_RETURN_IF_ERROR(db_->execute("BEGIN IMMEDIATE"));
-  const absl::Status written = write(change, now);
-  if (!written.ok() && db_->in_transaction()) db_->execute("ROLLBACK").IgnoreError();
-  return written;
+  TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(*db_));
+  TF_RETURN_IF_ERROR(write(change, now));
+  return transaction.commit();
 }
 
 absl::Status MemberStore::write(const Change& change, absl::Time now) {
@@ -112,7 +112,7 @@ absl::Status MemberStore::write(const Change& change, absl::Time now) {
     add.bind_blob(issued.der);
     TF_RETURN_IF_ERROR(add.run());
   }
-  return db_->execute("COMMIT");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> MemberStore::newest(const rpc::Identity& member) {
