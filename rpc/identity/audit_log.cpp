@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -16,8 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds kSyncEvery{100};
 constexpr std::chrono::seconds kTryEvery{1};
 
-std::string cut(const std::string& text) {
-  return text.size() <= AuditLog::kLongest ? text : text.substr(0, AuditLog::kLongest) + "...";
+// Whoever reads the log does so on a terminal, and sees where something is missing.
+std::string kept(const std::string& text) {
+  return printable(text, AuditLog::kLongest) + (text.size() > AuditLog::kLongest ? "..." : "");
 }
 
 }  // namespace
@@ -99,10 +101,10 @@ absl::Status AuditLog::flush() {
 void AuditLog::append(Part part, const AuditLine& line) {
   const nlohmann::json json = {
       {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.now(), absl::UTCTimeZone())},
-      {"who", cut(line.who)},
-      {"method", cut(line.method)},
-      {"object", cut(line.object)},
-      {"outcome", cut(line.outcome)}};
+      {"who", kept(line.who)},
+      {"method", kept(line.method)},
+      {"object", kept(line.object)},
+      {"outcome", kept(line.outcome)}};
   const std::string text = json_text(json) + "\n";
   if (!failing_.ok() && waiting_bytes_ + text.size() > kMostWaiting) {
     ++lost_;

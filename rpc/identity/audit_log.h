@@ -37,7 +37,8 @@ class AuditLog {
                                                         const AuditFileBounds& bounds = {});
   ~AuditLog();  // all lines are on the disk, if it takes them
 
-  // Of each part of the line the first kLongest bytes are kept: callers choose some of them.
+  // Of each part of the line the first kLongest bytes are kept, cut at a character, without what a terminal
+  // obeys (printable): callers choose some of them.
   void record(const AuditLine& line);
   // What members do by themselves, again and again.
   void record_routine(const AuditLine& line);

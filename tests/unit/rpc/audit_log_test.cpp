@@ -184,6 +184,18 @@ TEST_F(AuditLogTest, KeepsOnlyTheBeginningOfWhatCallersChoose) {
   EXPECT_TRUE(lines_of(path_)[0]["object"].get<std::string>().starts_with(endless.substr(0, 100)));
 }
 
+TEST_F(AuditLogTest, KeepsNoHalfOfACharacterAndNothingThatATerminalObeys) {
+  const auto log = AuditLog::open(path_, clock_);
+  ASSERT_TRUE(log.ok()) << log.status();
+  const std::string begins(AuditLog::kLongest - 1, 'x');
+  (*log)->record({.who = "\x1b[2Ju", .method = "m", .object = begins + "\u00e4", .outcome = "a\nb"});
+  EXPECT_TRUE((*log)->flush().ok());
+  const nlohmann::json line = lines_of(path_)[0];
+  EXPECT_EQ(line["who"], "?[2Ju");
+  EXPECT_EQ(line["object"], begins + "...");
+  EXPECT_EQ(line["outcome"], "a?b");
+}
+
 TEST_F(AuditLogTest, TakesNoMoreOfTheDiskThanItsBounds) {
   for (int run = 0; run < 2; ++run) {
     const auto log = AuditLog::open(path_, clock_, {.file_bytes = 1000, .old_files = 2});
