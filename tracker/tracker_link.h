@@ -1,8 +1,10 @@
 #pragma once
-// Owns: how a command reaches a running tracker. Does not know: what it asks.
+// Owns: how a command reaches a running tracker, by its options. Does not know: what it asks.
 
 #include <memory>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
 #include "rpc/identity/credentials.h"
 
@@ -12,5 +14,12 @@ struct TrackerLink {
   rpc::Endpoint endpoint;
   std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
 };
+
+// Where commands look for a tracker, and where one listens, unless they are told.
+inline constexpr const char* kDefaultTracker = "127.0.0.1:7190";
+
+// From a command's --tracker and --tls (empty: plain text). INVALID_ARGUMENT: no HOST:PORT.
+// rpc::credentials_of_command's errors.
+absl::StatusOr<TrackerLink> link_to(const std::string& tracker, const std::string& tls);
 
 }  // namespace tf::tracker

@@ -22,7 +22,7 @@ const std::map<std::string, std::string>& exceptions() {
       {"tracker/ca", "the same; the audit log is dated"},
       {"tracker/agent_service_proto.cpp", "tells agents what time it has, for their doctor"},
       {"tracker/operator_service_proto.cpp", "reservations begin at a date"},
-      {"tracker/tracker_main.cpp", "the same"},
+      {"tracker/operator_commands.cpp", "the same"},
       {"rpc/doctor", "compares clocks"},
       {"device_agent/agent/doctor", "asks whether a certificate should have been renewed"},
       {"tuner/cli/doctor", "the same"},

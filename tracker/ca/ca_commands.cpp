@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/status.h"
-#include "rpc/identity/membership.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
@@ -16,7 +15,7 @@ namespace {
 
 struct Arguments {
   std::string dir;
-  std::string tracker;
+  std::string tracker = kDefaultTracker;
   std::string tls;
   std::string role;
   std::string name;
@@ -36,28 +35,22 @@ absl::Status init(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TrackerLink> link_of(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const rpc::Endpoint tracker, rpc::parse_endpoint(arguments.tracker));
-  TF_ASSIGN_OR_RETURN(auto credentials, rpc::credentials_of_command(arguments.tls, arguments.tracker));
-  return TrackerLink{tracker, std::move(credentials)};
-}
-
 absl::Status token(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_of(arguments));
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const std::string text, request_token(link, arguments.role, arguments.name));
   std::printf("%s\n", text.c_str());
   return absl::OkStatus();
 }
 
 absl::Status revoke(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_of(arguments));
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, revoke_member(link, arguments.name));
   for (const std::string& serial : serials) std::printf("%s\n", serial.c_str());
   return absl::OkStatus();
 }
 
 absl::Status list(const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_of(arguments));
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const std::string text,
                       render_members(link, arguments.json ? MembersFormat::kJson : MembersFormat::kTable));
   std::fputs(text.c_str(), stdout);
@@ -66,12 +59,11 @@ absl::Status list(const Arguments& arguments) {
 
 }  // namespace
 
-void add_ca_commands(CLI::App& app, const std::string& default_tracker, std::function<absl::Status()>& run) {
+void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   CLI::App& ca = *app.add_subcommand("ca", "Make the farm's CA; let members in and revoke them");
   ca.require_subcommand(1);
   ca.footer("Example: tracker ca init --dir farm/ca && tracker serve --tls farm/ca --listen 0.0.0.0:7190");
   const auto arguments = std::make_shared<Arguments>();
-  arguments->tracker = default_tracker;
   const auto add = [&](const char* name, const char* help, const char* example,
                        absl::Status (*command)(const Arguments&)) -> CLI::App& {
     CLI::App& added = *ca.add_subcommand(name, help);

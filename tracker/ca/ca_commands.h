@@ -2,7 +2,6 @@
 // Owns: `tracker ca …`: its options, and what each command does. Does not know: the tracker's other commands.
 
 #include <functional>
-#include <string>
 
 #include "absl/status/status.h"
 
@@ -14,6 +13,6 @@ namespace tf::tracker {
 
 // Adds `ca` and its commands to the program. Parsing the chosen one sets `run`. The arguments live as long as
 // `run` does.
-void add_ca_commands(CLI::App& app, const std::string& default_tracker, std::function<absl::Status()>& run);
+void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run);
 
 }  // namespace tf::tracker

@@ -1,0 +1,212 @@
+#include "tracker/operator_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "tracker/operator_client.h"
+
+namespace tf::tracker {
+namespace {
+
+struct Arguments {
+  std::string tracker = kDefaultTracker;
+  std::string tls;
+  std::string key;
+  std::string selector;
+  std::string name;
+  std::string user;
+  std::string from;
+  std::string duration;
+  uint64_t id = 0;
+  bool json = false;
+  bool undo = false;
+};
+
+using Command = absl::Status (*)(const TrackerLink&, const Arguments&);
+
+TextFormat format_of(const Arguments& arguments) {
+  return arguments.json ? TextFormat::kJson : TextFormat::kTable;
+}
+
+absl::Status print(const absl::StatusOr<std::string>& text) {
+  if (text.ok()) std::fputs(text->c_str(), stdout);
+  return text.status();
+}
+
+absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
+  return print(render_devices(tracker, arguments.key, arguments.selector, format_of(arguments)));
+}
+
+absl::Status waiting(const TrackerLink& tracker, const Arguments& arguments) {
+  return print(render_waiting(tracker, format_of(arguments)));
+}
+
+absl::Status reservations(const TrackerLink& tracker, const Arguments& arguments) {
+  return print(render_reservations(tracker, format_of(arguments)));
+}
+
+absl::Status cordon(const TrackerLink& tracker, const Arguments& arguments) {
+  return set_admission(tracker, arguments.name, Admission::kCordoned);
+}
+
+absl::Status uncordon(const TrackerLink& tracker, const Arguments& arguments) {
+  return set_admission(tracker, arguments.name, Admission::kOpen);
+}
+
+absl::Status drain(const TrackerLink& tracker, const Arguments& arguments) {
+  return set_admission(tracker, arguments.name, arguments.undo ? Admission::kOpen : Admission::kDraining);
+}
+
+absl::Status readmit(const TrackerLink& tracker, const Arguments& arguments) {
+  return readmit_device(tracker, arguments.name);
+}
+
+absl::Status forget(const TrackerLink& tracker, const Arguments& arguments) {
+  return forget_device(tracker, arguments.name);
+}
+
+absl::Status pardon(const TrackerLink& tracker, const Arguments& arguments) {
+  return pardon_candidate(tracker, arguments.name);
+}
+
+absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, force_release(tracker, arguments.name));
+  for (const std::string& id : ids) std::printf("%s\n", id.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
+  ReserveOptions options{.user = arguments.user,
+                         .key = arguments.key,
+                         .selector = arguments.selector,
+                         .from = absl::Now(),
+                         .until = {}};
+  std::string error;
+  if (!arguments.from.empty() &&
+      !absl::ParseTime(absl::RFC3339_full, arguments.from, &options.from, &error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--from ", arguments.from, " is no time as in 2026-05-01T09:00:00Z: ", error));
+  }
+  absl::Duration duration;
+  if (!absl::ParseDuration(arguments.duration, &duration)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--for ", arguments.duration, " is no duration as in 1h30m"));
+  }
+  options.until = options.from + duration;
+  TF_ASSIGN_OR_RETURN(const uint64_t id, tracker::reserve(tracker, options));
+  std::printf("%llu\n", static_cast<unsigned long long>(id));
+  return absl::OkStatus();
+}
+
+absl::Status unreserve(const TrackerLink& tracker, const Arguments& arguments) {
+  return tracker::unreserve(tracker, arguments.id);
+}
+
+// One program's commands, all of which fill the same arguments.
+class Adder {
+ public:
+  Adder(CLI::App& app, std::function<absl::Status()>& run) : app_(app), run_(run) {}
+
+  Arguments& arguments() { return *arguments_; }
+
+  CLI::App& add(const std::string& name, const std::string& what, const std::string& example,
+                Command command) {
+    CLI::App& added = *app_.add_subcommand(name, what);
+    added.add_option("--tracker", arguments_->tracker, "The tracker's HOST:PORT")->capture_default_str();
+    added.add_option("--tls", arguments_->tls, "Folder of your certificate, for a secured tracker");
+    added.footer(absl::StrCat("Example: tracker ", example));
+    added.callback([arguments = arguments_, command, &run = run_] {
+      run = [arguments, command]() -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const TrackerLink tracker, link_to(arguments->tracker, arguments->tls));
+        return command(tracker, *arguments);
+      };
+    });
+    return added;
+  }
+
+  CLI::App& add_listing(const std::string& name, const std::string& what, const std::string& example,
+                        Command command) {
+    CLI::App& added = add(name, what, example, command);
+    added.add_flag("--json", arguments_->json, "JSON instead of a table");
+    return added;
+  }
+
+  CLI::App& add_of_device(const std::string& name, const std::string& what, Command command) {
+    CLI::App& added = add(name, what, absl::StrCat(name, " box-1a2b3c4d"), command);
+    added.add_option("DEVICE", arguments_->name, "The device's id, without the slot")->required();
+    return added;
+  }
+
+ private:
+  CLI::App& app_;
+  std::function<absl::Status()>& run_;
+  const std::shared_ptr<Arguments> arguments_ = std::make_shared<Arguments>();
+};
+
+void add_listings(Adder& adder) {
+  Arguments& arguments = adder.arguments();
+  CLI::App& listing = adder.add_listing("devices", "List devices: state, holder, temperature, drift, labels",
+                                        "devices --tracker 127.0.0.1:7190 --json", devices);
+  listing.add_option("--key", arguments.key, "Only devices with this key");
+  listing.add_option("--selector", arguments.selector,
+                     "Only devices with these labels, as in room=lab3,!shared");
+  adder.add_listing("waiting", "List who waits for a lease, first the next one, and what each user holds",
+                    "waiting", waiting);
+  adder.add_listing("reservations", "List reservations", "reservations --json", reservations);
+}
+
+void add_device_commands(Adder& adder) {
+  adder.add_of_device("cordon", "Give a device no new lease; the present one goes on", cordon);
+  adder.add_of_device("uncordon", "Let a device be leased again after cordon or drain", uncordon);
+  adder.add_of_device("drain", "Give a device no new lease and do not renew the present one", drain)
+      .add_flag("--undo", adder.arguments().undo, "The same as uncordon");
+  adder.add_of_device(
+      "readmit",
+      "Take a device for what it is now: its quarantine becomes a probation, and its golden kernel "
+      "sets a new baseline",
+      readmit);
+  adder.add_of_device("forget", "Forget a device that is gone, or all below one ('box/*')", forget);
+}
+
+void add_reservation_commands(Adder& adder) {
+  Arguments& arguments = adder.arguments();
+  CLI::App& making = adder.add("reserve", "Keep devices for one user; prints the reservation's id",
+                               "reserve --user alice --key pi4 --selector room=lab3 --for 2h", reserve);
+  making.add_option("--user", arguments.user, "For whom")->required();
+  making.add_option("--key", arguments.key, "Devices with this key; default: any");
+  making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
+  making.add_option("--from", arguments.from, "When it begins, as in 2026-05-01T09:00:00Z; default: now");
+  making.add_option("--for", arguments.duration, "How long, as in 1h30m")->required();
+  adder.add("unreserve", "End a reservation", "unreserve 3", unreserve)
+      .add_option("ID", arguments.id, "As `tracker reservations` lists it")
+      ->required();
+}
+
+}  // namespace
+
+void add_operator_commands(CLI::App& app, std::function<absl::Status()>& run) {
+  Adder adder(app, run);
+  add_listings(adder);
+  add_device_commands(adder);
+  add_reservation_commands(adder);
+  adder
+      .add("pardon", "Let a candidate that failed on two boards be run again",
+           absl::StrCat("pardon ", std::string(64, '0')), pardon)
+      .add_option("DIGEST", adder.arguments().name, "Its SHA-256, as results name it")
+      ->required();
+  adder
+      .add("release", "End leases against their holder's will; prints their ids", "release 1a2b3c4d5e6f7a8b",
+           release)
+      .add_option("NAME", adder.arguments().name, "A lease's id, or a device's for all of its leases")
+      ->required();
+}
+
+}  // namespace tf::tracker
