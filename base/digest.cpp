@@ -1,9 +1,11 @@
 #include "base/digest.h"
 
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace tf {
 
@@ -34,6 +36,32 @@ absl::StatusOr<Digest> Digest::from_hex(std::string_view text) {
 Digest sha256(std::string_view bytes) {
   Digest digest;
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.bytes.data());
+  return digest;
+}
+
+struct Sha256::State {
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  const std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
+};
+
+// OpenSSL fails in these only where it has no memory.
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  TF_CHECK(EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1);
+}
+
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view part) {
+  TF_CHECK(EVP_DigestUpdate(state_->context.get(), part.data(), part.size()) == 1);
+}
+
+Digest Sha256::finish() {
+  Digest digest;
+  TF_CHECK(EVP_DigestFinal_ex(state_->context.get(), digest.bytes.data(), nullptr) == 1);
   return digest;
 }
 

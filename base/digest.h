@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,5 +23,22 @@ struct Digest {
 
 // SHA-256 (FIPS 180-4) of the bytes. Thread-safe.
 Digest sha256(std::string_view bytes);
+
+// The same of bytes that come part by part. Not thread-safe.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  ~Sha256();
+
+  void add(std::string_view part);
+  // Of all parts. Once, and the last call.
+  Digest finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace tf

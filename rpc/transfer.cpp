@@ -39,12 +39,13 @@ absl::Status Assembler::add(const Chunk& chunk) {
                                                    size_bytes_, " bytes that its first chunk announced"));
   }
   received_.bytes.append(chunk.content);
+  sha256_.add(chunk.content);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Received> Assembler::finish() && {
   if (!started_) return absl::InvalidArgumentError("an artifact needs at least one chunk");
-  if (received_.bytes.size() != size_bytes_ || sha256(received_.bytes) != received_.digest) {
+  if (received_.bytes.size() != size_bytes_ || sha256_.finish() != received_.digest) {
     return absl::InvalidArgumentError(
         absl::StrCat("artifact ", received_.digest.hex(), " arrived damaged: send it again"));
   }
