@@ -5,12 +5,15 @@
 
 #include "absl/time/clock.h"
 #include "base/printable.h"
+#include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
+#include "rpc/call_pool.h"
 #include "rpc/clock.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
+#include "rpc/unary_call.h"
 #include "tracker/clock_lead.h"
 #include "tracker/duplex_stream.h"
 #include "tracker/services.h"
@@ -195,22 +198,33 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
 // Sends one stored artifact in chunks.
 class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
  public:
-  FetchStream(absl::StatusOr<rpc::Received> artifact, rpc::ArtifactStore& artifacts)
-      : artifact_(std::move(artifact)),
-        memory_(artifacts.take_memory(artifact_.ok() ? artifact_->bytes.size() : 0)) {
-    if (!artifact_.ok() || !memory_.ok()) {
-      Finish(rpc::to_grpc(artifact_.ok() ? memory_.status() : artifact_.status()));
-      return;
-    }
-    rpc::send_chunks(artifact_->digest, artifact_->bytes, [this](const rpc::Chunk& chunk) {
-      chunks_.push_back(chunk);
-      return true;
+  // `name`: the digest in hexadecimal.
+  FetchStream(std::string name, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
+      : artifacts_(artifacts), name_(std::move(name)) {
+    const absl::Status taken = transfers.run([this] {
+      const absl::Status loaded = load();
+      if (loaded.ok()) {
+        write_next();
+      } else {
+        Finish(rpc::to_grpc(loaded));
+      }
     });
-    name_ = artifact_->digest.hex();
-    write_next();
+    if (!taken.ok()) Finish(rpc::to_grpc(taken));
   }
 
  private:
+  absl::Status load() {
+    TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name_));
+    TF_ASSIGN_OR_RETURN(bytes_, artifacts_.get(digest));
+    TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory, artifacts_.take_memory(bytes_.size()));
+    memory_.emplace(std::move(memory));
+    rpc::send_chunks(digest, bytes_, [this](const rpc::Chunk& chunk) {
+      chunks_.push_back(chunk);
+      return true;
+    });
+    return absl::OkStatus();
+  }
+
   void write_next() {
     if (chunks_.empty()) {
       Finish(grpc::Status::OK);
@@ -235,16 +249,18 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
 
   void OnDone() override { delete this; }
 
-  absl::StatusOr<rpc::Received> artifact_;
-  const absl::StatusOr<rpc::ArtifactStore::Memory> memory_;  // that it takes
-  std::string name_;
+  rpc::ArtifactStore& artifacts_;
+  const std::string name_;
+  std::string bytes_;
+  std::optional<rpc::ArtifactStore::Memory> memory_;  // that they take
   std::deque<rpc::Chunk> chunks_;
   pb::ArtifactChunk message_;
 };
 
 class AgentService final : public pb::Agents::CallbackService {
  public:
-  AgentService(Farm& farm, rpc::ArtifactStore& artifacts) : farm_(farm), artifacts_(artifacts) {}
+  AgentService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers) {}
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
       grpc::CallbackServerContext* context) override {
@@ -253,35 +269,27 @@ class AgentService final : public pb::Agents::CallbackService {
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(
       grpc::CallbackServerContext*, const pb::FetchArtifactRequest* request) override {
-    return new FetchStream(load(request->digest()), artifacts_);
+    return new FetchStream(request->digest(), artifacts_, transfers_);
   }
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const pb::DescribeRequest*,
                                      pb::Description* reply) override {
     reply->set_protocol_version(rpc::kProtocolVersion);
     reply->set_unix_time_ns(absl::ToUnixNanos(absl::Now()));
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
+    return rpc::finished(context, absl::OkStatus());
   }
 
  private:
-  absl::StatusOr<rpc::Received> load(const std::string& name) {
-    const absl::StatusOr<Digest> digest = Digest::from_hex(name);
-    if (!digest.ok()) return digest.status();
-    absl::StatusOr<std::string> bytes = artifacts_.get(*digest);
-    if (!bytes.ok()) return bytes.status();
-    return rpc::Received{*digest, *std::move(bytes)};
-  }
-
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
+  rpc::CallPool& transfers_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts) {
-  return std::make_unique<AgentService>(farm, artifacts);
+std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
+                                                  rpc::CallPool& transfers) {
+  return std::make_unique<AgentService>(farm, artifacts, transfers);
 }
 
 }  // namespace tf::tracker

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "rpc/artifact_store.h"
+#include "rpc/call_pool.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/server.h"
@@ -35,7 +36,7 @@ std::vector<std::string> own_hosts(const rpc::Endpoint& listen) {
   return {"localhost", host, listen.host};
 }
 
-absl::Status open(const DaemonOptions& options, Security& security) {
+absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, Security& security) {
   const std::string& folder = options.ca_folder;
   TF_ASSIGN_OR_RETURN(security.members, Members::open(folder, rpc::real_wall_clock(), options.members));
   TF_ASSIGN_OR_RETURN(security.audit, rpc::AuditLog::open(folder + "/audit.jsonl"));
@@ -45,7 +46,7 @@ absl::Status open(const DaemonOptions& options, Security& security) {
   security.guard->set_revoked(security.members->revocations().serials);
   security.members->on_revoked(
       [&guard = *security.guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
-  security.service = make_member_service(*security.members, *security.audit);
+  security.service = make_member_service(*security.members, *security.audit, calls);
   return absl::OkStatus();
 }
 
@@ -53,6 +54,9 @@ absl::Status open(const DaemonOptions& options, Security& security) {
 
 // In order of construction; destroyed from the last to the first.
 struct Daemon::Parts {
+  // The server ends once all calls have: then nothing is left to be done here.
+  rpc::CallPool calls{{.what = "operators' and members' calls", .threads = 4, .most_waiting = 256}};
+  rpc::CallPool transfers{{.what = "transfers of artifacts", .threads = 4, .most_waiting = 1024}};
   Security security;
   std::unique_ptr<StateStore> state;
   std::unique_ptr<rpc::ArtifactStore> artifacts;
@@ -73,7 +77,7 @@ Daemon::~Daemon() = default;
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   if (options.ca_folder.empty()) TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));
   auto parts = std::make_unique<Parts>();
-  if (!options.ca_folder.empty()) TF_RETURN_IF_ERROR(open(options, parts->security));
+  if (!options.ca_folder.empty()) TF_RETURN_IF_ERROR(open(options, parts->calls, parts->security));
   TF_ASSIGN_OR_RETURN(parts->state, StateStore::open(options.state_path));
   TF_ASSIGN_OR_RETURN(parts->artifacts,
                       rpc::ArtifactStore::open(options.state_path + ".artifacts", options.artifact_bytes));
@@ -85,9 +89,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
           cycler->request(device_id, reason);
         });
   }
-  parts->agents = make_agent_service(*parts->farm, *parts->artifacts);
-  parts->tuners = make_tuner_service(*parts->farm, *parts->artifacts);
-  parts->operators = make_operator_service(*parts->farm);
+  parts->agents = make_agent_service(*parts->farm, *parts->artifacts, parts->transfers);
+  parts->tuners = make_tuner_service(*parts->farm, *parts->artifacts, parts->transfers);
+  parts->operators = make_operator_service(*parts->farm, parts->calls);
   parts->saving = std::make_unique<SavingThread>(*parts->farm);
   parts->timer = std::make_unique<ExpiryTimer>(*parts->farm, rpc::real_clock());
   std::vector<grpc::Service*> services = {parts->agents.get(), parts->tuners.get(), parts->operators.get()};

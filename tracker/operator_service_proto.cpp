@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/call_pool.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/unary_call.h"
 #include "tracker/farm.h"
@@ -128,6 +130,22 @@ void to_proto(const ReservationStatus& status, pb::Reservation& message) {
   message.set_devices(static_cast<uint32_t>(status.devices));
 }
 
+void to_proto(const WaitingStatus& status, pb::WaitingRequest& message) {
+  message.set_holder(status.request.holder);
+  message.set_user(status.request.user);
+  message.set_device_key(status.key);
+  message.set_priority(status.request.priority);
+  message.set_waited_ms(absl::ToInt64Milliseconds(status.waited));
+}
+
+void to_proto(const UserStatus& status, pb::UserUsage& message) {
+  message.set_user(status.user);
+  message.set_share(status.share);
+  message.set_slots(status.slots);
+  message.set_waiting(static_cast<uint32_t>(status.waiting));
+  message.set_recent_slot_seconds(status.slot_seconds);
+}
+
 // A lease's id is what its calls are made with: it is told only to who may make them, or end it.
 bool may_see_lease(const std::optional<rpc::Identity>& caller, const std::string& holder) {
   if (!caller || caller->role == rpc::Role::kDeviceOwner || caller->role == rpc::Role::kAdmin) return true;
@@ -148,47 +166,34 @@ constexpr size_t kKeysNamed = 10;
 
 class OperatorService final : public pb::Operators::CallbackService {
  public:
-  explicit OperatorService(Farm& farm) : farm_(farm) {}
+  OperatorService(Farm& farm, rpc::CallPool& calls) : farm_(farm), calls_(calls) {}
 
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context,
                                         const pb::ListDevicesRequest* request,
                                         pb::ListDevicesReply* reply) override {
-    absl::StatusOr<Selector> selector = Selector::parse(request->selector());
-    if (!selector.ok()) return rpc::finished(context, selector.status());
-    absl::StatusOr<Requirements> requirements = requirements_from_proto(request->requirements());
-    if (!requirements.ok()) return rpc::finished(context, requirements.status());
-    if (request->page_token().empty()) {
-      for (std::string& key : farm_.known_keys(request->device_key(), kKeysNamed))
-        reply->add_known_keys(std::move(key));
-    }
-    list({.key = request->device_key(),
-          .selector = *std::move(selector),
-          .requirements = *std::move(requirements),
-          .after = request->page_token(),
-          .all_samples = request->golden_samples()},
-         request->page_size() == 0 ? std::numeric_limits<size_t>::max() : request->page_size(),
-         rpc::caller(*context), *reply);
-    return rpc::finished(context, absl::OkStatus());
+    return rpc::finished_on(calls_, context,
+                            [=, this] { return list_devices(*request, rpc::caller(*context), *reply); });
   }
 
   grpc::ServerUnaryReactor* ForgetDevice(grpc::CallbackServerContext* context,
                                          const pb::ForgetDeviceRequest* request,
                                          pb::ForgetDeviceReply*) override {
-    return rpc::finished(context, farm_.forget(request->device_id()));
+    return rpc::finished_on(calls_, context, [=, this] { return farm_.forget(request->device_id()); });
   }
 
   grpc::ServerUnaryReactor* SetAdmission(grpc::CallbackServerContext* context,
                                          const pb::SetAdmissionRequest* request,
                                          pb::SetAdmissionReply*) override {
-    const absl::StatusOr<Admission> admission = from_proto(request->admission());
-    if (!admission.ok()) return rpc::finished(context, admission.status());
-    return rpc::finished(context, farm_.set_admission(request->device_id(), *admission));
+    return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const Admission admission, from_proto(request->admission()));
+      return farm_.set_admission(request->device_id(), admission);
+    });
   }
 
   grpc::ServerUnaryReactor* ReadmitDevice(grpc::CallbackServerContext* context,
                                           const pb::ReadmitDeviceRequest* request,
                                           pb::ReadmitDeviceReply*) override {
-    return rpc::finished(context, farm_.readmit(request->device_id()));
+    return rpc::finished_on(calls_, context, [=, this] { return farm_.readmit(request->device_id()); });
   }
 
   grpc::ServerUnaryReactor* PardonCandidate(grpc::CallbackServerContext* context,
@@ -200,61 +205,60 @@ class OperatorService final : public pb::Operators::CallbackService {
   grpc::ServerUnaryReactor* ForceRelease(grpc::CallbackServerContext* context,
                                          const pb::ForceReleaseRequest* request,
                                          pb::ForceReleaseReply* reply) override {
-    const absl::StatusOr<std::vector<LeaseId>> ids = farm_.force_release(request->name());
-    if (ids.ok()) {
-      for (const LeaseId& id : *ids) reply->add_lease_ids(id.text);
-    }
-    return rpc::finished(context, ids.status());
+    return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const std::vector<LeaseId> ids, farm_.force_release(request->name()));
+      for (const LeaseId& id : ids) reply->add_lease_ids(id.text);
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* Reserve(grpc::CallbackServerContext* context, const pb::ReserveRequest* request,
                                     pb::Reservation* reply) override {
-    absl::StatusOr<Selector> selector = Selector::parse(request->selector());
-    if (!selector.ok()) return rpc::finished(context, selector.status());
-    const absl::StatusOr<ReservationStatus> made = farm_.reserve(
-        {.user = request->user(),
-         .device_key = request->device_key(),
-         .selector = *std::move(selector),
-         .from = request->from_unix_ms() == 0 ? absl::Now() : absl::FromUnixMillis(request->from_unix_ms()),
-         .until = absl::FromUnixMillis(request->until_unix_ms())});
-    if (made.ok()) to_proto(*made, *reply);
-    return rpc::finished(context, made.status());
+    return rpc::finished_on(calls_, context, [=, this] { return reserve(*request, *reply); });
   }
 
   grpc::ServerUnaryReactor* Unreserve(grpc::CallbackServerContext* context,
                                       const pb::UnreserveRequest* request, pb::UnreserveReply*) override {
-    return rpc::finished(context, farm_.unreserve(request->id()));
+    return rpc::finished_on(calls_, context, [=, this] { return farm_.unreserve(request->id()); });
   }
 
   grpc::ServerUnaryReactor* ListReservations(grpc::CallbackServerContext* context,
                                              const pb::ListReservationsRequest*,
                                              pb::ListReservationsReply* reply) override {
-    for (const ReservationStatus& status : farm_.reservations()) to_proto(status, *reply->add_reservations());
-    return rpc::finished(context, absl::OkStatus());
+    return rpc::finished_on(calls_, context, [=, this] {
+      for (const ReservationStatus& status : farm_.reservations())
+        to_proto(status, *reply->add_reservations());
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* ListWaiting(grpc::CallbackServerContext* context, const pb::ListWaitingRequest*,
                                         pb::ListWaitingReply* reply) override {
-    for (const WaitingStatus& status : farm_.waiting()) {
-      pb::WaitingRequest& each = *reply->add_requests();
-      each.set_holder(status.request.holder);
-      each.set_user(status.request.user);
-      each.set_device_key(status.key);
-      each.set_priority(status.request.priority);
-      each.set_waited_ms(absl::ToInt64Milliseconds(status.waited));
-    }
-    for (const UserStatus& status : farm_.users()) {
-      pb::UserUsage& each = *reply->add_users();
-      each.set_user(status.user);
-      each.set_share(status.share);
-      each.set_slots(status.slots);
-      each.set_waiting(static_cast<uint32_t>(status.waiting));
-      each.set_recent_slot_seconds(status.slot_seconds);
-    }
-    return rpc::finished(context, absl::OkStatus());
+    return rpc::finished_on(calls_, context, [=, this] {
+      for (const WaitingStatus& status : farm_.waiting()) to_proto(status, *reply->add_requests());
+      for (const UserStatus& status : farm_.users()) to_proto(status, *reply->add_users());
+      return absl::OkStatus();
+    });
   }
 
  private:
+  absl::Status list_devices(const pb::ListDevicesRequest& request, const std::optional<rpc::Identity>& caller,
+                            pb::ListDevicesReply& reply) {
+    TF_ASSIGN_OR_RETURN(Selector selector, Selector::parse(request.selector()));
+    TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(request.requirements()));
+    if (request.page_token().empty()) {
+      for (std::string& key : farm_.known_keys(request.device_key(), kKeysNamed))
+        reply.add_known_keys(std::move(key));
+    }
+    list({.key = request.device_key(),
+          .selector = std::move(selector),
+          .requirements = std::move(requirements),
+          .after = request.page_token(),
+          .all_samples = request.golden_samples()},
+         request.page_size() == 0 ? std::numeric_limits<size_t>::max() : request.page_size(), caller, reply);
+    return absl::OkStatus();
+  }
+
   // Until the page is full or there are no more devices.
   void list(DeviceQuery query, size_t most, const std::optional<rpc::Identity>& caller,
             pb::ListDevicesReply& reply) {
@@ -277,13 +281,28 @@ class OperatorService final : public pb::Operators::CallbackService {
     } while (!query.after.empty());
   }
 
+  absl::Status reserve(const pb::ReserveRequest& request, pb::Reservation& reply) {
+    TF_ASSIGN_OR_RETURN(Selector selector, Selector::parse(request.selector()));
+    TF_ASSIGN_OR_RETURN(
+        const ReservationStatus made,
+        farm_.reserve(
+            {.user = request.user(),
+             .device_key = request.device_key(),
+             .selector = std::move(selector),
+             .from = request.from_unix_ms() == 0 ? absl::Now() : absl::FromUnixMillis(request.from_unix_ms()),
+             .until = absl::FromUnixMillis(request.until_unix_ms())}));
+    to_proto(made, reply);
+    return absl::OkStatus();
+  }
+
   Farm& farm_;
+  rpc::CallPool& calls_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_operator_service(Farm& farm) {
-  return std::make_unique<OperatorService>(farm);
+std::unique_ptr<grpc::Service> make_operator_service(Farm& farm, rpc::CallPool& calls) {
+  return std::make_unique<OperatorService>(farm, calls);
 }
 
 }  // namespace tf::tracker

@@ -10,15 +10,20 @@ class Service;
 
 namespace tf::rpc {
 class ArtifactStore;
-}
+class CallPool;
+}  // namespace tf::rpc
 
 namespace tf::tracker {
 
 class Farm;
 
-// Farm and store must outlive the services, the services the server.
-std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts);
-std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts);
-std::unique_ptr<grpc::Service> make_operator_service(Farm& farm);
+// What they are given must outlive the services, the services the server. Leases, heartbeats, trials and
+// replies are answered by gRPC's own threads, which are few and wait for nobody; artifacts (their disk, their
+// digests) take the pool `transfers`, operators the pool `calls`.
+std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
+                                                  rpc::CallPool& transfers);
+std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
+                                                  rpc::CallPool& transfers);
+std::unique_ptr<grpc::Service> make_operator_service(Farm& farm, rpc::CallPool& calls);
 
 }  // namespace tf::tracker

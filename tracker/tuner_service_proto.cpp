@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
+#include "rpc/call_pool.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/transfer.h"
@@ -126,37 +127,42 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
 
 class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
  public:
-  explicit UploadStream(rpc::ArtifactStore& artifacts) : artifacts_(artifacts) { StartRead(&chunk_); }
+  UploadStream(rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
+      : artifacts_(artifacts), transfers_(transfers) {
+    StartRead(&chunk_);
+  }
 
  private:
+  // The next one is read when this one is in its place: of a stream, one waits for the pool at a time.
   void OnReadDone(bool ok) override {
-    if (!ok) {
-      Finish(rpc::to_grpc(store()));
-      return;
-    }
-    absl::Status added;
+    const absl::Status taken = transfers_.run([this, ok] {
+      const absl::Status done = ok ? add() : store();
+      if (ok && done.ok()) {
+        StartRead(&chunk_);
+      } else {
+        Finish(rpc::to_grpc(done));
+      }
+    });
+    if (!taken.ok()) Finish(rpc::to_grpc(taken));
+  }
+
+  absl::Status add() {
     if (!memory_) {
-      absl::StatusOr<rpc::ArtifactStore::Memory> memory = artifacts_.take_memory(chunk_.size_bytes());
-      added = memory.status();
-      if (added.ok()) memory_.emplace(*std::move(memory));
+      TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory, artifacts_.take_memory(chunk_.size_bytes()));
+      memory_.emplace(std::move(memory));
     }
-    if (added.ok()) added = assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
-    if (added.ok()) {
-      StartRead(&chunk_);
-    } else {
-      Finish(rpc::to_grpc(added));
-    }
+    return assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
   }
 
   absl::Status store() {
-    absl::StatusOr<rpc::Received> artifact = std::move(assembler_).finish();
-    if (!artifact.ok()) return artifact.status();
-    return artifacts_.put(*artifact);
+    TF_ASSIGN_OR_RETURN(const rpc::Received artifact, std::move(assembler_).finish());
+    return artifacts_.put(artifact);
   }
 
   void OnDone() override { delete this; }
 
   rpc::ArtifactStore& artifacts_;
+  rpc::CallPool& transfers_;
   std::optional<rpc::ArtifactStore::Memory> memory_;  // from the first chunk on
   rpc::Assembler assembler_;
   pb::ArtifactChunk chunk_;
@@ -227,7 +233,8 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
 
 class TunerService final : public pb::Tuners::CallbackService {
  public:
-  TunerService(Farm& farm, rpc::ArtifactStore& artifacts) : farm_(farm), artifacts_(artifacts) {}
+  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers) {}
 
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
                                          const pb::AcquireLeaseRequest* request,
@@ -255,14 +262,18 @@ class TunerService final : public pb::Tuners::CallbackService {
   grpc::ServerUnaryReactor* FindMissingArtifacts(grpc::CallbackServerContext* context,
                                                  const pb::FindMissingArtifactsRequest* request,
                                                  pb::FindMissingArtifactsReply* reply) override {
-    const auto missing = artifacts_.missing({request->digests().begin(), request->digests().end()});
-    if (missing.ok()) reply->mutable_missing()->Add(missing->begin(), missing->end());
-    return rpc::finished(context, missing.status());
+    // The store's lock is held while files are removed.
+    return rpc::finished_on(transfers_, context, [=, this]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const std::vector<std::string> missing,
+                          artifacts_.missing({request->digests().begin(), request->digests().end()}));
+      reply->mutable_missing()->Add(missing.begin(), missing.end());
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext*,
                                                              pb::UploadArtifactReply*) override {
-    return new UploadStream(artifacts_);
+    return new UploadStream(artifacts_, transfers_);
   }
 
   grpc::ServerBidiReactor<pb::MeasureRequest, pb::MeasureReply>* Measure(
@@ -273,12 +284,14 @@ class TunerService final : public pb::Tuners::CallbackService {
  private:
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
+  rpc::CallPool& transfers_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts) {
-  return std::make_unique<TunerService>(farm, artifacts);
+std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
+                                                  rpc::CallPool& transfers) {
+  return std::make_unique<TunerService>(farm, artifacts, transfers);
 }
 
 }  // namespace tf::tracker

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include "rpc/call_pool.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/server.h"
 #include "tests/fuzz/input.h"
@@ -32,7 +33,8 @@ class Daemon {
  private:
   const std::unique_ptr<Members> members_ = *Members::open(ca());
   const std::unique_ptr<AuditLog> audit_ = *AuditLog::open(ca() + "/audit.jsonl");
-  const std::unique_ptr<grpc::Service> service_ = make_member_service(*members_, *audit_);
+  tf::rpc::CallPool calls_{{.what = "calls"}};
+  const std::unique_ptr<grpc::Service> service_ = make_member_service(*members_, *audit_, calls_);
   const std::unique_ptr<tf::rpc::Server> server_ =
       *tf::rpc::Server::start({.host = "127.0.0.1"}, {service_.get()});
 };

@@ -15,14 +15,17 @@ class Service;
 
 namespace tf::rpc {
 class AuditLog;
-}
+class CallPool;
+}  // namespace tf::rpc
 
 namespace tf::tracker {
 
 class Members;
 
-// Members and log must outlive the service. (member_service_proto.cpp)
-std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit);
+// What it is given must outlive the service. What waits for the disk or signs is done on the pool.
+// (member_service_proto.cpp)
+std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit,
+                                                   rpc::CallPool& calls);
 
 // The callers' side, for an admin. UNAVAILABLE if no tracker answers there. (member_client_proto.cpp)
 // The token's text.

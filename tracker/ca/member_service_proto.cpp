@@ -4,7 +4,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
+#include "rpc/call_pool.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/unary_call.h"
@@ -21,76 +23,51 @@ constexpr size_t kPage = 5000;
 
 class MemberService final : public pb::Members::CallbackService {
  public:
-  MemberService(Members& members, rpc::AuditLog& audit) : members_(members), audit_(audit) {}
+  MemberService(Members& members, rpc::AuditLog& audit, rpc::CallPool& calls)
+      : members_(members), audit_(audit), calls_(calls) {}
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
                                  pb::Credential* reply) override {
-    // The guard lets joiners pass, and so does not ask this for us.
-    if (absl::Status writable = audit_.writable(); !writable.ok()) return rpc::finished(context, writable);
-    const absl::StatusOr<rpc::Certificate> certificate =
-        members_.join(request->secret(), request->request(), request->name());
-    const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
-                              .method = "Members/Join",
-                              .object = certificate.ok() ? certificate->serial() : "",
-                              .outcome = certificate.status().ToString()};
-    certificate.ok() ? audit_.record(line) : audit_.record_denial(line);
-    return answer(context, certificate, reply);
+    return rpc::finished_on(calls_, context, [=, this] { return join(*request, *reply); });
   }
 
   grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const pb::RenewRequest* request,
                                   pb::Credential* reply) override {
-    const std::optional<rpc::Certificate> present = rpc::caller_certificate(*context);
-    if (!present)
-      return rpc::finished(context, absl::UnauthenticatedError("only a member renews its certificate"));
-    return answer(context, members_.renew(*present, request->request()), reply);
+    return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
+      const std::optional<rpc::Certificate> present = rpc::caller_certificate(*context);
+      if (!present) return absl::UnauthenticatedError("only a member renews its certificate");
+      return answer(members_.renew(*present, request->request()), *reply);
+    });
   }
 
   grpc::ServerUnaryReactor* IssueToken(grpc::CallbackServerContext* context,
                                        const pb::IssueTokenRequest* request,
                                        pb::IssueTokenReply* reply) override {
-    const absl::StatusOr<rpc::Role> role = rpc::parse_role(request->role());
-    if (!role.ok()) return rpc::finished(context, role.status());
-    const absl::StatusOr<rpc::JoinToken> token = members_.issue_token(*role, request->name());
-    if (token.ok()) {
-      reply->set_token(token->text());
+    return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(request->role()));
+      TF_ASSIGN_OR_RETURN(const rpc::JoinToken token, members_.issue_token(role, request->name()));
+      reply->set_token(token.text());
       reply->set_seconds(static_cast<uint32_t>(absl::ToInt64Seconds(members_.token_life())));
-    }
-    return rpc::finished(context, token.status());
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* Revoke(grpc::CallbackServerContext* context, const pb::RevokeRequest* request,
                                    pb::RevokeReply* reply) override {
-    const absl::StatusOr<std::vector<std::string>> serials = members_.revoke(request->name());
-    if (serials.ok()) {
-      for (const std::string& serial : *serials) reply->add_serials(serial);
-    }
-    return rpc::finished(context, serials.status());
+    return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, members_.revoke(request->name()));
+      for (const std::string& serial : serials) reply->add_serials(serial);
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context,
                                         const pb::ListMembersRequest* request,
                                         pb::ListMembersReply* reply) override {
-    int64_t after = 0;
-    if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &after)) {
-      return rpc::finished(context,
-                           absl::InvalidArgumentError("the page token is not one of ListMembersReply's"));
-    }
-    const size_t asked = request->page_size() == 0 ? kPage : request->page_size();
-    const absl::StatusOr<CertificatePage> page = members_.list(after, std::min(asked, kPage));
-    if (!page.ok()) return rpc::finished(context, page.status());
-    if (page->end != 0) reply->set_next_page_token(absl::StrCat(page->end));
-    for (const IssuedCertificate& issued : page->certificates) {
-      pb::MemberCertificate& out = *reply->add_certificates();
-      out.set_serial(issued.serial);
-      out.set_role(std::string(rpc::role_name(issued.identity.role)));
-      out.set_name(issued.identity.name);
-      out.set_issued_unix_s(absl::ToUnixSeconds(issued.issued));
-      out.set_ends_unix_s(absl::ToUnixSeconds(issued.ends));
-      if (issued.revoked) out.set_revoked_unix_s(absl::ToUnixSeconds(*issued.revoked));
-    }
-    return rpc::finished(context, absl::OkStatus());
+    return rpc::finished_on(calls_, context, [=, this] { return list(*request, *reply); });
   }
 
+  // Every server beside the tracker asks, every two seconds, and hears it while the disk is slow, too.
   grpc::ServerUnaryReactor* ListRevoked(grpc::CallbackServerContext* context,
                                         const pb::ListRevokedRequest* request,
                                         pb::ListRevokedReply* reply) override {
@@ -101,24 +78,55 @@ class MemberService final : public pb::Members::CallbackService {
   }
 
  private:
-  grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* context,
-                                   const absl::StatusOr<rpc::Certificate>& certificate,
-                                   pb::Credential* reply) {
-    if (certificate.ok()) {
-      reply->set_certificate(certificate->der());
-      reply->set_ca(members_.ca().der());
+  absl::Status join(const pb::JoinRequest& request, pb::Credential& reply) {
+    // The guard lets joiners pass, and so does not ask this for us.
+    TF_RETURN_IF_ERROR(audit_.writable());
+    const absl::StatusOr<rpc::Certificate> certificate =
+        members_.join(request.secret(), request.request(), request.name());
+    const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
+                              .method = "Members/Join",
+                              .object = certificate.ok() ? certificate->serial() : "",
+                              .outcome = certificate.status().ToString()};
+    certificate.ok() ? audit_.record(line) : audit_.record_denial(line);
+    return answer(certificate, reply);
+  }
+
+  absl::Status list(const pb::ListMembersRequest& request, pb::ListMembersReply& reply) {
+    int64_t after = 0;
+    if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after))
+      return absl::InvalidArgumentError("the page token is not one of ListMembersReply's");
+    const size_t asked = request.page_size() == 0 ? kPage : request.page_size();
+    TF_ASSIGN_OR_RETURN(const CertificatePage page, members_.list(after, std::min(asked, kPage)));
+    if (page.end != 0) reply.set_next_page_token(absl::StrCat(page.end));
+    for (const IssuedCertificate& issued : page.certificates) {
+      pb::MemberCertificate& out = *reply.add_certificates();
+      out.set_serial(issued.serial);
+      out.set_role(std::string(rpc::role_name(issued.identity.role)));
+      out.set_name(issued.identity.name);
+      out.set_issued_unix_s(absl::ToUnixSeconds(issued.issued));
+      out.set_ends_unix_s(absl::ToUnixSeconds(issued.ends));
+      if (issued.revoked) out.set_revoked_unix_s(absl::ToUnixSeconds(*issued.revoked));
     }
-    return rpc::finished(context, certificate.status());
+    return absl::OkStatus();
+  }
+
+  absl::Status answer(const absl::StatusOr<rpc::Certificate>& certificate, pb::Credential& reply) {
+    if (!certificate.ok()) return certificate.status();
+    reply.set_certificate(certificate->der());
+    reply.set_ca(members_.ca().der());
+    return absl::OkStatus();
   }
 
   Members& members_;
   rpc::AuditLog& audit_;
+  rpc::CallPool& calls_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit) {
-  return std::make_unique<MemberService>(members, audit);
+std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit,
+                                                   rpc::CallPool& calls) {
+  return std::make_unique<MemberService>(members, audit, calls);
 }
 
 }  // namespace tf::tracker

@@ -14,7 +14,8 @@ Members::Members(std::unique_ptr<Authority> authority, std::unique_ptr<MemberSto
       store_(std::move(store)),
       clock_(clock),
       options_(options),
-      roll_(std::move(roll)) {}
+      roll_(std::move(roll)),
+      revocations_(roll_.revocations()) {}
 
 absl::StatusOr<std::unique_ptr<Members>> Members::open(const std::string& folder, const rpc::WallClock& clock,
                                                        MembersOptions options) {
@@ -122,6 +123,11 @@ absl::Status Members::apply(const MemberStore::Change& change, absl::Time now) {
   TF_RETURN_IF_ERROR(store_->apply(change, now));
   if (!change.revoked.empty()) roll_.revoke(change.revoked);
   if (change.issued) roll_.add(*change.issued);
+  const Revocations& present = roll_.revocations();
+  const std::scoped_lock lock(revocations_mutex_);
+  // Those that have ended leave within a generation.
+  if (present.generation != revocations_.generation || present.serials.size() != revocations_.serials.size())
+    revocations_ = present;
   return absl::OkStatus();
 }
 
@@ -160,15 +166,15 @@ absl::StatusOr<CertificatePage> Members::list(int64_t after, size_t most) {
   return store_->certificates(after, most);
 }
 
-Revocations Members::revocations() {
-  const std::scoped_lock lock(mutex_);
-  return roll_.revocations();
+Revocations Members::revocations() const {
+  const std::scoped_lock lock(revocations_mutex_);
+  return revocations_;
 }
 
-std::optional<Revocations> Members::revocations_since(uint64_t generation) {
-  const std::scoped_lock lock(mutex_);
-  if (roll_.revocations().generation == generation) return std::nullopt;
-  return roll_.revocations();
+std::optional<Revocations> Members::revocations_since(uint64_t generation) const {
+  const std::scoped_lock lock(revocations_mutex_);
+  if (revocations_.generation == generation) return std::nullopt;
+  return revocations_;
 }
 
 void Members::tell_revoked() {

@@ -24,7 +24,7 @@ struct MembersOptions {
   absl::Duration token_life = absl::Minutes(15);
 };
 
-// Thread-safe.
+// Thread-safe. Calls wait for the disk, and for each other, unless they say that they do not.
 class Members {
  public:
   // The CA of the folder and DIR/members.db. The clock must outlive the members.
@@ -57,10 +57,11 @@ class Members {
   absl::StatusOr<std::vector<std::string>> revoke(const std::string& name);
   // All certificates that were ever issued, page by page (MemberStore::certificates).
   absl::StatusOr<CertificatePage> list(int64_t after, size_t most);
-  // What is revoked and would still be good otherwise.
-  Revocations revocations();
+  // What is revoked and would still be good otherwise; some may have ended meanwhile. Never
+  // waits for the disk, as the next one.
+  Revocations revocations() const;
   // As above; nothing if that is of this generation.
-  std::optional<Revocations> revocations_since(uint64_t generation);
+  std::optional<Revocations> revocations_since(uint64_t generation) const;
   // Called with the serials whenever they have changed, the newest last; calls nothing of this. Set before
   // serving.
   void on_revoked(std::function<void(std::set<std::string>)> callback) { on_revoked_ = std::move(callback); }
@@ -80,9 +81,11 @@ class Members {
   const rpc::WallClock& clock_;
   const MembersOptions options_;
   std::function<void(std::set<std::string>)> on_revoked_;
-  std::mutex telling_;  // taken before mutex_: who tells last tells the newest
-  std::mutex mutex_;
+  std::mutex telling_;    // taken before mutex_: who tells last tells the newest
+  std::mutex mutex_;      // held while the store writes
   CertificateRoll roll_;  // in step with store_
+  mutable std::mutex revocations_mutex_;
+  Revocations revocations_;  // the roll's
 };
 
 }  // namespace tf::tracker

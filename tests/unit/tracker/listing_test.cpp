@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/call_pool.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
 #include "tests/unit/tracker/farm_fixture.h"
@@ -24,7 +25,7 @@ class ListingTest : public FarmTest {
   void SetUp() override {
     FarmTest::SetUp();
     farm_->on_unsaved([] {});  // the disk has no part in this
-    service_ = make_operator_service(*farm_);
+    service_ = make_operator_service(*farm_, calls_);
     auto server = rpc::Server::start({"127.0.0.1", 0}, {service_.get()});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -64,6 +65,7 @@ class ListingTest : public FarmTest {
     return reply;
   }
 
+  rpc::CallPool calls_{{.what = "calls"}};
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<pb::Operators::Stub> stub_;
