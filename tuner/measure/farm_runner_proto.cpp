@@ -8,16 +8,16 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/status.h"
-#include "proto/farm/v1/farm.grpc.pb.h"
+#include "proto/farm/v1/farm.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
-#include "rpc/client_stream.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/held_lease_proto.h"
 #include "tuner/measure/measure_messages_proto.h"
+#include "tuner/measure/measure_stream_proto.h"
 
 namespace tf::measure {
 namespace {
@@ -48,8 +48,6 @@ absl::Status superseded(const absl::Status& aborted) {
   return absl::UnavailableError(absl::StrCat("the tracker leases nothing to this run: ", aborted.message()));
 }
 
-using Stream = rpc::ClientStream<pb::MeasureRequest, pb::MeasureReply>;
-
 }  // namespace
 
 class FarmRunner::Impl {
@@ -75,7 +73,7 @@ class FarmRunner::Impl {
     pb::Trial trial = *request.trial;
     trial.set_artifact_digest(request.candidate.digest);
     trial.set_reference_digest(request.reference.digest);
-    if (signer_) sign(trial);
+    if (signer_) sign(*signer_, trial);
     int lost_leases = 0;
     for (int uploads = 0; uploads < kMaxUploads;) {
       if (lost_leases == kMaxLostLeases) {
@@ -115,10 +113,10 @@ class FarmRunner::Impl {
   void acknowledge(const pb::TrialResult& result) {
     std::unique_lock lock(mutex_);
     if (!held_.set_durable(result)) return;  // nobody keeps it any more
-    const std::shared_ptr<Stream> stream = stream_;
+    const std::shared_ptr<MeasureStream> stream = stream_;
     lock.unlock();
     // Lost with the stream? Then the farm sends the result again, and received() acknowledges it again.
-    if (stream) stream->write(acknowledgement({result.sequence()}));
+    if (stream) stream->acknowledge(result.sequence());
     killpoint("tuner.acknowledgement.sent");
   }
 
@@ -138,14 +136,6 @@ class FarmRunner::Impl {
   }
 
  private:
-  // The device of a secured farm loads only what somebody whom it trusts stands for.
-  void sign(pb::Trial& trial) {
-    pb::Signatures& signatures = *trial.mutable_signatures();
-    signatures.set_certificate(signer_->certificate());
-    signatures.set_artifact(signer_->sign(trial.artifact_digest()));
-    if (!trial.reference_digest().empty()) signatures.set_reference(signer_->sign(trial.reference_digest()));
-  }
-
   struct Attempt {
     std::optional<pb::MeasureReply> reply;  // absent: the lease ended before it came
     bool made_room = false;
@@ -177,9 +167,9 @@ class FarmRunner::Impl {
     if (cancelled_) return cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
     const std::shared_ptr<PendingTrial> pending = held_.add(trial);
-    const std::shared_ptr<Stream> stream = stream_;
+    const std::shared_ptr<MeasureStream> stream = stream_;
     lock.unlock();
-    if (stream) send(*stream, pending->sequence, trial);  // else the next stream begins with it
+    if (stream) stream->send(pending->sequence, trial);  // else the next stream begins with it
     lock.lock();
     changed_.wait(lock, [&] { return cancelled_ || !hopeless_.ok() || pending->lost || pending->reply; });
     if (pending->reply) return Attempt{.reply = pending->reply};
@@ -187,11 +177,6 @@ class FarmRunner::Impl {
     if (cancelled_) return cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
     return Attempt{.reply = std::nullopt, .made_room = pending->made_room};
-  }
-
-  static void send(Stream& stream, uint64_t sequence, const pb::Trial& trial) {
-    killpoint("tuner.trial.sending");
-    stream.write(assignment(sequence, trial));
   }
 
   void keep_stream() {
@@ -254,25 +239,24 @@ class FarmRunner::Impl {
 
   // One Measure stream from its beginning to its end. `worked`: a message came.
   absl::Status run_stream(bool& worked) {
-    const auto stream = std::make_shared<Stream>();
+    const auto stream = std::make_shared<MeasureStream>();
     const std::shared_ptr<FarmLink::Way> way = link_->way();
-    const auto stub = pb::Tuners::NewStub(way->channel);
-    stream->stream = stub->Measure(&stream->context);
-    pb::MeasureRequest first;
+    stream->begin(way->channel);
+    std::optional<LeasedDevice> lease;
     HeldLease::Pending unanswered;
     {
       const std::scoped_lock lock(mutex_);
       if (cancelled_ || !held_.lease()) return cancelled();
-      first = hello(*held_.lease());
+      lease = held_.lease();
       // From here on run() writes its trial itself; those before are ours to send. The write lock is taken
       // first, so that nobody writes before the hello.
       stream->writing.lock();
       stream_ = stream;
       unanswered = held_.unanswered();
     }
-    stream->stream->Write(first);
+    stream->say_hello(*lease);
     stream->writing.unlock();
-    for (const auto& [sequence, pending] : unanswered) send(*stream, sequence, pending->trial);
+    for (const auto& [sequence, pending] : unanswered) stream->send(sequence, pending->trial);
     pb::MeasureReply reply;
     while (stream->stream->Read(&reply)) {
       worked = true;
@@ -292,7 +276,7 @@ class FarmRunner::Impl {
     return absl::OkStatus();
   }
 
-  void received(Stream& stream, pb::MeasureReply reply) {
+  void received(MeasureStream& stream, pb::MeasureReply reply) {
     std::unique_lock lock(mutex_);
     const uint64_t sequence = reply.sequence();
     const bool is_failure = reply.has_failure();
@@ -301,14 +285,14 @@ class FarmRunner::Impl {
       // Sent again because our acknowledgement was lost, or because it is not durable here yet.
       const bool again = held_.is_durable(sequence);
       lock.unlock();
-      if (again) stream.write(acknowledgement({sequence}));
+      if (again) stream.acknowledge(sequence);
       return;
     }
     const std::optional<LeasedDevice> given_up = stale ? held_.lease() : std::nullopt;
     if (stale) drop_lease();
     changed_.notify_all();
     lock.unlock();
-    if (is_failure && !stale) stream.write(acknowledgement({sequence}));
+    if (is_failure && !stale) stream.acknowledge(sequence);
     if (given_up) {
       link_->release(*given_up);
       stream.context.TryCancel();
@@ -339,7 +323,7 @@ class FarmRunner::Impl {
     held_.make_room();
     changed_.wait(lock, [&] { return cancelled_ || !held_.is(lease) || held_.unanswered().empty(); });
     if (cancelled_ || !held_.is(lease)) return;
-    const std::shared_ptr<Stream> stream = stream_;
+    const std::shared_ptr<MeasureStream> stream = stream_;
     drop_lease();
     lock.unlock();
     if (stream) stream->context.TryCancel();
@@ -355,7 +339,7 @@ class FarmRunner::Impl {
   std::condition_variable changed_;
   LeasedDevice device_;
   HeldLease held_;
-  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<MeasureStream> stream_;
   absl::Status hopeless_;  // no attempt will get better
   bool cancelled_ = false;
   std::thread keeping_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "proto/farm/v1/farm.pb.h"
+#include "rpc/identity/artifact_signature.h"
 #include "rpc/protocol.h"
 #include "tuner/measure/farm_runner.h"
 
@@ -31,6 +32,14 @@ inline tunefarm::farm::v1::MeasureRequest acknowledgement(const std::set<uint64_
   tunefarm::farm::v1::MeasureRequest message;
   message.mutable_acknowledgement()->mutable_sequences()->Add(sequences.begin(), sequences.end());
   return message;
+}
+
+// The device of a secured farm loads only what somebody whom it trusts stands for.
+inline void sign(rpc::ArtifactSigner& signer, tunefarm::farm::v1::Trial& trial) {
+  tunefarm::farm::v1::Signatures& signatures = *trial.mutable_signatures();
+  signatures.set_certificate(signer.certificate());
+  signatures.set_artifact(signer.sign(trial.artifact_digest()));
+  if (!trial.reference_digest().empty()) signatures.set_reference(signer.sign(trial.reference_digest()));
 }
 
 }  // namespace tf::measure
