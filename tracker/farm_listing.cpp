@@ -116,7 +116,7 @@ std::vector<UserStatus> Farm::users() {
                       .share = options_.policies.of(user).share,
                       .slots = matchmaker_.usage().held(user),
                       .waiting = matchmaker_.queue().waiting(user),
-                      .slot_seconds = matchmaker_.usage().slot_seconds(user)});
+                      .slot_seconds = matchmaker_.usage().held_seconds(user)});
   }
   return result;
 }

@@ -7,13 +7,6 @@
 #include "base/status.h"
 
 namespace tf::tracker {
-namespace {
-
-// What a slot held counts before any time has passed: else one user got all slots that are free at one
-// moment.
-constexpr double kChargePerSlot = 60;
-
-}  // namespace
 
 Matchmaker::Matchmaker(const rpc::Clock& clock, MatchOptions options, UserPolicies policies)
     : clock_(clock),
@@ -89,7 +82,7 @@ bool Matchmaker::has_quota(const std::string& user) const {
 }
 
 double Matchmaker::cost(const std::string& user) const {
-  return (usage_.slot_seconds(user) + usage_.held(user) * kChargePerSlot) / policies_.of(user).share;
+  return usage_.cost(user) / policies_.of(user).share;
 }
 
 std::optional<double> Matchmaker::cost_if_allowed(const std::string& user,

@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "rpc/clock.h"
+#include "rpc/usage_ledger.h"
 #include "tracker/slot_index.h"
-#include "tracker/usage_ledger.h"
 #include "tracker/user_policy.h"
 #include "tracker/wait_queue.h"
 
@@ -92,7 +92,7 @@ class Matchmaker {
   // OK, or ABORTED: the lease must make room for another.
   absl::Status may_renew(const Holding& holding);
 
-  const UsageLedger& usage() const { return usage_; }
+  const rpc::UsageLedger& usage() const { return usage_; }
   const UserPolicies& policies() const { return policies_; }
 
  private:
@@ -111,7 +111,7 @@ class Matchmaker {
   const UserPolicies policies_;
   SlotIndex slots_;
   WaitQueue queue_;
-  UsageLedger usage_;
+  rpc::UsageLedger usage_;
   std::set<SlotKey> changed_slots_;
   std::set<std::string> changed_users_;
   // Slots whose lease was told to make room, and for which demand: so that one waiting request ends one

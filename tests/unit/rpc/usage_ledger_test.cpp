@@ -1,32 +1,32 @@
-#include "tracker/usage_ledger.h"
+#include "rpc/usage_ledger.h"
 
 #include <numbers>
 
-namespace tf::tracker {
+namespace tf::rpc {
 namespace {
 
 class UsageLedgerTest : public testing::Test {
  protected:
-  rpc::FakeClock clock_;
+  FakeClock clock_;
   UsageLedger ledger_{clock_, absl::Seconds(600)};
 };
 
-TEST_F(UsageLedgerTest, CountsTheSlotSecondsOfAShortWhileInFull) {
+TEST_F(UsageLedgerTest, CountsTheSecondsOfAShortWhileInFull) {
   ledger_.begin("a");
   ledger_.begin("a");
   clock_.advance(absl::Seconds(1));
-  EXPECT_NEAR(ledger_.slot_seconds("a"), 2, 0.01);
+  EXPECT_NEAR(ledger_.held_seconds("a"), 2, 0.01);
   EXPECT_EQ(ledger_.held("a"), 2u);
-  EXPECT_EQ(ledger_.slot_seconds("b"), 0);
+  EXPECT_EQ(ledger_.held_seconds("b"), 0);
 }
 
 TEST_F(UsageLedgerTest, HalvesWhatWasHeldAHalfLifeAgo) {
   ledger_.begin("a");
   clock_.advance(absl::Seconds(100));
   ledger_.end("a");
-  const double then = ledger_.slot_seconds("a");
+  const double then = ledger_.held_seconds("a");
   clock_.advance(absl::Seconds(600));
-  EXPECT_NEAR(ledger_.slot_seconds("a"), then / 2, 1e-9);
+  EXPECT_NEAR(ledger_.held_seconds("a"), then / 2, 1e-9);
 }
 
 TEST_F(UsageLedgerTest, DoesNotDependOnHowOftenItIsAsked) {
@@ -38,13 +38,13 @@ TEST_F(UsageLedgerTest, DoesNotDependOnHowOftenItIsAsked) {
     other.begin("a");
     other.end("a");
   }
-  EXPECT_NEAR(ledger_.slot_seconds("a"), other.slot_seconds("a"), 1e-6);
+  EXPECT_NEAR(ledger_.held_seconds("a"), other.held_seconds("a"), 1e-6);
 }
 
 TEST_F(UsageLedgerTest, TendsToALimit) {
   ledger_.begin("a");
   clock_.advance(absl::Hours(100));
-  EXPECT_NEAR(ledger_.slot_seconds("a"), 600 / std::numbers::ln2, 1e-6);
+  EXPECT_NEAR(ledger_.held_seconds("a"), 600 / std::numbers::ln2, 1e-6);
 }
 
 TEST_F(UsageLedgerTest, ForgetsUsersThatHaveBecomeIndifferent) {
@@ -57,5 +57,16 @@ TEST_F(UsageLedgerTest, ForgetsUsersThatHaveBecomeIndifferent) {
   EXPECT_TRUE(ledger_.accounts().empty());
 }
 
+TEST_F(UsageLedgerTest, ChargesForWhatIsHeldBeforeAnyTimeHasPassed) {
+  ledger_.begin("a");
+  ledger_.begin("a");
+  EXPECT_EQ(ledger_.cost("a"), 2 * UsageLedger::kChargeForEach);
+  EXPECT_EQ(ledger_.cost("b"), 0);
+  clock_.advance(absl::Seconds(10));
+  ledger_.end("a");
+  ledger_.end("a");
+  EXPECT_EQ(ledger_.cost("a"), ledger_.held_seconds("a"));
+}
+
 }  // namespace
-}  // namespace tf::tracker
+}  // namespace tf::rpc
