@@ -193,8 +193,9 @@ struct Job {
   std::string model_digest;  // SHA-256 of the model's bytes, hexadecimal
   std::string model_path;    // where the bytes are kept
   std::string target;
-  std::string device;   // device key it asks for; empty: embedded
-  std::string options;  // whatever the submitter needs to start it again, as JSON
+  std::string device;     // device key it asks for; empty: embedded
+  std::string submitter;  // who asked; empty: not known
+  std::string options;    // whatever the submitter needs to start it again, as JSON
   JobState state = JobState::kQueued;
   std::string detail;       // why it failed, or how far it came; one line
   int32_t status_code = 0;  // of a failed job: its absl::StatusCode

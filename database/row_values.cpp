@@ -37,7 +37,7 @@ const char kSelectWorkload[] = "SELECT text, op, flops, key, id FROM workloads "
 
 const char kSelectJob[] =
     "SELECT id, model_name, model_digest, model_path, target, device, options, state, detail, status_code, "
-    "created_unix_ns, started_unix_ns, finished_unix_ns FROM jobs ";
+    "created_unix_ns, started_unix_ns, finished_unix_ns, submitter FROM jobs ";
 
 const char kSelectJobTask[] =
     "SELECT t.job_id, t.task_index, t.label, t.weight, t.trials, t.best_ns, t.state, w.key, p.binding, "
@@ -52,7 +52,7 @@ namespace {
 constexpr char kMeasurementTypes[] = "ibttttiititttitbirtttrritrttTTIIiiirIrr";
 constexpr char kProblemTypes[] = "bttttii";
 constexpr char kWorkloadTypes[] = "ttrbi";
-constexpr char kJobTypes[] = "ittttttitiiii";
+constexpr char kJobTypes[] = "ittttttitiiiit";
 constexpr char kJobTaskTypes[] = "iitrirb";
 
 WorkloadKey read_key(const std::string& blob) {
@@ -210,6 +210,7 @@ absl::StatusOr<Job> read_job(const Statement& row) {
              .model_path = row.text(3),
              .target = row.text(4),
              .device = row.text(5),
+             .submitter = row.text(13),
              .options = row.text(6),
              .state = static_cast<JobState>(row.integer(7)),
              .detail = row.text(8),

@@ -166,8 +166,9 @@ absl::StatusOr<int64_t> add_job(Connection& db, const Job& job) {
       Statement add,
       db.prepare(
           "INSERT INTO jobs (model_name, model_digest, model_path, target, device, options, state, detail, "
-          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, ?, ?, ?)"));
+          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns, submitter) VALUES (?, ?, ?, ?, "
+          "?, "
+          "?, ?, ?, ?, ?, ?, ?, ?)"));
   add.bind_text(job.model_name).bind_text(job.model_digest).bind_text(job.model_path).bind_text(job.target);
   add.bind_text(job.device)
       .bind_text(job.options)
@@ -176,7 +177,8 @@ absl::StatusOr<int64_t> add_job(Connection& db, const Job& job) {
   add.bind(int64_t{job.status_code})
       .bind(job.created_unix_ns)
       .bind(job.started_unix_ns)
-      .bind(job.finished_unix_ns);
+      .bind(job.finished_unix_ns)
+      .bind_text(job.submitter);
   TF_RETURN_IF_ERROR(add.run());
   return db.last_insert_id();
 }

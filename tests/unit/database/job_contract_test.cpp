@@ -24,6 +24,7 @@ TEST_P(JobContract, AJobGoesFromQueuedToFailedAndThenStays) {
           .model_path = "p",
           .target = "host",
           .device = "desk",
+          .submitter = "ada",
           .options = R"({"trials": 10})",
           .created_unix_ns = 5};
   absl::StatusOr<int64_t> id = store_->add_job(job);
@@ -38,6 +39,7 @@ TEST_P(JobContract, AJobGoesFromQueuedToFailedAndThenStays) {
   EXPECT_EQ(found->state, JobState::kFailed);
   EXPECT_EQ(found->status_code, 5);
   EXPECT_EQ(found->options, job.options);
+  EXPECT_EQ(found->submitter, "ada");
   EXPECT_EQ(found->created_unix_ns, 5);
   job.state = JobState::kRunning;
   EXPECT_EQ(store_->update_job(job).code(), absl::StatusCode::kFailedPrecondition);

@@ -81,6 +81,26 @@ TEST(Migrations, EveryEarlierVersionBecomesCurrent) {
   }
 }
 
+TEST(Migrations, AJobOfBeforeHasNoSubmitter) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  {
+    auto connection = Connection::open(path, Access::kWrite);
+    ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 5}).ok());
+    const absl::Status inserted =
+        (*connection)
+            ->execute(
+                "INSERT INTO jobs VALUES (3, 'net.onnx', 'd', 'p', 'host', 'desk', '{}', 1, '', 0, 5, 0, 0)");
+    ASSERT_TRUE(inserted.ok()) << inserted;
+  }
+  const auto store = open_sqlite_store(path);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto job = (*store)->find_job(3);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->submitter, "");
+  EXPECT_EQ(job->created_unix_ns, 5);
+}
+
 TEST(Migrations, AStepMayReplaceATableThatOthersName) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   auto connection = Connection::open(folder.file("t.db"), Access::kWrite);
