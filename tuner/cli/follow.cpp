@@ -49,6 +49,8 @@ class JobReport {
     if (!printer_) {
       absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(view.job.options);
       printer_.emplace(progress_style(json_), spec.ok() ? spec->trials : 0, id_);
+      if (!view.job.submitter.empty() && !json_)
+        printer_->say(absl::StrCat("job ", id_, " is ", view.job.submitter, "'s"));
     }
     const std::string state = absl::StrCat(std::string(database::job_state_name(view.job.state)),
                                            view.job.detail.empty() ? "" : ": ", view.job.detail);
@@ -81,6 +83,7 @@ std::string job_json(const service::JobView& view) {
                         {"model_digest", view.job.model_digest},
                         {"target", view.job.target},
                         {"device", view.job.device},
+                        {"submitter", view.job.submitter},
                         {"trials", view.trials},
                         {"created_unix_ns", view.job.created_unix_ns},
                         {"started_unix_ns", view.job.started_unix_ns},

@@ -32,8 +32,10 @@ class JobClient {
   virtual absl::StatusOr<JobView> resume(int64_t id) = 0;
 };
 
-// Connects at the first call. INVALID_ARGUMENT: no endpoint, or plain text beyond loopback.
+// Connects at the first call. `submitter` is whose jobs are submitted, as a plain-text tuner is told; a
+// secured one knows. INVALID_ARGUMENT: no endpoint, or plain text beyond loopback.
 absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(
-    const std::string& host_port, const std::shared_ptr<rpc::Credentials>& credentials = nullptr);
+    const std::string& host_port, const std::shared_ptr<rpc::Credentials>& credentials = nullptr,
+    const std::string& submitter = "");
 
 }  // namespace tf::service

@@ -22,9 +22,11 @@ constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);  // a model of some 
 
 class GrpcJobClient final : public JobClient {
  public:
-  GrpcJobClient(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials)
+  GrpcJobClient(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials,
+                std::string submitter)
       : endpoint_(endpoint),
         secured_(credentials != nullptr),
+        submitter_(std::move(submitter)),
         stub_(pb::Tuner::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner))) {}
 
   absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) override {
@@ -34,7 +36,9 @@ class GrpcJobClient final : public JobClient {
     auto writer = stub_->Submit(&context, &reply);
     pb::SubmitRequest request;
     *request.mutable_spec() = to_proto(spec);
+    request.set_submitter(submitter_);
     bool open = writer->Write(request);
+    request.clear_submitter();
     open = open && rpc::send_chunks(sha256(model), model, [&](const rpc::Chunk& chunk) {
              pb::ModelChunk* out = request.mutable_chunk();
              out->set_digest(std::string(chunk.digest));
@@ -121,16 +125,18 @@ class GrpcJobClient final : public JobClient {
 
   const rpc::Endpoint endpoint_;
   const bool secured_;
+  const std::string submitter_;
   const std::unique_ptr<pb::Tuner::Stub> stub_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobClient>> make_job_client(
-    const std::string& host_port, const std::shared_ptr<rpc::Credentials>& credentials) {
+    const std::string& host_port, const std::shared_ptr<rpc::Credentials>& credentials,
+    const std::string& submitter) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint endpoint, rpc::parse_endpoint(host_port));
   TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "--server", credentials));
-  return std::make_unique<GrpcJobClient>(endpoint, credentials);
+  return std::make_unique<GrpcJobClient>(endpoint, credentials, submitter);
 }
 
 }  // namespace tf::service

@@ -106,6 +106,7 @@ pb::JobUpdate to_proto(const JobView& view) {
   out.set_started_unix_ns(view.job.started_unix_ns);
   out.set_finished_unix_ns(view.job.finished_unix_ns);
   out.set_trials(view.trials);
+  out.set_submitter(view.job.submitter);
   if (view.progress) *out.mutable_progress() = to_proto(*view.progress);
   return out;
 }
@@ -121,6 +122,7 @@ absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
   view.job.model_digest = update.model_digest();
   view.job.target = update.spec().target();
   view.job.device = update.spec().device_key();
+  view.job.submitter = update.submitter();
   view.job.options = to_json(from_proto(update.spec()));
   view.job.state = static_cast<database::JobState>(update.state());
   view.job.detail = update.detail();

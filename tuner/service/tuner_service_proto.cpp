@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/grpc_status.h"
+#include "rpc/identity/call_guard.h"
 #include "rpc/transfer.h"
 #include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
@@ -13,14 +14,17 @@ namespace {
 
 namespace pb = tunefarm::tune::v1;
 
-// Reads the stream of one submission: what to do, then the model.
-absl::StatusOr<rpc::Received> receive(grpc::ServerReader<pb::SubmitRequest>& reader, JobSpec& spec) {
+// What a caller may say of itself counts only where nobody shows a certificate.
+absl::StatusOr<std::string> submitter_of(const grpc::ServerContext& context, const std::string& told) {
+  const std::optional<rpc::Identity> caller = rpc::caller(context);
+  if (caller) return caller->name;
+  if (!told.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(told));
+  return told;
+}
+
+// Reads the stream of one submission after its first message: the model.
+absl::StatusOr<rpc::Received> receive_model(grpc::ServerReader<pb::SubmitRequest>& reader) {
   pb::SubmitRequest request;
-  if (!reader.Read(&request) || !request.has_spec()) {
-    return absl::InvalidArgumentError("a submission begins with what is to be done");
-  }
-  spec = from_proto(request.spec());
-  TF_RETURN_IF_ERROR(check(spec));
   rpc::Assembler assembler;
   while (reader.Read(&request)) {
     if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
@@ -35,9 +39,9 @@ class TunerService final : public pb::Tuner::Service {
  public:
   TunerService(JobQueue& queue, const ModelFiles& models) : queue_(queue), models_(models) {}
 
-  grpc::Status Submit(grpc::ServerContext*, grpc::ServerReader<pb::SubmitRequest>* reader,
+  grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
                       pb::SubmitReply* reply) override {
-    absl::StatusOr<int64_t> id = submit(*reader);
+    absl::StatusOr<int64_t> id = submit(*context, *reader);
     if (id.ok()) reply->set_job_id(*id);
     return rpc::to_grpc(id.status());
   }
@@ -74,17 +78,24 @@ class TunerService final : public pb::Tuner::Service {
   }
 
  private:
-  absl::StatusOr<int64_t> submit(grpc::ServerReader<pb::SubmitRequest>& reader) {
-    JobSpec spec;
-    TF_ASSIGN_OR_RETURN(rpc::Received model, receive(reader, spec));
+  absl::StatusOr<int64_t> submit(const grpc::ServerContext& context,
+                                 grpc::ServerReader<pb::SubmitRequest>& reader) {
+    pb::SubmitRequest request;
+    if (!reader.Read(&request) || !request.has_spec())
+      return absl::InvalidArgumentError("a submission begins with what is to be done");
+    const JobSpec spec = from_proto(request.spec());
+    TF_RETURN_IF_ERROR(check(spec));
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
+    TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
+    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(reader));
     TF_ASSIGN_OR_RETURN(std::string path, models_.put(model.digest, model.bytes));
     return queue_.submit({.model_name = spec.model_name,
                           .model_digest = model.digest.hex(),
                           .model_path = path,
                           .target = spec.target,
-                          .device = spec.device_key},
+                          .device = spec.device_key,
+                          .submitter = submitter},
                          spec);
   }
 

@@ -35,7 +35,9 @@ class DaemonTest : public testing::Test {
   }
 
   std::string address() const { return daemon_->endpoint().text(); }
-  std::unique_ptr<JobClient> client() { return *make_job_client(address()); }
+  std::unique_ptr<JobClient> client(const std::string& submitter = "") {
+    return *make_job_client(address(), nullptr, submitter);
+  }
 
   const TemporaryFolder folder_ = *TemporaryFolder::make();
   ScriptedExecutor* executor_ = nullptr;
@@ -112,6 +114,22 @@ TEST_F(DaemonTest, ARefusedSubmissionSaysWhy) {
   EXPECT_THAT(std::string(client->submit(spec, std::string(5'000'000, 'x')).status().message()),
               HasSubstr("--trials"));
   EXPECT_TRUE(client->list()->empty());
+}
+
+TEST_F(DaemonTest, AJobKeepsTheNameThatAPlainTextTunerIsTold) {
+  ASSERT_TRUE(start().ok());
+  const int64_t named = *client("ada")->submit(spec_for("desk"), "model");
+  const int64_t nameless = *client()->submit(spec_for("phone"), "model");
+  EXPECT_EQ(client("no name!")->submit(spec_for("desk"), "model").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  daemon_.reset();
+  ASSERT_TRUE(start().ok());
+  const std::vector<JobView> jobs = *client()->list();
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].job.id, named);
+  EXPECT_EQ(jobs[0].job.submitter, "ada");
+  EXPECT_EQ(jobs[1].job.id, nameless);
+  EXPECT_EQ(jobs[1].job.submitter, "");
 }
 
 TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {

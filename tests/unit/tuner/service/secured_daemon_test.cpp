@@ -1,0 +1,67 @@
+// A served tuner that knows its callers by their certificates; only the tuning itself is scripted.
+
+#include "base/grpc_environment.h"
+#include "base/temporary_folder.h"
+#include "rpc/identity/credentials.h"
+#include "tests/unit/tuner/service/scripted_executor.h"
+#include "tracker/ca/authority.h"
+#include "tracker/ca/members.h"
+#include "tracker/ca/own_certificate.h"
+#include "tuner/service/daemon.h"
+#include "tuner/service/job_client.h"
+
+namespace tf::service {
+namespace {
+
+using rpc::Role;
+
+[[maybe_unused]] const bool kGrpcPrepared = (set_grpc_environment(), true);  // as programs do first in main
+
+class SecuredDaemonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string ca = folder_.file("ca");
+    ASSERT_TRUE(tracker::Authority::make(ca, rpc::real_wall_clock().now()).ok());
+    auto members = tracker::Members::open(ca);
+    ASSERT_TRUE(members.ok()) << members.status();
+    members_ = *std::move(members);
+    auto made = [this](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
+      auto executor = std::make_unique<ScriptedExecutor>();
+      executor_ = executor.get();
+      return executor;
+    };
+    auto daemon = Daemon::start({.listen = {.host = "127.0.0.1"},
+                                 .tracker = {.host = "127.0.0.1", .port = 1},  // nobody answers there
+                                 .credentials = member(Role::kTuner, "tuner"),
+                                 .database_path = folder_.file("t.db")},
+                                made);
+    ASSERT_TRUE(daemon.ok()) << daemon.status();
+    daemon_ = *std::move(daemon);
+  }
+
+  std::shared_ptr<rpc::Credentials> member(Role role, const std::string& name) {
+    const std::string folder = folder_.file(name);
+    const absl::Status made = tracker::make_member(*members_, folder, {role, name});
+    EXPECT_TRUE(made.ok()) << made;
+    return *rpc::Credentials::load(folder);
+  }
+
+  std::unique_ptr<JobClient> client(Role role, const std::string& name, const std::string& told = "") {
+    return *make_job_client(daemon_->endpoint().text(), member(role, name), told);
+  }
+
+  const TemporaryFolder folder_ = *TemporaryFolder::make();
+  std::unique_ptr<tracker::Members> members_;
+  ScriptedExecutor* executor_ = nullptr;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST_F(SecuredDaemonTest, AJobIsWhoseTheCertificateSaysWhateverTheySay) {
+  const auto ada = client(Role::kTuner, "ada", "eve");
+  const auto id = ada->submit(spec_for("desk"), "model");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_EQ(ada->list()->at(0).job.submitter, "ada");
+}
+
+}  // namespace
+}  // namespace tf::service
