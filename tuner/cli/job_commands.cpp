@@ -150,7 +150,8 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
                       "Only on devices whose labels match, as in room=lab3,!shared");
   command
       ->add_option("--priority", arguments->spec.priority,
-                   "-10 to 10: the higher is served first, among this tuner's jobs and by the tracker")
+                   "-10 to 10: the higher is served first, among this tuner's jobs (of equals, whose "
+                   "submitter had the least) and by the tracker")
       ->capture_default_str();
   add_server_option(*command, arguments->server);
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "tuner/service/turn.h"
 
 namespace tf::service {
 namespace {
@@ -187,22 +188,38 @@ void JobQueue::drain() {
   for (std::thread& thread : threads) thread.join();
 }
 
-std::vector<JobQueue::Entry*> JobQueue::ready(rpc::Instant now) {
+JobQueue::Entry* JobQueue::next_to_run() {
+  const rpc::Instant now = options_.clock->now();
   const auto devices_of = [](const Entry& entry) { return std::pair(entry.job.device, entry.spec.selector); };
   std::set<std::pair<std::string, std::string>> busy;
   for (const auto& [id, entry] : entries_) {
     if (entry->running) busy.insert(devices_of(*entry));
   }
-  std::map<std::pair<std::string, std::string>, Entry*> first;  // of those that wait for the same devices
-  for (const auto& [id, entry] : entries_) {                    // in order of submission
+  Entry* next = nullptr;
+  Turn first;
+  for (const auto& [id, entry] : entries_) {
     const bool waits = entry->job.state == JobState::kQueued && !entry->running;
     if (!waits || entry->not_before > now || busy.contains(devices_of(*entry))) continue;
-    Entry*& next = first[devices_of(*entry)];
-    if (next == nullptr || entry->spec.priority > next->spec.priority) next = entry.get();
+    const Turn turn = turn_of(id, entry->spec.priority, entry->job.submitter, running_);
+    if (next != nullptr && !(turn < first)) continue;
+    next = entry.get();
+    first = turn;
   }
-  std::vector<Entry*> out;
-  for (const auto& [devices, entry] : first) out.push_back(entry);
-  return out;
+  return next;
+}
+
+void JobQueue::begin(Entry& entry) {
+  if (entry.thread.joinable()) entry.thread.join();  // an earlier run's, which has ended
+  entry.running = true;
+  running_.begin(entry.job.submitter);
+  entry.intent = Intent::kFinish;
+  entry.stop = false;
+  entry.thread = std::thread([this, &entry] { run(entry); });
+}
+
+void JobQueue::ended(Entry& entry) {
+  entry.running = false;
+  running_.end(entry.job.submitter);
 }
 
 rpc::Instant JobQueue::next_wake() {
@@ -216,16 +233,11 @@ rpc::Instant JobQueue::next_wake() {
 void JobQueue::schedule() {
   std::unique_lock lock(mutex_);
   while (!draining_) {
-    for (Entry* entry : ready(rpc::real_clock().now())) {
-      if (entry->thread.joinable()) entry->thread.join();  // an earlier run's, which has ended
-      entry->running = true;
-      entry->intent = Intent::kFinish;
-      entry->stop = false;
-      entry->thread = std::thread([this, entry] { run(*entry); });
-    }
+    // One at a time: each that begins counts when the next is chosen.
+    while (Entry* entry = next_to_run()) begin(*entry);
     // A job that waits only for its device is woken by that device's job, so a second is soon enough for it.
     const absl::Duration wait =
-        std::clamp(next_wake() - rpc::real_clock().now(), absl::Milliseconds(10), absl::Seconds(1));
+        std::clamp(next_wake() - options_.clock->now(), absl::Milliseconds(10), absl::Seconds(1));
     changed_.wait_for(lock, absl::ToChronoMilliseconds(wait));
   }
 }
@@ -236,8 +248,8 @@ void JobQueue::run(Entry& entry) {
     if (entry.job.started_unix_ns == 0) entry.job.started_unix_ns = absl::GetCurrentTimeNanos();
     absl::Status status = set_state(entry, JobState::kRunning, "");
     if (!status.ok()) {  // a store that does not take it: not the job's fault, try again
-      entry.running = false;
-      entry.not_before = rpc::real_clock().now() + options_.retry_after;
+      ended(entry);
+      entry.not_before = options_.clock->now() + options_.retry_after;
       return;
     }
   }
@@ -250,7 +262,7 @@ void JobQueue::run(Entry& entry) {
 
 void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& result) {
   std::lock_guard lock(mutex_);
-  entry.running = false;
+  ended(entry);
   if (result.ok()) entry.progress = *result;
   const std::string done = entry.progress ? summary(*entry.progress) : "";
   // Nor is it the job's fault if the farm takes this tuner for no member any more.
@@ -265,7 +277,7 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   } else if (result.ok()) {
     kept = set_state(entry, JobState::kDone, done);
   } else if (away) {
-    entry.not_before = rpc::real_clock().now() + options_.retry_after;
+    entry.not_before = options_.clock->now() + options_.retry_after;
     kept =
         set_state(entry, JobState::kQueued, absl::StrCat("waits: ", std::string(result.status().message())));
   } else {

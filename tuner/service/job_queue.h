@@ -1,8 +1,8 @@
 #pragma once
-// Owns: the jobs of a running tuner: their states, which runs next, and who watches them. Jobs for one device
-// key run one after another, in order of submission; jobs for different keys at the same time. Every state is
-// in the store before anyone is told, so that a killed tuner goes on with the same jobs. Does not know: gRPC,
-// how a job is tuned.
+// Owns: the jobs of a running tuner: their states, which runs next, and who watches them. Jobs for the same
+// devices run one after another, each submitter in their turn (turn.h); jobs for different ones at the same
+// time. Every state is in the store before anyone is told, so that a killed tuner goes on with the same jobs.
+// Does not know: gRPC, how a job is tuned.
 
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "database/store.h"
 #include "rpc/clock.h"
+#include "rpc/usage_ledger.h"
 #include "tuner/service/job_executor.h"
 
 namespace tf::service {
@@ -31,6 +32,9 @@ struct JobView {
 
 struct JobQueueOptions {
   absl::Duration retry_after = absl::Seconds(5);  // when the farm was away
+  // After so long, a second that a job ran counts half against its submitter.
+  absl::Duration share_half_life = absl::Hours(1);
+  const rpc::Clock* clock = &rpc::real_clock();  // must outlive the queue, and be thread-safe
 };
 
 // Thread-safe.
@@ -78,12 +82,17 @@ class JobQueue {
   };
 
   JobQueue(database::Store& store, JobExecutor& executor, JobQueueOptions options)
-      : store_(store), executor_(executor), options_(options) {}
+      : store_(store),
+        executor_(executor),
+        options_(options),
+        running_(*options.clock, options.share_half_life) {}
   absl::Status take_over();
-  void schedule();                              // the scheduler thread
-  std::vector<Entry*> ready(rpc::Instant now);  // mutex_ is held
-  rpc::Instant next_wake();                     // mutex_ is held
-  void run(Entry& entry);                       // a job's thread
+  void schedule();           // the scheduler thread
+  Entry* next_to_run();      // null: none; mutex_ is held
+  void begin(Entry& entry);  // mutex_ is held
+  void ended(Entry& entry);  // it runs no more; mutex_ is held
+  rpc::Instant next_wake();  // mutex_ is held
+  void run(Entry& entry);    // a job's thread
   void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
@@ -96,6 +105,7 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::unique_ptr<Entry>> entries_;
+  rpc::UsageLedger running_;  // by submitter; begins anew with the process
   bool draining_ = false;
   std::thread scheduler_;
 };

@@ -4,8 +4,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "database/memory_store.h"
-#include "tests/unit/tuner/service/scripted_executor.h"
+#include "tests/unit/tuner/service/job_queue_fixture.h"
 
 namespace tf::service {
 namespace {
@@ -14,35 +13,6 @@ using database::JobState;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
-
-class JobQueueTest : public testing::Test {
- protected:
-  void start() {
-    auto queue = JobQueue::start(*store_, executor_, {.retry_after = absl::Milliseconds(20)});
-    ASSERT_TRUE(queue.ok()) << queue.status();
-    queue_ = *std::move(queue);
-  }
-
-  int64_t submit(const std::string& device) {
-    absl::StatusOr<int64_t> id = queue_->submit(job_for(device), spec_for(device));
-    EXPECT_TRUE(id.ok()) << id.status();
-    return id.value_or(0);
-  }
-
-  JobView wait_for(int64_t id, JobState state) {
-    JobView view = *queue_->find(id);
-    const absl::Time deadline = absl::Now() + absl::Seconds(10);
-    while (view.job.state != state && absl::Now() < deadline) {
-      view = *queue_->wait_for_change(id, view.version, absl::Seconds(1));
-    }
-    EXPECT_EQ(view.job.state, state);
-    return view;
-  }
-
-  std::unique_ptr<database::Store> store_ = database::make_memory_store();
-  ScriptedExecutor executor_;
-  std::unique_ptr<JobQueue> queue_;
-};
 
 TEST_F(JobQueueTest, JobsOfOneDeviceRunInOrderAndOfTwoAtTheSameTime) {
   start();

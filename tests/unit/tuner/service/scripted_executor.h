@@ -70,9 +70,13 @@ inline JobSpec spec_for(const std::string& device) {
   return {.model_name = "net.onnx", .device_key = device, .trials = 100};
 }
 
-inline database::Job job_for(const std::string& device) {
-  return {
-      .model_name = "net.onnx", .model_digest = "d", .model_path = "p", .target = "host", .device = device};
+inline database::Job job_for(const std::string& device, const std::string& submitter = "") {
+  return {.model_name = "net.onnx",
+          .model_digest = "d",
+          .model_path = "p",
+          .target = "host",
+          .device = device,
+          .submitter = submitter};
 }
 
 }  // namespace tf::service
