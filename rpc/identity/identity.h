@@ -13,8 +13,8 @@ namespace tf::rpc {
 
 enum class Role {
   kViewer,       // looks at devices, jobs and records
-  kTuner,        // `tuner serve`, and who submits jobs to it
-  kDeviceOwner,  // drains devices and ends their leases
+  kTuner,        // `tuner serve`, and who submits jobs to it; changes their own
+  kDeviceOwner,  // drains devices and ends their leases; changes anybody's jobs, as admins do
   kAgent,        // offers one machine
   kBuild,        // makes artifacts, and signs them
   kAdmin,        // lets in and revokes

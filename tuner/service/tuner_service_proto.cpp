@@ -6,6 +6,7 @@
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/transfer.h"
+#include "tuner/service/job_access.h"
 #include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
 
@@ -67,14 +68,17 @@ class TunerService final : public pb::Tuner::Service {
     }
   }
 
-  grpc::Status CancelJob(grpc::ServerContext*, const pb::JobName* request, pb::JobUpdate* reply) override {
-    return answer(queue_.cancel(request->job_id()), reply);
+  grpc::Status CancelJob(grpc::ServerContext* context, const pb::JobName* request,
+                         pb::JobUpdate* reply) override {
+    return change(*context, "cancel", &JobQueue::cancel, *request, reply);
   }
-  grpc::Status PauseJob(grpc::ServerContext*, const pb::JobName* request, pb::JobUpdate* reply) override {
-    return answer(queue_.pause(request->job_id()), reply);
+  grpc::Status PauseJob(grpc::ServerContext* context, const pb::JobName* request,
+                        pb::JobUpdate* reply) override {
+    return change(*context, "pause", &JobQueue::pause, *request, reply);
   }
-  grpc::Status ResumeJob(grpc::ServerContext*, const pb::JobName* request, pb::JobUpdate* reply) override {
-    return answer(queue_.resume(request->job_id()), reply);
+  grpc::Status ResumeJob(grpc::ServerContext* context, const pb::JobName* request,
+                         pb::JobUpdate* reply) override {
+    return change(*context, "resume", &JobQueue::resume, *request, reply);
   }
 
  private:
@@ -99,9 +103,19 @@ class TunerService final : public pb::Tuner::Service {
                          spec);
   }
 
-  static grpc::Status answer(const absl::StatusOr<JobView>& view, pb::JobUpdate* reply) {
-    if (view.ok()) *reply = to_proto(*view);
-    return rpc::to_grpc(view.status());
+  using Change = absl::StatusOr<JobView> (JobQueue::*)(int64_t);
+
+  grpc::Status change(const grpc::ServerContext& context, const char* verb, Change change_job,
+                      const pb::JobName& request, pb::JobUpdate* reply) {
+    absl::StatusOr<JobView> view = queue_.find(request.job_id());
+    absl::Status status = view.status();
+    if (status.ok()) status = check_may_change(rpc::caller(context), view->job, verb);
+    if (status.ok()) {
+      view = (queue_.*change_job)(request.job_id());
+      status = view.status();
+    }
+    if (status.ok()) *reply = to_proto(*view);
+    return rpc::to_grpc(status);
   }
 
   JobQueue& queue_;

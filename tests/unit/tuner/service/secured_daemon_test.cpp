@@ -14,6 +14,7 @@ namespace tf::service {
 namespace {
 
 using rpc::Role;
+using testing::HasSubstr;
 
 [[maybe_unused]] const bool kGrpcPrepared = (set_grpc_environment(), true);  // as programs do first in main
 
@@ -61,6 +62,31 @@ TEST_F(SecuredDaemonTest, AJobIsWhoseTheCertificateSaysWhateverTheySay) {
   const auto id = ada->submit(spec_for("desk"), "model");
   ASSERT_TRUE(id.ok()) << id.status();
   EXPECT_EQ(ada->list()->at(0).job.submitter, "ada");
+}
+
+TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
+  const auto ada = client(Role::kTuner, "ada"), bob = client(Role::kTuner, "bob");
+  const int64_t id = *ada->submit(spec_for("desk"), "model");
+  executor_->wait_for_starts(1);
+  for (const auto change : {&JobClient::cancel, &JobClient::pause, &JobClient::resume}) {
+    const absl::Status refused = ((*bob).*change)(id).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("it is ada's"));
+  }
+  EXPECT_EQ(bob->list()->at(0).job.state, database::JobState::kRunning) << "everybody sees it";
+  EXPECT_TRUE(ada->pause(id).ok());
+  EXPECT_TRUE(ada->resume(id).ok());
+  EXPECT_TRUE(ada->cancel(id).ok());
+  EXPECT_EQ(bob->cancel(99).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SecuredDaemonTest, DeviceOwnersAndAdminsChangeAnybodysJobsAndViewersNone) {
+  const auto ada = client(Role::kTuner, "ada");
+  const int64_t first = *ada->submit(spec_for("desk"), "model"),
+                second = *ada->submit(spec_for("desk"), "model");
+  EXPECT_EQ(client(Role::kViewer, "vic")->cancel(first).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(client(Role::kDeviceOwner, "dan")->cancel(first).ok());
+  EXPECT_TRUE(client(Role::kAdmin, "root")->cancel(second).ok());
 }
 
 }  // namespace
