@@ -69,16 +69,21 @@ absl::Status serve(const ServeArguments& arguments) {
         *builder, store);
   };
   absl::Status ended;  // of its membership; written before the daemon has gone
-  TF_ASSIGN_OR_RETURN(auto daemon, service::Daemon::start({.listen = listen,
-                                                           .tracker = tracker,
-                                                           .credentials = credentials,
-                                                           .on_membership_end =
-                                                               [&](const absl::Status& why) {
-                                                                 ended = why;
-                                                                 signals.stop_waiting();
-                                                               },
-                                                           .database_path = config.db()},
-                                                          make_executor));
+  TF_ASSIGN_OR_RETURN(
+      auto daemon,
+      service::Daemon::start(
+          {.listen = listen,
+           .tracker = tracker,
+           .credentials = credentials,
+           .on_membership_end =
+               [&](const absl::Status& why) {
+                 ended = why;
+                 signals.stop_waiting();
+               },
+           .database_path = config.db(),
+           .most_model_bytes = uint64_t{config.max_model_mib()} << 20,
+           .queue = {.limits = {.in_all = config.max_waiting(), .of_each = config.max_waiting_each()}}},
+          make_executor));
   TF_ASSIGN_OR_RETURN(auto metrics, rpc::MetricsPage::start(config.metrics(), [&] {
                         std::vector<rpc::MetricFamily> families = daemon->metrics();
                         for (rpc::MetricFamily& family : trials.families())
@@ -121,6 +126,20 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
           "--builders", [arguments](uint32_t builders) { arguments->flags.set_builders(builders); },
           "Build workers [one less than there are CPUs]")
       ->check(CLI::Range(1, 1024));
+  const auto add_limit = [&](const char* name, void (Tuner::*set)(uint32_t), uint32_t by_default,
+                             uint32_t most, const char* help) {
+    command
+        ->add_option_function<uint32_t>(
+            name, [arguments, set](uint32_t limit) { (arguments->flags.*set)(limit); }, help)
+        ->check(CLI::Range(1u, most))
+        ->default_str(absl::StrCat(by_default));
+  };
+  add_limit("--max-waiting", &Tuner::set_max_waiting, defaults.max_waiting(), UINT32_MAX,
+            "Jobs that wait at once; more are refused");
+  add_limit("--max-waiting-each", &Tuner::set_max_waiting_each, defaults.max_waiting_each(), UINT32_MAX,
+            "Of those, of one submitter");
+  add_limit("--max-model-mib", &Tuner::set_max_model_mib, defaults.max_model_mib(), kMostModelMib,
+            "MiB of a model; a larger one is refused");
   command->add_option("--tls", *flags.mutable_tls(),
                       "Folder of its certificate (`tuner join`): mutual TLS, needed beyond loopback");
   rpc::add_operating_options(*command, {.log_level = flags.mutable_log_level(),

@@ -2,15 +2,20 @@
 // Owns: the configuration of `tuner serve` from its three sources. Does not know: the command line, what a
 // tuner does with it.
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/file.h"
 
 namespace tunefarm::config::v1 {
 class Tuner;
 }
 
 namespace tf::tuner_cli {
+
+// No model that we read is larger.
+inline constexpr uint32_t kMostModelMib = kMostFileBytes >> 20;
 
 tunefarm::config::v1::Tuner default_serve_config();
 

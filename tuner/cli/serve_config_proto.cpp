@@ -3,8 +3,10 @@
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_log.h"
 #include "rpc/text_config.h"
+#include "rpc/transfer.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/serve_config.h"
+#include "tuner/service/waiting_limits.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -19,6 +21,10 @@ absl::Status check(const Tuner& config) {
     return absl::InvalidArgumentError(
         absl::StrCat("builders must be at most 1024, not ", config.builders(), "; 0 chooses by the CPUs"));
   }
+  if (config.max_model_mib() > kMostModelMib) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_model_mib must be at most ", kMostModelMib, ", not ", config.max_model_mib()));
+  }
   return rpc::check({.level = config.log_level(), .format = config.log_format()});
 }
 
@@ -30,6 +36,10 @@ Tuner default_serve_config() {
   config.set_listen(kDefaultServer);
   config.set_log_level("info");
   config.set_log_format("text");
+  const service::WaitingLimits limits;
+  config.set_max_waiting(static_cast<uint32_t>(limits.in_all));
+  config.set_max_waiting_each(static_cast<uint32_t>(limits.of_each));
+  config.set_max_model_mib(rpc::kMaxArtifactBytes >> 20);
   return config;
 }
 

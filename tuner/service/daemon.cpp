@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   TF_ASSIGN_OR_RETURN(parts->executor, make_executor(*parts->store));
   TF_ASSIGN_OR_RETURN(parts->queue, JobQueue::start(*parts->store, *parts->executor, options.queue));
   parts->models = std::make_unique<ModelFiles>(options.database_path);
-  parts->tuner_service = make_tuner_service(*parts->queue, *parts->models);
+  parts->tuner_service = make_tuner_service(*parts->queue, *parts->models, options.most_model_bytes);
   parts->records_service = make_records_service(*parts->store);
   if (options.credentials) {
     TF_ASSIGN_OR_RETURN(parts->audit, rpc::AuditLog::open(options.database_path + ".audit.jsonl"));

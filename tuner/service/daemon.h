@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
 #include "rpc/metrics/metric.h"
+#include "rpc/transfer.h"
 #include "tuner/service/job_queue.h"
 
 namespace tf::rpc {
@@ -25,6 +26,7 @@ struct DaemonOptions {
   // Called once, from a thread of the daemon, when the farm takes these credentials no more: UNAUTHENTICATED.
   std::function<void(const absl::Status&)> on_membership_end = nullptr;
   std::string database_path;  // models are kept in the folder database_path + ".models"
+  uint64_t most_model_bytes = rpc::kMaxArtifactBytes;
   JobQueueOptions queue;
 };
 

@@ -73,14 +73,40 @@ absl::Status JobQueue::take_over() {
   return absl::OkStatus();
 }
 
+absl::Status JobQueue::find_room(const std::string& submitter) {
+  size_t in_all = arriving_.size(), of_submitter = arriving_.count(submitter);
+  for (const auto& [id, entry] : entries_) {
+    // An embedded run waits for nothing here.
+    const bool waits = !entry->job.device.empty() && !entry->running && !database::is_final(entry->job.state);
+    in_all += waits;
+    of_submitter += waits && entry->job.submitter == submitter;
+  }
+  return service::check_room(options_.limits, submitter, in_all, of_submitter);
+}
+
+absl::Status JobQueue::check_room(const std::string& submitter) {
+  const std::lock_guard lock(mutex_);
+  return find_room(submitter);
+}
+
 absl::StatusOr<int64_t> JobQueue::submit(database::Job job, const JobSpec& spec) {
   TF_RETURN_IF_ERROR(service::check(spec));
   job.options = to_json(spec);
   job.state = JobState::kQueued;
   job.created_unix_ns = absl::GetCurrentTimeNanos();
-  TF_RETURN_IF_ERROR(executor_.check(job, spec));
-  TF_ASSIGN_OR_RETURN(job.id, store_.add_job(job));
-  std::lock_guard lock(mutex_);
+  const auto keep = [&]() -> absl::StatusOr<int64_t> {
+    TF_RETURN_IF_ERROR(executor_.check(job, spec));
+    return store_.add_job(job);
+  };
+  std::unique_lock lock(mutex_);
+  TF_RETURN_IF_ERROR(find_room(job.submitter));
+  const auto arriving = arriving_.insert(job.submitter);
+  lock.unlock();  // the executor reads the model and asks the tracker
+  const absl::StatusOr<int64_t> id = keep();
+  lock.lock();
+  arriving_.erase(arriving);
+  TF_RETURN_IF_ERROR(id.status());
+  job.id = *id;
   auto entry = std::make_unique<Entry>();
   entry->job = job;
   entry->spec = spec;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
 #include "tuner/service/job_executor.h"
+#include "tuner/service/waiting_limits.h"
 
 namespace tf::service {
 
@@ -34,6 +36,7 @@ struct JobQueueOptions {
   absl::Duration retry_after = absl::Seconds(5);  // when the farm was away
   // After so long, a second that a job ran counts half against its submitter.
   absl::Duration share_half_life = absl::Hours(1);
+  WaitingLimits limits;
   const rpc::Clock* clock = &rpc::real_clock();  // must outlive the queue, and be thread-safe
 };
 
@@ -47,7 +50,11 @@ class JobQueue {
   // As drain().
   ~JobQueue();
 
+  // Whether a job of this submitter would find room now, for who has to bring its model first. Errors as
+  // service::check_room.
+  absl::Status check_room(const std::string& submitter);
   // Checks the job, keeps it, and queues it; its id. The model's file must be there already.
+  // RESOURCE_EXHAUSTED: too many wait.
   absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
 
   // Running trials are finished first: the view may still say running. FAILED_PRECONDITION if the job's state
@@ -87,12 +94,13 @@ class JobQueue {
         options_(options),
         running_(*options.clock, options.share_half_life) {}
   absl::Status take_over();
-  void schedule();           // the scheduler thread
-  Entry* next_to_run();      // null: none; mutex_ is held
-  void begin(Entry& entry);  // mutex_ is held
-  void ended(Entry& entry);  // it runs no more; mutex_ is held
-  rpc::Instant next_wake();  // mutex_ is held
-  void run(Entry& entry);    // a job's thread
+  absl::Status find_room(const std::string& submitter);  // mutex_ is held
+  void schedule();                                       // the scheduler thread
+  Entry* next_to_run();                                  // null: none; mutex_ is held
+  void begin(Entry& entry);                              // mutex_ is held
+  void ended(Entry& entry);                              // it runs no more; mutex_ is held
+  rpc::Instant next_wake();                              // mutex_ is held
+  void run(Entry& entry);                                // a job's thread
   void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
@@ -105,7 +113,8 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::unique_ptr<Entry>> entries_;
-  rpc::UsageLedger running_;  // by submitter; begins anew with the process
+  std::multiset<std::string> arriving_;  // submitters of jobs that are not in the store yet
+  rpc::UsageLedger running_;             // by submitter; begins anew with the process
   bool draining_ = false;
   std::thread scheduler_;
 };

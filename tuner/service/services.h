@@ -2,6 +2,7 @@
 // Owns: the makers of the tuner's gRPC services. Thin: each call is one call of the job queue or the records.
 // Does not know: how either works.
 
+#include <cstdint>
 #include <memory>
 
 #include "database/store.h"
@@ -14,8 +15,9 @@ class Service;
 
 namespace tf::service {
 
-// The arguments must outlive the services.
-std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models);
+// Queue, models and records must outlive the services. A larger model is refused.
+std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models,
+                                                  uint64_t most_model_bytes);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
 
 }  // namespace tf::service

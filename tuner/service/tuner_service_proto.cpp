@@ -23,13 +23,23 @@ absl::StatusOr<std::string> submitter_of(const grpc::ServerContext& context, con
   return told;
 }
 
+// Before any of it is taken.
+absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
+  if (model_bytes <= most_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the model has ", (model_bytes + (1 << 20) - 1) >> 20, " MiB, and this tuner takes at most ",
+      most_bytes >> 20, "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
+}
+
 // Reads the stream of one submission after its first message: the model.
-absl::StatusOr<rpc::Received> receive_model(grpc::ServerReader<pb::SubmitRequest>& reader) {
+absl::StatusOr<rpc::Received> receive_model(grpc::ServerReader<pb::SubmitRequest>& reader,
+                                            uint64_t most_bytes) {
   pb::SubmitRequest request;
-  rpc::Assembler assembler;
+  rpc::Assembler assembler(most_bytes);
   while (reader.Read(&request)) {
     if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
     const pb::ModelChunk& chunk = request.chunk();
+    TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_bytes));
     TF_RETURN_IF_ERROR(assembler.add(
         {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
   }
@@ -38,7 +48,8 @@ absl::StatusOr<rpc::Received> receive_model(grpc::ServerReader<pb::SubmitRequest
 
 class TunerService final : public pb::Tuner::Service {
  public:
-  TunerService(JobQueue& queue, const ModelFiles& models) : queue_(queue), models_(models) {}
+  TunerService(JobQueue& queue, const ModelFiles& models, uint64_t most_model_bytes)
+      : queue_(queue), models_(models), most_model_bytes_(most_model_bytes) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
                       pb::SubmitReply* reply) override {
@@ -92,7 +103,8 @@ class TunerService final : public pb::Tuner::Service {
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
-    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(reader));
+    TF_RETURN_IF_ERROR(queue_.check_room(submitter));
+    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(reader, most_model_bytes_));
     TF_ASSIGN_OR_RETURN(std::string path, models_.put(model.digest, model.bytes));
     return queue_.submit({.model_name = spec.model_name,
                           .model_digest = model.digest.hex(),
@@ -120,12 +132,14 @@ class TunerService final : public pb::Tuner::Service {
 
   JobQueue& queue_;
   const ModelFiles& models_;
+  const uint64_t most_model_bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models) {
-  return std::make_unique<TunerService>(queue, models);
+std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models,
+                                                  uint64_t most_model_bytes) {
+  return std::make_unique<TunerService>(queue, models, most_model_bytes);
 }
 
 }  // namespace tf::service

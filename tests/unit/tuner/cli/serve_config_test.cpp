@@ -24,13 +24,15 @@ class ServeConfig : public testing::Test {
 TEST_F(ServeConfig, FlagsOverrideTheFileAndTheFileTheDefaults) {
   Tuner flags;
   flags.set_listen("127.0.0.1:0");
-  const auto config = with_file("db: \"farm.db\" listen: \"127.0.0.1:9\" builders: 3", flags);
+  const auto config = with_file("db: \"farm.db\" listen: \"127.0.0.1:9\" builders: 3 max_waiting: 7", flags);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->db(), "farm.db");
   EXPECT_EQ(config->listen(), "127.0.0.1:0");
   EXPECT_EQ(config->builders(), 3u);
+  EXPECT_EQ(config->max_waiting(), 7u);
   EXPECT_EQ(config->tracker(), default_serve_config().tracker());
   EXPECT_EQ(config->log_level(), "info");
+  EXPECT_EQ(config->max_waiting_each(), default_serve_config().max_waiting_each());
 }
 
 TEST_F(ServeConfig, NeedsADatabaseFromEitherButNoFile) {
@@ -43,6 +45,7 @@ TEST_F(ServeConfig, NeedsADatabaseFromEitherButNoFile) {
 TEST_F(ServeConfig, RefusesInAFileWhatAFlagCouldNotSay) {
   for (const auto& [text, why] :
        std::vector<std::pair<std::string, std::string>>{{"db: \"x\" builders: 5000", "1024"},
+                                                        {"db: \"x\" max_model_mib: 4000", "2048"},
                                                         {"db: \"x\" log_level: \"loud\"", "'loud'"},
                                                         {"db: \"x\" log_format: \"xml\"", "'xml'"},
                                                         {"db: \"x\"\nlisten_on: 3", ":2:"}}) {

@@ -2,6 +2,9 @@
 
 #include "tuner/service/daemon.h"
 
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "database/open_records.h"
@@ -18,7 +21,8 @@ using testing::HasSubstr;
 
 class DaemonTest : public testing::Test {
  protected:
-  absl::Status start(uint16_t port = 0) {
+  absl::Status start(uint16_t port = 0, JobQueueOptions queue = {}) {
+    queue.retry_after = absl::Milliseconds(20);
     auto made = [this](database::Store& store) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
       store_ = &store;
       auto executor = std::make_unique<ScriptedExecutor>();
@@ -27,7 +31,8 @@ class DaemonTest : public testing::Test {
     };
     auto daemon = Daemon::start({.listen = {.host = "127.0.0.1", .port = port},
                                  .database_path = folder_.file("t.db"),
-                                 .queue = {.retry_after = absl::Milliseconds(20)}},
+                                 .most_model_bytes = 4 << 20,
+                                 .queue = queue},
                                 made);
     if (!daemon.ok()) return daemon.status();
     daemon_ = *std::move(daemon);
@@ -111,7 +116,7 @@ TEST_F(DaemonTest, ARefusedSubmissionSaysWhy) {
   EXPECT_THAT(std::string(client->submit(spec, "model").status().message()), HasSubstr("--device KEY"));
   spec = spec_for("desk");
   spec.trials = 0;
-  EXPECT_THAT(std::string(client->submit(spec, std::string(5'000'000, 'x')).status().message()),
+  EXPECT_THAT(std::string(client->submit(spec, std::string(4'000'000, 'x')).status().message()),
               HasSubstr("--trials"));
   EXPECT_TRUE(client->list()->empty());
 }
@@ -130,6 +135,25 @@ TEST_F(DaemonTest, AJobKeepsTheNameThatAPlainTextTunerIsTold) {
   EXPECT_EQ(jobs[0].job.submitter, "ada");
   EXPECT_EQ(jobs[1].job.id, nameless);
   EXPECT_EQ(jobs[1].job.submitter, "");
+}
+
+TEST_F(DaemonTest, ASubmissionBeyondALimitIsRefusedBeforeItsModelIsTaken) {
+  ASSERT_TRUE(start(0, {.limits = {.in_all = 100, .of_each = 1}}).ok());
+  auto ada = client("ada");
+  const absl::Status large = ada->submit(spec_for("desk"), std::string(5'000'000, 'x')).status();
+  EXPECT_EQ(large.code(), absl::StatusCode::kResourceExhausted) << large;
+  EXPECT_THAT(std::string(large.message()), HasSubstr("the model has 5 MiB, and this tuner takes at most 4"));
+  ASSERT_TRUE(ada->submit(spec_for("desk"), "model").ok());
+  executor_->wait_for_starts(1);
+  ASSERT_TRUE(ada->submit(spec_for("desk"), "model").ok());
+  const std::string another = "another model";
+  const absl::Status full = ada->submit(spec_for("desk"), another).status();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
+  EXPECT_THAT(std::string(full.message()), HasSubstr("1 jobs of ada wait here"));
+  EXPECT_FALSE(std::filesystem::exists(
+      absl::StrCat(folder_.file("t.db"), ".models/", sha256(another).hex(), ".onnx")));
+  EXPECT_TRUE(client("bob")->submit(spec_for("desk"), another).ok());
+  EXPECT_EQ(ada->list()->size(), 3u);
 }
 
 TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {

@@ -150,7 +150,7 @@ TEST_F(JobQueueTest, DrainLeavesJobsQueuedForTheNextProcess) {
 }
 
 TEST_F(JobQueueTest, JobsSubmittedDuringADrainAreKeptForTheNextProcess) {
-  start();
+  start({.limits = {.in_all = 1'000'000, .of_each = 1'000'000}});
   for (int i = 0; i < 20; ++i) submit(absl::StrCat("desk ", i));
   executor_.wait_for_starts(20);
   std::vector<int64_t> late;
