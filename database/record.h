@@ -191,7 +191,7 @@ struct Job {
   int64_t id = 0;            // given by the store
   std::string model_name;    // for people: the file's name
   std::string model_digest;  // SHA-256 of the model's bytes, hexadecimal
-  std::string model_path;    // where the bytes are kept
+  std::string model_path;    // where the bytes are kept, until the job is over
   std::string target;
   std::string device;     // device key it asks for; empty: embedded
   std::string submitter;  // who asked; empty: not known

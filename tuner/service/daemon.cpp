@@ -17,8 +17,8 @@ namespace tf::service {
 struct Daemon::Parts {
   std::unique_ptr<database::Store> store;
   std::unique_ptr<JobExecutor> executor;
-  std::unique_ptr<JobQueue> queue;
   std::unique_ptr<ModelFiles> models;
+  std::unique_ptr<JobQueue> queue;
   std::unique_ptr<grpc::Service> tuner_service;
   std::unique_ptr<grpc::Service> records_service;
   std::unique_ptr<rpc::AuditLog> audit;  // this and the next two: secured only
@@ -33,8 +33,12 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   auto parts = std::make_unique<Parts>();
   TF_ASSIGN_OR_RETURN(parts->store, database::open_sqlite_store(options.database_path));
   TF_ASSIGN_OR_RETURN(parts->executor, make_executor(*parts->store));
-  TF_ASSIGN_OR_RETURN(parts->queue, JobQueue::start(*parts->store, *parts->executor, options.queue));
   parts->models = std::make_unique<ModelFiles>(options.database_path);
+  TF_ASSIGN_OR_RETURN(const std::vector<database::Job> jobs, parts->store->jobs());
+  parts->models->take_over(jobs);
+  JobQueueOptions queue = options.queue;
+  queue.on_end = [&models = *parts->models](const database::Job& job) { models.end_use(job); };
+  TF_ASSIGN_OR_RETURN(parts->queue, JobQueue::start(*parts->store, *parts->executor, std::move(queue)));
   parts->tuner_service = make_tuner_service(*parts->queue, *parts->models, options.most_model_bytes);
   parts->records_service = make_records_service(*parts->store);
   if (options.credentials) {

@@ -38,7 +38,7 @@ absl::StatusOr<JobSpec> stored_spec(const database::Job& job) {
 
 absl::StatusOr<std::unique_ptr<JobQueue>> JobQueue::start(database::Store& store, JobExecutor& executor,
                                                           JobQueueOptions options) {
-  std::unique_ptr<JobQueue> queue(new JobQueue(store, executor, options));
+  std::unique_ptr<JobQueue> queue(new JobQueue(store, executor, std::move(options)));
   TF_RETURN_IF_ERROR(queue->take_over());
   queue->scheduler_ = std::thread([q = queue.get()] { q->schedule(); });
   return queue;
@@ -324,6 +324,7 @@ absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detai
   entry.job = std::move(next);
   spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name, database::job_state_name(state),
                entry.job.detail.empty() ? "" : ": ", entry.job.detail);
+  if (database::is_final(state) && options_.on_end) options_.on_end(entry.job);
   changed(entry);
   return absl::OkStatus();
 }

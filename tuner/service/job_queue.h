@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -37,6 +39,9 @@ struct JobQueueOptions {
   // After so long, a second that a job ran counts half against its submitter.
   absl::Duration share_half_life = absl::Hours(1);
   WaitingLimits limits;
+  // Called once for each job that is over, when that is durable: nobody will read its model again. Holds up
+  // the queue, and must not call it.
+  std::function<void(const database::Job&)> on_end = nullptr;
   const rpc::Clock* clock = &rpc::real_clock();  // must outlive the queue, and be thread-safe
 };
 
@@ -91,8 +96,8 @@ class JobQueue {
   JobQueue(database::Store& store, JobExecutor& executor, JobQueueOptions options)
       : store_(store),
         executor_(executor),
-        options_(options),
-        running_(*options.clock, options.share_half_life) {}
+        options_(std::move(options)),
+        running_(*options_.clock, options_.share_half_life) {}
   absl::Status take_over();
   absl::Status find_room(const std::string& submitter);  // mutex_ is held
   void schedule();                                       // the scheduler thread

@@ -16,7 +16,7 @@ class Service;
 namespace tf::service {
 
 // Queue, models and records must outlive the services. A larger model is refused.
-std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models,
+std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
                                                   uint64_t most_model_bytes);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
 

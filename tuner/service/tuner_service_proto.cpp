@@ -48,7 +48,7 @@ absl::StatusOr<rpc::Received> receive_model(grpc::ServerReader<pb::SubmitRequest
 
 class TunerService final : public pb::Tuner::Service {
  public:
-  TunerService(JobQueue& queue, const ModelFiles& models, uint64_t most_model_bytes)
+  TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes)
       : queue_(queue), models_(models), most_model_bytes_(most_model_bytes) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
@@ -105,14 +105,16 @@ class TunerService final : public pb::Tuner::Service {
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
     TF_RETURN_IF_ERROR(queue_.check_room(submitter));
     TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(reader, most_model_bytes_));
-    TF_ASSIGN_OR_RETURN(std::string path, models_.put(model.digest, model.bytes));
-    return queue_.submit({.model_name = spec.model_name,
-                          .model_digest = model.digest.hex(),
-                          .model_path = path,
-                          .target = spec.target,
-                          .device = spec.device_key,
-                          .submitter = submitter},
-                         spec);
+    TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(model.digest, model.bytes));
+    absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,
+                                                .model_digest = model.digest.hex(),
+                                                .model_path = path,
+                                                .target = spec.target,
+                                                .device = spec.device_key,
+                                                .submitter = submitter},
+                                               spec);
+    if (!id.ok()) models_.end_use(model.digest);  // else the job's end does
+    return id;
   }
 
   using Change = absl::StatusOr<JobView> (JobQueue::*)(int64_t);
@@ -131,13 +133,13 @@ class TunerService final : public pb::Tuner::Service {
   }
 
   JobQueue& queue_;
-  const ModelFiles& models_;
+  ModelFiles& models_;
   const uint64_t most_model_bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, const ModelFiles& models,
+std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
                                                   uint64_t most_model_bytes) {
   return std::make_unique<TunerService>(queue, models, most_model_bytes);
 }

@@ -44,6 +44,16 @@ class DaemonTest : public testing::Test {
     return *make_job_client(address(), nullptr, submitter);
   }
 
+  bool is_kept(const std::string& model) const {
+    return std::filesystem::exists(
+        absl::StrCat(folder_.file("t.db"), ".models/", sha256(model).hex(), ".onnx"));
+  }
+  void expect_end(JobClient& client, int64_t id, JobState state) {
+    const auto last = client.watch(id, absl::Seconds(5), [](const JobView&) { return true; });
+    ASSERT_TRUE(last.ok()) << last.status();
+    EXPECT_EQ(last->job.state, state);
+  }
+
   const TemporaryFolder folder_ = *TemporaryFolder::make();
   ScriptedExecutor* executor_ = nullptr;
   database::Store* store_ = nullptr;
@@ -57,6 +67,7 @@ TEST_F(DaemonTest, ASubmittedModelIsKeptAndItsJobWatchedToItsEnd) {
   absl::StatusOr<int64_t> id = client->submit(spec_for("desk"), model);
   ASSERT_TRUE(id.ok()) << id.status();
   executor_->wait_for_starts(1);
+  EXPECT_EQ(*read_file(store_->find_job(*id)->model_path), model);
   int seen = 0;
   absl::StatusOr<JobView> last = client->watch(*id, absl::Seconds(5), [&](const JobView& view) {
     if (view.progress && view.progress->trials >= 3) executor_->end(*id, absl::OkStatus());
@@ -66,7 +77,6 @@ TEST_F(DaemonTest, ASubmittedModelIsKeptAndItsJobWatchedToItsEnd) {
   EXPECT_EQ(last->job.state, JobState::kDone);
   EXPECT_GE(last->progress->trials, 3);
   EXPECT_GT(seen, 1);
-  EXPECT_EQ(*read_file(store_->find_job(*id)->model_path), model);
   EXPECT_EQ(client->list()->at(0).job.model_digest, sha256(model).hex());
 }
 
@@ -150,10 +160,57 @@ TEST_F(DaemonTest, ASubmissionBeyondALimitIsRefusedBeforeItsModelIsTaken) {
   const absl::Status full = ada->submit(spec_for("desk"), another).status();
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
   EXPECT_THAT(std::string(full.message()), HasSubstr("1 jobs of ada wait here"));
-  EXPECT_FALSE(std::filesystem::exists(
-      absl::StrCat(folder_.file("t.db"), ".models/", sha256(another).hex(), ".onnx")));
+  EXPECT_FALSE(is_kept(another));
   EXPECT_TRUE(client("bob")->submit(spec_for("desk"), another).ok());
   EXPECT_EQ(ada->list()->size(), 3u);
+}
+
+TEST_F(DaemonTest, AModelGoesWithTheLastJobThatNeedsItHoweverThatEnds) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  const int64_t done = *client->submit(spec_for("desk"), "model"),
+                failed = *client->submit(spec_for("phone"), "model");
+  const int64_t waiting = *client->submit(spec_for("desk"), "model");
+  executor_->wait_for_starts(2);
+  executor_->end(failed, absl::InternalError("it broke"));
+  expect_end(*client, failed, JobState::kFailed);
+  EXPECT_TRUE(is_kept("model"));
+  ASSERT_TRUE(client->cancel(waiting).ok());
+  expect_end(*client, waiting, JobState::kCancelled);
+  EXPECT_TRUE(is_kept("model"));
+  executor_->end(done, absl::OkStatus());
+  expect_end(*client, done, JobState::kDone);
+  EXPECT_FALSE(is_kept("model"));
+}
+
+TEST_F(DaemonTest, AModelStaysOverARestartAsLongAsAJobNeedsIt) {
+  ASSERT_TRUE(start().ok());
+  const int64_t runs = *client()->submit(spec_for("desk"), "model"),
+                paused = *client()->submit(spec_for("desk"), "model");
+  executor_->wait_for_starts(1);
+  ASSERT_TRUE(client()->pause(paused).ok());
+  daemon_.reset();
+  EXPECT_TRUE(is_kept("model"));
+  ASSERT_TRUE(start().ok());
+  executor_->wait_for_starts(1);
+  executor_->end(runs, absl::OkStatus());
+  expect_end(*client(), runs, JobState::kDone);
+  EXPECT_TRUE(is_kept("model")) << "the other job is only paused";
+  daemon_.reset();
+  ASSERT_TRUE(start().ok());
+  EXPECT_TRUE(is_kept("model"));
+  ASSERT_TRUE(client()->resume(paused).ok());
+  executor_->wait_for_starts(1);
+  EXPECT_EQ(*read_file(store_->find_job(paused)->model_path), "model");
+  executor_->end(paused, absl::OkStatus());
+  expect_end(*client(), paused, JobState::kDone);
+  EXPECT_FALSE(is_kept("model"));
+}
+
+TEST_F(DaemonTest, ARefusedSubmissionLeavesNoModel) {
+  ASSERT_TRUE(start().ok());
+  EXPECT_FALSE(client()->submit(spec_for("nowhere"), "model").ok());
+  EXPECT_FALSE(is_kept("model"));
 }
 
 TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {
