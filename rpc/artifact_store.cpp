@@ -173,13 +173,6 @@ uint64_t ArtifactStore::size_bytes() const {
   return size_bytes_;
 }
 
-absl::StatusOr<ArtifactStore::Memory> ArtifactStore::take_memory(uint64_t bytes) {
-  Memory memory(memory_taken_, bytes);
-  if ((memory_taken_ += bytes) <= kMostMemoryBytes) return memory;
-  return absl::UnavailableError(absl::StrCat("artifacts of more than ", kMostMemoryBytes >> 20,
-                                             " MiB are on their way at once: try again"));
-}
-
 absl::StatusOr<std::vector<std::string>> ArtifactStore::missing(const std::vector<std::string>& names) {
   std::vector<std::string> missing;
   for (const std::string& name : names) {

@@ -2,7 +2,6 @@
 // Owns: a folder of content-addressed bytes with a size bound: the tracker's relay store and the agent's
 // cache. Does not know: what the bytes mean, or who else may want them.
 
-#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -17,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/digest.h"
 #include "rpc/transfer.h"
+#include "rpc/transfer_memory.h"
 
 namespace tf::rpc {
 
@@ -43,24 +43,11 @@ class ArtifactStore {
     Digest digest_;
   };
 
-  // Memory for artifacts on their way in or out, which a slow peer may hold for long: at most so much
-  // together. What it is given lives no longer than the store.
-  class Memory {
-   public:
-    Memory(std::atomic<uint64_t>& taken, uint64_t bytes) : taken_(&taken), bytes_(bytes) {}
-    Memory(Memory&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)), bytes_(other.bytes_) {}
-    Memory& operator=(Memory&&) = delete;
-    ~Memory() {
-      if (taken_) *taken_ -= bytes_;
-    }
-
-   private:
-    std::atomic<uint64_t>* taken_;
-    uint64_t bytes_;
-  };
+  // For artifacts on their way in or out: at most so much together. It lives no longer than the store.
+  using Memory = TransferMemory::Share;
   static constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 30;
   // UNAVAILABLE: too much is on its way, try again.
-  absl::StatusOr<Memory> take_memory(uint64_t bytes);
+  absl::StatusOr<Memory> take_memory(uint64_t bytes) { return memory_.take(bytes); }
 
   // Makes the folder if need be and takes in what it holds. The least recently used go first when max_bytes
   // is exceeded.
@@ -107,7 +94,7 @@ class ArtifactStore {
   std::map<Digest, Entry> entries_;
   std::list<Digest> uses_;  // the least recent first
   std::map<Digest, int> pins_;
-  std::atomic<uint64_t> memory_taken_ = 0;
+  TransferMemory memory_{kMostMemoryBytes};
   uint64_t size_bytes_ = 0;
 };
 

@@ -149,16 +149,6 @@ TEST_F(ArtifactStoreTest, FileThatCannotBeRemovedStillTakesItsRoom) {
   EXPECT_EQ(store->size_bytes(), 6u);
 }
 
-TEST_F(ArtifactStoreTest, GivesMemoryForTransfersUpToALimitAndAgainWhenTheyEnd) {
-  const auto store = open();
-  {
-    const auto most = store->take_memory(ArtifactStore::kMostMemoryBytes);
-    EXPECT_TRUE(most.ok());
-    EXPECT_TRUE(absl::IsUnavailable(store->take_memory(1).status()));
-  }
-  EXPECT_TRUE(store->take_memory(ArtifactStore::kMostMemoryBytes).ok());
-}
-
 TEST_F(ArtifactStoreTest, RefusesWhatIsLargerThanTheStore) {
   EXPECT_TRUE(absl::IsResourceExhausted(open(2)->put(sha256("abc"), "abc")));
 }
