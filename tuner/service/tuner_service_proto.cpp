@@ -1,11 +1,15 @@
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/transfer.h"
+#include "rpc/transfer_memory.h"
 #include "tuner/service/job_access.h"
 #include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
@@ -31,25 +35,43 @@ absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
       most_bytes >> 20, "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
 }
 
-// Reads the stream of one submission after its first message: the model.
-absl::StatusOr<rpc::Received> receive_model(grpc::ServerReader<pb::SubmitRequest>& reader,
-                                            uint64_t most_bytes) {
+// Models on their way take no more together, however slowly they come; one always finds room.
+constexpr uint64_t kMostModelsBytes = uint64_t{1} << 30;
+
+// A model, and what it takes of the memory for models.
+struct Model {
+  rpc::Received received;
+  std::optional<rpc::TransferMemory::Share> memory;
+};
+
+// Reads the stream of one submission after its first message.
+absl::StatusOr<Model> receive_model(grpc::ServerReader<pb::SubmitRequest>& reader, uint64_t most_bytes,
+                                    rpc::TransferMemory& memory) {
   pb::SubmitRequest request;
   rpc::Assembler assembler(most_bytes);
+  std::optional<rpc::TransferMemory::Share> taken;
   while (reader.Read(&request)) {
     if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
     const pb::ModelChunk& chunk = request.chunk();
-    TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_bytes));
+    if (!taken) {  // the first says how much comes
+      TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_bytes));
+      TF_ASSIGN_OR_RETURN(rpc::TransferMemory::Share share, memory.take(chunk.size_bytes()));
+      taken.emplace(std::move(share));
+    }
     TF_RETURN_IF_ERROR(assembler.add(
         {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
   }
-  return std::move(assembler).finish();
+  TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
+  return Model{std::move(received), std::move(taken)};
 }
 
 class TunerService final : public pb::Tuner::Service {
  public:
   TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes)
-      : queue_(queue), models_(models), most_model_bytes_(most_model_bytes) {}
+      : queue_(queue),
+        models_(models),
+        most_model_bytes_(most_model_bytes),
+        memory_(std::max(kMostModelsBytes, most_model_bytes)) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
                       pb::SubmitReply* reply) override {
@@ -104,16 +126,17 @@ class TunerService final : public pb::Tuner::Service {
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
     TF_RETURN_IF_ERROR(queue_.check_room(submitter));
-    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(reader, most_model_bytes_));
-    TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(model.digest, model.bytes));
+    TF_ASSIGN_OR_RETURN(const Model model, receive_model(reader, most_model_bytes_, memory_));
+    const Digest& digest = model.received.digest;
+    TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.received.bytes));
     absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,
-                                                .model_digest = model.digest.hex(),
+                                                .model_digest = digest.hex(),
                                                 .model_path = path,
                                                 .target = spec.target,
                                                 .device = spec.device_key,
                                                 .submitter = submitter},
                                                spec);
-    if (!id.ok()) models_.end_use(model.digest);  // else the job's end does
+    if (!id.ok()) models_.end_use(digest);  // else the job's end does
     return id;
   }
 
@@ -135,6 +158,7 @@ class TunerService final : public pb::Tuner::Service {
   JobQueue& queue_;
   ModelFiles& models_;
   const uint64_t most_model_bytes_;
+  rpc::TransferMemory memory_;
 };
 
 }  // namespace

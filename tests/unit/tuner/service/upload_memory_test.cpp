@@ -1,0 +1,76 @@
+// Submissions as any program can make them: their models come slowly, or never.
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/time/clock.h"
+#include "base/temporary_folder.h"
+#include "proto/tune/v1/tune.grpc.pb.h"
+#include "rpc/channel.h"
+#include "tests/unit/tuner/service/scripted_executor.h"
+#include "tuner/service/daemon.h"
+#include "tuner/service/job_messages_proto.h"
+
+namespace tf::service {
+namespace {
+
+namespace pb = tunefarm::tune::v1;
+
+constexpr uint64_t kBytes = 600 << 20;  // of which one fits into what models may take together
+
+// Announces a model and sends nothing of it.
+class Upload {
+ public:
+  explicit Upload(pb::Tuner::Stub& stub) : writer_(stub.Submit(&context_, &reply_)) {
+    pb::SubmitRequest request;
+    *request.mutable_spec() = to_proto(spec_for("desk"));
+    writer_->Write(request);
+    request.mutable_chunk()->set_digest(sha256("model").hex());
+    request.mutable_chunk()->set_size_bytes(kBytes);
+    writer_->Write(request);
+  }
+  ~Upload() {
+    context_.TryCancel();
+    if (open_) writer_->Finish();
+  }
+
+  // Whether the server still reads.
+  bool goes_on() {
+    pb::SubmitRequest nothing;
+    nothing.mutable_chunk();
+    return writer_->Write(nothing);
+  }
+  grpc::Status end() {
+    writer_->WritesDone();
+    open_ = false;
+    return writer_->Finish();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  pb::SubmitReply reply_;
+  std::unique_ptr<grpc::ClientWriter<pb::SubmitRequest>> writer_;
+  bool open_ = true;
+};
+
+TEST(UploadMemory, SlowModelsTakeNoMoreTogetherThanTheyMay) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto daemon = Daemon::start(
+      {.listen = {.host = "127.0.0.1"}, .database_path = folder.file("t.db"), .most_model_bytes = kBytes},
+      [](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
+        return std::make_unique<ScriptedExecutor>();
+      });
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  const auto stub = pb::Tuner::NewStub(rpc::make_channel((*daemon)->endpoint()));
+  auto slow = std::make_unique<Upload>(*stub);
+  grpc::Status status;
+  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+  do {  // until the first has arrived
+    status = Upload(*stub).end();
+    if (!slow->goes_on()) slow = std::make_unique<Upload>(*stub);  // it came after the other
+  } while (status.error_code() != grpc::StatusCode::UNAVAILABLE && absl::Now() < deadline);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("try again"));
+}
+
+}  // namespace
+}  // namespace tf::service
