@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
@@ -181,13 +182,6 @@ void judge_samples(const ChildRun& run, const sandbox::Job& job, farm::TrialResu
         absl::StrCat("its samples add up to ", total_ns, " ns, but it worked for ", hidden_ns,
                      " ns more than they explain"));
   }
-}
-
-std::vector<double> runs_ns(const farm::TrialResult& result) {
-  std::vector<double> runs;
-  for (const farm::Sample& sample : result.samples())
-    runs.push_back(static_cast<double>(sample.total_ns()) / sample.iterations());
-  return runs;
 }
 
 double best_run_ns(const farm::TrialResult& result) {

@@ -4,7 +4,6 @@
 // (answers.h).
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "device_agent/worker/answers.h"
@@ -32,8 +31,6 @@ void judge_answers(const ChildRun& run, const LoadedArtifact& loaded, const Expe
 // worked. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
 void judge_samples(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
 
-// Of each sample, the time of one run.
-std::vector<double> runs_ns(const tunefarm::farm::v1::TrialResult& result);
 // Time of the fastest run in ns; 0 without samples.
 double best_run_ns(const tunefarm::farm::v1::TrialResult& result);
 

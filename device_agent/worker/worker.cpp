@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
-#include "base/race.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"
 #include "device_agent/worker/answers.h"
@@ -113,15 +112,12 @@ class Worker::Impl {
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       const bool stopped = run.result.end == sandbox::ChildEnd::kStoppedEarly;
       result.set_outcome(stopped ? farm::OUTCOME_STOPPED_EARLY : farm::OUTCOME_OK);
-      if (stopped) result.set_lower_bound_ns(lower_bound_ns(runs_ns(result), loaded.job.noise));
     }
     result.set_printed(printable_lines(run.printed));
     result.set_cache_mode(trial.options().cache_mode());
     result.set_reuse_distance_bytes(trial.options().reuse_distance_bytes());
     result.set_artifact_digest(trial.artifact_digest());
     *result.mutable_device() = probe_.read();
-    const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
-    result.set_finished_unix_ns(now.count());
     return result;
   }
 

@@ -92,7 +92,6 @@ TEST_F(WorkerTest, GoodCandidateIsOkWithEverySample) {
   EXPECT_LT(result.max_error(), 1e-6);
   EXPECT_GT(result.max_error(), 0) << "float against double must differ a little: was anything compared?";
   EXPECT_EQ(result.artifact_digest().size(), 64u);
-  EXPECT_GT(result.finished_unix_ns(), 1'700'000'000'000'000'000);
   EXPECT_EQ(result.device().fingerprint().size(), 64u);
   EXPECT_NE(result.device().model(), "");
 }
