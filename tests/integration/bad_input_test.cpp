@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "tests/integration/tuning_fixture.h"
@@ -194,6 +195,31 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   expect_refusal("tuner", {"cancel", "77", "--server", tuner_at_.text()}, kFailed, "there is no job 77");
   EXPECT_EQ(run("tuner", {"jobs", "--server", tuner_at_.text(), "--json"}).out, "");
   EXPECT_EQ(measured("tune.db"), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(file("tune.db.models"))) << "nor a model";
+}
+
+TEST_F(BadRequest, ATunerThatIsFullSaysSo) {
+  wait_for_agent();
+  const std::string at = farm_test::free_endpoint().text();
+  const auto small = start("tuner",
+                           {"serve", "--db", file("small.db"), "--tracker", tracker_at_.text(), "--listen",
+                            at, "--max-waiting-each", "1", "--max-model-mib", "8"},
+                           "small.log");
+  const auto jobs = [&] { return run("tuner", {"jobs", "--server", at, "--json"}); };
+  wait_until("the small tuner", [&] { return jobs().code == 0; });
+  const auto submit_there = [&](const std::string& model) -> std::vector<std::string> {
+    return {"submit", model, "--target", "host", "--device", "box", "--server", at};
+  };
+  ASSERT_TRUE(write_file(file("large.onnx"), std::string(9 << 20, 'x')).ok());
+  expect_refusal("tuner", submit_there(file("large.onnx")), kFailed,
+                 "the model has 9 MiB, and this tuner takes at most 8");
+  ASSERT_EQ(run("tuner", submit_there(file("mlp.onnx"))).code, 0);
+  ASSERT_EQ(run("tuner", {"pause", "1", "--server", at}).code, 0);
+  wait_until("the pause", [&] { return jobs().out.find("paused") != std::string::npos; });
+  expect_refusal("tuner", submit_there(file("mlp.onnx")), kFailed, "--max-waiting-each");
+  ASSERT_EQ(run("tuner", {"cancel", "1", "--server", at}).code, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(file("small.db.models")));
+  EXPECT_EQ(run("tuner", submit_there(file("mlp.onnx"))).code, 0);
 }
 
 TEST_F(BadRequest, PortsInUseAreNamed) {
