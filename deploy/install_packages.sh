@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what Tunefarm builds and runs with, from Debian 12's own packages. Safe to run again: it installs only what is
-# missing, and needs root only then.
+# missing, and needs root only then. Options may stand together.
 #   --cross            also what runs code for aarch64 here: a cross compiler and qemu (300 MB), for models built for such a
 #                      device and for the tests of such code
 #   --fuzz             also clang with libFuzzer, for the fuzz targets (400 MB)
@@ -24,24 +24,37 @@ packages=(
 )
 # ONNX Runtime, the oracle of tests, comes from npm; a newer node.js than Debian's will do as well.
 command -v npm >/dev/null || packages+=(nodejs npm)
+usage="usage: $0 [--cross] [--fuzz] [--boards [aarch64] [armv7]]"
+refuse() {
+  echo "install_packages.sh: $1; $usage" >&2
+  exit 2
+}
 boards=()
-case "${1-}" in
-  '') ;;
-  --cross) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
-  --fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
-  --boards)
-    shift
-    if [ $# -gt 0 ]; then boards=("$@"); else boards=(aarch64 armv7); fi
-    packages+=(qemu-user)
-    for board in "${boards[@]}"; do
-      case $board in
-        aarch64) packages+=(g++-aarch64-linux-gnu) ;;
-        armv7) packages+=(g++-arm-linux-gnueabihf) ;;
-        *) echo "usage: $0 --boards [aarch64] [armv7]" >&2 && exit 2 ;;
-      esac
-    done ;;
-  *) echo "usage: $0 [--cross | --fuzz | --boards [ARCH…]]" >&2 && exit 2 ;;
-esac
+while [ $# -gt 0 ]; do
+  case $1 in
+    --cross) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+    --fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
+    --boards)
+      packages+=(qemu-user)
+      named=()
+      while [ $# -gt 1 ] && [[ $2 != -* ]]; do
+        named+=("$2")
+        shift
+      done
+      [ ${#named[@]} -gt 0 ] || named=(aarch64 armv7)
+      for board in "${named[@]}"; do
+        case $board in
+          aarch64) packages+=(g++-aarch64-linux-gnu) ;;
+          armv7) packages+=(g++-arm-linux-gnueabihf) ;;
+          *) refuse "there is no board '$board'" ;;
+        esac
+      done
+      boards+=("${named[@]}") ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
+    *) refuse "there is no option '$1'" ;;
+  esac
+  shift
+done
 
 # A board's libraries are unpacked beside this system's, not installed into it.
 fetch_libraries() {

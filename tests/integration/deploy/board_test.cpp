@@ -1,39 +1,18 @@
 // What a board gets: the install script, tried on a folder in place of a system, and the units, read by
 // systemd.
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "tests/integration/deploy/script.h"
 
-namespace tf {
+namespace tf::deploy_test {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-struct Ended {
-  int code = -1;
-  std::string output;
-};
-
-Ended run(const std::string& command) {
-  Ended ended;
-  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return ended;
-  char chunk[512];
-  while (std::fgets(chunk, sizeof chunk, pipe) != nullptr) ended.output += chunk;
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
-  return ended;
-}
-
-std::string source(const std::string& path) {
-  return std::string(TF_SOURCE_DIR) + "/deploy/" + path;
-}
 
 class InstallScript : public ::testing::Test {
  protected:
@@ -235,4 +214,4 @@ TEST(Units, EachDaemonHasAUserAndAStateFolderOfItsOwnAndAWatchdog) {
 }
 
 }  // namespace
-}  // namespace tf
+}  // namespace tf::deploy_test
