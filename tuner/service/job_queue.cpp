@@ -27,6 +27,13 @@ std::string summary(const session::Progress& progress) {
   return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed");
 }
 
+database::Job in_state(database::Job job, JobState state, std::string detail) {
+  job.state = state;
+  job.detail = std::move(detail);
+  if (database::is_final(state)) job.finished_unix_ns = absl::GetCurrentTimeNanos();
+  return job;
+}
+
 // The options of a stored job, which somebody else may have written or damaged.
 absl::StatusOr<JobSpec> stored_spec(const database::Job& job) {
   TF_ASSIGN_OR_RETURN(JobSpec spec, job_spec_from_json(job.options));
@@ -121,10 +128,14 @@ absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
   if (entry->job.state == JobState::kCancelled) return view(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "cancel");
   if (entry->running) {
+    TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kCancelled, "cancelled")));
     entry->intent = Intent::kCancel;
     entry->stop = true;
   } else {
-    TF_RETURN_IF_ERROR(set_state(*entry, JobState::kCancelled, "cancelled before it ran"));
+    const std::string before(database::job_state_name(entry->job.state));
+    TF_RETURN_IF_ERROR(set_state(
+        *entry, JobState::kCancelled,
+        entry->job.started_unix_ns == 0 ? "cancelled before it ran" : "cancelled while it was " + before));
   }
   return view(*entry);
 }
@@ -135,7 +146,10 @@ absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
   if (entry->job.state == JobState::kPaused) return view(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "pause");
   if (entry->running) {
-    if (entry->intent == Intent::kFinish) entry->intent = Intent::kPause;
+    if (entry->intent == Intent::kCancel)
+      return absl::FailedPreconditionError(absl::StrCat("cannot pause job ", id, ": it is being cancelled"));
+    TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kPaused, "paused")));
+    entry->intent = Intent::kPause;
     entry->stop = true;
   } else {
     TF_RETURN_IF_ERROR(set_state(*entry, JobState::kPaused, "paused"));
@@ -148,6 +162,7 @@ absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
   // One that is still draining towards its pause goes straight back into the queue.
   if (entry->running && entry->intent == Intent::kPause) {
+    TF_RETURN_IF_ERROR(store_.update_job(entry->job));
     entry->intent = Intent::kQueueAgain;
     return view(*entry);
   }
@@ -236,6 +251,11 @@ JobQueue::Entry* JobQueue::next_to_run() {
 
 void JobQueue::begin(Entry& entry) {
   if (entry.thread.joinable()) entry.thread.join();  // an earlier run's, which has ended
+  if (entry.job.started_unix_ns == 0) entry.job.started_unix_ns = absl::GetCurrentTimeNanos();
+  if (!set_state(entry, JobState::kRunning, "").ok()) {  // not the job's fault: try again
+    entry.not_before = options_.clock->now() + options_.retry_after;
+    return;
+  }
   entry.running = true;
   running_.begin(entry.job.submitter);
   entry.intent = Intent::kFinish;
@@ -269,16 +289,6 @@ void JobQueue::schedule() {
 }
 
 void JobQueue::run(Entry& entry) {
-  {
-    std::lock_guard lock(mutex_);
-    if (entry.job.started_unix_ns == 0) entry.job.started_unix_ns = absl::GetCurrentTimeNanos();
-    absl::Status status = set_state(entry, JobState::kRunning, "");
-    if (!status.ok()) {  // a store that does not take it: not the job's fault, try again
-      ended(entry);
-      entry.not_before = options_.clock->now() + options_.retry_after;
-      return;
-    }
-  }
   finish(entry, executor_.run(entry.job, entry.spec, entry.stop, [&](const session::Progress& progress) {
     std::lock_guard lock(mutex_);
     entry.progress = progress;
@@ -290,18 +300,18 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   std::lock_guard lock(mutex_);
   ended(entry);
   if (result.ok()) entry.progress = *result;
-  const std::string done = entry.progress ? summary(*entry.progress) : "";
+  const std::string after = entry.progress ? absl::StrCat(" after ", summary(*entry.progress)) : "";
   // Nor is it the job's fault if the farm takes this tuner for no member any more.
   const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status());
   absl::Status kept;
   if (entry.intent == Intent::kCancel) {
-    kept = set_state(entry, JobState::kCancelled, absl::StrCat("cancelled after ", done));
+    kept = set_state(entry, JobState::kCancelled, "cancelled" + after);
   } else if (entry.intent == Intent::kPause) {
-    kept = set_state(entry, JobState::kPaused, absl::StrCat("paused after ", done));
+    kept = set_state(entry, JobState::kPaused, "paused" + after);
   } else if (entry.intent == Intent::kQueueAgain) {
-    kept = set_state(entry, JobState::kQueued, absl::StrCat("stopped after ", done));
+    kept = set_state(entry, JobState::kQueued, "stopped" + after);
   } else if (result.ok()) {
-    kept = set_state(entry, JobState::kDone, done);
+    kept = set_state(entry, JobState::kDone, summary(*result));
   } else if (away) {
     entry.not_before = options_.clock->now() + options_.retry_after;
     kept =
@@ -310,16 +320,14 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
     entry.job.status_code = static_cast<int32_t>(result.status().code());
     kept = set_state(entry, JobState::kFailed, std::string(result.status().message()));
   }
-  // What the store did not take is still `running` in it, and so is taken up again by the next process.
+  // What the store did not take is still `running` in it, and so is taken up again by the next process; or it
+  // is what cancel() and pause() have put there.
   kept.IgnoreError();
   changed(entry);
 }
 
 absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detail) {
-  database::Job next = entry.job;
-  next.state = state;
-  next.detail = std::move(detail);
-  if (database::is_final(state)) next.finished_unix_ns = absl::GetCurrentTimeNanos();
+  database::Job next = in_state(entry.job, state, std::move(detail));
   TF_RETURN_IF_ERROR(store_.update_job(next));
   entry.job = std::move(next);
   spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name, database::job_state_name(state),

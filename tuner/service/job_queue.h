@@ -62,8 +62,9 @@ class JobQueue {
   // RESOURCE_EXHAUSTED: too many wait.
   absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
 
-  // Running trials are finished first: the view may still say running. FAILED_PRECONDITION if the job's state
-  // does not allow it, NOT_FOUND if there is none.
+  // Running trials are finished first: the view may still say running, but the store has it already, so that
+  // a process that dies meanwhile forgets nothing that anybody was told. FAILED_PRECONDITION if the job's
+  // state does not allow it, NOT_FOUND if there is none.
   absl::StatusOr<JobView> cancel(int64_t id);
   absl::StatusOr<JobView> pause(int64_t id);
   absl::StatusOr<JobView> resume(int64_t id);
@@ -102,7 +103,7 @@ class JobQueue {
   absl::Status find_room(const std::string& submitter);  // mutex_ is held
   void schedule();                                       // the scheduler thread
   Entry* next_to_run();                                  // null: none; mutex_ is held
-  void begin(Entry& entry);                              // mutex_ is held
+  void begin(Entry& entry);                              // as the store takes it; mutex_ is held
   void ended(Entry& entry);                              // it runs no more; mutex_ is held
   rpc::Instant next_wake();                              // mutex_ is held
   void run(Entry& entry);                                // a job's thread

@@ -95,6 +95,52 @@ TEST_F(JobQueueTest, APausedJobStaysPausedInTheNextProcess) {
   wait_for(id, JobState::kRunning);
 }
 
+// So that it stays what it was told to be if the process dies meanwhile.
+TEST_F(JobQueueTest, WhatAJobIsToBecomeIsInTheStoreBeforeItHasStopped) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  executor_.set_slow(true);
+  const auto expect_told = [&](const absl::StatusOr<JobView>& view, JobState stored) {
+    ASSERT_TRUE(view.ok()) << view.status();
+    EXPECT_EQ(view->job.state, JobState::kRunning);
+    EXPECT_EQ(store_->find_job(id)->state, stored);
+  };
+  expect_told(queue_->pause(id), JobState::kPaused);
+  expect_told(queue_->resume(id), JobState::kRunning);
+  expect_told(queue_->cancel(id), JobState::kCancelled);
+  EXPECT_GT(store_->find_job(id)->finished_unix_ns, 0);
+  const absl::StatusOr<JobView> late = queue_->pause(id);
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(late.status().message()), HasSubstr("it is being cancelled"));
+  executor_.set_slow(false);
+  wait_for(id, JobState::kCancelled);
+}
+
+TEST_F(JobQueueTest, TheLastWordCountsWhileAJobStops) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  executor_.set_slow(true);
+  ASSERT_TRUE(queue_->pause(id).ok());
+  ASSERT_TRUE(queue_->resume(id).ok());
+  ASSERT_TRUE(queue_->pause(id).ok());
+  executor_.set_slow(false);
+  wait_for(id, JobState::kPaused);
+  EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(id));
+}
+
+TEST_F(JobQueueTest, AJobIsCancelledWhileItIsPaused) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  ASSERT_TRUE(queue_->pause(id).ok());
+  wait_for(id, JobState::kPaused);
+  ASSERT_TRUE(queue_->cancel(id).ok());
+  EXPECT_EQ(wait_for(id, JobState::kCancelled).job.detail, "cancelled while it was paused");
+  EXPECT_EQ(queue_->resume(id).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(JobQueueTest, AJobThatRanWhenItsProcessDiedRunsAgain) {
   database::Job job = job_for("desk");
   job.options = to_json(spec_for("desk"));

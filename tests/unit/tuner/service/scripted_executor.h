@@ -36,7 +36,7 @@ class ScriptedExecutor final : public JobExecutor {
         if (!end.ok()) return end;
         return progress;
       }
-      if (stop) return progress;
+      if (stop && !slow_) return progress;
       ++progress.trials;
       lock.unlock();
       report(progress);
@@ -52,6 +52,13 @@ class ScriptedExecutor final : public JobExecutor {
     changed_.notify_all();
   }
 
+  // While it is slow, a job that is stopped has still something to measure.
+  void set_slow(bool slow) {
+    std::lock_guard lock(mutex_);
+    slow_ = slow;
+    changed_.notify_all();
+  }
+
   // Job ids in order of their runs, once there are that many.
   std::vector<int64_t> wait_for_starts(size_t count) {
     std::unique_lock lock(mutex_);
@@ -64,6 +71,7 @@ class ScriptedExecutor final : public JobExecutor {
   std::condition_variable changed_;
   std::map<int64_t, std::vector<absl::Status>> ends_;
   std::vector<int64_t> started_;
+  bool slow_ = false;
 };
 
 inline JobSpec spec_for(const std::string& device) {
