@@ -106,16 +106,24 @@ int run_watch(const JobArguments& arguments) {
 
 using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);
 
-int run_change(const JobArguments& arguments, const char* program, Change change) {
+struct ChangeCommand {
+  const char* name;
+  const char* help;
+  Change change;
+  const char* then;  // what a job does that is still measuring
+};
+
+int run_change(const JobArguments& arguments, const ChangeCommand& command) {
+  const std::string program = absl::StrCat("tuner ", command.name);
   absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
-  if (!client.ok()) return report_error(program, client.status());
-  absl::StatusOr<JobView> view = ((*client).get()->*change)(arguments.id);
-  if (!view.ok()) return report_error(program, view.status());
+  if (!client.ok()) return report_error(program.c_str(), client.status());
+  absl::StatusOr<JobView> view = ((*client).get()->*command.change)(arguments.id);
+  if (!view.ok()) return report_error(program.c_str(), view.status());
   if (arguments.json) {
     std::printf("%s\n", job_json(*view).c_str());
   } else if (view->job.state == database::JobState::kRunning) {
-    std::fprintf(stderr, "job %lld finishes what it is measuring, then stops\n",
-                 static_cast<long long>(arguments.id));
+    std::fprintf(stderr, "job %lld finishes what it is measuring, then %s\n",
+                 static_cast<long long>(arguments.id), command.then);
   }
   return kExitOk;
 }
@@ -125,16 +133,15 @@ void add_server_option(CLI::App& command, ServerArguments& server) {
   command.add_option("--tls", server.tls, "Folder of your certificate (`tuner join`), for a secured tuner");
 }
 
-void add_change(CLI::App& app, Invocation& invocation, const char* name, const char* help,
-                const char* program, Change change) {
+void add_change(CLI::App& app, Invocation& invocation, const ChangeCommand& change) {
   auto arguments = std::make_shared<JobArguments>();
-  CLI::App* command = app.add_subcommand(name, help);
+  CLI::App* command = app.add_subcommand(change.name, change.help);
   command->add_option("job", arguments->id, "The job's number")->required();
   add_server_option(*command, arguments->server);
   command->add_flag("--json", arguments->json, "Print the job as JSON");
-  command->footer(absl::StrCat("Example: ", program, " 3"));
-  command->callback([arguments, &invocation, program, change] {
-    invocation.run = [arguments, program, change] { return run_change(*arguments, program, change); };
+  command->footer(absl::StrCat("Example: tuner ", change.name, " 3"));
+  command->callback([arguments, &invocation, change] {
+    invocation.run = [arguments, change] { return run_change(*arguments, change); };
   });
 }
 
@@ -180,10 +187,9 @@ void add_job_commands(CLI::App& app, Invocation& invocation) {
   watch->footer("Example: tuner watch 3");
   watch->callback([watched, &invocation] { invocation.run = [watched] { return run_watch(*watched); }; });
 
-  add_change(app, invocation, "cancel", "End a job; what it measured stays", "tuner cancel",
-             &JobClient::cancel);
-  add_change(app, invocation, "pause", "Stop a job until it is resumed", "tuner pause", &JobClient::pause);
-  add_change(app, invocation, "resume", "Let a paused job go on", "tuner resume", &JobClient::resume);
+  add_change(app, invocation, {"cancel", "End a job; what it measured stays", &JobClient::cancel, "ends"});
+  add_change(app, invocation, {"pause", "Stop a job until it is resumed", &JobClient::pause, "stops"});
+  add_change(app, invocation, {"resume", "Let a paused job go on", &JobClient::resume, "goes on"});
 }
 
 }  // namespace tf::tuner_cli
