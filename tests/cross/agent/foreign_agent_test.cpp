@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/farm/harness.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf {
 namespace {
@@ -51,6 +53,9 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
       GTEST_SKIP() << "the agent has not been built for this board: deploy/package_agent.sh "
                    << GetParam().preset;
     }
+    auto pool = driver::BuildPool::create({.worker_path = program("build_worker")});
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
     start_farm();
   }
 
@@ -80,14 +85,7 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
         std::vector<std::string>{program("tracker"), "serve", "--listen", endpoint_.text(), "--state",
                                  dir_.path() + "/tracker.db"},
         dir_.path() + "/output");
-    // The emulator refuses seccomp and namespaces; what it has is used.
-    std::vector<std::string> command = emulated();
-    for (const std::string& word :
-         {dir_.path() + "/device_agent", std::string("--tracker"), endpoint_.text(), std::string("--key"),
-          std::string("board"), std::string("--without-sandbox"), std::string("missing"),
-          std::string("--state-dir"), dir_.path() + "/agent"})
-      command.push_back(word);
-    agent_ = std::make_unique<Process>(command, dir_.path() + "/output");
+    agent_ = std::make_unique<Process>(agent_command("board"), dir_.path() + "/output");
     for (int i = 0; i < 1500 && !runner_; ++i) {
       auto runner = measure::FarmRunner::connect({.tracker = endpoint_,
                                                   .device_key = "board",
@@ -99,10 +97,18 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
     ASSERT_TRUE(runner_) << output();
   }
 
-  std::string output() const {
-    std::string text;
-    for (const std::string& line : farm_test::lines_of(dir_.path() + "/output")) text += line + "\n";
-    return text;
+  // Of an agent with a state folder of its own. The emulator refuses seccomp and namespaces; what it has is
+  // used.
+  std::vector<std::string> agent_command(const std::string& key, std::vector<std::string> more = {}) const {
+    std::vector<std::string> command = emulated();
+    command.insert(command.end(), {dir_.path() + "/device_agent", "--tracker", endpoint_.text(), "--key", key,
+                                   "--without-sandbox", "missing", "--state-dir", dir_.path() + "/" + key});
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  }
+
+  std::string output(const std::string& file = "output") const {
+    return read_file(dir_.path() + "/" + file).value_or("");
   }
 
   // y = relu(x w) or, where `right` is false, x w.
@@ -115,7 +121,11 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
   }
 
   kernel::Artifact build(const tensor::Workload& what, bool reference) {
-    const target::Target target = *target::parse_target(GetParam().target);
+    return build(what, reference, GetParam().target);
+  }
+
+  kernel::Artifact build(const tensor::Workload& what, bool reference, const std::string& for_target) {
+    const target::Target target = *target::parse_target(for_target);
     kernel::BuildRequest request;
     kernel::BuildKernelRequest& build = *request.mutable_kernel();
     build.set_workload(tensor::canonical_text(what));
@@ -124,10 +134,7 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
     build.set_entry(reference ? "reference" : "kernel");
     build.set_reference(reference);
     if (!reference) build.set_schedule(schedule::to_string(schedule::default_schedule(what, {}, target, 1)));
-    auto pool = driver::BuildPool::create({.worker_path = program("build_worker")});
-    EXPECT_TRUE(pool.ok()) << pool.status();
-    if (!pool.ok()) return {};
-    const absl::StatusOr<kernel::BuildReply> reply = (*pool)->build(request);
+    const absl::StatusOr<kernel::BuildReply> reply = pool_->build(request);
     EXPECT_TRUE(reply.ok()) << reply.status();
     if (!reply.ok()) return {};
     EXPECT_EQ(reply->code(), 0) << reply->message();
@@ -135,8 +142,12 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
   }
 
   absl::StatusOr<farm::TrialResult> run_trial(const kernel::Artifact& candidate) {
-    const std::string bytes = candidate.SerializeAsString();
-    const std::string reference = build(workload(true), true).SerializeAsString();
+    return run_trial(candidate, build(workload(true), true));
+  }
+
+  absl::StatusOr<farm::TrialResult> run_trial(const kernel::Artifact& candidate,
+                                              const kernel::Artifact& right) {
+    const std::string bytes = candidate.SerializeAsString(), reference = right.SerializeAsString();
     farm::Trial trial;
     trial.set_artifact_digest(sha256(bytes).hex());
     trial.set_reference_digest(sha256(reference).hex());
@@ -157,6 +168,7 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   const rpc::Endpoint endpoint_ = farm_test::free_endpoint();
   std::string emulator_;
+  std::unique_ptr<driver::BuildPool> pool_;
   std::unique_ptr<Process> tracker_, agent_;
   std::unique_ptr<measure::FarmRunner> runner_;
 };
@@ -174,6 +186,16 @@ TEST_P(ForeignAgent, RunsAKernelOfOurCompilerAndItsAnswerIsRight) {
   EXPECT_EQ(device.fingerprint, result->device().fingerprint());
 }
 
+TEST_P(ForeignAgent, GetsTheRightAnswerOfEveryOperator) {
+  for (const testing::SmallWorkload& small : testing::small_workloads()) {
+    SCOPED_TRACE(small.name);
+    const tensor::Workload what = testing::build_small(small);
+    const absl::StatusOr<farm::TrialResult> result = run_trial(build(what, false), build(what, true));
+    ASSERT_TRUE(result.ok()) << result.status() << "\n" << output();
+    EXPECT_EQ(result->outcome(), farm::OUTCOME_OK) << result->detail();
+  }
+}
+
 TEST_P(ForeignAgent, FindsOutAKernelThatGivesAnotherAnswer) {
   kernel::Artifact forged = build(workload(false), false);
   forged.mutable_manifest()->set_computation(tensor::workload_key(workload(true)).hex());
@@ -183,17 +205,26 @@ TEST_P(ForeignAgent, FindsOutAKernelThatGivesAnotherAnswer) {
 }
 
 TEST_P(ForeignAgent, SaysThatItServesNoMetrics) {
-  std::vector<std::string> command = emulated();
-  for (const std::string& word :
-       {dir_.path() + "/device_agent", std::string("--tracker"), endpoint_.text(), std::string("--key"),
-        std::string("other"), std::string("--without-sandbox"), std::string("missing"),
-        std::string("--state-dir"), dir_.path() + "/other", std::string("--metrics"),
-        std::string("127.0.0.1:0")})
-    command.push_back(word);
-  Process agent(command, dir_.path() + "/refused");
+  Process agent(agent_command("other", {"--metrics", "127.0.0.1:0"}), dir_.path() + "/refused");
   EXPECT_EQ(agent.wait(), 1);
-  EXPECT_THAT(farm_test::lines_of(dir_.path() + "/refused").back(),
-              testing::HasSubstr("without the library"));
+  EXPECT_THAT(output("refused"), ::testing::HasSubstr("without the library"));
+}
+
+TEST_P(ForeignAgent, ExaminesItsBoardAndItsPlaceInTheFarm) {
+  std::vector<std::string> command = agent_command("other");
+  const auto program_name = std::ranges::find(command, dir_.path() + "/device_agent");
+  command.insert(program_name + 1, "doctor");
+  Process doctor(command, dir_.path() + "/examined");
+  EXPECT_EQ(doctor.wait(), 0) << output("examined");
+  EXPECT_THAT(output("examined"), ::testing::AllOf(::testing::HasSubstr("answers at " + endpoint_.text()),
+                                                   ::testing::HasSubstr("the golden kernel takes")));
+}
+
+TEST_P(ForeignAgent, SaysOfAnotherProcessorsKernelThatItCannotBeLoaded) {
+  const absl::StatusOr<farm::TrialResult> result = run_trial(build(workload(true), false, "host"));
+  ASSERT_TRUE(result.ok()) << result.status() << "\n" << output();
+  EXPECT_EQ(result->outcome(), farm::OUTCOME_COMPILE_ERROR) << result->detail();
+  EXPECT_THAT(result->detail(), ::testing::HasSubstr("load"));
 }
 
 TEST_P(ForeignAgent, HandsItsLeaseBackWhenItIsStopped) {
