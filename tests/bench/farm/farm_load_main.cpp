@@ -25,9 +25,10 @@
 #include "rpc/daemon_environment.h"
 #include "rpc/identity/credentials.h"
 #include "tests/bench/farm/load_members.h"
-#include "tests/bench/farm/process_figures.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tests/bench/farm/simulated_tuner.h"
+#include "tests/bench/figures/process_figures.h"
+#include "tests/bench/figures/quantiles.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/stored_candidates.h"
 
@@ -35,6 +36,9 @@ namespace {
 
 using namespace tf::farm_load;  // NOLINT: the program is this module's main
 using std::chrono::seconds;
+using tf::bench::figures_of;
+using tf::bench::ProcessFigures;
+using tf::bench::quantiles;
 using tf::farm_test::Process;
 
 constexpr int kTunersAChannel = 50;
@@ -77,12 +81,6 @@ std::optional<double> time_until(const IsSo& is_so, seconds patience) {
 
 nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
-nlohmann::ordered_json quantiles(const std::vector<double>& sorted) {
-  return {{"p50", percentile(sorted, 0.5)},
-          {"p99", percentile(sorted, 0.99)},
-          {"max", sorted.empty() ? 0 : sorted.back()}};
 }
 
 // The mean of `what` in the last minute over that in minute five; null for runs that have no minute between.

@@ -18,14 +18,14 @@
 #include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/temporary_folder.h"
-#include "tests/bench/farm/process_figures.h"
+#include "tests/bench/figures/process_figures.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/wait_until.h"
 
 namespace {
 
-using tf::farm_load::figures_of;
-using tf::farm_load::ProcessFigures;
+using tf::bench::figures_of;
+using tf::bench::ProcessFigures;
 using tf::farm_test::lines_of;
 using tf::farm_test::Process;
 using tf::farm_test::program;

@@ -1,7 +1,6 @@
 #pragma once
 // Owns: what a run counts, from many threads. Does not know: who counts.
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -49,13 +48,10 @@ struct Tally {
     const std::scoped_lock lock(mutex_);
     (queued ? grants_.queued_ms : grants_.free_ms).push_back(ms);
   }
-  // Of the grants so far, which it forgets; sorted.
+  // Of the grants so far, which it forgets.
   GrantTimes take_grants() {
     const std::scoped_lock lock(mutex_);
-    GrantTimes taken = std::exchange(grants_, {});
-    std::ranges::sort(taken.free_ms);
-    std::ranges::sort(taken.queued_ms);
-    return taken;
+    return std::exchange(grants_, {});
   }
 
  private:
@@ -63,11 +59,5 @@ struct Tally {
   std::map<std::string, int64_t> kinds_;
   GrantTimes grants_;
 };
-
-// Of sorted values; 0 if there are none.
-inline double percentile(const std::vector<double>& sorted, double share) {
-  if (sorted.empty()) return 0;
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(share * static_cast<double>(sorted.size())))];
-}
 
 }  // namespace tf::farm_load

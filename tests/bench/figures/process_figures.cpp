@@ -1,4 +1,4 @@
-#include "tests/bench/farm/process_figures.h"
+#include "tests/bench/figures/process_figures.h"
 
 #include <unistd.h>
 
@@ -6,8 +6,14 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
-namespace tf::farm_load {
+namespace tf::bench {
+namespace {
+
+constexpr std::string_view kWritten = "write_bytes:";
+
+}  // namespace
 
 ProcessFigures figures_of(int pid) {
   ProcessFigures figures;
@@ -35,7 +41,10 @@ ProcessFigures figures_of(int pid) {
     (void)entry;
     ++figures.descriptors;
   }
+  std::ifstream io(folder + "/io");
+  for (std::string line; std::getline(io, line);)
+    if (line.starts_with(kWritten)) figures.written_bytes = std::stoll(line.substr(kWritten.size()));
   return figures;
 }
 
-}  // namespace tf::farm_load
+}  // namespace tf::bench
