@@ -1,6 +1,8 @@
 #include "database/migrations.h"
 
 #include <map>
+#include <mutex>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
@@ -29,14 +31,20 @@ absl::StatusOr<Schema> read_schema(Connection& connection) {
   }
 }
 
-// What our steps make of an empty file.
-absl::StatusOr<Schema> schema_of(int64_t version) {
+// What our steps make of an empty file. Each version is asked for once per process: nothing changes the
+// answer, and commands open several databases.
+absl::StatusOr<const Schema*> schema_of(int64_t version) {
+  static std::mutex mutex;
+  static std::map<int64_t, Schema> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(version); found != known.end()) return &found->second;
   TF_ASSIGN_OR_RETURN(const auto fresh, Connection::open(":memory:", Access::kWrite));
   std::vector<Migration> steps;
   for (const Migration& step : migrations())
     if (step.version <= version) steps.push_back(step);
   TF_RETURN_IF_ERROR(migrate(*fresh, steps));
-  return read_schema(*fresh);
+  TF_ASSIGN_OR_RETURN(Schema made, read_schema(*fresh));
+  return &known.emplace(version, std::move(made)).first->second;
 }
 
 // A file may have tables, indices and views beside ours, of whoever looks at it with SQL. But a trigger would
@@ -44,13 +52,13 @@ absl::StatusOr<Schema> schema_of(int64_t version) {
 // virtual table in the place of a table of ours could answer anything, or for ever.
 absl::Status check_schema(Connection& connection, int64_t version) {
   TF_ASSIGN_OR_RETURN(const Schema theirs, read_schema(connection));
-  TF_ASSIGN_OR_RETURN(const Schema ours, schema_of(version));
+  TF_ASSIGN_OR_RETURN(const Schema* const ours, schema_of(version));
   for (const auto& [name, object] : theirs) {
-    const auto own = ours.find(name);
+    const auto own = ours->find(name);
     const bool is_ours =
-        own != ours.end() && own->second.type == object.type && own->second.is_stored == object.is_stored;
+        own != ours->end() && own->second.type == object.type && own->second.is_stored == object.is_stored;
     const bool is_same = is_ours && (object.is_stored || own->second.sql == object.sql);
-    if (object.type == "trigger" ? is_same : own == ours.end() || is_ours) continue;
+    if (object.type == "trigger" ? is_same : own == ours->end() || is_ours) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("cannot use ", connection.path(), " as a tuning database: the ", printable(object.type),
                      " ", printable(name), " in it is none of ours; remove it, or give another path"));
