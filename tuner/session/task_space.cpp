@@ -40,12 +40,18 @@ uint64_t TaskSpace::loops_of(const schedule::Schedule& schedule) const {
 
 std::optional<space::Candidate> TaskSpace::candidate_of(const database::Measurement& record) const {
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return std::nullopt;
+  return candidate_of(record.sketch_hash, record.slot_values, record.schedule);
+}
+
+std::optional<space::Candidate> TaskSpace::candidate_of(const std::string& sketch_hash,
+                                                        const std::vector<int64_t>& slot_values,
+                                                        const std::string& schedule) const {
   for (size_t i = 0; i < hashes_.size(); ++i) {
-    if (hashes_[i] != record.sketch_hash) continue;
-    std::optional<space::Point> point = space::point_of(space_->sketches[i], record.slot_values);
+    if (hashes_[i] != sketch_hash) continue;
+    std::optional<space::Point> point = space::point_of(space_->sketches[i], slot_values);
     if (!point) return std::nullopt;
     space::Candidate candidate{static_cast<int>(i), *std::move(point)};
-    if (schedule::to_string(space_->schedule_of(candidate)) != record.schedule) return std::nullopt;
+    if (schedule::to_string(space_->schedule_of(candidate)) != schedule) return std::nullopt;
     return candidate;
   }
   return std::nullopt;

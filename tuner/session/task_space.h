@@ -42,6 +42,10 @@ class TaskSpace {
   // The candidate that a record of the task was made from; nothing if it is no point of this space, if its
   // schedule is another than the point's, or if it was measured when schedules meant something else.
   std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
+  // The same of a record's parts, where schedules are known to mean what they do now.
+  std::optional<space::Candidate> candidate_of(const std::string& sketch_hash,
+                                               const std::vector<int64_t>& slot_values,
+                                               const std::string& schedule) const;
 
  private:
   TaskSpace() = default;

@@ -7,27 +7,13 @@
 #include <set>
 
 #include "base/status.h"
-#include "tuner/model/evaluator.h"
 #include "tuner/model/xgboost_model.h"
-#include "tuner/space/generate.h"
+#include "tuner/session/task_space.h"
 
 namespace tf::replay {
 namespace {
 
 constexpr size_t kLeastExamples = 100;
-
-// The point that a record names, if the space still has it and means the same by it.
-std::optional<space::Candidate> candidate_of(const space::DesignSpace& space,
-                                             const std::map<std::string, int>& sketches, const Entry& entry) {
-  const auto sketch = sketches.find(entry.sketch_hash);
-  if (sketch == sketches.end()) return std::nullopt;
-  std::optional<space::Point> point =
-      space::point_of(space.sketches[static_cast<size_t>(sketch->second)], entry.slot_values);
-  if (!point) return std::nullopt;
-  space::Candidate candidate{sketch->second, *std::move(point)};
-  if (schedule::to_string(space.schedule_of(candidate)) != entry.schedule) return std::nullopt;
-  return candidate;
-}
 
 // What did not compile is a code of its own.
 const std::string& code_of(const Entry& entry) {
@@ -168,13 +154,8 @@ absl::Status judge_held_out(const std::string& name, std::span<const TaskExample
 
 absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::Target& target, int threads,
                                            const Pool& pool, int64_t count) {
-  TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
-  const space::DesignSpace space =
-      space::generate_space({std::move(bound), task.task.in_layouts, task.task.out_layouts}, target, threads);
-  const model::Evaluator evaluator(space, target, threads, task.task.reuse_distance_bytes);
-  std::map<std::string, int> sketches;
-  for (size_t i = 0; i < space.sketches.size(); ++i)
-    sketches.emplace(space.sketches[i].hash().hex(), static_cast<int>(i));
+  TF_ASSIGN_OR_RETURN(const session::TaskSpace space,
+                      session::TaskSpace::create(task.task, target, threads, {}));
 
   const Labels labels(pool);
   TaskExamples result{
@@ -185,9 +166,10 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
     if (left[entry->source] == 0) continue;
     if (!seen.insert(code_of(*entry)).second) continue;
     const std::optional<double> seconds = labels.of(*entry);
-    const std::optional<space::Candidate> candidate = candidate_of(space, sketches, *entry);
+    const std::optional<space::Candidate> candidate =
+        space.candidate_of(entry->sketch_hash, entry->slot_values, entry->schedule);
     const std::optional<model::Judgement> judgement =
-        candidate ? evaluator.judge(*candidate) : std::optional<model::Judgement>();
+        candidate ? space.evaluator().judge(*candidate) : std::optional<model::Judgement>();
     if (!judgement) {
       ++result.stale;
     } else if (!seconds) {
