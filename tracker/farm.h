@@ -170,8 +170,9 @@ struct FarmCounts {
   uint64_t replies_relayed = 0;
   rpc::DurationCounts grant_time =
       rpc::DurationCounts({0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 300, 600});
-  std::map<std::string, uint64_t> devices;  // by state, each device in one
-  uint64_t ready_slots = 0;                 // of devices that may be leased
+  rpc::DurationCounts saving_time = grant_time;  // of a transaction, until it is on the disk; the same bounds
+  std::map<std::string, uint64_t> devices;       // by state, each device in one
+  uint64_t ready_slots = 0;                      // of devices that may be leased
   uint64_t leases = 0;
   uint64_t waiting = 0;
   uint64_t unanswered_trials = 0;

@@ -60,13 +60,16 @@ absl::Status Farm::save() {
       batch = std::exchange(unsaved_, {});
       changes = changes_of(batch);
     }
+    const rpc::Instant begun = clock_.now();
     const absl::Status saved = store_.save(changes);
+    const absl::Duration took = clock_.now() - begun;
     if (!saved.ok()) spdlog::error("{}", saved.ToString());
     std::vector<std::promise<absl::Status>> awaited = std::move(batch.awaited);
     bool is_asked_for = false;  // what has come up meanwhile has somebody who waits for it
     {
       Locked lock(*this, Locked::Saves::kLeft);
       saving_ = false;
+      counts_.saving_time.add(took);
       for (size_t i = 0; i < changes.begun.size(); ++i)
         finish(lock, batch.matches[i], changes.begun[i], saved);
       if (saved.ok()) {

@@ -24,7 +24,11 @@ std::vector<rpc::MetricFamily> metrics_of(const FarmCounts& counts) {
                    "answers to trials that came through the tracker, each counted once",
                    number(counts.replies_relayed)),
       rpc::histogram("tunefarm_tracker_lease_grant_seconds", "from the request for a lease to its grant",
-                     counts.grant_time)};
+                     counts.grant_time),
+      rpc::histogram(
+          "tunefarm_tracker_saving_seconds",
+          "from the writing of what came up together until it is on the disk; each grant waits for it",
+          counts.saving_time)};
 }
 
 }  // namespace tf::tracker

@@ -92,6 +92,7 @@ TEST_F(Operating, MetricsTellOfTheFarm) {
   EXPECT_EQ(metric(leased, "tunefarm_tracker_leases_granted_total"), 1);
   EXPECT_EQ(metric(leased, "tunefarm_tracker_lease_grant_seconds_count"), 1);
   EXPECT_EQ(metric(leased, "tunefarm_tracker_lease_grant_seconds_bucket{le=\"+Inf\"}"), 1);
+  EXPECT_GE(metric(leased, "tunefarm_tracker_saving_seconds_count"), 2) << "the device, and the lease";
   // No artifact: refused by the worker, but answered.
   tunefarm::farm::v1::Trial trial;
   const auto result = (*runner)->run(request(trial, "no artifact"));
@@ -103,7 +104,7 @@ TEST_F(Operating, MetricsTellOfTheFarm) {
   EXPECT_EQ(metric(text, "tunefarm_agent_trials_running"), 0);
   EXPECT_GT(metric(text, "process_cpu_seconds_total"), 0);
   const std::string documentation = *read_file(std::string(TF_SOURCE_DIR) + "/deploy/README.md");
-  EXPECT_EQ(test::own_families(leased).size(), 8u);
+  EXPECT_EQ(test::own_families(leased).size(), 9u);
   EXPECT_EQ(test::own_families(text).size(), 4u);
   for (const std::string& page : {leased, text}) {
     for (const std::string& name : test::own_families(page))

@@ -63,6 +63,15 @@ TEST_F(FarmSavingTest, WhatComesUpTogetherIsOneTransaction) {
   EXPECT_LT(one(20), 4 * of_one) << "a transaction each would write its pages each";
 }
 
+TEST_F(FarmSavingTest, TransactionsAreCountedWithWhatTheyTook) {
+  attach("a");
+  const uint64_t before = farm_->counts().saving_time.count;
+  lease();
+  EXPECT_EQ(farm_->counts().saving_time.count, before + 1);
+  ASSERT_TRUE(farm_->save().ok());
+  EXPECT_EQ(farm_->counts().saving_time.count, before + 1) << "there was nothing to save";
+}
+
 TEST_F(FarmSavingTest, RestartOfAnAgentThatOffersTheSameWritesNothing) {
   DeviceInfo info = *device_from_bytes(hello_bytes("a", "box"));
   farm_->detach(*farm_->attach(info, "run 1", std::make_shared<FakeLink>()));
