@@ -1,5 +1,6 @@
 #include "database/commit_queue.h"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <utility>
@@ -12,8 +13,22 @@
 
 namespace tf::database {
 
-CommitQueue::CommitQueue(std::unique_ptr<Connection> connection, absl::Duration window)
-    : connection_(std::move(connection)), window_(window), thread_([this] { loop(); }) {}
+namespace {
+
+int64_t pages_of(int64_t bytes, Connection& connection) {
+  const int64_t page = connection.query_int("PRAGMA page_size").value_or(4096);
+  return std::max<int64_t>(1, bytes / std::max<int64_t>(1, page));
+}
+
+}  // namespace
+
+CommitQueue::CommitQueue(std::unique_ptr<Connection> connection, absl::Duration window, int64_t log_bytes)
+    : connection_(std::move(connection)),
+      most_log_pages_(pages_of(log_bytes, *connection_)),
+      window_(window) {
+  connection_->keep_log();
+  thread_ = std::thread([this] { loop(); });
+}
 
 CommitQueue::~CommitQueue() {
   {
@@ -57,6 +72,7 @@ void CommitQueue::loop() {
       operation.done(committed.ok() ? std::move(operation.status) : committed);
     }
     group.clear();
+    keep_log_short();
     lock.lock();
   }
 }
@@ -68,6 +84,18 @@ absl::Status CommitQueue::commit(std::vector<Operation>& group) {
   TF_RETURN_IF_ERROR(transaction.commit());
   killpoint("database.group.committed");
   return absl::OkStatus();
+}
+
+// Not within a commit, which somebody waits for; and not by another connection beside this one: before 3.51.3
+// SQLite can then damage the log.
+void CommitQueue::keep_log_short() {
+  const int64_t pages = connection_->log_pages();
+  if (pages < log_pages_) next_checkpoint_pages_ = most_log_pages_;  // it has begun anew
+  log_pages_ = pages;
+  if (pages < next_checkpoint_pages_) return;
+  connection_->checkpoint().status().IgnoreError();  // what fails here stays in the log
+  // The next commit begins the log anew, unless somebody still reads from it: then it goes on.
+  next_checkpoint_pages_ = pages + std::max<int64_t>(1, most_log_pages_ / 4);
 }
 
 // A failed result is one that ends the group: the transaction itself is gone.

@@ -4,6 +4,7 @@
 // what the operations write.
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,8 +23,9 @@ class CommitQueue {
   using Apply = std::function<absl::Status(Connection&)>;
   using Done = std::function<void(absl::Status)>;
 
-  // A group is closed at the latest `window` after its first operation arrived.
-  CommitQueue(std::unique_ptr<Connection> connection, absl::Duration window);
+  // A group is closed at the latest `window` after its first operation arrived. What stands in the log goes
+  // to its places in the file once that has `log_bytes`.
+  CommitQueue(std::unique_ptr<Connection> connection, absl::Duration window, int64_t log_bytes);
   // Commits what is queued, then checkpoints and closes the connection.
   ~CommitQueue();
 
@@ -44,8 +46,12 @@ class CommitQueue {
   void loop();
   absl::Status commit(std::vector<Operation>& group);
   absl::Status apply_one(Operation& operation);
+  void keep_log_short();
 
   std::unique_ptr<Connection> connection_;
+  const int64_t most_log_pages_;
+  int64_t log_pages_ = 0;  // after the last group; the writer thread's, as the next one
+  int64_t next_checkpoint_pages_ = most_log_pages_;
   const absl::Duration window_;
   std::mutex mutex_;
   std::condition_variable changed_;

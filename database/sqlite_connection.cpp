@@ -250,6 +250,22 @@ absl::StatusOr<std::string> Connection::query_text(const std::string& sql) {
 int64_t Connection::last_insert_id() const {
   return sqlite3_last_insert_rowid(db_);
 }
+
+void Connection::keep_log() {
+  const auto count = [](void* pages, sqlite3*, const char*, int log_pages) {
+    *static_cast<int64_t*>(pages) = log_pages;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(db_, count, &log_pages_);  // in the place of the one that checkpoints
+}
+
+absl::StatusOr<int64_t> Connection::checkpoint() {
+  int in_log = 0, done = 0;
+  const int code = sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, &in_log, &done);
+  if (code != SQLITE_OK) return sqlite_status(code, db_, path_);
+  return done;
+}
+
 bool Connection::in_transaction() const {
   return sqlite3_get_autocommit(db_) == 0;
 }

@@ -76,6 +76,13 @@ class Connection {
   absl::StatusOr<int64_t> query_int(const std::string& sql);
   absl::StatusOr<std::string> query_text(const std::string& sql);
   int64_t last_insert_id() const;
+  // From now on nothing goes from the log into the file but by checkpoint(), and log_pages() tells how many
+  // pages the log has had after the last commit.
+  void keep_log();
+  int64_t log_pages() const { return log_pages_; }
+  // Copies the log's pages into the file: as many as no reader keeps from it, without waiting for anybody,
+  // beside a writer. Returns how many are there then, counted from the log's begin.
+  absl::StatusOr<int64_t> checkpoint();
   // False after BEGIN if SQLite rolled the transaction back itself, as it does when the disk fails.
   bool in_transaction() const;
 
@@ -84,6 +91,7 @@ class Connection {
   sqlite3* db_;
   std::string path_;
   std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
+  int64_t log_pages_ = 0;
 };
 
 }  // namespace tf::database

@@ -86,8 +86,10 @@ class SqliteView : public Base {
 class SqliteStore final : public SqliteView<Store> {
  public:
   SqliteStore(std::unique_ptr<FileLock> lock, std::unique_ptr<Connection> writer,
-              std::unique_ptr<Connection> reader, absl::Duration window)
-      : SqliteView(std::move(reader)), lock_(std::move(lock)), queue_(std::move(writer), window) {}
+              std::unique_ptr<Connection> reader, const SqliteOptions& options)
+      : SqliteView(std::move(reader)),
+        lock_(std::move(lock)),
+        queue_(std::move(writer), options.commit_window, options.log_bytes) {}
 
   // The writer closes last: the last connection of a file is the one that empties the log, and a reader must
   // not.
@@ -201,8 +203,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
   TF_RETURN_IF_ERROR(prepare_for_writing(*writer, state));
   TF_RETURN_IF_ERROR(failpoint("database.prepared"));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, Connection::open(path, Access::kReadOnly));
-  return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), std::move(reader),
-                                       options.commit_window);
+  return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), std::move(reader), options);
 }
 
 absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path) {

@@ -3,6 +3,7 @@
 // any number read it meanwhile through connections that cannot write or checkpoint. Does not know: who asks;
 // gRPC; what schedules mean.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace tf::database {
 struct SqliteOptions {
   // An asynchronous insert waits at most this long for others to share its commit.
   absl::Duration commit_window = absl::Milliseconds(5);
+  // So much is written to the log before it goes to its places in the file.
+  int64_t log_bytes = 64 << 20;
 };
 
 // Opens the file for writing, making or migrating it as needed. One clear line for each refusal, and the file

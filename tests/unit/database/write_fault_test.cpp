@@ -17,10 +17,10 @@ using faulty_disk::fail_disk_at;
 using faulty_disk::mend_disk;
 
 // Opens, inserts some rows; the acknowledged ones' times. `completed` tells whether nothing failed.
-std::set<int64_t> run_until_failure(const std::string& path, bool& completed) {
+std::set<int64_t> run_until_failure(const std::string& path, const SqliteOptions& options, bool& completed) {
   std::set<int64_t> acknowledged;
   completed = false;
-  auto store = open_sqlite_store(path);
+  auto store = open_sqlite_store(path, options);
   if (!store.ok() || !(*store)->add_workload(conv_workload()).ok()) return acknowledged;
   completed = true;
   for (int64_t ns = 1; ns <= 6; ++ns) {
@@ -31,14 +31,14 @@ std::set<int64_t> run_until_failure(const std::string& path, bool& completed) {
   return acknowledged;
 }
 
-TEST(WriteFaults, NothingAcknowledgedIsLostWhicheverWriteFails) {
+void expect_nothing_acknowledged_lost(const SqliteOptions& options) {
   bool completed = false;
   int64_t n = 1;
   for (; !completed && n < 2000; ++n) {
     const TemporaryFolder folder = *TemporaryFolder::make();
     const std::string path = folder.file("t.db");
     fail_disk_at(n, DiskFault::kGone);
-    const std::set<int64_t> acknowledged = run_until_failure(path, completed);
+    const std::set<int64_t> acknowledged = run_until_failure(path, options, completed);
     mend_disk();
 
     auto store = open_sqlite_store(path);
@@ -58,6 +58,14 @@ TEST(WriteFaults, NothingAcknowledgedIsLostWhicheverWriteFails) {
   }
   EXPECT_TRUE(completed);
   EXPECT_GT(n, 30);  // the shim counted real writes
+}
+
+TEST(WriteFaults, NothingAcknowledgedIsLostWhicheverWriteFails) {
+  expect_nothing_acknowledged_lost({});
+}
+
+TEST(WriteFaults, NorIsItWhileTheLogGoesToTheFile) {
+  expect_nothing_acknowledged_lost({.log_bytes = 1});
 }
 
 TEST(WriteFaults, AStoreGoesOnWhenTheDiskComesBack) {
