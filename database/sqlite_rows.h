@@ -4,6 +4,7 @@
 // threads, files.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,9 +38,14 @@ absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& qu
 absl::StatusOr<Workload> find_workload(Connection& db, const std::string& key_or_prefix);
 absl::StatusOr<std::vector<Workload>> workloads(Connection& db);
 absl::StatusOr<std::vector<Problem>> problems(Connection& db);
-// The next `limit` matching measurements with an id above `after_id`.
+// The next `limit` matching measurements with an id above `after_id`; filter.problem is not looked at.
 absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filter, int64_t after_id,
                                               size_t limit);
+// Of the measurements of filter.problem, or else of all problems of filter.workload, in order.
+absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filter& filter);
+// Those of `ids` that match; filter.problem is not looked at.
+absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& filter,
+                                                  std::span<const int64_t> ids);
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);
 absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule);
 absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);

@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem,
   if (query.device_class) find.bind_text(*query.device_class);
   if (query.semantics_version) find.bind(int64_t{*query.semantics_version});
   const Digest schedule = sha256(query.schedule.value_or(""));
-  if (query.schedule) find.bind_blob(digest_bytes(schedule));
+  if (query.schedule) find.bind_blob(digest_bytes(schedule)).bind_blob(digest_bytes(schedule));
   while (out.size() < limit) {
     TF_ASSIGN_OR_RETURN(bool row, find.step());
     if (!row) break;
@@ -52,11 +52,18 @@ absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem,
   return out;
 }
 
+// That a row is of that schedule, by the index measurements_program, which has the beginnings of the digests.
+std::string of_schedule(const std::string& row, const std::string& digest) {
+  const std::string column = row + ".schedule_digest";
+  return absl::StrCat("substr(", column, ", 1, 8) = substr(", digest, ", 1, 8) AND ", column, " = ", digest);
+}
+
 // Rows of one program, by their names in a statement.
 std::string same_program(const std::string& one, const std::string& other) {
   const std::string network = absl::StrCat(".cache_mode = ", static_cast<int>(CacheMode::kNetwork));
-  std::string sql = absl::StrCat("(", one, network, ") = (", other, network, ")");
-  for (const char* column : {".problem_id", ".schedule_digest", ".device_class", ".semantics_version"})
+  std::string sql = absl::StrCat("(", one, network, ") = (", other, network, ") AND ",
+                                 of_schedule(one, other + ".schedule_digest"));
+  for (const char* column : {".problem_id", ".device_class", ".semantics_version"})
     absl::StrAppend(&sql, " AND ", one, column, " = ", other, column);
   return sql;
 }
@@ -74,11 +81,25 @@ std::string counts(const std::string& row, const std::string& condition = "") {
 // What narrows a scan to those of Filter::which.
 std::string which_condition(Filter::Which which) {
   if (which == Filter::Which::kAll) return "";
+  // The plus as in top_statement: a program has few rows.
   const std::string stands =
       absl::StrCat("EXISTS (SELECT 1 FROM measurements a WHERE ", same_program("a", "m"),
-                   " AND a.outcome = 1 AND a.median_ns > 0 AND ", counts("a"), ")");
+                   " AND +a.outcome = 1 AND +a.median_ns > 0 AND ", counts("a"), ")");
   return which == Filter::Which::kOk ? absl::StrCat(" AND m.outcome = 1 AND ", stands)
                                      : absl::StrCat(" AND (m.outcome != 1 OR ", stands, ")");
+}
+
+// What of a filter narrows a scan, but for the problem; bind_filter binds its parameters.
+std::string filter_condition(const Filter& filter) {
+  std::string sql;
+  if (filter.workload) sql += " AND w.key = ?";
+  if (filter.job_id) sql += *filter.job_id != 0 ? " AND m.job_id != 0 AND m.job_id = ?" : " AND m.job_id = ?";
+  return sql + which_condition(filter.which);
+}
+
+void bind_filter(Statement& find, const Filter& filter) {
+  if (filter.workload) find.bind_blob(digest_bytes(filter.workload->digest));
+  if (filter.job_id) find.bind(*filter.job_id);
 }
 
 }  // namespace
@@ -98,7 +119,7 @@ std::string top_statement(const BestQuery& query) {
                                  "m.outcome = 1 AND ", plus, "m.median_ns > 0");
   if (query.device_class) sql += " AND m.device_class = ?";
   if (query.semantics_version) sql += " AND m.semantics_version = ?";
-  if (query.schedule) sql += " AND m.schedule_digest = ?";
+  if (query.schedule) absl::StrAppend(&sql, " AND ", of_schedule("m", "?"));
   if (untuned) sql += " AND m.untuned = 1";
   absl::StrAppend(&sql, " AND m.cache_mode ", query.timed == BestQuery::Timed::kInNetwork ? "= " : "!= ",
                   static_cast<int>(CacheMode::kNetwork), " AND ",
@@ -157,30 +178,54 @@ absl::StatusOr<std::vector<Problem>> problems(Connection& db) {
 
 absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filter, int64_t after_id,
                                               size_t limit) {
-  std::vector<Measurement> out;
-  std::optional<int64_t> problem;
-  if (filter.problem) {
-    TF_ASSIGN_OR_RETURN(problem, problem_id(db, *filter.problem));
-    if (!problem) return out;
-  }
-  std::string sql = absl::StrCat(kSelectMeasurement, "WHERE m.id > ?");
-  if (problem) sql += " AND m.problem_id = ?";
-  if (filter.workload) sql += " AND w.key = ?";
-  if (filter.job_id) sql += *filter.job_id != 0 ? " AND m.job_id != 0 AND m.job_id = ?" : " AND m.job_id = ?";
-  sql += which_condition(filter.which);
-  sql += " ORDER BY m.id LIMIT ?";
-  TF_ASSIGN_OR_RETURN(Statement find, db.prepare(sql));
+  TF_ASSIGN_OR_RETURN(Statement find,
+                      db.prepare(absl::StrCat(kSelectMeasurement, "WHERE m.id > ?", filter_condition(filter),
+                                              " ORDER BY m.id LIMIT ?")));
   find.bind(after_id);
-  if (problem) find.bind(*problem);
-  if (filter.workload) find.bind_blob(digest_bytes(filter.workload->digest));
-  if (filter.job_id) find.bind(*filter.job_id);
+  bind_filter(find, filter);
   find.bind(static_cast<int64_t>(limit));
+  std::vector<Measurement> out;
   for (;;) {
     TF_ASSIGN_OR_RETURN(bool row, find.step());
     if (!row) return out;
-    TF_ASSIGN_OR_RETURN(Measurement m, read_measurement(find));
-    out.push_back(std::move(m));
+    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_measurement(find));
   }
+}
+
+absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filter& filter) {
+  std::vector<int64_t> ids;
+  std::optional<int64_t> problem;
+  if (filter.problem) {
+    TF_ASSIGN_OR_RETURN(problem, problem_id(db, *filter.problem));
+    if (!problem) return ids;
+  }
+  TF_ASSIGN_OR_RETURN(
+      Statement find,
+      db.prepare(problem ? "SELECT id FROM measurements WHERE problem_id = ? ORDER BY id"
+                         : "SELECT m.id FROM workloads w JOIN problems p ON p.workload_id = w.id "
+                           "JOIN measurements m ON m.problem_id = p.id WHERE w.key = ? "
+                           "ORDER BY m.id"));
+  problem ? find.bind(*problem) : find.bind_blob(digest_bytes(filter.workload->digest));
+  for (;;) {
+    TF_ASSIGN_OR_RETURN(const bool row, find.step());
+    if (!row) return ids;
+    ids.push_back(find.integer(0));
+  }
+}
+
+absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& filter,
+                                                  std::span<const int64_t> ids) {
+  std::vector<Measurement> out;
+  const std::string sql = absl::StrCat(kSelectMeasurement, "WHERE m.id = ?", filter_condition(filter));
+  for (const int64_t id : ids) {
+    TF_ASSIGN_OR_RETURN(Statement find, db.prepare(sql));
+    find.bind(id);
+    bind_filter(find, filter);
+    TF_ASSIGN_OR_RETURN(const bool row, find.step());
+    if (!row) continue;
+    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_measurement(find));
+  }
+  return out;
 }
 
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
@@ -196,11 +241,11 @@ absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
 absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule) {
   TF_ASSIGN_OR_RETURN(std::optional<int64_t> id, problem_id(db, problem));
   if (!id) return false;
-  TF_ASSIGN_OR_RETURN(
-      Statement find,
-      db.prepare("SELECT 1 FROM measurements WHERE problem_id = ? AND schedule_digest = ? LIMIT 1"));
+  TF_ASSIGN_OR_RETURN(Statement find,
+                      db.prepare(absl::StrCat("SELECT 1 FROM measurements m WHERE m.problem_id = ? AND ",
+                                              of_schedule("m", "?"), " LIMIT 1")));
   const Digest digest = sha256(schedule);
-  find.bind(*id).bind_blob(digest_bytes(digest));
+  find.bind(*id).bind_blob(digest_bytes(digest)).bind_blob(digest_bytes(digest));
   return find.step();
 }
 

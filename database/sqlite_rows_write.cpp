@@ -35,14 +35,38 @@ absl::StatusOr<int64_t> need_problem(Connection& db, const Problem& problem) {
 }
 
 absl::StatusOr<std::optional<int64_t>> find_lease(Connection& db, const LeaseStamp& lease) {
-  TF_ASSIGN_OR_RETURN(Statement find, db.prepare("SELECT id FROM measurements WHERE lease_id IS NOT NULL AND "
-                                                 "lease_id = ? AND epoch = ? AND sequence = ?"));
+  TF_ASSIGN_OR_RETURN(
+      Statement find,
+      db.prepare("SELECT r.measurement_id FROM leases l JOIN lease_results r ON r.lease = l.id "
+                 "WHERE l.lease_id = ? AND l.epoch = ? AND r.sequence = ?"));
   find.bind_text(lease.lease_id)
       .bind(static_cast<int64_t>(lease.epoch))
       .bind(static_cast<int64_t>(lease.sequence));
   TF_ASSIGN_OR_RETURN(bool found, find.step());
   if (!found) return std::nullopt;
   return find.integer(0);
+}
+
+// The row of a lease, made if need be.
+absl::StatusOr<int64_t> need_lease(Connection& db, const LeaseStamp& lease) {
+  {
+    TF_ASSIGN_OR_RETURN(Statement find, db.prepare("SELECT id FROM leases WHERE lease_id = ? AND epoch = ?"));
+    find.bind_text(lease.lease_id).bind(static_cast<int64_t>(lease.epoch));
+    TF_ASSIGN_OR_RETURN(const bool found, find.step());
+    if (found) return find.integer(0);
+  }
+  TF_ASSIGN_OR_RETURN(Statement add, db.prepare("INSERT INTO leases (lease_id, epoch) VALUES (?, ?)"));
+  add.bind_text(lease.lease_id).bind(static_cast<int64_t>(lease.epoch));
+  TF_RETURN_IF_ERROR(add.run());
+  return db.last_insert_id();
+}
+
+absl::Status add_result(Connection& db, const LeaseStamp& stamp, int64_t measurement_id) {
+  TF_ASSIGN_OR_RETURN(const int64_t lease, need_lease(db, stamp));
+  TF_ASSIGN_OR_RETURN(
+      Statement add,
+      db.prepare("INSERT INTO lease_results (lease, sequence, measurement_id) VALUES (?, ?, ?)"));
+  return add.bind(lease).bind(static_cast<int64_t>(stamp.sequence)).bind(measurement_id).run();
 }
 
 absl::StatusOr<std::optional<int64_t>> find_digest(Connection& db, const Digest& digest) {
@@ -143,7 +167,9 @@ absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measureme
   if (measurement.lease && origin == Origin::kLive) TF_RETURN_IF_ERROR(pass_fence(db, *measurement.lease));
   TF_ASSIGN_OR_RETURN(int64_t problem, need_problem(db, measurement.problem));
   TF_RETURN_IF_ERROR(add_row(db, measurement, problem, digest));
-  return InsertResult{.id = db.last_insert_id()};
+  const int64_t id = db.last_insert_id();
+  if (measurement.lease) TF_RETURN_IF_ERROR(add_result(db, *measurement.lease, id));
+  return InsertResult{.id = id};
 }
 
 absl::Status add_attempt(Connection& db, const Attempt& attempt) {

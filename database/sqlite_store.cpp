@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +42,7 @@ class SqliteReader {
   }
 
   absl::Status scan(const Filter& filter, const Visitor& visit) {
+    if (filter.problem || filter.workload) return scan_problems(filter, visit);
     int64_t last = 0;
     for (;;) {
       TF_ASSIGN_OR_RETURN(std::vector<Measurement> page,
@@ -51,6 +54,19 @@ class SqliteReader {
   }
 
  private:
+  // No index has a problem's rows in order, which would cost every insert a page. Their ids are few bytes.
+  absl::Status scan_problems(const Filter& filter, const Visitor& visit) {
+    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> ids,
+                        read([&](Connection& db) { return rows::ids_of_problems(db, filter); }));
+    for (size_t i = 0; i < ids.size(); i += kPage) {
+      const std::span<const int64_t> some = std::span(ids).subspan(i, std::min(kPage, ids.size() - i));
+      TF_ASSIGN_OR_RETURN(const std::vector<Measurement> page,
+                          read([&](Connection& db) { return rows::matching(db, filter, some); }));
+      for (const Measurement& measurement : page) TF_RETURN_IF_ERROR(visit(measurement));
+    }
+    return absl::OkStatus();
+  }
+
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
 };

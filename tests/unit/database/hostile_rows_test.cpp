@@ -22,7 +22,8 @@ constexpr char kDisarm[] =
     "DROP TRIGGER measurements_fixed; PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF;";
 // The next connection finds tables that take any value anywhere.
 constexpr char kAnyType[] =
-    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', ''); "
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT, ', ''), "
+    "'STRICT', ''); "
     "PRAGMA writable_schema = OFF;";
 
 class HostileRows : public testing::Test {

@@ -1,8 +1,10 @@
 #include "database/migrations.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/temporary_folder.h"
 #include "database/open_records.h"
 #include "database/sqlite_connection.h"
+#include "database/sqlite_rows.h"
 #include "database/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"
 
@@ -99,6 +101,44 @@ TEST(Migrations, AJobOfBeforeHasNoSubmitter) {
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->submitter, "");
   EXPECT_EQ(job->created_unix_ns, 5);
+}
+
+// The fifth schema had an index of them.
+TEST(Migrations, ResultsOfLeasesAreKnownByTheirStampsAfterwards) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  Measurement known = measured(100);
+  known.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 2, .sequence = 5};
+  {
+    auto connection = Connection::open(path, Access::kWrite);
+    ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 5}).ok());
+    ASSERT_TRUE(rows::add_workload(**connection, conv_workload()).ok());
+    for (const char* row : {"'L1', 2, 4", "'L1', 2, 5", "'L1', 3, 5", "'L2', 2, 5", "NULL, NULL, NULL"}) {
+      const absl::Status added =
+          (*connection)
+              ->execute(
+                  absl::StrCat("INSERT OR IGNORE INTO problems VALUES (1, 1, 'N=1', '', '', 'x86_64', 2, 0); "
+                               "INSERT INTO measurements (digest, problem_id, schedule, schedule_digest, "
+                               "semantics_version, sketch_hash, "
+                               "slot_values, numerics, outcome, detail, samples, median_ns, cache_mode, "
+                               "device_class, fingerprint, model, "
+                               "throttled, governor, artifact_digest, code_digest, slot, lease_id, epoch, "
+                               "sequence, job_id, "
+                               "finished_unix_ns) SELECT randomblob(32), 1, 's', x'02', 1, '', '', '', 1, "
+                               "'', x'640000000000000001000000', "
+                               "100, 1, 'box', '', '', 0, '', '', '', 'desk/0', ",
+                               row, ", 0, 1"));
+      ASSERT_TRUE(added.ok()) << added;
+    }
+  }
+  auto store = open_sqlite_store(path);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const absl::StatusOr<InsertResult> again = (*store)->insert(known);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->duplicate);
+  EXPECT_EQ(again->id, 2);
+  known.lease->sequence = 6;
+  EXPECT_FALSE((*store)->insert(known)->duplicate);
 }
 
 TEST(Migrations, AStepMayReplaceATableThatOthersName) {

@@ -323,6 +323,36 @@ TEST_P(StoreContract, AScanVisitsMoreRowsThanOnePageAndItsVisitorMayAsk) {
   EXPECT_EQ(next, 701);
 }
 
+TEST_P(StoreContract, AScanOfAProblemOrAWorkloadGoesOnInOrderBeyondAPage) {
+  Measurement other = measured(1);
+  other.problem.binding = "N=2";
+  ASSERT_TRUE(store_->add_workload({.text = "softmax", .op = "softmax"}).ok());
+  Measurement elsewhere = measured(1);
+  elsewhere.problem.workload = {sha256("softmax")};
+  std::latch answered(1200);
+  for (int i = 0; i < 400; ++i) {
+    for (Measurement m : {measured(1), other, elsewhere}) {
+      m.schedule = std::to_string(i * 7919 % 1009);
+      store_->insert_async(m, Origin::kLive,
+                           [&](const absl::StatusOr<InsertResult>&) { answered.count_down(); });
+    }
+  }
+  answered.wait();
+  const auto visits = [&](const Filter& filter) {
+    int64_t last = 0, count = 0;
+    const absl::Status scanned = store_->scan(filter, [&](const Measurement& m) {
+      EXPECT_GT(m.id, std::exchange(last, m.id));
+      return ++count, absl::OkStatus();
+    });
+    EXPECT_TRUE(scanned.ok()) << scanned;
+    return count;
+  };
+  EXPECT_EQ(visits({.problem = other.problem}), 400);
+  EXPECT_EQ(visits({.workload = conv_workload().key()}), 800);
+  EXPECT_EQ(visits({.workload = elsewhere.problem.workload, .problem = other.problem}), 0);
+  EXPECT_EQ(visits({.workload = conv_workload().key(), .job_id = 3}), 0);
+}
+
 TEST_P(StoreContract, AFailingVisitorEndsTheScanWithItsStatus) {
   insert(measured(1));
   insert(measured(2));
