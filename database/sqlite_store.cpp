@@ -25,6 +25,12 @@ namespace {
 // stop other readers and a visitor may ask questions; measurements only grow, so that pages fit together.
 constexpr size_t kPage = 256;
 
+// Of a new file; another's stay as they are. A commit writes every page that it has changed wholly, and most
+// of a row's are of indices, each another one.
+constexpr int kPageBytes = 1024;
+// The writer's: room for the pages of indices, which it reads at random.
+constexpr int kCacheKib = 32 << 10;
+
 // One read-only connection, used by one thread at a time.
 class SqliteReader {
  public:
@@ -187,13 +193,15 @@ absl::Status prepare_for_writing(Connection& db, SchemaState state) {
                        " .recover"));
     }
   }
+  if (state == SchemaState::kEmpty)
+    TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA page_size = ", kPageBytes)));
   TF_ASSIGN_OR_RETURN(std::string mode, db.query_text("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
     return absl::FailedPreconditionError(absl::StrCat("cannot use ", db.path(),
                                                       " as a tuning database: its file system "
                                                       "has no shared memory for the log; use a local disk"));
   }
-  TF_RETURN_IF_ERROR(db.execute("PRAGMA synchronous = FULL"));
+  TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA synchronous = FULL; PRAGMA cache_size = -", kCacheKib)));
   if (state != SchemaState::kCurrent) TF_RETURN_IF_ERROR(migrate(db));
   return db.execute("PRAGMA foreign_keys = ON");  // migrate turned them off
 }

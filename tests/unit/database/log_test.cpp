@@ -53,6 +53,16 @@ class Log : public testing::Test {
   int64_t inserted_ = 0;
 };
 
+constexpr int64_t kNever = int64_t{1} << 40;
+
+TEST_F(Log, HasFewBytesOfARow) {
+  open(kNever);
+  insert(2000);
+  const int64_t before = log_bytes();
+  insert(500);
+  EXPECT_LT((log_bytes() - before) / 500, 8000) << "which pages does a row change, and how large are they?";
+}
+
 TEST_F(Log, GoesToTheFileWhenItIsLongAndBeginsAnew) {
   open(64 << 10);
   insert(3000);
