@@ -24,13 +24,16 @@
 #include "rpc/channel.h"
 #include "rpc/daemon_environment.h"
 #include "rpc/identity/credentials.h"
+#include "tests/bench/farm/acknowledged.h"
 #include "tests/bench/farm/load_members.h"
+#include "tests/bench/farm/scraped_durations.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tests/bench/farm/simulated_tuner.h"
 #include "tests/bench/figures/process_figures.h"
 #include "tests/bench/figures/quantiles.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/stored_candidates.h"
+#include "tests/support/operating/scrape.h"
 
 namespace {
 
@@ -57,6 +60,7 @@ struct Options {
   int trials_a_lease = 10;
   bool storm = false;
   bool plain = false;
+  std::string data;
   std::string json;
 };
 
@@ -102,14 +106,15 @@ nlohmann::ordered_json last_over_fifth_minute(const nlohmann::ordered_json& over
 
 class Load {
  public:
-  explicit Load(const Options& options) : options_(options) {
+  // In `data` is the database.
+  Load(const Options& options, tf::TemporaryFolder data) : options_(options), data_(std::move(data)) {
     if (!options_.plain) {
       auto made = make_members(folder_.path(), options_.agents / kAgentsOfABoard + 1);
       TF_CHECK(made.ok()) << made.status();
       members_ = *std::move(made);
     }
     start_tracker();
-    auto opened = tf::database::open_sqlite_store(folder_.file("tuned.db"));
+    auto opened = tf::database::open_sqlite_store(data_.file("tuned.db"));
     TF_CHECK(opened.ok()) << opened.status();
     store_ = *std::move(opened);
     TF_CHECK(store_->add_workload(tf::farm_test::made_up_workload()).ok());
@@ -126,7 +131,7 @@ class Load {
     warm_up();
     measure(report);
     if (options_.storm) report["storm"] = storm();
-    report["rows"] = count_rows();
+    report["rows"] = check_rows();
     report["errors"] = tally_.errors.load();
     for (const auto& [what, count] : tally_.error_kinds()) report["error_kinds"][what] = count;
     return report;
@@ -136,7 +141,7 @@ class Load {
   void leave() {
     tracker_ = nullptr;
     std::error_code error;
-    std::filesystem::remove_all(folder_.path(), error);
+    for (const std::string& path : {folder_.path(), data_.path()}) std::filesystem::remove_all(path, error);
   }
 
  private:
@@ -146,7 +151,7 @@ class Load {
     tracker_ = nullptr;
     std::vector<std::string> command{
         tf::farm_test::program("tracker"), "serve",       "--listen", endpoint_.text(), "--state",
-        folder_.file("tracker.db"),        "--log-level", "warning"};
+        folder_.file("tracker.db"),        "--log-level", "warning",  "--metrics",      metrics_.text()};
     if (!options_.plain) command.insert(command.end(), {"--tls", folder_.file("ca")});
     tracker_ = std::make_unique<Process>(std::move(command), folder_.file("output"));
   }
@@ -194,18 +199,21 @@ class Load {
     for (int i = 0; i < tuner_count(); ++i) {
       if (i % kTunersAChannel == 0)
         channel = tf::rpc::make_channel(endpoint_, members_.tuners, tf::rpc::Role::kTracker);
-      tuners_.push_back(std::make_unique<SimulatedTuner>(i, plan, channel, *store_, alarms_, tally_));
+      tuners_.push_back(
+          std::make_unique<SimulatedTuner>(i, plan, channel, *store_, acknowledged_, alarms_, tally_));
     }
   }
 
   void measure(nlohmann::ordered_json& report) {
     const auto begin = SteadyClock::now();
     tally_.take_grants();
+    tally_.take_commits_ms();
     alarms_.take_late_ms();
     const int64_t durable = tally_.durable;
     const int64_t grants = tally_.grants;
     const ProcessFigures self = figures_of(getpid());
     const ProcessFigures tracker = figures_of(tracker_->pid());
+    const std::string metrics = tf::test::scrape(metrics_);
     int64_t lowest_connected = tally_.connected;
     double next_report = 0;
     while (seconds_since(begin) < options_.run_s) {
@@ -228,11 +236,17 @@ class Load {
       report["queued_grants"] = grant_times.queued_ms.size();
       report["queued_grant_ms"] = quantiles(grant_times.queued_ms);
     }
+    report["tracker_saving_ms"] =
+        durations_between(metrics, tf::test::scrape(metrics_), "tunefarm_tracker_saving_seconds");
+    report["commit_ms"] = quantiles(tally_.take_commits_ms());
     report["generator_late_ms"] = quantiles(alarms_.take_late_ms());
     report["agents_connected_at_least"] = lowest_connected;
+    const ProcessFigures self_now = figures_of(getpid()), tracker_now = figures_of(tracker_->pid());
+    report["generator_written_mib_per_s"] = mib(self_now.written_bytes - self.written_bytes) / took;
+    report["tracker_written_mib_per_s"] = mib(tracker_now.written_bytes - tracker.written_bytes) / took;
     report["cpus"] = cpus;
-    report["generator_share_of_cpu"] = (figures_of(getpid()).cpu_s - self.cpu_s) / took / cpus;
-    report["tracker_share_of_cpu"] = (figures_of(tracker_->pid()).cpu_s - tracker.cpu_s) / took / cpus;
+    report["generator_share_of_cpu"] = (self_now.cpu_s - self.cpu_s) / took / cpus;
+    report["tracker_share_of_cpu"] = (tracker_now.cpu_s - tracker.cpu_s) / took / cpus;
     for (const char* what : {"tracker_mib", "tracker_descriptors"}) {
       report[absl::StrCat(what, "_last_minute_over_fifth")] =
           last_over_fifth_minute(report["over_time"], what);
@@ -255,23 +269,15 @@ class Load {
             {"generator_mib", generator_mib}};
   }
 
-  // Once all has come to rest: nothing is lost and nothing stands there twice if there are as many rows as
-  // results that were said to be durable.
-  int64_t count_rows() {
+  // Once all has come to rest: what was said to be durable stands there once, as its agent measured it.
+  int64_t check_rows() {
     for (const auto& tuner : tuners_) tuner->stop();
     for (int64_t before = -1; before != tally_.durable;) {
       before = tally_.durable;
       std::this_thread::sleep_for(3 * std::chrono::milliseconds(options_.trial_ms) + seconds(1));
     }
-    int64_t rows = 0;
-    const absl::Status scanned = store_->scan({}, [&](const tf::database::Measurement&) {
-      ++rows;
-      return absl::OkStatus();
-    });
-    if (!scanned.ok()) tally_.error("scan: " + std::string(scanned.message()));
-    if (rows != tally_.durable)
-      tally_.error(absl::StrCat(rows, " rows for ", tally_.durable.load(), " results"));
-    return rows;
+    for (const auto& [fault, times] : acknowledged_.faults(*store_)) tally_.error(fault, times);
+    return tally_.durable;
   }
 
   // The tracker is killed and started again: all agents and tuners come back at once.
@@ -309,10 +315,13 @@ class Load {
 
   const Options options_;
   const tf::TemporaryFolder folder_ = *tf::TemporaryFolder::make();
-  const tf::rpc::Endpoint endpoint_ = tf::farm_test::free_endpoint();
+  const tf::TemporaryFolder data_;
+  const tf::rpc::Endpoint endpoint_ = tf::farm_test::free_endpoint(),
+                          metrics_ = tf::farm_test::free_endpoint();
   LoadMembers members_;
   std::unique_ptr<Process> tracker_;
   std::unique_ptr<tf::database::Store> store_;
+  Acknowledged acknowledged_;
   Tally tally_;
   Alarms alarms_;
   std::vector<std::unique_ptr<SimulatedAgent>> agents_;
@@ -349,13 +358,19 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--storm", options.storm, "Then kill the tracker, start it again, and time how all come back");
   app.add_flag("--plain", options.plain, "Without TLS");
+  app.add_option("--data", options.data,
+                 "Folder, of another disk perhaps, for the tuners' database [beside the tracker's file]");
   app.add_option("--json", options.json, "File for the report, which is printed anyway");
   app.footer("Example: farm_load --agents 1000 --seconds 60 --storm");
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   if (const absl::Status allowed = allow_descriptors(options); !allowed.ok())
     return tf::report_error("farm_load", allowed);
 
-  auto load = std::make_unique<Load>(options);
+  auto data =
+      options.data.empty() ? tf::TemporaryFolder::make() : tf::TemporaryFolder::make_in({options.data});
+  if (!data.ok()) return tf::report_error("farm_load", data.status());
+
+  auto load = std::make_unique<Load>(options, *std::move(data));
   const nlohmann::ordered_json report = load->run();
   std::printf("%s\n", report.dump(2).c_str());
   std::fflush(stdout);

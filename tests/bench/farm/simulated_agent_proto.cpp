@@ -8,6 +8,7 @@
 #include "rpc/channel.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
+#include "tests/bench/farm/acknowledged.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tests/bench/farm/stream.h"
 
@@ -137,10 +138,10 @@ class SimulatedAgent::Impl {
     result.set_lease_id(lease_.lease_id());
     result.set_epoch(lease_.epoch());
     result.set_sequence(sequence);
-    for (int i = 0; i < 5; ++i) {
+    for (const int64_t ns : simulated_samples_ns(lease_.lease_id(), sequence)) {
       pb::Sample& sample = *result.add_samples();
-      sample.set_total_ns(5'000'000 + static_cast<int64_t>(sequence) * 1000 + i);
-      sample.set_iterations(10);
+      sample.set_total_ns(ns);
+      sample.set_iterations(kSampleIterations);
     }
     if (session_ && session_->greeted) session_->write(report(reply));
     unacknowledged_[sequence] = std::move(reply);

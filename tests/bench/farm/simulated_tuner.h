@@ -20,6 +20,8 @@ class Store;
 
 namespace tf::farm_load {
 
+class Acknowledged;
+
 struct TunerPlan {
   rpc::Endpoint tracker;
   std::string key;
@@ -34,7 +36,7 @@ class SimulatedTuner {
  public:
   // The others must outlive it. Tuners may share a channel. The store knows load_workload().
   SimulatedTuner(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel,
-                 database::Store& store, Alarms& alarms, Tally& tally);
+                 database::Store& store, Acknowledged& acknowledged, Alarms& alarms, Tally& tally);
   ~SimulatedTuner();
   // Leases and measures from now on, until stop().
   void start();

@@ -6,6 +6,7 @@
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
 #include "rpc/protocol.h"
+#include "tests/bench/farm/acknowledged.h"
 #include "tests/bench/farm/simulated_tuner.h"
 #include "tests/bench/farm/stream.h"
 #include "tests/farm/stored_candidates.h"
@@ -16,6 +17,10 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kWait = absl::Seconds(60);
+
+double milliseconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
+}
 
 // A unary call and all that must live as long as it.
 template <typename Request, typename Reply>
@@ -30,10 +35,11 @@ struct Call {
 class SimulatedTuner::Impl {
  public:
   Impl(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel, database::Store& store,
-       Alarms& alarms, Tally& tally)
+       Acknowledged& acknowledged, Alarms& alarms, Tally& tally)
       : name_(absl::StrCat("tuner ", number)),
         plan_(plan),
         store_(store),
+        acknowledged_(acknowledged),
         alarms_(alarms),
         tally_(tally),
         backoff_(rpc::backoff_seed()),
@@ -73,8 +79,7 @@ class SimulatedTuner::Impl {
           if (!status.ok()) {
             return again("AcquireLease: " + status.error_message(), [this, queued] { acquire(queued); });
           }
-          tally_.grant_took(std::chrono::duration<double, std::milli>(SteadyClock::now() - asked).count(),
-                            queued);
+          tally_.grant_took(milliseconds_since(asked), queued);
           lease_ = call->reply;
           sent_ = 0;
           kept_ = 0;
@@ -130,17 +135,19 @@ class SimulatedTuner::Impl {
   void keep(const pb::MeasureReply& reply) {
     if (!reply.has_result()) return tally_.error("could not measure: " + reply.failure().message());
     const pb::TrialResult& result = reply.result();
-    const uint64_t sequence = reply.sequence();
     database::Measurement row =
-        farm_test::measurement_of(absl::StrCat(result.lease_id(), " ", sequence), result);
+        farm_test::measurement_of(absl::StrCat(result.lease_id(), " ", reply.sequence()), result);
     row.lease->slot = absl::StrCat(lease_.device_id(), "/", lease_.slot());
-    store_.insert_async(row, database::Origin::kLive,
-                        [this, sequence](const absl::StatusOr<database::InsertResult>& kept) {
-                          if (!kept.ok())
-                            return tally_.error("insert: " + std::string(kept.status().message()));
-                          if (!kept->duplicate) ++tally_.durable;
-                          stored(sequence);
-                        });
+    const auto inserted = SteadyClock::now();
+    store_.insert_async(
+        row, database::Origin::kLive,
+        [this, stamp = *row.lease, inserted](const absl::StatusOr<database::InsertResult>& kept) {
+          if (!kept.ok()) return tally_.error("insert: " + std::string(kept.status().message()));
+          tally_.commit_took(milliseconds_since(inserted));
+          acknowledged_.add(stamp);
+          if (!kept->duplicate) ++tally_.durable;
+          stored(stamp.sequence);
+        });
     const std::scoped_lock lock(mutex_);
     send_next();
   }
@@ -185,6 +192,7 @@ class SimulatedTuner::Impl {
   const std::string name_;
   const TunerPlan plan_;
   database::Store& store_;
+  Acknowledged& acknowledged_;
   Alarms& alarms_;
   Tally& tally_;
   rpc::Backoff backoff_;
@@ -200,8 +208,9 @@ class SimulatedTuner::Impl {
 };
 
 SimulatedTuner::SimulatedTuner(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel,
-                               database::Store& store, Alarms& alarms, Tally& tally)
-    : impl_(std::make_unique<Impl>(number, plan, std::move(channel), store, alarms, tally)) {}
+                               database::Store& store, Acknowledged& acknowledged, Alarms& alarms,
+                               Tally& tally)
+    : impl_(std::make_unique<Impl>(number, plan, std::move(channel), store, acknowledged, alarms, tally)) {}
 
 SimulatedTuner::~SimulatedTuner() = default;
 

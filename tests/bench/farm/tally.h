@@ -28,14 +28,25 @@ struct Tally {
     if (!storm) error(what);
   }
 
-  void error(const std::string& what) {
-    ++errors;
+  void error(const std::string& what, int64_t times = 1) {
+    errors += times;
     const std::scoped_lock lock(mutex_);
-    ++kinds_[what];
+    kinds_[what] += times;
   }
   std::map<std::string, int64_t> error_kinds() const {
     const std::scoped_lock lock(mutex_);
     return kinds_;
+  }
+
+  // From the insert of a result to the word that it is durable.
+  void commit_took(double ms) {
+    const std::scoped_lock lock(mutex_);
+    commits_ms_.push_back(ms);
+  }
+  // Of those so far, which it forgets.
+  std::vector<double> take_commits_ms() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(commits_ms_, {});
   }
 
   // From the request to the grant.
@@ -58,6 +69,7 @@ struct Tally {
   mutable std::mutex mutex_;
   std::map<std::string, int64_t> kinds_;
   GrantTimes grants_;
+  std::vector<double> commits_ms_;
 };
 
 }  // namespace tf::farm_load
