@@ -87,16 +87,32 @@ Value crowded_bytes(const NestAccess& access, size_t depth, Level level) {
   return level == Level::kL1 ? lines.crowded_l1_bytes : level == Level::kL2 ? lines.crowded_l2_bytes : 0;
 }
 
-// A target that does not say shares some cache between cores, or buffers memory, for a few times its L2;
-// behind an x86-64 core's own L2 there is 16 MB and more.
-double shared_cache_bytes(const target::Target& target) {
-  const int64_t times = target.arch == target::Arch::kX86_64 ? 16 : 4;
-  const target::Caches& caches = target.caches;
-  return static_cast<double>(caches.l3_bytes > 0 ? caches.l3_bytes : times * caches.l2_bytes);
+double hertz_here(const target::Target& target, const DraftOptions& options) {
+  return hertz_of(options.measured, flops_a_cycle(target), rates_of(target).hertz);
+}
+
+// Bytes a cycle that each level gives this machine.
+struct Supply {
+  double l2, l3, memory;
+};
+Supply supply_of(const target::Target& target, const DraftOptions& options) {
+  const FittedOn& there = options.fitted_on;
+  // A cycle there took as long as so many here.
+  const double cycles =
+      hertz_here(target, options) / hertz_of(there.rates, there.flops_a_cycle, Rates().hertz);
+  const auto scaled = [&](double constant, double MeasuredRates::*level) {
+    const double here_per_s = options.measured.*level, there_per_s = there.rates.*level;
+    return here_per_s > 0 && there_per_s > 0 ? constant * here_per_s / there_per_s / cycles : constant;
+  };
+  const DraftConstants& constants = options.constants;
+  return {.l2 = scaled(constants.l2_bytes, &MeasuredRates::l2_bytes_per_s),
+          .l3 = scaled(constants.l3_bytes, &MeasuredRates::shared_bytes_per_s),
+          .memory = scaled(constants.memory_bytes, &MeasuredRates::memory_bytes_per_s)};
 }
 
 void add_moves(const Nest& nest, const target::Target& target, const DraftOptions& options, Work& work) {
   const DraftConstants& constants = options.constants;
+  const Supply supply = supply_of(target, options);
   const double shared = shared_cache_bytes(target);
   const Traffic from_l2 =
       traffic_of(nest, Level::kL1, static_cast<double>(target.caches.l1_bytes), constants);
@@ -110,10 +126,10 @@ void add_moves(const Nest& nest, const target::Target& target, const DraftOption
   for (const NestAccess& access : nest.accesses)
     if (access.is_constant) given += access.touched_lines[0].lines * kLineBytes;
   given = select(less(shared, static_cast<double>(options.reuse_distance_bytes) + given), given, 0);
-  work[Resource::kL2] = from_l2.bytes / constants.l2_bytes + constants.l2_run * from_l2.runs;
-  work[Resource::kL3] = from_l3.bytes / constants.l3_bytes +
-                        constants.l3_run * from_l2.runs * from_l3.bytes / max(1, from_l2.bytes);
-  work[Resource::kMemory] = max(from_memory, given) / constants.memory_bytes +
+  work[Resource::kL2] = from_l2.bytes / supply.l2 + constants.l2_run * from_l2.runs;
+  work[Resource::kL3] =
+      from_l3.bytes / supply.l3 + constants.l3_run * from_l2.runs * from_l3.bytes / max(1, from_l2.bytes);
+  work[Resource::kMemory] = max(from_memory, given) / supply.memory +
                             constants.memory_run * min(from_l2.constant_runs, given / kLineBytes);
 }
 
@@ -314,7 +330,7 @@ Draft draft_of(std::span<const Nest> nests, const target::Target& target, const 
     if (takes) waiting = {};
   }
   cycles = max(1, cycles + cycles_of(waiting, options));
-  Draft draft{.seconds = cycles / rates_of(target).hertz, .shares = {}};
+  Draft draft{.seconds = cycles / hertz_here(target, options), .shares = {}};
   for (size_t r = 0; r < kResources; ++r) draft.shares[r] = all.cycles[r] / cycles;
   return draft;
 }

@@ -10,6 +10,7 @@
 
 #include "compiler/target/target.h"
 #include "tuner/model/draft_constants.h"
+#include "tuner/model/measured_rates.h"
 #include "tuner/model/nest.h"
 
 namespace tf::model {
@@ -42,6 +43,10 @@ struct DraftOptions {
   // build time is still in a cache that holds that much. 0: the kernel runs alone.
   uint64_t reuse_distance_bytes = 0;
   DraftConstants constants = {};
+  // Of the machine that runs it, and of the one that the constants are of: the clock is by the first, each
+  // level's bytes a cycle by how it stands beside the second. What is not measured is as the constants say.
+  MeasuredRates measured = {};
+  FittedOn fitted_on = kFittedOn;
 };
 Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options = {});
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "tuner/model/measured_rates.h"
+
 namespace tf::model {
 
 // From what share of a cache on lines are lost between two uses, and over how much more all of them are: the
@@ -33,7 +35,8 @@ struct DraftConstants {
   double overlap = 0.11;               // of the shorter of computing and moving data, what stays visible
   double written = 1;                  // of a line that is stored to, against one that is loaded
   // Cache lines from each level: bytes a cycle, and cycles more for each run of lines beside each other,
-  // until prefetchers follow. They hold where they were fitted, and say little of the caches by themselves.
+  // until prefetchers follow. They say little of the caches by themselves; elsewhere than where they were
+  // fitted (FittedOn), the bytes are more or fewer as those are that were measured.
   double l2_bytes = 42, l2_run = 3.2;
   double l3_bytes = 53, l3_run = 3.5;
   double memory_bytes = 11.5, memory_run = 180;
@@ -41,6 +44,16 @@ struct DraftConstants {
   Room l1 = {0.53, 0.7}, l2 = {0.87, 0.4}, shared = {0.9, 0.4};
   Room l1_sets = {1.1, 2.1}, l2_sets = {0.92, 1};  // of lines that crowd into few sets
 };
+
+// What the yardsticks (tuner/session/yardsticks.h) read on the machine that the constants were fitted on, and
+// the operations that its core does in a cycle (rates.h). Of a level that was not measured there, the
+// constant holds everywhere.
+struct FittedOn {
+  MeasuredRates rates;
+  double flops_a_cycle = 64;
+  bool operator==(const FittedOn&) const = default;
+};
+inline constexpr FittedOn kFittedOn = {};
 
 struct NamedConstant {
   std::string_view name;

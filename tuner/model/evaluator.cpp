@@ -75,8 +75,9 @@ struct Evaluator::Programs {
 };
 
 Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
-                     uint64_t reuse_distance_bytes) {
-  const DraftOptions options{.threads = threads, .reuse_distance_bytes = reuse_distance_bytes};
+                     uint64_t reuse_distance_bytes, const MeasuredRates& measured) {
+  const DraftOptions options{
+      .threads = threads, .reuse_distance_bytes = reuse_distance_bytes, .measured = measured};
   for (const space::Sketch& sketch : space.sketches) {
     Formulas formulas;
     Assessment of = assess(sketch, space.ports, target, options, formulas).value_or(Assessment{.legal = 0});

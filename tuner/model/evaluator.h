@@ -10,6 +10,7 @@
 
 #include "compiler/target/target.h"
 #include "tuner/model/features.h"
+#include "tuner/model/measured_rates.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::model {
@@ -22,9 +23,10 @@ struct Judgement {
 // Judges candidates of one design space. Thread-safe: const after construction.
 class Evaluator {
  public:
-  // `space` must outlive the evaluator. What the draft model asks of the network: DraftOptions.
+  // `space` must outlive the evaluator. What the draft model asks of the network and of the machine:
+  // DraftOptions.
   Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
-            uint64_t reuse_distance_bytes = 0);
+            uint64_t reuse_distance_bytes = 0, const MeasuredRates& measured = {});
   ~Evaluator();
 
   // Of each candidate, whether it is legal: its steps apply, and its code is of sensible size.

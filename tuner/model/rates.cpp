@@ -49,4 +49,18 @@ Rates rates_of(const target::Target& target) {
   return rates;
 }
 
+double flops_a_cycle(const target::Target& target) {
+  return 2 * rates_of(target).fmas * target.fp32_lanes();
+}
+
+double hertz_of(const MeasuredRates& measured, double flops_a_cycle, double usual_hertz) {
+  return measured.flops_per_s > 0 && flops_a_cycle > 0 ? measured.flops_per_s / flops_a_cycle : usual_hertz;
+}
+
+double shared_cache_bytes(const target::Target& target) {
+  const int64_t times = target.arch == target::Arch::kX86_64 ? 16 : 4;
+  const target::Caches& caches = target.caches;
+  return static_cast<double>(caches.l3_bytes > 0 ? caches.l3_bytes : times * caches.l2_bytes);
+}
+
 }  // namespace tf::model

@@ -270,6 +270,65 @@ TEST(Draft, BelievesATargetThatSaysItsSharedCache) {
   EXPECT_GT(from_memory("x86_64:cpu=znver4,l3=4M"), 0);
 }
 
+// Seconds of one of the resources of streaming_nests(), behind a network that leaves nothing in the caches.
+double seconds_of(Resource resource, const MeasuredRates& measured, const FittedOn& fitted_on,
+                  const DraftConstants& constants = {}) {
+  const Draft draft = draft_of(streaming_nests(), znver4(),
+                               {.reuse_distance_bytes = 96 << 20,
+                                .constants = constants,
+                                .measured = measured,
+                                .fitted_on = fitted_on});
+  return draft.shares[static_cast<size_t>(resource)].constant() * draft.seconds.constant();
+}
+
+constexpr FittedOn kThere = {.rates = {.flops_per_s = 192e9,  // at 3 GHz
+                                       .l2_bytes_per_s = 120e9,
+                                       .shared_bytes_per_s = 60e9,
+                                       .memory_bytes_per_s = 30e9},
+                             .flops_a_cycle = 64};
+
+TEST(Draft, TakesTheClockFromThePeakThatWasMeasured) {
+  const std::vector<Nest> nests = product_nests(4, 16);
+  const Draft as_usual = draft_of(nests, znver4());
+  // A Zen 4 core does 32 operations a cycle: 1.85 GHz, half of what is usual.
+  const Draft slow = draft_of(nests, znver4(), {.measured = {.flops_per_s = 59.2e9}, .fitted_on = {}});
+  EXPECT_DOUBLE_EQ(slow.seconds.constant(), 2 * as_usual.seconds.constant());
+  for (size_t r = 0; r < kResources; ++r)
+    EXPECT_EQ(slow.shares[r].constant(), as_usual.shares[r].constant()) << "nothing to compare levels with";
+}
+
+TEST(Draft, MovesBytesAsMuchFasterAsTheyWereMeasuredBesideTheMachineOfTheFit) {
+  using enum Resource;
+  // Half the operations a cycle at the same clock, so that cycles are as long.
+  const MeasuredRates same = {
+      .flops_per_s = 96e9, .l2_bytes_per_s = 120e9, .shared_bytes_per_s = 60e9, .memory_bytes_per_s = 30e9};
+  MeasuredRates slow_memory = same;
+  slow_memory.memory_bytes_per_s = 1e9;
+  // Cycles more for each run of lines stay as they are: the bytes alone take thirty times as long.
+  const double bytes_s = 8.0 * (1 << 20) / DraftConstants().memory_bytes / 3e9;
+  EXPECT_NEAR(seconds_of(kMemory, slow_memory, kThere), seconds_of(kMemory, same, kThere) + 29 * bytes_s,
+              0.01 * bytes_s);
+  for (const Resource other : {kL2, kL3, kMultiplyAdds})
+    EXPECT_DOUBLE_EQ(seconds_of(other, slow_memory, kThere), seconds_of(other, same, kThere));
+  for (const Resource each : {kL2, kL3, kMemory})
+    EXPECT_DOUBLE_EQ(seconds_of(each, same, kThere), seconds_of(each, {.flops_per_s = 96e9}, {}))
+        << "on the machine of the fit the constants hold";
+}
+
+TEST(Draft, MovesBytesInTheSameTimeWhateverTheClock) {
+  using enum Resource;
+  MeasuredRates fast = {.flops_per_s = 96e9, .l2_bytes_per_s = 100e9, .memory_bytes_per_s = 20e9};
+  const MeasuredRates slow = fast;
+  fast.flops_per_s *= 2;
+  DraftConstants bytes_only;
+  bytes_only.memory_run = 0;
+  EXPECT_DOUBLE_EQ(seconds_of(kMemory, slow, kThere, bytes_only),
+                   seconds_of(kMemory, fast, kThere, bytes_only));
+  EXPECT_DOUBLE_EQ(seconds_of(kMultiplyAdds, slow, kThere), 2 * seconds_of(kMultiplyAdds, fast, kThere));
+  EXPECT_DOUBLE_EQ(seconds_of(kL3, slow, kThere), 2 * seconds_of(kL3, fast, kThere))
+      << "it was not measured: so many bytes a cycle";
+}
+
 TEST(Traffic, OfACacheIsByItsOwnRoom) {
   const std::vector<Nest> nests = product_nests(4, 16);
   const Nest& product = nest_of(nests, "t0.acc");
