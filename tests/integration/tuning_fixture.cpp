@@ -49,8 +49,10 @@ std::vector<Measurement> Tuning::measurements(const std::string& db) {
   std::vector<Measurement> all;
   auto records = database::open_records(file(db));
   if (!records.ok()) return all;
-  const absl::Status status =
-      (*records)->scan({}, [&](const Measurement& m) { return all.push_back(m), absl::OkStatus(); });
+  const absl::Status status = (*records)->scan({}, [&](const Measurement& m) {
+    if (m.job_id != 0) all.push_back(m);
+    return absl::OkStatus();
+  });
   EXPECT_TRUE(status.ok()) << status;
   return all;
 }

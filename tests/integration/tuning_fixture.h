@@ -35,7 +35,8 @@ class Tuning : public testing::Test {
   void expect_refusal(const std::string& name, std::vector<std::string> arguments, int code,
                       const std::string& words);
 
-  // In the order of insertion; empty while there is no database.
+  // Of jobs, in the order of insertion; empty while there is no database. What the machine itself reaches is
+  // of no job.
   std::vector<database::Measurement> measurements(const std::string& db);
   // Different programs that were measured: what a budget of trials counts.
   int64_t measured(const std::string& db);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -88,6 +89,14 @@ absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const databa
   return by_machine;
 }
 
+// What candidates that were measured there ran on.
+model::MeasuredRates rates_of(const MachineKind& machine, const Viewpoint& viewpoint,
+                              const YardstickRecords& yardsticks) {
+  const model::MeasuredRates known = yardsticks.rates_of(machine);
+  const bool is_like_here = machine.target.text() == viewpoint.target.text();
+  return known == model::MeasuredRates() && is_like_here ? viewpoint.measured : known;
+}
+
 bool is_like(const target::Target& one, const target::Target& other) {
   return one.arch == other.arch && one.fp32_lanes() == other.fp32_lanes();
 }
@@ -105,6 +114,9 @@ std::vector<size_t> few_of(size_t examples, size_t most) {
 
 absl::Status History::read(database::Records& records, const Viewpoint& viewpoint) {
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records.problems());
+  TF_ASSIGN_OR_RETURN(const YardstickRecords yardsticks,
+                      YardstickRecords::read(records, viewpoint.before_record));
+  std::erase_if(problems, [](const database::Problem& problem) { return is_yardstick(problem.workload); });
   const std::string target_text = viewpoint.target.text();
   std::reverse(problems.begin(), problems.end());
   std::stable_partition(problems.begin(), problems.end(),
@@ -115,22 +127,31 @@ absl::Status History::read(database::Records& records, const Viewpoint& viewpoin
     const absl::StatusOr<target::Target> target = target::parse_target(problem.target);
     if (!target.ok() || !is_like(*target, viewpoint.target)) continue;
     if (!is_own && read++ >= kProblems) continue;
-    TF_RETURN_IF_ERROR(read_problem(records, problem, *target, viewpoint));
+    TF_RETURN_IF_ERROR(read_problem(records, problem, *target, viewpoint, yardsticks));
   }
   return absl::OkStatus();
 }
 
 absl::Status History::read_problem(database::Records& records, const database::Problem& problem,
-                                   const target::Target& target, const Viewpoint& viewpoint) {
+                                   const target::Target& target, const Viewpoint& viewpoint,
+                                   const YardstickRecords& yardsticks) {
   TF_ASSIGN_OR_RETURN(const ByMachine by_machine, by_machine_of(records, problem, viewpoint));
   if (by_machine.empty()) return absl::OkStatus();
   const absl::StatusOr<Task> task = task_of(records, problem);
   if (!task.ok()) return absl::OkStatus();
   const auto threads = static_cast<int>(problem.threads);
-  const absl::StatusOr<TaskSpace> space =
-      TaskSpace::create(*task, target, threads, viewpoint.allowed_numerics);
-  if (!space.ok()) return absl::OkStatus();
+  std::optional<TaskSpace> space;
+  model::MeasuredRates rates;  // that it is of: mostly one machine after another has the same
   for (const auto& [machine, measured] : by_machine) {
+    const model::MeasuredRates here =
+        rates_of({target, machine.first, machine.second}, viewpoint, yardsticks);
+    if (!space || !(here == rates)) {
+      absl::StatusOr<TaskSpace> made =
+          TaskSpace::create(*task, target, threads, viewpoint.allowed_numerics, here);
+      if (!made.ok()) return absl::OkStatus();
+      space.emplace(*std::move(made));
+      rates = here;
+    }
     double remoteness = threads == viewpoint.threads ? 0 : kOtherThreads;
     if (problem.target != viewpoint.target.text()) remoteness += kOtherTarget;
     if (machine != std::pair(viewpoint.device_class, viewpoint.fingerprint)) remoteness += kOtherDevice;

@@ -16,6 +16,7 @@
 #include "tuner/model/xgboost_model.h"
 #include "tuner/session/donor.h"
 #include "tuner/session/task_space.h"
+#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 
@@ -25,6 +26,8 @@ struct Viewpoint {
   int threads = 1;
   std::string device_class;
   std::string fingerprint;  // of the machine that measures now
+  // Of that machine; also of others with its target, of which the records do not say what they reach.
+  model::MeasuredRates measured = {};
   schedule::Numerics allowed_numerics;
   // Of which only what is not from here is history: the rest the session recalls itself.
   std::vector<database::Problem> own;
@@ -59,7 +62,8 @@ class History {
 
  private:
   absl::Status read_problem(database::Records& records, const database::Problem& problem,
-                            const target::Target& target, const Viewpoint& viewpoint);
+                            const target::Target& target, const Viewpoint& viewpoint,
+                            const YardstickRecords& yardsticks);
 
   std::vector<std::vector<model::Example>> lessons_;  // one a task and machine
   std::map<database::WorkloadKey, int> groups_;       // of the lessons' examples

@@ -11,7 +11,7 @@ absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptio
                               const std::function<void(const Progress&)>& report) {
   if (tasks.empty()) return absl::InvalidArgumentError("nothing to tune: the network has no tunable kernel");
   TuningLoop loop(tasks, options, builder, runner, store, report);
-  TF_RETURN_IF_ERROR(loop.prepare(tasks));
+  TF_RETURN_IF_ERROR(loop.prepare(tasks, stop));
   return loop.run(stop);
 }
 

@@ -51,6 +51,8 @@ struct SessionOptions {
   bool has_no_cpu = false;
   // In the end, the best of each task that are too close to call meet in a play-off (playoff.h).
   bool play_off = true;
+  // What the machine reaches is measured before anything else, unless the store knows it (yardsticks.h).
+  bool yardsticks = true;
 };
 
 struct TaskProgress {

@@ -19,9 +19,11 @@ namespace tf::session {
 // Const after construction, and thread-safe.
 class TaskSpace {
  public:
-  // INVALID_ARGUMENT if the binding does not fit the workload.
+  // `measured` is of the machine that the candidates run on (yardsticks.h). INVALID_ARGUMENT if the binding
+  // does not fit the workload.
   static absl::StatusOr<TaskSpace> create(const Task& task, const target::Target& target, int threads,
-                                          const schedule::Numerics& allowed);
+                                          const schedule::Numerics& allowed,
+                                          const model::MeasuredRates& measured = {});
 
   const space::DesignSpace& space() const { return *space_; }
   const model::Evaluator& evaluator() const { return *evaluator_; }

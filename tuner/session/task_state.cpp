@@ -56,9 +56,10 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
 
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,
                                                              model::CostModel* model, uint64_t seed,
-                                                             const History* history) {
-  TF_ASSIGN_OR_RETURN(TaskSpace space,
-                      TaskSpace::create(task, options.target, options.threads, options.allowed_numerics));
+                                                             const History* history,
+                                                             const model::MeasuredRates& measured) {
+  TF_ASSIGN_OR_RETURN(TaskSpace space, TaskSpace::create(task, options.target, options.threads,
+                                                         options.allowed_numerics, measured));
   std::vector<space::Candidate> carried;
   if (history != nullptr) carried = history->seeds_for(space);
   std::unique_ptr<TaskState> state(new TaskState(task, options, std::move(space), model, std::move(carried)));

@@ -35,11 +35,12 @@ struct Recalled {
 
 class TaskState {
  public:
-  // `history` may be null: no other task gives seeds. INVALID_ARGUMENT if the binding does not fit the
-  // workload.
+  // `history` may be null: no other task gives seeds. `measured` is of the machine (yardsticks.h).
+  // INVALID_ARGUMENT if the binding does not fit the workload.
   static absl::StatusOr<std::unique_ptr<TaskState>> create(const Task& task, const SessionOptions& options,
                                                            model::CostModel* model, uint64_t seed,
-                                                           const History* history = nullptr);
+                                                           const History* history = nullptr,
+                                                           const model::MeasuredRates& measured = {});
 
   const Task& task() const { return task_; }
   const database::Problem& problem() const { return problem_; }

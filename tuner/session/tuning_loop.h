@@ -31,8 +31,9 @@ class TuningLoop {
              measure::Runner& runner, database::Store& store,
              const std::function<void(const Progress&)>& report);
 
-  // Takes over what the store knows of the tasks.
-  absl::Status prepare(const std::vector<Task>& tasks);
+  // Takes over what the store knows of the tasks and of the machine; what it does not know of the machine is
+  // measured, until `stop` is set.
+  absl::Status prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop);
   absl::StatusOr<Progress> run(const std::atomic<bool>& stop);
 
  private:
@@ -48,8 +49,10 @@ class TuningLoop {
   using Arrival = std::variant<Finished, database::Measurement>;
 
   // `fingerprint` is the machine's that measures.
+  absl::StatusOr<model::MeasuredRates> rates_of(const std::string& fingerprint,
+                                                const std::atomic<bool>& stop);
   absl::StatusOr<History> read_history(const std::vector<database::Problem>& own,
-                                       const std::string& fingerprint);
+                                       const std::string& fingerprint, const model::MeasuredRates& measured);
   absl::Status recall(TaskState& task, const std::string& fingerprint);
   bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;

@@ -9,6 +9,7 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/tuning_loop.h"
+#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 namespace {
@@ -42,17 +43,18 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
   twins_in_a_row_.resize(tasks.size());
 }
 
-absl::Status TuningLoop::prepare(const std::vector<Task>& tasks) {
+absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop) {
   std::vector<database::Problem> problems;
   for (const Task& task : tasks) problems.push_back(problem_of(task, target_, options_.threads));
   TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
   meter_.add_earlier_runs(earlier_.finished_unix_ns());
   TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
-  TF_ASSIGN_OR_RETURN(History history, read_history(problems, here.fingerprint()));
+  TF_ASSIGN_OR_RETURN(const model::MeasuredRates measured, rates_of(here.fingerprint(), stop));
+  TF_ASSIGN_OR_RETURN(History history, read_history(problems, here.fingerprint(), measured));
   for (size_t i = 0; i < tasks.size(); ++i) {
     TF_ASSIGN_OR_RETURN(
         std::unique_ptr<TaskState> state,
-        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i, &history));
+        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i, &history, measured));
     const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
         store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
@@ -82,16 +84,27 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
+// Before there are builders or devices at work, so that nothing disturbs it.
+absl::StatusOr<model::MeasuredRates> TuningLoop::rates_of(const std::string& fingerprint,
+                                                          const std::atomic<bool>& stop) {
+  if (!options_.yardsticks) return model::MeasuredRates();
+  return measured_rates({.machine = {options_.target, options_.device_class, fingerprint},
+                         .before_record = earlier_.first_record()},
+                        builder_, runner_, store_, stop);
+}
+
 // What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks
 // alone.
 absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own,
-                                                 const std::string& fingerprint) {
+                                                 const std::string& fingerprint,
+                                                 const model::MeasuredRates& measured) {
   History history;
   if (options_.strategy == search::Kind::kAnsorLike) return history;
   TF_RETURN_IF_ERROR(history.read(store_, {.target = options_.target,
                                            .threads = options_.threads,
                                            .device_class = options_.device_class,
                                            .fingerprint = fingerprint,
+                                           .measured = measured,
                                            .allowed_numerics = options_.allowed_numerics,
                                            .own = own,
                                            .before_record = earlier_.first_record()}));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -10,7 +11,9 @@
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"
 #include "tests/support/tuner/test_problems.h"
+#include "tuner/model/rates.h"
 #include "tuner/session/task.h"
+#include "tuner/session/yardstick_kernels.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::session {
@@ -59,6 +62,21 @@ class HistoryTest : public testing::Test {
       record.finished_unix_ns = ++clock_;
       EXPECT_TRUE(store_->insert(record).ok());
     }
+  }
+  // The peak's yardstick read so much on a machine of that class; `turns` of it, if that is another problem.
+  void record_peak(const std::string& device_class, double flops_per_s, size_t turns = 0) {
+    const Yardstick peak = yardsticks_of(viewpoint_.target).front();
+    EXPECT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
+    database::Measurement record;
+    record.problem = problem_of(peak.task, viewpoint_.target.text(), 1);
+    if (turns > 0) record.problem.binding = "d0=" + std::to_string(turns);
+    record.schedule = peak.schedule;
+    record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
+    record.samples = {{.total_ns = std::llround(peak.amount * 1000 / flops_per_s * 1e9), .iterations = 1000}};
+    record.cache_mode = database::CacheMode::kWarm;
+    record.device.device_class = device_class;
+    record.device.fingerprint = fingerprint_;
+    EXPECT_TRUE(store_->insert(record).ok());
   }
   History read() {
     History history;
@@ -158,6 +176,30 @@ TEST_F(HistoryTest, KeepsTimesOfTwoMachinesOfAClassApart) {
   std::set<int> tasks;
   for (const model::Example& example : examples()) tasks.insert(example.task);
   EXPECT_EQ(tasks.size(), 2u);
+}
+
+TEST_F(HistoryTest, LeavesNoTaskOutForYardsticks) {
+  measure(product(64, 64, 64), 10);
+  for (size_t i = 0; i < History::kProblems; ++i) record_peak("local", 1e9 + static_cast<double>(i), i + 1);
+  EXPECT_EQ(examples().size(), 10u);
+}
+
+// So many times the usual clock, as a binary logarithm that is taken off each draft.
+TEST_F(HistoryTest, DraftsWhatRanElsewhereByWhatThatMachineReaches) {
+  measure(product(64, 64, 64), 10, "board");
+  const std::vector<model::Example> usual = examples();
+  const auto expect_faster = [&](float by) {
+    const std::vector<model::Example> now = examples();
+    ASSERT_EQ(now.size(), usual.size());
+    for (size_t i = 0; i < now.size(); ++i)
+      EXPECT_NEAR(now[i].features[model::kDraftFeature], usual[i].features[model::kDraftFeature] - by, 5e-3);
+  };
+  const double usual_flops_per_s =
+      model::flops_a_cycle(viewpoint_.target) * model::rates_of(viewpoint_.target).hertz;
+  viewpoint_.measured.flops_per_s = 2 * usual_flops_per_s;
+  expect_faster(1);  // nothing is known of boards, but that they have this machine's target
+  record_peak("board", 4 * usual_flops_per_s);
+  expect_faster(2);
 }
 
 TEST_F(HistoryTest, TakesNoRecordForAnotherCandidatesThanItsSchedules) {

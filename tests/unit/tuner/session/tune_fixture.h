@@ -74,7 +74,9 @@ class FakeRunner final : public measure::Runner {
     if (++runs == stop_after) *stop = true;
     if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
     if (!fatal.ok()) return fatal;
-    EXPECT_FALSE(request.reference.digest.empty()) << "an answer must be checked";
+    const bool is_warm = request.trial->options().cache_mode() == farm::CACHE_MODE_WARM;
+    if (is_warm && refuses_warm) return absl::InvalidArgumentError("not warm");
+    EXPECT_TRUE(is_warm || !request.reference.digest.empty()) << "an answer must be checked";
     const int runs_before = measured[request.candidate.digest]++;
     if (const int64_t incumbent_ns = request.trial->options().stop_if_slower_than_ns(); incumbent_ns > 0) {
       raced.insert(request.candidate.digest);
@@ -83,6 +85,8 @@ class FakeRunner final : public measure::Runner {
     reuse_distances.insert(request.trial->options().reuse_distance_bytes());
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
+    result.set_cache_mode(request.trial->options().cache_mode());
+    result.mutable_device()->set_fingerprint(fingerprint);
     if (knows_reuse_distance)
       result.set_reuse_distance_bytes(request.trial->options().reuse_distance_bytes());
     if (stale_every > 0) {
@@ -115,10 +119,16 @@ class FakeRunner final : public measure::Runner {
   }
   void acknowledge(const farm::TrialResult&) override { ++acknowledged; }
   int slots() const override { return devices; }
-  absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
+  absl::StatusOr<farm::DeviceState> device() override {
+    farm::DeviceState state;
+    state.set_fingerprint(fingerprint);
+    return state;
+  }
   void cancel() override {}
 
   int devices = 1;
+  std::string fingerprint;
+  bool refuses_warm = false;                                  // as a device that only rotates
   std::function<std::chrono::microseconds()> delay;           // of each run; empty: none
   std::function<int64_t(const std::string& schedule)> ns_of;  // instead of time_of()
   int stop_after = 0;                                         // runs; 0: never
@@ -153,7 +163,7 @@ class TuneTest : public testing::Test {
     options_.target = target::parse_target("x86_64:cpu=znver4").value();
     options_.budget.trials = 24;
     options_.retry_delay = absl::Milliseconds(5);
-    options_.play_off = false;  // where nothing else is said
+    options_.play_off = options_.yardsticks = false;  // where nothing else is said
     database::Job job;
     job.model_name = "test";
     options_.job_id = store_->add_job(job).value();

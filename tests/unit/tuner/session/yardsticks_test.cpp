@@ -1,0 +1,228 @@
+// Yardsticks over fakes: measured first, once, found again; a session without them goes on.
+
+#include "tuner/session/yardsticks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/passes/lower.h"
+#include "compiler/schedule/schedule.h"
+#include "tests/unit/tuner/session/tune_fixture.h"
+#include "tuner/model/rates.h"
+
+namespace tf::session {
+namespace {
+
+using model::MeasuredRates;
+
+constexpr size_t kYardsticks = 4;
+
+class Yardsticks : public TuneTest {
+ protected:
+  Yardsticks() {
+    options_.yardsticks = true;
+    runner_.fingerprint = "desk";
+  }
+
+  bool is_measured(const MeasuredRates& rates) {
+    return std::min({rates.flops_per_s, rates.l2_bytes_per_s, rates.shared_bytes_per_s,
+                     rates.memory_bytes_per_s}) > 0;
+  }
+
+  // Of the job with that first record.
+  MeasuredRates rates(int64_t before_record = std::numeric_limits<int64_t>::max()) {
+    return measured_rates({{options_.target, options_.device_class, runner_.fingerprint}, before_record},
+                          builder_, runner_, *store_, stop_)
+        .value();
+  }
+
+  std::vector<database::Measurement> yardstick_records() {
+    std::vector<database::Measurement> all = records();
+    std::erase_if(all, [](const auto& record) { return !is_yardstick(record.problem.workload); });
+    return all;
+  }
+};
+
+TEST_F(Yardsticks, AreMeasuredFirstAndAreNoTrials) {
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(store_->count_trials(options_.job_id).value(), 24);
+  const std::vector<database::Measurement> all = records();
+  ASSERT_EQ(all.size(), 24 + kYardsticks);
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(is_yardstick(all[i].problem.workload), i < kYardsticks);
+    EXPECT_EQ(all[i].job_id, i < kYardsticks ? 0 : options_.job_id);
+  }
+  for (size_t i = 0; i < kYardsticks; ++i) EXPECT_EQ(all[i].cache_mode, database::CacheMode::kWarm);
+  EXPECT_EQ(runner_.acknowledged, runner_.runs);
+}
+
+TEST_F(Yardsticks, AreMeasuredOnceAMachine) {
+  ASSERT_TRUE(run().ok());
+  options_.job_id = store_->add_job({}).value();  // another job
+  options_.threads = 2;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(yardstick_records().size(), kYardsticks);
+  runner_.fingerprint = "another machine";
+  options_.job_id = store_->add_job({}).value();
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(yardstick_records().size(), 2 * kYardsticks);
+  options_.device_class = "board";
+  options_.job_id = store_->add_job({}).value();
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(yardstick_records().size(), 3 * kYardsticks);
+}
+
+TEST_F(Yardsticks, ReadTheSameForEverySessionThatFollows) {
+  const MeasuredRates first = rates();
+  EXPECT_TRUE(is_measured(first));
+  const int runs = runner_.runs;
+  EXPECT_EQ(rates(), first);
+  EXPECT_EQ(runner_.runs, runs) << "the store knows them";
+}
+
+TEST_F(Yardsticks, AreByTheShortestSample) {
+  const Yardstick peak = yardsticks_of(options_.target).front();
+  ASSERT_EQ(peak.rate, &MeasuredRates::flops_per_s);
+  runner_.ns_of = [](const std::string&) { return 1'000'000; };
+  EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 1e3);
+  database::Measurement record = yardstick_records().front();
+  store_ = database::make_memory_store();
+  ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
+  record.samples = {{3'000'000, 1}, {1'000'000, 2}, {4'000'000, 1}};
+  ASSERT_TRUE(store_->insert(record).ok());
+  EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 2e3);
+}
+
+TEST_F(Yardsticks, OfAnInterruptedJobAreThoseThatItBeganWith) {
+  ASSERT_TRUE(run().ok());
+  const std::vector<database::Measurement> all = records();
+  const auto first = std::ranges::find(all, options_.job_id, &database::Measurement::job_id);
+  ASSERT_NE(first, all.end());
+  EXPECT_TRUE(is_measured(rates(first->id)));
+  // A job of before there were any.
+  store_ = database::make_memory_store();
+  options_.yardsticks = false;
+  options_.job_id = store_->add_job({}).value();
+  ASSERT_TRUE(run().ok());
+  const int64_t first_record = records().front().id;
+  const int runs = runner_.runs;
+  EXPECT_EQ(rates(first_record), MeasuredRates()) << "as it began";
+  EXPECT_EQ(runner_.runs, runs);
+  EXPECT_TRUE(is_measured(rates())) << "for the next job";
+  EXPECT_EQ(rates(first_record), MeasuredRates()) << "whatever was measured since";
+}
+
+TEST_F(Yardsticks, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
+  const auto order = [&] {
+    std::vector<std::string> all;
+    for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
+    return all;
+  };
+  options_.budget.trials = 60;
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = order();
+  store_ = database::make_memory_store();
+  options_.job_id = store_->add_job({}).value();
+  runner_.runs = 0;
+  for (const int stop_after : {2, 3, 30, 1000}) {  // the first two among the yardsticks
+    stop_ = false;
+    runner_.stop_after = stop_after;
+    runner_.stop = &stop_;
+    ASSERT_TRUE(run().ok());
+  }
+  EXPECT_EQ(runner_.runs, 60 + static_cast<int>(kYardsticks)) << "what was measured was measured again";
+  EXPECT_EQ(order(), expected);
+}
+
+TEST_F(Yardsticks, AreLeftOutWhereTheDeviceOnlyRotates) {
+  runner_.refuses_warm = true;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(progress->not_measured, 0);
+  EXPECT_EQ(records().size(), 24u);
+  EXPECT_EQ(runner_.runs, 25) << "it was asked once";
+}
+
+TEST_F(Yardsticks, ThatDoNotCompileAreNotTriedAgain) {
+  builder_.refuse_every = 1;
+  EXPECT_EQ(rates(), MeasuredRates());
+  ASSERT_EQ(yardstick_records().size(), kYardsticks);
+  for (const auto& record : yardstick_records()) EXPECT_EQ(record.outcome, database::Outcome::kCompileError);
+  builder_.refuse_every = 0;
+  EXPECT_EQ(rates(), MeasuredRates());
+  EXPECT_EQ(runner_.runs, 0);
+}
+
+TEST_F(Yardsticks, ThatCrashSayNothing) {
+  runner_.fail_every = 2;
+  const MeasuredRates rates = this->rates();
+  EXPECT_GT(rates.flops_per_s, 0);
+  EXPECT_EQ(rates.l2_bytes_per_s, 0);
+  EXPECT_GT(rates.shared_bytes_per_s, 0);
+}
+
+TEST_F(Yardsticks, AreTriedAgainWhereTheDeviceWasAwayForAMoment) {
+  runner_.lose_every = 2;
+  EXPECT_TRUE(is_measured(rates()));
+  EXPECT_EQ(yardstick_records().size(), kYardsticks);
+}
+
+TEST_F(Yardsticks, AreNotMeasuredOnceTheSessionIsToStop) {
+  stop_ = true;
+  EXPECT_EQ(rates(), MeasuredRates());
+  EXPECT_TRUE(records().empty());
+}
+
+constexpr const char* kTargets[] = {"x86_64",
+                                    "x86_64:cpu=haswell",
+                                    "x86_64:cpu=znver4",
+                                    "x86_64:cpu=znver5",
+                                    "aarch64:cpu=cortex-a72",
+                                    "aarch64:cpu=neoverse-n1",
+                                    "armv7:cpu=cortex-a7"};
+
+TEST(YardstickKernels, LieInTheLevelThatTheyAreOf) {
+  for (const char* text : kTargets) {
+    SCOPED_TRACE(text);
+    const target::Target target = target::parse_target(text).value();
+    const std::vector<Yardstick> all = yardsticks_of(target);
+    ASSERT_EQ(all.size(), kYardsticks);
+    std::vector<int64_t> bytes;
+    for (const Yardstick& yardstick : all) {
+      EXPECT_TRUE(is_yardstick({tensor::workload_key(yardstick.task.workload)}));
+      const tensor::Workload bound = tensor::bind(yardstick.task.workload, yardstick.task.binding).value();
+      bytes.push_back(static_cast<int64_t>(tensor::count_bytes(bound)));
+      const auto state = schedule::apply(bound, schedule::parse_schedule(yardstick.schedule).value());
+      EXPECT_TRUE(state.ok()) << state.status();
+      EXPECT_TRUE(passes::lower(bound, schedule::parse_schedule(yardstick.schedule).value(), {}).ok());
+    }
+    EXPECT_DOUBLE_EQ(all[0].amount,
+                     tensor::count_flops(tensor::bind(all[0].task.workload, all[0].task.binding).value()));
+    EXPECT_LE(bytes[0], target.caches.l1_bytes * 3 / 4);
+    EXPECT_GT(bytes[1], target.caches.l1_bytes);
+    EXPECT_LE(bytes[1], target.caches.l2_bytes * 3 / 4);
+    EXPECT_GT(bytes[2], target.caches.l2_bytes);
+    EXPECT_LE(bytes[2], model::shared_cache_bytes(target) * 3 / 4);
+    EXPECT_GE(bytes[3], 4 * model::shared_cache_bytes(target));
+    EXPECT_LE(bytes[3], (256 << 20) + (64 << 10));
+  }
+}
+
+TEST(YardstickKernels, AreNoneForALevelHardlyLargerThanTheOneBefore) {
+  const target::Target target = target::parse_target("x86_64:cpu=znver4,l2=64K,l3=96K").value();
+  std::vector<double MeasuredRates::*> rates;
+  for (const Yardstick& yardstick : yardsticks_of(target)) rates.push_back(yardstick.rate);
+  EXPECT_EQ(rates, (std::vector<double MeasuredRates::*>{&MeasuredRates::flops_per_s,
+                                                         &MeasuredRates::memory_bytes_per_s}));
+}
+
+TEST(YardstickKernels, AreNoneForAGpu) {
+  EXPECT_TRUE(yardsticks_of(target::parse_target("cuda:arch=sm_90").value()).empty());
+}
+
+}  // namespace
+}  // namespace tf::session

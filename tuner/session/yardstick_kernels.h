@@ -1,0 +1,35 @@
+#pragma once
+// Owns: the kernels that say what a machine reaches: how large they are on a target, and how they are
+// computed. Does not know: devices, records.
+
+#include <string>
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "database/record.h"
+#include "tuner/model/measured_rates.h"
+#include "tuner/session/task.h"
+
+namespace tf::session {
+
+// One of them, of one thread: that rate is `amount`, operations or bytes, over the time of a run.
+struct Yardstick {
+  double model::MeasuredRates::*rate = nullptr;
+  Task task;
+  std::string schedule;
+  double amount = 0;
+};
+
+// The peak by a product y[i,j] = Σ_t Σ_k a[k,i] b[k,j] whose operands stay in half of L1 and its sums in
+// registers; what each level gives by a stream y[i] = Σ_t Σ_k x[k,i], i a few vectors in registers and x read
+// from its first to its last byte: half of L2, half of the cache behind it, and many times that, at most
+// 256 MiB. t are turns over the same data, so that a run is long enough to be timed. A level that is hardly
+// larger than the one before has none; a GPU has no yardsticks.
+std::vector<Yardstick> yardsticks_of(const target::Target& target);
+
+// Whether it is one of them, for whatever target: no kernel of a network.
+bool is_yardstick(const database::WorkloadKey& workload);
+// The workloads of all yardsticks: sizes are bindings of theirs.
+std::vector<database::WorkloadKey> yardstick_workloads();
+
+}  // namespace tf::session

@@ -1,0 +1,59 @@
+#pragma once
+// Owns: what the machine that measures reaches, for the draft model: by the yardsticks' records, or by
+// measuring them first. Does not know: what the kernels are, what is made of the rates.
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "database/store.h"
+#include "tuner/measure/builder.h"
+#include "tuner/measure/runner.h"
+#include "tuner/session/yardstick_kernels.h"
+
+namespace tf::session {
+
+// Machines that are taken for one, by what their records say.
+struct MachineKind {
+  target::Target target;
+  std::string device_class;
+  std::string fingerprint;
+};
+
+// The yardsticks that a database has, of all machines. They are ordinary records of no job, so that an export
+// carries them along; others' records of the very kind of machine, by an import, count as well. A value.
+class YardstickRecords {
+ public:
+  // Only those with lower numbers count. Errors: the records'.
+  static absl::StatusOr<YardstickRecords> read(database::Records& records,
+                                               int64_t before_record = std::numeric_limits<int64_t>::max());
+
+  // The first record of it on such a machine: what is read once stays. One that failed is none of the
+  // machine's doing if it names none. Null: it was never tried.
+  const database::Measurement* find(const Yardstick& yardstick, const MachineKind& machine) const;
+  // 0: it was never tried there, or it failed.
+  model::MeasuredRates rates_of(const MachineKind& machine) const;
+
+ private:
+  std::vector<database::Measurement> records_;  // in order of insertion
+};
+
+// What counts, and how it is got.
+struct YardstickOptions {
+  MachineKind machine;
+  // A job that has records goes on with what it knew when it began: only records below its first count, and
+  // nothing is measured.
+  int64_t before_record = std::numeric_limits<int64_t>::max();
+};
+
+// By the store's records; yardsticks that have none on such a machine are built, measured and recorded, one
+// after another, which takes a second or two, once. Nothing else should use the device meanwhile. What cannot
+// be measured, or not before `stop` is set, stays 0: that is no error. Errors: the store's.
+absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
+                                                    measure::Builder& builder, measure::Runner& runner,
+                                                    database::Store& store, const std::atomic<bool>& stop);
+
+}  // namespace tf::session

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "compiler/schedule/schedule.h"
+#include "proto/farm/v1/trial.pb.h"
+#include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/session/pipeline.h"
+#include "tuner/session/record_proto.h"
+#include "tuner/session/requests_proto.h"
+#include "tuner/session/yardsticks.h"
+
+namespace tf::session {
+namespace {
+
+namespace farm = tunefarm::farm::v1;
+namespace kernel = tunefarm::kernel::v1;
+
+constexpr int kMaxTries = 3;  // of what gave no answer
+
+// Data lies where the run before left it: that is what tells the levels apart.
+farm::Trial warm_trial() {
+  farm::Trial trial;
+  trial.set_input_seed(1);
+  trial.set_threads(1);
+  farm::MeasureOptions& measure = *trial.mutable_options();
+  const Sampling sampling = sampling_of(Priority::kInFull);
+  measure.set_samples(sampling.samples);
+  measure.set_min_sample_ns(sampling.min_sample_ns);
+  measure.set_enough_ns(sampling.enough_ns);
+  measure.set_warmup_ns(sampling.warmup_ns);
+  measure.set_cache_mode(farm::CACHE_MODE_WARM);
+  trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);
+  trial.mutable_limits()->set_memory_bytes(2ull << 30);
+  trial.mutable_limits()->set_output_bytes(4096);
+  return trial;
+}
+
+// By its shortest sample: others on the machine only ever add to a time.
+double rate_by(const database::Measurement& record, double amount) {
+  const std::vector<double> runs_ns = database::runs_ns(record.samples);
+  const double least_ns = runs_ns.empty() ? 0 : *std::ranges::min_element(runs_ns);
+  const bool is_reading =
+      record.outcome == database::Outcome::kOk && record.cache_mode == database::CacheMode::kWarm;
+  return is_reading && least_ns > 0 ? amount / least_ns * 1e9 : 0;
+}
+
+// Measures them, one at a time.
+class Measurer {
+ public:
+  Measurer(const YardstickOptions& options, measure::Builder& builder, measure::Runner& runner,
+           database::Store& store)
+      : options_(options), builder_(builder), runner_(runner), store_(store) {}
+
+  // The record that was made, unless nothing came of it; then there is no point in trying others. Nobody
+  // looks at the answers, which no build uses, so that there is no reference to wait for.
+  absl::StatusOr<std::optional<database::Measurement>> measure(const Yardstick& yardstick) {
+    const std::string target = options_.machine.target.text();
+    TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(yardstick.task.workload),
+                                            .op = yardstick.task.label,
+                                            .flops = yardstick.amount}));
+    Subject subject;
+    subject.problem = problem_of(yardstick.task, target, 1);
+    subject.schedule = yardstick.schedule;
+    subject.device_class = options_.machine.device_class;
+    const absl::StatusOr<kernel::BuildReply> built =
+        builder_.build(*candidate_request(yardstick.task, target, yardstick.schedule));
+    if (!built.ok()) return std::nullopt;
+    if (built->code() != 0) return keep(record_of(subject, *built));
+    const measure::ArtifactBytes artifact =
+        measure::make_artifact_bytes(built->artifact().SerializeAsString());
+    const farm::Trial trial = warm_trial();
+    for (int tries = 0; tries < kMaxTries; ++tries) {
+      const absl::StatusOr<farm::TrialResult> result = runner_.run({artifact, {}, &trial});
+      if (!result.ok()) {
+        if (measure::may_retry(result.status())) continue;
+        return std::nullopt;
+      }
+      absl::StatusOr<std::optional<database::Measurement>> kept = keep(record_of(subject, *built, *result));
+      runner_.acknowledge(*result);
+      if (!absl::IsAborted(kept.status())) return kept;  // else its lease is fenced off
+    }
+    return std::nullopt;
+  }
+
+ private:
+  absl::StatusOr<std::optional<database::Measurement>> keep(database::Measurement record) {
+    TF_RETURN_IF_ERROR(store_.insert(record).status());
+    return record;
+  }
+
+  const YardstickOptions& options_;
+  measure::Builder& builder_;
+  measure::Runner& runner_;
+  database::Store& store_;
+};
+
+}  // namespace
+
+absl::StatusOr<YardstickRecords> YardstickRecords::read(database::Records& records, int64_t before_record) {
+  YardstickRecords found;
+  for (const database::WorkloadKey& workload : yardstick_workloads()) {
+    TF_RETURN_IF_ERROR(records.scan({.workload = workload}, [&](const database::Measurement& record) {
+      if (record.id < before_record) found.records_.push_back(record);
+      return absl::OkStatus();
+    }));
+  }
+  return found;
+}
+
+const database::Measurement* YardstickRecords::find(const Yardstick& yardstick,
+                                                    const MachineKind& machine) const {
+  const database::Problem problem = problem_of(yardstick.task, machine.target.text(), 1);
+  const auto record = std::ranges::find_if(records_, [&](const database::Measurement& each) {
+    const std::string& of = each.device.fingerprint;
+    return each.problem == problem && each.schedule == yardstick.schedule &&
+           each.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&
+           each.device.device_class == machine.device_class &&
+           (of == machine.fingerprint || (of.empty() && database::is_failure(each.outcome)));
+  });
+  return record == records_.end() ? nullptr : &*record;
+}
+
+model::MeasuredRates YardstickRecords::rates_of(const MachineKind& machine) const {
+  model::MeasuredRates rates;
+  if (records_.empty()) return rates;
+  for (const Yardstick& yardstick : yardsticks_of(machine.target))
+    if (const database::Measurement* record = find(yardstick, machine))
+      rates.*yardstick.rate = rate_by(*record, yardstick.amount);
+  return rates;
+}
+
+absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
+                                                    measure::Builder& builder, measure::Runner& runner,
+                                                    database::Store& store, const std::atomic<bool>& stop) {
+  TF_ASSIGN_OR_RETURN(const YardstickRecords known, YardstickRecords::read(store, options.before_record));
+  model::MeasuredRates rates = known.rates_of(options.machine);
+  if (options.before_record != std::numeric_limits<int64_t>::max()) return rates;
+  Measurer measurer(options, builder, runner, store);
+  for (const Yardstick& yardstick : yardsticks_of(options.machine.target)) {
+    if (known.find(yardstick, options.machine) != nullptr) continue;
+    if (stop) break;
+    TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, measurer.measure(yardstick));
+    if (!record) break;
+    rates.*yardstick.rate = rate_by(*record, yardstick.amount);
+  }
+  return rates;
+}
+
+}  // namespace tf::session
