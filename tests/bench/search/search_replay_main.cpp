@@ -1,227 +1,26 @@
 // Strategies against each other on recorded measurements, and models against what was measured. README.md
 // says what the figures mean.
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/status.h"
-#include "database/sqlite_store.h"
+#include "tests/bench/search/record_command.h"
 #include "tests/bench/search/replay/explain.h"
-#include "tests/bench/search/replay/recorder.h"
 #include "tests/bench/search/replay/report.h"
+#include "tests/bench/search/replay_bench.h"
 
 namespace tf::replay {
 namespace {
 
 constexpr char kBaseline[] = "ansor";
-
-struct Arguments {
-  std::string pools = "build/search", tasks = ".*", strategies = "evolutionary,ansor,random", json, plots;
-  int threads = 1;
-  int seeds = 5;
-  int trials = 256;
-  int64_t candidates = 2000;
-  int visits = 4;
-  double minutes = 0;
-  int cpus = 0;
-};
-
-struct Bench {
-  Arguments arguments;
-  target::Target target = target::host_target();
-  std::vector<BenchTask> tasks;
-  RunSetOptions runs;
-
-  std::string pool_path(const BenchTask& task) const {
-    return absl::StrCat(arguments.pools, "/", task.task.label, ".db");
-  }
-  std::string machine_path() const { return arguments.pools + "/machine.json"; }
-  database::Problem problem(const BenchTask& task) const {
-    return session::problem_of(task.task, target.text(), arguments.threads);
-  }
-};
-
-absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
-  Bench bench{.arguments = arguments};
-  try {
-    const std::regex pattern(arguments.tasks);
-    for (BenchTask& task : bench_tasks(bench.target))
-      if (std::regex_search(task.task.label, pattern)) bench.tasks.push_back(std::move(task));
-  } catch (const std::regex_error& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--tasks ", arguments.tasks, " is not a regular expression: ", error.what()));
-  }
-  if (bench.tasks.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat("no task's name has '", arguments.tasks, "' in it; `search_replay tasks` prints all"));
-  bench.runs = {.target = bench.target,
-                .threads = arguments.threads,
-                .contenders = {},
-                .seeds = arguments.seeds,
-                .trials = arguments.trials};
-  for (const std::string& name : std::vector<std::string>(absl::StrSplit(arguments.strategies, ','))) {
-    TF_ASSIGN_OR_RETURN(const Contender contender, contender_from_name(name));
-    bench.runs.contenders.push_back(contender);
-  }
-  return bench;
-}
-
-// What judges recorded measurements needs some.
-absl::Status require_pools(const Bench& bench) {
-  for (const BenchTask& task : bench.tasks)
-    if (std::filesystem::exists(bench.pool_path(task))) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("there is no pool of these tasks in ", bench.arguments.pools,
-                                          ": record some with `search_replay record`"));
-}
-
-// Nothing recorded yet is an empty pool.
-absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task) {
-  if (!std::filesystem::exists(bench.pool_path(task))) return Pool();
-  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.pool_path(task)));
-  return read_pool(*records, bench.problem(task));
-}
-
-// What the pools of all tasks of other networks than this one's, or of none, teach; null if nobody remembers.
-absl::StatusOr<std::shared_ptr<const Memory>> memory_of(const Bench& bench, const BenchTask& task) {
-  const std::vector<Contender>& contenders = bench.runs.contenders;
-  if (std::none_of(contenders.begin(), contenders.end(),
-                   [](const Contender& each) { return each.remembers; }))
-    return nullptr;
-  auto memory = std::make_shared<Memory>();
-  for (const BenchTask& other : bench_tasks(bench.target)) {
-    if (other.network == task.network || !std::filesystem::exists(bench.pool_path(other))) continue;
-    TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.pool_path(other)));
-    TF_RETURN_IF_ERROR(memory->history.read(
-        *records,
-        {.target = bench.target, .threads = bench.arguments.threads, .own = {bench.problem(task)}}));
-  }
-  memory->prior = session::prior_of(memory->history, {});
-  return memory;
-}
-
-// What the contenders do on a task.
-absl::StatusOr<RunSet> make_runs(const Bench& bench, const BenchTask& task) {
-  RunSetOptions options = bench.runs;
-  TF_ASSIGN_OR_RETURN(options.memory, memory_of(bench, task));
-  return RunSet::create(task.task, options);
-}
-
-// Of one thread, as recording found it; 0: never recorded here.
-double peak_gflops(const Bench& bench) {
-  const absl::StatusOr<std::string> text = read_file(bench.machine_path());
-  if (!text.ok()) return 0;
-  const nlohmann::json machine = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  return machine.is_object() ? machine.value("peak_gflops", 0.0) : 0;
-}
-
-std::atomic<bool> stop = false;
-
-// The first Ctrl-C lets the present candidate finish, the second ends the process.
-void stop_on_signal(int signal) {
-  stop = true;
-  std::signal(signal, SIG_DFL);
-}
-
-absl::StatusOr<std::unique_ptr<database::Store>> open_pool(const Bench& bench, const BenchTask& task) {
-  TF_ASSIGN_OR_RETURN(auto store, database::open_sqlite_store(bench.pool_path(task)));
-  TF_RETURN_IF_ERROR(
-      store->add_workload({tensor::canonical_text(task.task.workload), task.task.label, task.flops}));
-  TF_ASSIGN_OR_RETURN(const std::vector<database::Job> jobs, store->jobs());
-  for (const Source source : kSources) {
-    if (jobs.size() >= static_cast<size_t>(source)) continue;
-    TF_RETURN_IF_ERROR(store
-                           ->add_job({.model_name = source_name(source),
-                                      .target = bench.target.text(),
-                                      .state = database::JobState::kRunning})
-                           .status());
-  }
-  return store;
-}
-
-// More runs, with seeds of their own, until the pool has half of its candidates from each source.
-absl::Status fill_up(const Bench& bench, Recorder& recorder, const Recording& recording) {
-  constexpr int kRuns = 4;
-  const std::pair<Source, search::Kind> fillers[] = {{Source::kRandom, search::Kind::kRandom},
-                                                     {Source::kLate, search::Kind::kEvolutionary}};
-  for (const auto& [source, kind] : fillers) {
-    const int64_t wanted = bench.arguments.candidates / 2;
-    // Some of what runs propose is known already; a small space has no more than so many.
-    const int64_t most_runs = 8 * wanted / bench.arguments.trials + kRuns;
-    for (int64_t run = 0; run < most_runs && recording.pool.count(source) < wanted; run += kRuns) {
-      RunSetOptions options = bench.runs;
-      options.contenders = {{kind, SamplingPolicy::kRacing}};
-      options.seeds = kRuns;
-      options.first_seed = 1001 + static_cast<uint64_t>(run);
-      TF_ASSIGN_OR_RETURN(RunSet runs, RunSet::create(recording.task.task, options));
-      TF_RETURN_IF_ERROR(recorder.record(runs, recording));
-      if (recorder.is_over()) return absl::OkStatus();
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Visit number `visit` of the task's candidates; the first also finds them.
-absl::Status record_task(const Bench& bench, const BenchTask& task, size_t visit, Recorder& recorder,
-                         int64_t left_elsewhere) {
-  TF_ASSIGN_OR_RETURN(const auto store, open_pool(bench, task));
-  TF_ASSIGN_OR_RETURN(Pool pool, read_pool(*store, bench.problem(task)));
-  const std::string target = bench.target.text();
-  const Recording recording{task, target, *store, pool, left_elsewhere};
-  if (visit > 1) return recorder.revisit(visit, recording);
-  TF_ASSIGN_OR_RETURN(RunSet runs, make_runs(bench, task));
-  TF_RETURN_IF_ERROR(recorder.record(runs, recording));
-  if (!recorder.is_over()) TF_RETURN_IF_ERROR(fill_up(bench, recorder, recording));
-  std::fprintf(stderr, "%-28s %3.0f%% covered, %lld random and %lld late candidates, best %.1f us\n",
-               task.task.label.c_str(), 100 * runs.coverage(),
-               static_cast<long long>(pool.count(Source::kRandom)),
-               static_cast<long long>(pool.count(Source::kLate)), pool.best_seconds() * 1e6);
-  return absl::OkStatus();
-}
-
-absl::Status record(const Bench& bench) {
-  const Arguments& arguments = bench.arguments;
-  std::error_code failed;
-  std::filesystem::create_directories(arguments.pools, failed);
-  if (failed) return absl::PermissionDeniedError(absl::StrCat(arguments.pools, ": ", failed.message()));
-  std::signal(SIGINT, stop_on_signal);
-  std::signal(SIGTERM, stop_on_signal);
-  auto deadline = std::chrono::steady_clock::time_point::max();
-  if (arguments.minutes > 0)
-    deadline =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(std::llround(arguments.minutes * 6e4));
-  TF_ASSIGN_OR_RETURN(Recorder recorder, Recorder::start(arguments.threads, stop, deadline));
-  const Machine machine = recorder.machine();
-  // A busy machine shows less than its peak.
-  const double peak = std::max(machine.peak_gflops, peak_gflops(bench));
-  TF_RETURN_IF_ERROR(write_file(bench.machine_path(),
-                                json_text({{"model", machine.model}, {"peak_gflops", peak}}, 1) + "\n"));
-  // All tasks once, then all of them again: visits of one candidate are minutes apart, and of what time
-  // allows every task has its share.
-  const int64_t trials =
-      static_cast<int64_t>(bench.runs.contenders.size()) * arguments.seeds * arguments.trials;
-  const auto tasks = static_cast<int64_t>(bench.tasks.size());
-  int64_t left = trials * tasks * arguments.visits;
-  for (int visit = 1; visit <= arguments.visits; ++visit) {
-    for (const BenchTask& task : bench.tasks) {
-      left -= trials;
-      if (!recorder.is_over())
-        TF_RETURN_IF_ERROR(record_task(bench, task, static_cast<size_t>(visit), recorder, left));
-    }
-  }
-  std::fprintf(stderr, "%lld visits%s\n", static_cast<long long>(recorder.measured()),
-               recorder.is_over() ? "; record again to go on" : "; everything is recorded");
-  return absl::OkStatus();
-}
 
 absl::Status write_json(const Arguments& arguments, const nlohmann::json& report) {
   return arguments.json.empty() ? absl::OkStatus() : write_file(arguments.json, json_text(report, 1) + "\n");
@@ -264,8 +63,9 @@ absl::StatusOr<std::vector<TaskExamples>> stored_examples(const Bench& bench) {
   std::vector<TaskExamples> tasks;
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    TF_ASSIGN_OR_RETURN(TaskExamples examples, task_examples(task, bench.target, bench.arguments.threads,
-                                                             pool, bench.arguments.candidates));
+    TF_ASSIGN_OR_RETURN(TaskExamples examples,
+                        task_examples(task, bench.target, bench.arguments.threads, pool,
+                                      bench.arguments.candidates, bench.measured()));
     if (examples.stale + examples.unsure > 0)
       std::fprintf(stderr, "%s: %lld codes of an older space and %lld visited too seldom are left out\n",
                    task.task.label.c_str(), static_cast<long long>(examples.stale),
@@ -290,18 +90,21 @@ absl::Status quality(const Bench& bench) {
 absl::Status fit(const Bench& bench) {
   constexpr int kMostOfATask = 150, kRounds = 6;
   TF_ASSIGN_OR_RETURN(const std::vector<TaskExamples> tasks, stored_examples(bench));
-  TF_ASSIGN_OR_RETURN(const Refits refits,
-                      refit(tasks, bench.target, bench.arguments.threads, kMostOfATask, kRounds));
+  TF_ASSIGN_OR_RETURN(const Refits refits, refit(tasks, bench.target, bench.arguments.threads,
+                                                 bench.measured(), kMostOfATask, kRounds));
   print_constants(refits.fits);
+  print_fitted_on(bench.measured(), bench.target);
   print_quality(refits.qualities);
   return write_json(bench.arguments, quality_json(refits.qualities));
 }
 
 absl::Status explain(const Bench& bench) {
   TF_RETURN_IF_ERROR(require_pools(bench));
+  print_rates(bench.measured());
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    TF_RETURN_IF_ERROR(print_explained(task, bench.target, bench.arguments.threads, pool, /*rows=*/40));
+    TF_RETURN_IF_ERROR(print_explained(task, bench.target, bench.arguments.threads, bench.measured(), pool,
+                                       /*rows=*/40));
   }
   return absl::OkStatus();
 }

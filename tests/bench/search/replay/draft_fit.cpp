@@ -154,7 +154,7 @@ MeasuredTask sample_near(const TaskExamples& task, std::span<const std::vector<m
 
 ModelQuality judge(std::string model, const TaskExamples& task,
                    std::span<const std::vector<model::Nest>> nests, const MeasuredTask& like,
-                   const model::DraftConstants& constants) {
+                   const model::DraftConstants& constants, const model::FittedOn& fitted_on) {
   ModelQuality quality{.model = std::move(model),
                        .task = task.task->task.label,
                        .visits = task.visits,
@@ -162,6 +162,7 @@ ModelQuality judge(std::string model, const TaskExamples& task,
                        .truth = {}};
   model::DraftOptions options = like.options;
   options.constants = constants;
+  options.fitted_on = fitted_on;
   for (size_t i = 0; i < nests.size(); ++i) {
     if (nests[i].empty()) continue;
     const double drafted = model::draft_of(nests[i], like.target, options).seconds.constant();
@@ -174,16 +175,18 @@ ModelQuality judge(std::string model, const TaskExamples& task,
 }  // namespace
 
 absl::StatusOr<Refits> refit(std::span<const TaskExamples> tasks, const target::Target& target, int threads,
-                             int64_t most, int rounds) {
+                             const model::MeasuredRates& measured, int64_t most, int rounds) {
   std::vector<std::vector<std::vector<model::Nest>>> nests;
   std::vector<MeasuredTask> samples;
   std::set<std::string> families = {""};
   for (const TaskExamples& task : tasks) {
     TF_ASSIGN_OR_RETURN(nests.emplace_back(), nests_of(task, target, threads));
-    const MeasuredTask empty{
-        .target = target,
-        .options = {.threads = threads, .reuse_distance_bytes = task.task->task.reuse_distance_bytes},
-        .candidates = {}};
+    const MeasuredTask empty{.target = target,
+                             .options = {.threads = threads,
+                                         .reuse_distance_bytes = task.task->task.reuse_distance_bytes,
+                                         .measured = measured,
+                                         .fitted_on = {}},
+                             .candidates = {}};
     samples.push_back(sample_near(task, nests.back(), empty, most));
     families.insert(task.task->family);
   }
@@ -195,10 +198,12 @@ absl::StatusOr<Refits> refit(std::span<const TaskExamples> tasks, const target::
     if (!learned.empty()) refits.fits.push_back({without, fit(learned, expected_constants(), rounds)});
   }
   for (size_t t = 0; t < tasks.size(); ++t) {
-    const auto judged = [&](std::string model, const model::DraftConstants& constants) {
-      refits.qualities.push_back(judge(std::move(model), tasks[t], nests[t], samples[t], constants));
+    const auto judged = [&](std::string model, const model::DraftConstants& constants,
+                            const model::FittedOn& fitted_on = {}) {
+      refits.qualities.push_back(
+          judge(std::move(model), tasks[t], nests[t], samples[t], constants, fitted_on));
     };
-    judged("draft", {});
+    judged("draft", {}, model::kFittedOn);
     judged("draft, expected", expected_constants());
     for (const Refit& fit : refits.fits) {
       if (fit.without.empty()) judged("draft, refitted", fit.constants);

@@ -21,7 +21,8 @@ struct Measured {
 };
 struct MeasuredTask {
   target::Target target;
-  model::DraftOptions options;  // its constants are not looked at
+  // Its constants are not looked at; what is fitted holds on this machine, whatever others are of.
+  model::DraftOptions options;
   std::vector<Measured> candidates;
 };
 
@@ -52,8 +53,9 @@ struct Refits {
   std::vector<ModelQuality> qualities;
 };
 // Fits as above, from the expected constants, on at most `most` examples of each task within three times its
-// best. Errors: the bindings'.
+// best. `measured` is of the machine that ran them, which the constants then are fitted on. Errors: the
+// bindings'.
 absl::StatusOr<Refits> refit(std::span<const TaskExamples> tasks, const target::Target& target, int threads,
-                             int64_t most, int rounds);
+                             const model::MeasuredRates& measured, int64_t most, int rounds);
 
 }  // namespace tf::replay

@@ -42,7 +42,7 @@ std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
 }  // namespace
 
 absl::Status print_explained(const BenchTask& task, const target::Target& target, int threads,
-                             const Pool& pool, int64_t rows) {
+                             const model::MeasuredRates& measured, const Pool& pool, int64_t rows) {
   TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
   const space::DesignSpace space =
       space::generate_space({bound, task.task.in_layouts, task.task.out_layouts}, target, threads);
@@ -59,7 +59,8 @@ absl::Status print_explained(const BenchTask& task, const target::Target& target
     if (!state.ok()) continue;  // of an older space
     const std::vector<model::Nest> nests = model::summarize(*state, space.ports, target);
     const model::Draft draft = model::draft_of(
-        nests, target, {.threads = threads, .reuse_distance_bytes = task.task.reuse_distance_bytes});
+        nests, target,
+        {.threads = threads, .reuse_distance_bytes = task.task.reuse_distance_bytes, .measured = measured});
     const double us = draft.seconds.constant() * 1e6;
     absl::PrintF("%9.1f %9.1f", near[i]->seconds * 1e6, us);
     for (const model::Value& share : draft.shares) absl::PrintF(" %13.1f", share.constant() * us);

@@ -153,9 +153,10 @@ absl::Status judge_held_out(const std::string& name, std::span<const TaskExample
 }  // namespace
 
 absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::Target& target, int threads,
-                                           const Pool& pool, int64_t count) {
+                                           const Pool& pool, int64_t count,
+                                           const model::MeasuredRates& measured) {
   TF_ASSIGN_OR_RETURN(const session::TaskSpace space,
-                      session::TaskSpace::create(task.task, target, threads, {}));
+                      session::TaskSpace::create(task.task, target, threads, {}, measured));
 
   const Labels labels(pool);
   TaskExamples result{

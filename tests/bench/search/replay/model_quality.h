@@ -34,9 +34,10 @@ struct TaskExamples {
 };
 
 // At most `count` codes, half of them drawn at random, half from late search; the first recorded of each.
-// Errors: the binding's.
+// `measured` is of the machine that the pool is of. Errors: the binding's.
 absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::Target& target, int threads,
-                                           const Pool& pool, int64_t count);
+                                           const Pool& pool, int64_t count,
+                                           const model::MeasuredRates& measured = {});
 
 struct ModelQuality {
   std::string model;  // "draft", "own half", "other families", "other networks"

@@ -38,7 +38,8 @@ std::string curve_text(const Replayed& replay, const Runs& runs) {
 }
 
 std::string list_text(const char* variable, const std::vector<std::string>& names) {
-  return absl::StrCat(variable, " = \"", absl::StrJoin(names, " "), "\"\n");
+  // In single quotes, gnuplot takes no @ for a macro.
+  return absl::StrCat(variable, " = '", absl::StrJoin(names, " "), "'\n");
 }
 
 std::string cell(std::optional<double> value) {

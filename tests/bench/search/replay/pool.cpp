@@ -1,6 +1,7 @@
 #include "tests/bench/search/replay/pool.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
@@ -16,6 +17,8 @@ const char* source_name(Source source) {
       return "the first half of searches that learn";
     case Source::kLate:
       return "the second half of searches that learn";
+    case Source::kRemembered:
+      return "searches that start from other pools";
   }
   return "";
 }
@@ -88,6 +91,22 @@ absl::StatusOr<Pool> read_pool(database::Records& records, const database::Probl
     return absl::OkStatus();
   }));
   return pool;
+}
+
+absl::StatusOr<std::vector<database::Measurement>> lessons_of(database::Records& records,
+                                                              const database::Problem& problem) {
+  std::vector<database::Measurement> lessons;
+  std::set<std::string> schedules;
+  database::Filter filter;
+  filter.problem = problem;
+  TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
+    if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion))
+      return absl::OkStatus();
+    const bool is_first = schedules.insert(record.schedule).second;
+    if (is_first && record.job_id != static_cast<int64_t>(Source::kRemembered)) lessons.push_back(record);
+    return absl::OkStatus();
+  }));
+  return lessons;
 }
 
 }  // namespace tf::replay

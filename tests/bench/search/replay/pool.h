@@ -18,8 +18,9 @@ enum class Source : uint8_t {
   kRandom = 1,  // drawn at random
   kEarly,       // proposed by a strategy that learns, in the first half of its trials
   kLate,        // in the second half
+  kRemembered,  // proposed by a run that starts from other pools, and by no other before
 };
-constexpr Source kSources[] = {Source::kRandom, Source::kEarly, Source::kLate};
+constexpr Source kSources[] = {Source::kRandom, Source::kEarly, Source::kLate, Source::kRemembered};
 const char* source_name(Source source);
 
 // A process of its own that ran a candidate, at a time of its own.
@@ -61,5 +62,10 @@ class Pool {
 
 // Errors: the database's.
 absl::StatusOr<Pool> read_pool(database::Records& records, const database::Problem& problem);
+
+// What a pool teaches runs on other tasks: of each schedule the first visit, but for what such runs proposed
+// themselves. So it is the same before they are recorded, and after. Errors: the database's.
+absl::StatusOr<std::vector<database::Measurement>> lessons_of(database::Records& records,
+                                                              const database::Problem& problem);
 
 }  // namespace tf::replay

@@ -25,9 +25,11 @@ namespace tf::replay {
 
 // What the machine is, for people who read figures.
 struct Machine {
-  std::string model;
+  std::string model, fingerprint;
   double peak_gflops = 0;  // of one thread; 0: not known
 };
+// Of all that is recorded, as a session here records it.
+inline constexpr char kDeviceClass[] = "local";
 
 // One task's pool, as a file and in memory.
 struct Recording {
@@ -45,6 +47,9 @@ class Recorder {
                                         std::chrono::steady_clock::time_point deadline);
 
   Machine machine();
+  // What the machine reaches, for the draft model: as the store has it, or else measured and recorded now
+  // (tuner/session/yardsticks.h). Errors: the store's.
+  absl::StatusOr<model::MeasuredRates> measure_rates(database::Store& store, const target::Target& target);
   // CPUs that search, while nothing is measured.
   int search_threads() const;
 

@@ -16,6 +16,7 @@
 #include "tuner/cli/cpu_split.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
+#include "tuner/session/yardsticks.h"
 
 namespace tf::replay {
 namespace {
@@ -113,7 +114,15 @@ absl::StatusOr<Recorder> Recorder::start(int threads, const std::atomic<bool>& s
 
 Machine Recorder::machine() {
   const absl::StatusOr<farm::DeviceState> device = runner_->device();
-  return {.model = device.ok() ? device->model() : "", .peak_gflops = runner_->peak_gflops()};
+  return {.model = device.ok() ? device->model() : "",
+          .fingerprint = device.ok() ? device->fingerprint() : "",
+          .peak_gflops = runner_->peak_gflops()};
+}
+
+absl::StatusOr<model::MeasuredRates> Recorder::measure_rates(database::Store& store,
+                                                             const target::Target& target) {
+  return session::measured_rates({.machine = {target, kDeviceClass, machine().fingerprint}}, *builder_,
+                                 *runner_, store, stop_);
 }
 
 int Recorder::search_threads() const {
@@ -148,6 +157,7 @@ absl::Status Recorder::revisit(size_t visit, const Recording& recording) {
     subject.schedule = entry->schedule;
     subject.sketch_hash = entry->sketch_hash;
     subject.slot_values = entry->slot_values;
+    subject.device_class = kDeviceClass;
     wanted.push_back({std::move(subject), entry->source});
   }
   std::shuffle(wanted.begin(), wanted.end(), std::mt19937_64(visit));

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "tuner/model/rates.h"
 
 namespace tf::replay {
 namespace {
@@ -63,7 +64,7 @@ MeanRatio mean_ratio(std::span<const Replayed> replays, const std::string& conte
 void print_row(const Replayed& replay, const std::string& name, const Runs& runs, const std::string& baseline,
                double peak_gflops) {
   const size_t all = most_trials(runs);
-  absl::PrintF("%-28s %-14s %4.0f%% %6d %8.1f %6.1f%% %6.1f%% %6.1f%%", replay.task->task.label, name,
+  absl::PrintF("%-28s %-19s %4.0f%% %6d %8.1f %6.1f%% %6.1f%% %6.1f%%", replay.task->task.label, name,
                100 * replay.coverage, all, typical_step(runs, all).device_seconds,
                100 * quality_after(replay, runs, kFewTrials), 100 * quality_after(replay, runs, all),
                100 * share_of_peak(replay, runs, kFewTrials, peak_gflops));
@@ -123,7 +124,7 @@ nlohmann::json number(std::optional<double> value) {
 }  // namespace
 
 void print_replays(std::span<const Replayed> replays, const std::string& baseline, double peak_gflops) {
-  absl::PrintF("%-28s %-14s %5s %6s %8s %7s %7s %7s  to the same quality as %s\n", "task", "strategy",
+  absl::PrintF("%-28s %-19s %5s %6s %8s %7s %7s %7s  to the same quality as %s\n", "task", "strategy",
                "known", "trials", "device s", "at 64", "at end", "64:peak", baseline);
   absl::PrintF("%-84s %5s %5s %7s %7s\n", "", "needs", "it", "trials", "seconds");
   for (const Replayed& replay : replays) {
@@ -254,6 +255,24 @@ void print_constants(std::span<const Refit> fits) {
     }
     absl::PrintF("\n");
   }
+}
+
+void print_rates(const model::MeasuredRates& measured) {
+  const auto line = [](const char* what, const model::MeasuredRates& rates) {
+    absl::PrintF("%-29s %7.1f GFLOP/s; GB/s from L2 %.1f, the cache behind it %.1f, memory %.1f\n", what,
+                 rates.flops_per_s * 1e-9, rates.l2_bytes_per_s * 1e-9, rates.shared_bytes_per_s * 1e-9,
+                 rates.memory_bytes_per_s * 1e-9);
+  };
+  line("this machine", measured);
+  line("that of the draft's constants", model::kFittedOn.rates);
+}
+
+void print_fitted_on(const model::MeasuredRates& measured, const target::Target& target) {
+  absl::PrintF(
+      "kFittedOn = {.rates = {.flops_per_s = %.4g, .l2_bytes_per_s = %.4g, .shared_bytes_per_s = %.4g, "
+      ".memory_bytes_per_s = %.4g}, .flops_a_cycle = %.4g}\n",
+      measured.flops_per_s, measured.l2_bytes_per_s, measured.shared_bytes_per_s, measured.memory_bytes_per_s,
+      model::flops_a_cycle(target));
 }
 
 nlohmann::json quality_json(std::span<const ModelQuality> qualities) {

@@ -33,6 +33,10 @@ nlohmann::json replays_json(std::span<const Replayed> replays, const std::string
 void print_quality(std::span<const ModelQuality> qualities);
 // A row a constant: as it is, and by each fit.
 void print_constants(std::span<const Refit> fits);
+// A line, of what was measured of the machine and what the constants were fitted beside.
+void print_rates(const model::MeasuredRates& measured);
+// As it is written beside constants that are fitted on this machine.
+void print_fitted_on(const model::MeasuredRates& measured, const target::Target& target);
 nlohmann::json quality_json(std::span<const ModelQuality> qualities);
 
 struct RacesOfTask {

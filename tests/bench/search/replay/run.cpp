@@ -77,9 +77,9 @@ Run::Run(const Options& options)
 
 absl::StatusOr<std::unique_ptr<Run>> Run::create(const session::Task& task, const Options& options) {
   std::unique_ptr<Run> run(new Run(options));
-  TF_ASSIGN_OR_RETURN(run->task_,
-                      session::TaskState::create(task, run->session_, &run->model_, options.seed,
-                                                 options.memory ? &options.memory->history : nullptr));
+  TF_ASSIGN_OR_RETURN(run->task_, session::TaskState::create(
+                                      task, run->session_, &run->model_, options.seed,
+                                      options.memory ? &options.memory->history : nullptr, options.measured));
   return run;
 }
 
@@ -142,6 +142,7 @@ void Run::learn() {
 }
 
 Source Run::source() const {
+  if (options_.contender.remembers) return Source::kRemembered;
   if (!learns(options_.contender.kind)) return Source::kRandom;
   return 2 * steps_.size() < static_cast<size_t>(options_.trials) ? Source::kEarly : Source::kLate;
 }

@@ -51,6 +51,7 @@ class Run {
     uint64_t seed = 1;
     int trials = 256;
     std::shared_ptr<const Memory> memory = nullptr;  // of a contender that remembers
+    model::MeasuredRates measured = {};              // of the machine that the pool is of
   };
   // `task` must outlive the run. INVALID_ARGUMENT if its binding does not fit its workload.
   static absl::StatusOr<std::unique_ptr<Run>> create(const session::Task& task, const Options& options);

@@ -19,7 +19,8 @@ absl::StatusOr<RunSet> RunSet::create(const session::Task& task, const RunSetOpt
                                              .contender = contender,
                                              .seed = options.first_seed + static_cast<uint64_t>(i),
                                              .trials = options.trials,
-                                             .memory = contender.remembers ? options.memory : nullptr}));
+                                             .memory = contender.remembers ? options.memory : nullptr,
+                                             .measured = options.measured}));
       set.runs_.push_back(std::move(run));
     }
   }

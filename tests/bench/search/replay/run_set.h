@@ -23,6 +23,7 @@ struct RunSetOptions {
   uint64_t first_seed = 1;
   int trials = 256;
   std::shared_ptr<const Memory> memory = nullptr;  // of the contenders that remember
+  model::MeasuredRates measured = {};              // of the machine that the pool is of
 };
 
 // A candidate that a run proposes and the pool lacks.

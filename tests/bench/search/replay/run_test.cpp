@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/schedule/schedule.h"
+#include "database/memory_store.h"
 #include "tests/bench/search/replay/run_set.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/space/sampling.h"
@@ -147,6 +148,43 @@ TEST(Replay, StartsFromWhatOtherTasksTaughtWhereTheContenderRemembers) {
   RunSet plain = RunSet::create(task, options).value();
   EXPECT_EQ(first[0].subject.schedule, plain.advance(pool, 1)[0].subject.schedule) << "the untuned one";
   EXPECT_EQ(first[1].subject.schedule, schedule::to_string(own.space().schedule_of(seeds[0])));
+}
+
+TEST(Replay, NamesWhatOnlyRunsThatRememberPropose) {
+  const session::Task task = small_task();
+  Pool pool;
+  RunSet alone = RunSet::create(task, options_of({"evolutionary"})).value();
+  fill(alone, pool);
+  RunSet remembering = RunSet::create(task, options_of({"evolutionary@others", "evolutionary"}, 2)).value();
+  bool any = false;
+  for (const Wanted& wanted : remembering.advance(pool, 1)) any |= wanted.source == Source::kRemembered;
+  EXPECT_TRUE(any) << "the second seed is in no pool";
+}
+
+TEST(Pool, TeachesFirstVisitsAndNothingThatItsLessonsLedTo) {
+  const auto store = database::make_memory_store();
+  const session::Task task = small_task();
+  ASSERT_TRUE(store->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
+  const database::Problem problem = session::problem_of(task, "x86_64:cpu=znver4", 1);
+  const auto record = [&](const std::string& schedule, Source source, int64_t ns) {
+    session::Subject subject;
+    subject.problem = problem;
+    subject.schedule = schedule;
+    database::Measurement visit = measured(subject);
+    visit.samples = {{.total_ns = ns, .iterations = 1}};
+    visit.job_id = static_cast<int64_t>(source);
+    ASSERT_TRUE(store->insert(visit).ok());
+  };
+  record("a", Source::kRandom, 100);
+  record("b", Source::kRemembered, 10);
+  record("c", Source::kLate, 50);
+  record("a", Source::kRandom, 90);
+  record("b", Source::kLate, 11);
+  const std::vector<database::Measurement> lessons = lessons_of(*store, problem).value();
+  ASSERT_EQ(lessons.size(), 2u);
+  EXPECT_EQ(lessons[0].schedule, "a");
+  EXPECT_EQ(lessons[0].samples[0].total_ns, 100);
+  EXPECT_EQ(lessons[1].schedule, "c");
 }
 
 TEST(Replay, OfTheBaselineStartsFromNothingOfOurs) {

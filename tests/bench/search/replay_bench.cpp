@@ -1,0 +1,110 @@
+#include "tests/bench/search/replay_bench.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "database/sqlite_store.h"
+#include "tests/bench/search/replay/recorder.h"
+#include "tuner/session/yardsticks.h"
+
+namespace tf::replay {
+namespace {
+
+// Of one thread and of the machine, as recording found it; nothing if it never recorded here.
+nlohmann::json machine_of(const Bench& bench) {
+  const absl::StatusOr<std::string> text = read_file(bench.machine_path());
+  nlohmann::json machine = nlohmann::json::parse(text.value_or("{}"), nullptr, /*allow_exceptions=*/false);
+  return machine.is_object() ? machine : nlohmann::json::object();
+}
+
+// What recording measured of the machine; nothing, if it did so before it looked at that.
+absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench) {
+  if (!std::filesystem::exists(bench.yardsticks_path())) return model::MeasuredRates();
+  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.yardsticks_path()));
+  TF_ASSIGN_OR_RETURN(const auto yardsticks, session::YardstickRecords::read(*records));
+  return yardsticks.rates_of(
+      {bench.target, kDeviceClass, machine_of(bench).value("fingerprint", std::string())});
+}
+
+}  // namespace
+
+absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
+  Bench bench{.arguments = arguments};
+  try {
+    const std::regex pattern(arguments.tasks);
+    for (BenchTask& task : bench_tasks(bench.target))
+      if (std::regex_search(task.task.label, pattern)) bench.tasks.push_back(std::move(task));
+  } catch (const std::regex_error& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tasks ", arguments.tasks, " is not a regular expression: ", error.what()));
+  }
+  if (bench.tasks.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("no task's name has '", arguments.tasks, "' in it; `search_replay tasks` prints all"));
+  bench.runs = {.target = bench.target,
+                .threads = arguments.threads,
+                .contenders = {},
+                .seeds = arguments.seeds,
+                .trials = arguments.trials};
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(arguments.strategies, ','))) {
+    TF_ASSIGN_OR_RETURN(const Contender contender, contender_from_name(name));
+    bench.runs.contenders.push_back(contender);
+  }
+  TF_ASSIGN_OR_RETURN(bench.runs.measured, recorded_rates(bench));
+  return bench;
+}
+
+absl::Status require_pools(const Bench& bench) {
+  for (const BenchTask& task : bench.tasks)
+    if (std::filesystem::exists(bench.pool_path(task))) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("there is no pool of these tasks in ", bench.arguments.pools,
+                                          ": record some with `search_replay record`"));
+}
+
+absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task) {
+  if (!std::filesystem::exists(bench.pool_path(task))) return Pool();
+  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.pool_path(task)));
+  return read_pool(*records, bench.problem(task));
+}
+
+namespace {
+
+// What the pools of all tasks of other networks than this one's, or of none, teach; null if nobody remembers.
+absl::StatusOr<std::shared_ptr<const Memory>> memory_of(const Bench& bench, const BenchTask& task) {
+  const std::vector<Contender>& contenders = bench.runs.contenders;
+  if (std::none_of(contenders.begin(), contenders.end(),
+                   [](const Contender& each) { return each.remembers; }))
+    return nullptr;
+  auto memory = std::make_shared<Memory>();
+  for (const BenchTask& other : bench_tasks(bench.target)) {
+    if (other.network == task.network || !std::filesystem::exists(bench.pool_path(other))) continue;
+    TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.pool_path(other)));
+    TF_ASSIGN_OR_RETURN(const auto lessons, lessons_of(*records, bench.problem(other)));
+    TF_ASSIGN_OR_RETURN(
+        const session::TaskSpace space,
+        session::TaskSpace::create(other.task, bench.target, bench.arguments.threads, {}, bench.measured()));
+    memory->history.add(space, lessons, 0);
+  }
+  memory->prior = session::prior_of(memory->history, {});
+  return memory;
+}
+
+}  // namespace
+
+absl::StatusOr<RunSet> make_runs(const Bench& bench, const BenchTask& task) {
+  RunSetOptions options = bench.runs;
+  TF_ASSIGN_OR_RETURN(options.memory, memory_of(bench, task));
+  return RunSet::create(task.task, options);
+}
+
+double peak_gflops(const Bench& bench) {
+  return machine_of(bench).value("peak_gflops", 0.0);
+}
+
+}  // namespace tf::replay

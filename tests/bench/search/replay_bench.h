@@ -1,0 +1,60 @@
+#pragma once
+// Owns: what the commands of search_replay work on: tasks, contenders, and where the pools of a machine lie.
+// Does not know: what the commands do.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/target/target.h"
+#include "tests/bench/search/replay/pool.h"
+#include "tests/bench/search/replay/run_set.h"
+#include "tests/bench/search/replay/task_table.h"
+#include "tuner/session/task.h"
+
+namespace tf::replay {
+
+struct Arguments {
+  std::string pools = "build/search", tasks = ".*", strategies = "evolutionary,ansor,random", json, plots;
+  int threads = 1;
+  int seeds = 5;
+  int trials = 256;
+  int64_t candidates = 2000;
+  int visits = 4;
+  double minutes = 0;
+  int cpus = 0;
+};
+
+struct Bench {
+  Arguments arguments;
+  target::Target target = target::host_target();
+  std::vector<BenchTask> tasks;
+  RunSetOptions runs;  // what was measured of the machine is in there
+
+  std::string pool_path(const BenchTask& task) const {
+    return absl::StrCat(arguments.pools, "/", task.task.label, ".db");
+  }
+  std::string machine_path() const { return arguments.pools + "/machine.json"; }
+  std::string yardsticks_path() const { return arguments.pools + "/yardsticks.db"; }
+  const model::MeasuredRates& measured() const { return runs.measured; }
+  database::Problem problem(const BenchTask& task) const {
+    return session::problem_of(task.task, target.text(), arguments.threads);
+  }
+};
+
+// INVALID_ARGUMENT for tasks or strategies that there are not; the errors of what recording measured.
+absl::StatusOr<Bench> make_bench(const Arguments& arguments);
+
+// Of one thread, as recording found it; 0: never recorded here.
+double peak_gflops(const Bench& bench);
+
+// NOT_FOUND if none of the tasks has a pool: what judges recorded measurements needs some.
+absl::Status require_pools(const Bench& bench);
+// Nothing recorded yet is an empty pool.
+absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task);
+// What the contenders do on a task.
+absl::StatusOr<RunSet> make_runs(const Bench& bench, const BenchTask& task);
+
+}  // namespace tf::replay
