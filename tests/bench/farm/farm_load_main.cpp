@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/command_line.h"
-#include "base/digest.h"
 #include "base/exit_code.h"
 #include "base/grpc_environment.h"
 #include "base/temporary_folder.h"
@@ -25,6 +24,7 @@
 #include "rpc/daemon_environment.h"
 #include "rpc/identity/credentials.h"
 #include "tests/bench/farm/acknowledged.h"
+#include "tests/bench/farm/load_artifacts.h"
 #include "tests/bench/farm/load_members.h"
 #include "tests/bench/farm/scraped_durations.h"
 #include "tests/bench/farm/simulated_agent.h"
@@ -58,6 +58,7 @@ struct Options {
   int warm_up_s = 10;
   int trial_ms = 1000;
   int trials_a_lease = 10;
+  int artifacts = 1;
   bool storm = false;
   bool plain = false;
   std::string data;
@@ -107,7 +108,8 @@ nlohmann::ordered_json last_over_fifth_minute(const nlohmann::ordered_json& over
 class Load {
  public:
   // In `data` is the database.
-  Load(const Options& options, tf::TemporaryFolder data) : options_(options), data_(std::move(data)) {
+  Load(const Options& options, tf::TemporaryFolder data)
+      : options_(options), data_(std::move(data)), artifacts_(options.artifacts) {
     if (!options_.plain) {
       auto made = make_members(folder_.path(), options_.agents / kAgentsOfABoard + 1);
       TF_CHECK(made.ok()) << made.status();
@@ -160,6 +162,7 @@ class Load {
     AgentPlan plan{.tracker = endpoint_,
                    .credentials = nullptr,
                    .key = "box",
+                   .fetches = artifacts_.travel(),
                    .trial = std::chrono::milliseconds(options_.trial_ms)};
     for (int i = 0; i < options_.agents; ++i) {
       if (!options_.plain) plan.credentials = members_.boards[static_cast<size_t>(i / kAgentsOfABoard)];
@@ -193,14 +196,13 @@ class Load {
     const TunerPlan plan{.tracker = endpoint_,
                          .key = "box",
                          .devices = options_.agents,
-                         .trials_a_lease = options_.trials_a_lease,
-                         .artifact = tf::sha256("one for all").hex()};
+                         .trials_a_lease = options_.trials_a_lease};
     std::shared_ptr<grpc::Channel> channel;
     for (int i = 0; i < tuner_count(); ++i) {
       if (i % kTunersAChannel == 0)
         channel = tf::rpc::make_channel(endpoint_, members_.tuners, tf::rpc::Role::kTracker);
-      tuners_.push_back(
-          std::make_unique<SimulatedTuner>(i, plan, channel, *store_, acknowledged_, alarms_, tally_));
+      tuners_.push_back(std::make_unique<SimulatedTuner>(i, plan, channel, artifacts_, *store_, acknowledged_,
+                                                         alarms_, tally_));
     }
   }
 
@@ -210,7 +212,7 @@ class Load {
     tally_.take_commits_ms();
     alarms_.take_late_ms();
     const int64_t durable = tally_.durable;
-    const int64_t grants = tally_.grants;
+    const int64_t grants = tally_.grants, uploads = tally_.uploads, fetches = tally_.fetches;
     const ProcessFigures self = figures_of(getpid());
     const ProcessFigures tracker = figures_of(tracker_->pid());
     const std::string metrics = tf::test::scrape(metrics_);
@@ -230,6 +232,8 @@ class Load {
     const double cpus = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
     report["seconds"] = took;
     report["results_per_s"] = static_cast<double>(tally_.durable - durable) / took;
+    report["uploads_per_s"] = static_cast<double>(tally_.uploads - uploads) / took;
+    report["fetches_per_s"] = static_cast<double>(tally_.fetches - fetches) / took;
     report["grants_per_s"] = static_cast<double>(tally_.grants - grants) / took;
     report["grant_ms"] = quantiles(grant_times.free_ms);
     if (!grant_times.queued_ms.empty()) {
@@ -321,6 +325,7 @@ class Load {
   LoadMembers members_;
   std::unique_ptr<Process> tracker_;
   std::unique_ptr<tf::database::Store> store_;
+  LoadArtifacts artifacts_;
   Acknowledged acknowledged_;
   Tally tally_;
   Alarms alarms_;
@@ -355,6 +360,11 @@ int main(int argc, char** argv) {
                  "How long an agent takes for a trial on average: 0.8 to 1.2 of it")
       ->capture_default_str();
   app.add_option("--trials-a-lease", options.trials_a_lease, "After so many a lease is released")
+      ->capture_default_str();
+  app.add_option("--artifacts", options.artifacts,
+                 "Distinct artifacts that trials name, uploaded and fetched from 2 on; 1: one for all, which "
+                 "nobody has")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_flag("--storm", options.storm, "Then kill the tracker, start it again, and time how all come back");
   app.add_flag("--plain", options.plain, "Without TLS");

@@ -21,6 +21,7 @@ struct AgentPlan {
   rpc::Endpoint tracker;
   std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
   std::string key;
+  bool fetches = false;  // each artifact before its first trial, as an agent with an empty cache does
   std::chrono::milliseconds trial{1000};  // on average: each takes 0.8 to 1.2 of it
 };
 

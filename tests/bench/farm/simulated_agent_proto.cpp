@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -9,6 +10,7 @@
 #include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
 #include "tests/bench/farm/acknowledged.h"
+#include "tests/bench/farm/artifact_calls_proto.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tests/bench/farm/stream.h"
 
@@ -16,6 +18,8 @@ namespace tf::farm_load {
 namespace {
 
 namespace pb = tunefarm::farm::v1;
+
+constexpr std::chrono::seconds kTryAgain(1);  // what a lost connection ended
 
 }  // namespace
 
@@ -119,11 +123,31 @@ class SimulatedAgent::Impl {
     if (running_ != 0 || queue_.empty()) return;
     const auto first = queue_.extract(queue_.begin());
     running_ = first.key();
+    if (plan_.fetches && !fetched_.contains(first.mapped())) return fetch(running_, first.mapped());
+    run(running_, first.mapped());
+  }
+
+  // Called with the lock held, as run().
+  void fetch(uint64_t sequence, const std::string& digest) {
+    farm_load::fetch(*stub_, digest,
+                     [this, lease = lease_.lease_id(), sequence, digest](const absl::Status& fetched) {
+                       if (!fetched.ok())
+                         tally_.lost_connection("FetchArtifact: " + std::string(fetched.message()));
+                       const std::scoped_lock lock(mutex_);
+                       if (fetched.ok() && fetched_.insert(digest).second) ++tally_.fetches;
+                       if (lease != lease_.lease_id() || running_ != sequence) return;
+                       if (fetched.ok()) return run(sequence, digest);
+                       alarms_.after(kTryAgain, [this, lease, sequence, digest] {
+                         const std::scoped_lock again(mutex_);
+                         if (lease == lease_.lease_id() && running_ == sequence) fetch(sequence, digest);
+                       });
+                     });
+  }
+
+  void run(uint64_t sequence, const std::string& digest) {
     const auto took = plan_.trial * std::uniform_real_distribution(0.8, 1.2)(random_);
     alarms_.after(std::chrono::duration_cast<std::chrono::nanoseconds>(took),
-                  [this, lease = lease_.lease_id(), sequence = first.key(), digest = first.mapped()] {
-                    finish(lease, sequence, digest);
-                  });
+                  [this, lease = lease_.lease_id(), sequence, digest] { finish(lease, sequence, digest); });
   }
 
   void finish(const std::string& lease, uint64_t sequence, const std::string& digest) {
@@ -171,6 +195,7 @@ class SimulatedAgent::Impl {
   uint64_t epoch_ = 0;
   std::map<uint64_t, std::string> queue_;  // sequence → artifact
   std::map<uint64_t, pb::MeasureReply> unacknowledged_;
+  std::set<std::string> fetched_;  // artifacts
   uint64_t running_ = 0;
 };
 

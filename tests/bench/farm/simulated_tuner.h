@@ -21,6 +21,7 @@ class Store;
 namespace tf::farm_load {
 
 class Acknowledged;
+class LoadArtifacts;
 
 struct TunerPlan {
   rpc::Endpoint tracker;
@@ -28,7 +29,6 @@ struct TunerPlan {
   int devices = 1;  // with this key
   int trials_a_lease = 10;
   int trials_ahead = 2;  // sent before the earlier ones are answered
-  std::string artifact;  // that all trials name, hexadecimal
 };
 
 // Lives until the process ends: its streams and alarms point to it.
@@ -36,7 +36,8 @@ class SimulatedTuner {
  public:
   // The others must outlive it. Tuners may share a channel. The store knows load_workload().
   SimulatedTuner(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel,
-                 database::Store& store, Acknowledged& acknowledged, Alarms& alarms, Tally& tally);
+                 LoadArtifacts& artifacts, database::Store& store, Acknowledged& acknowledged, Alarms& alarms,
+                 Tally& tally);
   ~SimulatedTuner();
   // Leases and measures from now on, until stop().
   void start();

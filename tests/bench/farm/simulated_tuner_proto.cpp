@@ -1,4 +1,5 @@
 #include <atomic>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "database/store.h"
@@ -7,6 +8,8 @@
 #include "rpc/channel.h"
 #include "rpc/protocol.h"
 #include "tests/bench/farm/acknowledged.h"
+#include "tests/bench/farm/artifact_calls_proto.h"
+#include "tests/bench/farm/load_artifacts.h"
 #include "tests/bench/farm/simulated_tuner.h"
 #include "tests/bench/farm/stream.h"
 #include "tests/farm/stored_candidates.h"
@@ -17,6 +20,7 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kWait = absl::Seconds(60);
+constexpr std::chrono::seconds kTryAgain(1);  // what a lost connection ended
 
 double milliseconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
@@ -34,16 +38,18 @@ struct Call {
 
 class SimulatedTuner::Impl {
  public:
-  Impl(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel, database::Store& store,
-       Acknowledged& acknowledged, Alarms& alarms, Tally& tally)
+  Impl(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel, LoadArtifacts& artifacts,
+       database::Store& store, Acknowledged& acknowledged, Alarms& alarms, Tally& tally)
       : name_(absl::StrCat("tuner ", number)),
         plan_(plan),
+        artifacts_(artifacts),
         store_(store),
         acknowledged_(acknowledged),
         alarms_(alarms),
         tally_(tally),
         backoff_(rpc::backoff_seed()),
-        stub_(pb::Tuners::NewStub(channel)) {}
+        stub_(pb::Tuners::NewStub(channel)),
+        random_(static_cast<uint64_t>(number)) {}
 
   void start() {
     if (stopping_) return;
@@ -81,6 +87,7 @@ class SimulatedTuner::Impl {
           }
           tally_.grant_took(milliseconds_since(asked), queued);
           lease_ = call->reply;
+          chosen_ = 0;
           sent_ = 0;
           kept_ = 0;
           open_stream();
@@ -117,12 +124,39 @@ class SimulatedTuner::Impl {
 
   // Called with the lock held.
   void send_next() {
-    if (!session_ || sent_ == plan_.trials_a_lease) return;
+    if (!session_ || chosen_ == plan_.trials_a_lease) return;
+    ++chosen_;
+    const size_t artifact = random_() % artifacts_.count();
+    artifacts_.travel() && !artifacts_.is_uploaded(artifact) ? upload(artifact) : send(artifact);
+  }
+
+  // What the tracker lacks goes there before the trial that names it.
+  void upload(size_t artifact) {
+    farm_load::upload(*stub_, artifacts_.digest(artifact), LoadArtifacts::bytes(artifact),
+                      [this, artifact, lease = lease_.lease_id()](const absl::Status& uploaded) {
+                        if (uploaded.ok()) {
+                          ++tally_.uploads;
+                          artifacts_.set_uploaded(artifact);
+                        } else {
+                          tally_.lost_connection("UploadArtifact: " + std::string(uploaded.message()));
+                        }
+                        const std::scoped_lock lock(mutex_);
+                        if (!session_ || lease != lease_.lease_id()) return;
+                        if (uploaded.ok()) return send(artifact);
+                        alarms_.after(kTryAgain, [this, artifact, lease] {
+                          const std::scoped_lock again(mutex_);
+                          if (session_ && lease == lease_.lease_id()) upload(artifact);
+                        });
+                      });
+  }
+
+  // Called with the lock held.
+  void send(size_t artifact) {
     pb::MeasureRequest message;
     pb::Assignment& assignment = *message.mutable_assignment();
     assignment.set_sequence(static_cast<uint64_t>(++sent_));
     pb::Trial& trial = *assignment.mutable_trial();
-    trial.set_artifact_digest(plan_.artifact);
+    trial.set_artifact_digest(artifacts_.digest(artifact));
     trial.set_input_seed(1);
     trial.set_threads(1);
     trial.mutable_options()->set_samples(5);
@@ -191,6 +225,7 @@ class SimulatedTuner::Impl {
 
   const std::string name_;
   const TunerPlan plan_;
+  LoadArtifacts& artifacts_;
   database::Store& store_;
   Acknowledged& acknowledged_;
   Alarms& alarms_;
@@ -201,16 +236,19 @@ class SimulatedTuner::Impl {
   std::atomic<int64_t> stored_ = 0;
 
   std::mutex mutex_;
+  std::mt19937_64 random_;
   pb::LeaseGrant lease_;
   Session* session_ = nullptr;
+  int chosen_ = 0;  // trials begun, with their artifacts under way
   int sent_ = 0;
   int kept_ = 0;
 };
 
 SimulatedTuner::SimulatedTuner(int number, const TunerPlan& plan, std::shared_ptr<grpc::Channel> channel,
-                               database::Store& store, Acknowledged& acknowledged, Alarms& alarms,
-                               Tally& tally)
-    : impl_(std::make_unique<Impl>(number, plan, std::move(channel), store, acknowledged, alarms, tally)) {}
+                               LoadArtifacts& artifacts, database::Store& store, Acknowledged& acknowledged,
+                               Alarms& alarms, Tally& tally)
+    : impl_(std::make_unique<Impl>(number, plan, std::move(channel), artifacts, store, acknowledged, alarms,
+                                   tally)) {}
 
 SimulatedTuner::~SimulatedTuner() = default;
 

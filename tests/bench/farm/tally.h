@@ -15,6 +15,8 @@ struct Tally {
   std::atomic<int64_t> connected = 0;  // agents that the tracker has greeted and that have a stream now
   std::atomic<int64_t> durable = 0;    // results that stand in the database, each once
   std::atomic<int64_t> grants = 0;
+  std::atomic<int64_t> uploads = 0;  // of artifacts
+  std::atomic<int64_t> fetches = 0;
   std::atomic<int64_t> errors = 0;
 
   // Tuners that hold a lease or ask for one. While they are no more than there are agents, whoever asks finds
