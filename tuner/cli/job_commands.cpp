@@ -164,9 +164,8 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");
   command->footer(
       "Example: tuner submit squeezenet.onnx --target host --device desk --minutes 5 --follow\n"
-      "Exit codes: 0 ok, 1 failed (also: the tuner is full, or the model too large for it), 2 usage, 3 no "
-      "device "
-      "with this key, 130 Ctrl-C (the job goes on).");
+      "Exit codes: 0 ok, 1 failed (also: the tuner is full, or the model too large for it), 2 usage,\n"
+      "3 no device with this key, 130 Ctrl-C (the job goes on).");
   command->callback(
       [arguments, &invocation] { invocation.run = [arguments] { return run_submit(*arguments); }; });
 }
