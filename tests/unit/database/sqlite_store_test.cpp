@@ -304,6 +304,25 @@ TEST(SqliteStore, MeasurementsCannotBeChangedOrDeleted) {
               HasSubstr("append-only"));
 }
 
+TEST(SqliteStore, WhichResultsOfALeaseAreThereCannotBeChangedNorSaidTwice) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  {
+    auto store = open_sqlite_store(path);
+    ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+    Measurement m = measured(100);
+    m.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 1, .sequence = 5};
+    ASSERT_TRUE((*store)->insert(m).ok());
+  }
+  auto connection = Connection::open(path, Access::kWrite);
+  for (const char* change : {"DELETE FROM lease_results", "UPDATE lease_results SET sequence = 6",
+                             "DELETE FROM leases", "UPDATE leases SET epoch = 2"})
+    EXPECT_THAT(message((*connection)->execute(change)), HasSubstr("append-only")) << change;
+  for (const char* again : {"INSERT INTO lease_results SELECT * FROM lease_results",
+                            "INSERT INTO leases (lease_id, epoch) SELECT lease_id, epoch FROM leases"})
+    EXPECT_THAT(message((*connection)->execute(again)), HasSubstr("UNIQUE")) << again;
+}
+
 TEST(SqliteStore, AReaderCannotWrite) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   ASSERT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
