@@ -127,8 +127,11 @@ absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
   if (entry->job.state == JobState::kCancelled) return view(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "cancel");
+  if (entry->running && entry->intent == Intent::kCancel) return view(*entry);
   if (entry->running) {
-    TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kCancelled, "cancelled")));
+    database::Job told = in_state(entry->job, JobState::kCancelled, "cancelled");
+    TF_RETURN_IF_ERROR(store_.update_job(told));
+    entry->told = std::move(told);
     entry->intent = Intent::kCancel;
     entry->stop = true;
   } else {
@@ -251,11 +254,13 @@ JobQueue::Entry* JobQueue::next_to_run() {
 
 void JobQueue::begin(Entry& entry) {
   if (entry.thread.joinable()) entry.thread.join();  // an earlier run's, which has ended
-  if (entry.job.started_unix_ns == 0) entry.job.started_unix_ns = absl::GetCurrentTimeNanos();
-  if (!set_state(entry, JobState::kRunning, "").ok()) {  // not the job's fault: try again
+  database::Job begun = in_state(entry.job, JobState::kRunning, "");
+  if (begun.started_unix_ns == 0) begun.started_unix_ns = absl::GetCurrentTimeNanos();
+  if (!store_.update_job(begun).ok()) {  // not the job's fault: try again
     entry.not_before = options_.clock->now() + options_.retry_after;
     return;
   }
+  become(entry, std::move(begun));
   entry.running = true;
   running_.begin(entry.job.submitter);
   entry.intent = Intent::kFinish;
@@ -271,7 +276,8 @@ void JobQueue::ended(Entry& entry) {
 rpc::Instant JobQueue::next_wake() {
   rpc::Instant wake = absl::InfiniteDuration();
   for (const auto& [id, entry] : entries_) {
-    if (entry->job.state == JobState::kQueued && !entry->running) wake = std::min(wake, entry->not_before);
+    const bool waits = entry->job.state == JobState::kQueued && !entry->running;
+    if (waits || entry->unsaved) wake = std::min(wake, entry->not_before);
   }
   return wake;
 }
@@ -279,6 +285,7 @@ rpc::Instant JobQueue::next_wake() {
 void JobQueue::schedule() {
   std::unique_lock lock(mutex_);
   while (!draining_) {
+    save_ends();
     // One at a time: each that begins counts when the next is chosen.
     while (Entry* entry = next_to_run()) begin(*entry);
     // A job that waits only for its device is woken by that device's job, so a second is soon enough for it.
@@ -303,38 +310,61 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   const std::string after = entry.progress ? absl::StrCat(" after ", summary(*entry.progress)) : "";
   // Nor is it the job's fault if the farm takes this tuner for no member any more.
   const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status());
-  absl::Status kept;
   if (entry.intent == Intent::kCancel) {
-    kept = set_state(entry, JobState::kCancelled, "cancelled" + after);
-  } else if (entry.intent == Intent::kPause) {
-    kept = set_state(entry, JobState::kPaused, "paused" + after);
+    // The store has it since cancel(), and what is over does not change there any more.
+    entry.told->detail += after;
+    return become(entry, *std::move(entry.told));
+  }
+  database::Job next;
+  if (entry.intent == Intent::kPause) {
+    next = in_state(entry.job, JobState::kPaused, "paused" + after);
   } else if (entry.intent == Intent::kQueueAgain) {
-    kept = set_state(entry, JobState::kQueued, "stopped" + after);
+    next = in_state(entry.job, JobState::kQueued, "stopped" + after);
   } else if (result.ok()) {
-    kept = set_state(entry, JobState::kDone, summary(*result));
+    next = in_state(entry.job, JobState::kDone, summary(*result));
   } else if (away) {
     entry.not_before = options_.clock->now() + options_.retry_after;
-    kept =
-        set_state(entry, JobState::kQueued, absl::StrCat("waits: ", std::string(result.status().message())));
+    next = in_state(entry.job, JobState::kQueued,
+                    absl::StrCat("waits: ", std::string(result.status().message())));
   } else {
-    entry.job.status_code = static_cast<int32_t>(result.status().code());
-    kept = set_state(entry, JobState::kFailed, std::string(result.status().message()));
+    next = in_state(entry.job, JobState::kFailed, std::string(result.status().message()));
+    next.status_code = static_cast<int32_t>(result.status().code());
   }
-  // What the store did not take is still `running` in it, and so is taken up again by the next process; or it
-  // is what cancel() and pause() have put there.
-  kept.IgnoreError();
+  save_end(entry, std::move(next));
+}
+
+void JobQueue::save_end(Entry& entry, database::Job next) {
+  const absl::Status kept = store_.update_job(next);
+  if (kept.ok()) return become(entry, std::move(next));
+  spdlog::error("cannot keep that job {} is {}, and tries again: {}", next.id,
+                database::job_state_name(next.state), std::string(kept.message()));
+  entry.unsaved = std::move(next);
+  entry.not_before = options_.clock->now() + options_.retry_after;
   changed(entry);
+}
+
+void JobQueue::save_ends() {
+  for (const auto& [id, entry] : entries_) {
+    if (entry->unsaved && entry->not_before <= options_.clock->now())
+      save_end(*entry, *std::exchange(entry->unsaved, std::nullopt));
+  }
 }
 
 absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detail) {
   database::Job next = in_state(entry.job, state, std::move(detail));
   TF_RETURN_IF_ERROR(store_.update_job(next));
-  entry.job = std::move(next);
-  spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name, database::job_state_name(state),
-               entry.job.detail.empty() ? "" : ": ", entry.job.detail);
-  if (database::is_final(state) && options_.on_end) options_.on_end(entry.job);
-  changed(entry);
+  become(entry, std::move(next));
   return absl::OkStatus();
+}
+
+void JobQueue::become(Entry& entry, database::Job next) {
+  entry.job = std::move(next);
+  entry.unsaved.reset();
+  spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name,
+               database::job_state_name(entry.job.state), entry.job.detail.empty() ? "" : ": ",
+               entry.job.detail);
+  if (database::is_final(entry.job.state) && options_.on_end) options_.on_end(entry.job);
+  changed(entry);
 }
 
 absl::StatusOr<JobQueue::Entry*> JobQueue::find_entry(int64_t id) {

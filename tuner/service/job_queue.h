@@ -90,6 +90,8 @@ class JobQueue {
     rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
     Intent intent = Intent::kFinish;
+    std::optional<database::Job> told;     // by cancel(), while it runs: what the store has
+    std::optional<database::Job> unsaved;  // as it ended; the store did not take it, and is asked again
     std::atomic<bool> stop = false;
     std::thread thread;
   };
@@ -108,6 +110,9 @@ class JobQueue {
   rpc::Instant next_wake();                              // mutex_ is held
   void run(Entry& entry);                                // a job's thread
   void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
+  void save_end(Entry& entry, database::Job next);  // mutex_ is held
+  void save_ends();                                 // what was not saved before; mutex_ is held
+  void become(Entry& entry, database::Job next);    // as the store has it; mutex_ is held
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
   absl::StatusOr<JobView> view(const Entry& entry);                                    // mutex_ is held
