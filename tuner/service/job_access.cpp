@@ -7,7 +7,7 @@ namespace tf::service {
 absl::Status check_may_change(const std::optional<rpc::Identity>& caller, const database::Job& job,
                               const char* verb) {
   if (!caller || caller->role != rpc::Role::kTuner) return absl::OkStatus();
-  if (job.submitter.empty() || job.submitter == caller->name) return absl::OkStatus();
+  if (job.submitter.empty() || job.submitter == caller->text()) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(caller->text(), " may not ", verb, " job ", job.id,
                                                   ": it is ", job.submitter,
                                                   "'s; ask them, a device-owner or an admin"));

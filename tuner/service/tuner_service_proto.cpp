@@ -22,7 +22,7 @@ namespace pb = tunefarm::tune::v1;
 // What a caller may say of itself counts only where nobody shows a certificate.
 absl::StatusOr<std::string> submitter_of(const grpc::ServerContext& context, const std::string& told) {
   const std::optional<rpc::Identity> caller = rpc::caller(context);
-  if (caller) return caller->name;
+  if (caller) return caller->text();
   if (!told.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(told));
   return told;
 }
@@ -30,9 +30,10 @@ absl::StatusOr<std::string> submitter_of(const grpc::ServerContext& context, con
 // Before any of it is taken.
 absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
   if (model_bytes <= most_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the model has ", (model_bytes + (1 << 20) - 1) >> 20, " MiB, and this tuner takes at most ",
-      most_bytes >> 20, "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the model has ", (model_bytes >> 20) + (model_bytes % (1 << 20) != 0),
+                   " MiB, and this tuner takes at most ", most_bytes >> 20,
+                   "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
 }
 
 // Models on their way take no more together, however slowly they come; one always finds room.

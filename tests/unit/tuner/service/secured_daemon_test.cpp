@@ -61,7 +61,7 @@ TEST_F(SecuredDaemonTest, AJobIsWhoseTheCertificateSaysWhateverTheySay) {
   const auto ada = client(Role::kTuner, "ada", "eve");
   const auto id = ada->submit(spec_for("desk"), "model");
   ASSERT_TRUE(id.ok()) << id.status();
-  EXPECT_EQ(ada->list()->at(0).job.submitter, "ada");
+  EXPECT_EQ(ada->list()->at(0).job.submitter, "tuner ada");
 }
 
 TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
@@ -71,7 +71,7 @@ TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
   for (const auto change : {&JobClient::cancel, &JobClient::pause, &JobClient::resume}) {
     const absl::Status refused = ((*bob).*change)(id).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("it is ada's"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("it is tuner ada's"));
   }
   EXPECT_EQ(bob->list()->at(0).job.state, database::JobState::kRunning) << "everybody sees it";
   EXPECT_TRUE(ada->pause(id).ok());
