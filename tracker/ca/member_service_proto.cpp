@@ -28,7 +28,7 @@ class MemberService final : public pb::Members::CallbackService {
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
                                  pb::Credential* reply) override {
-    return rpc::finished_on(calls_, context, [=, this] { return join(*request, *reply); });
+    return rpc::finished_on(joins_, context, [=, this] { return join(*request, *reply); });
   }
 
   grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const pb::RenewRequest* request,
@@ -120,6 +120,8 @@ class MemberService final : public pb::Members::CallbackService {
   Members& members_;
   rpc::AuditLog& audit_;
   rpc::CallPool& calls_;
+  // Of whom nobody knows yet: however many there are, they keep no member and no operator waiting.
+  rpc::CallPool joins_{{.what = "joins", .threads = 1, .most_waiting = 32}};
 };
 
 }  // namespace
