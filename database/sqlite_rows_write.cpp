@@ -35,10 +35,12 @@ absl::StatusOr<int64_t> need_problem(Connection& db, const Problem& problem) {
 }
 
 absl::StatusOr<std::optional<int64_t>> find_lease(Connection& db, const LeaseStamp& lease) {
-  TF_ASSIGN_OR_RETURN(
-      Statement find,
-      db.prepare("SELECT r.measurement_id FROM leases l JOIN lease_results r ON r.lease = l.id "
-                 "WHERE l.lease_id = ? AND l.epoch = ? AND r.sequence = ?"));
+  // Of an altered file, only what the row itself says counts.
+  TF_ASSIGN_OR_RETURN(Statement find,
+                      db.prepare("SELECT m.id FROM leases l JOIN lease_results r ON r.lease = l.id "
+                                 "JOIN measurements m ON m.id = r.measurement_id AND m.lease_id = l.lease_id "
+                                 "AND m.epoch = l.epoch AND m.sequence = r.sequence "
+                                 "WHERE l.lease_id = ? AND l.epoch = ? AND r.sequence = ?"));
   find.bind_text(lease.lease_id)
       .bind(static_cast<int64_t>(lease.epoch))
       .bind(static_cast<int64_t>(lease.sequence));

@@ -323,6 +323,24 @@ TEST(SqliteStore, WhichResultsOfALeaseAreThereCannotBeChangedNorSaidTwice) {
     EXPECT_THAT(message((*connection)->execute(again)), HasSubstr("UNIQUE")) << again;
 }
 
+TEST(SqliteStore, AResultIsNoDuplicateBecauseAnAlteredFileSaysSo) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  Measurement m = measured(100);
+  m.lease = LeaseStamp{.slot = "desk/0", .lease_id = "L1", .epoch = 1, .sequence = 5};
+  {
+    auto store = open_sqlite_store(path);
+    ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+    ASSERT_TRUE((*store)->insert(m).ok());
+  }
+  ASSERT_TRUE((*Connection::open(path, Access::kWrite))
+                  ->execute("INSERT INTO lease_results SELECT lease, 6, measurement_id FROM lease_results")
+                  .ok());
+  auto store = open_sqlite_store(path);
+  m.lease->sequence = 6;
+  EXPECT_FALSE((*store)->insert(m).ok()) << "it would be acknowledged, and is not there";
+}
+
 TEST(SqliteStore, AReaderCannotWrite) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   ASSERT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
