@@ -5,10 +5,9 @@
 namespace tf::rpc {
 
 absl::StatusOr<TransferMemory::Share> TransferMemory::take(uint64_t bytes) {
-  if (bytes <= most_bytes_) {  // else the sum could wrap around
-    Share share(taken_, bytes);
-    if ((taken_ += bytes) <= most_bytes_) return share;
-  }
+  uint64_t taken = taken_;
+  while (bytes <= most_bytes_ && taken <= most_bytes_ - bytes)
+    if (taken_.compare_exchange_weak(taken, taken + bytes)) return Share(taken_, bytes);
   return absl::UnavailableError(
       absl::StrCat("more than ", most_bytes_ >> 20, " MiB are on their way here at once: try again"));
 }
