@@ -220,6 +220,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
     memory_.emplace(std::move(memory));
     rpc::send_chunks(digest, bytes_, [this](const rpc::Chunk& chunk) {
       chunks_.push_back(chunk);
+      if (!chunk.digest.empty()) chunks_.back().digest = name_;  // which lives as long
       return true;
     });
     return absl::OkStatus();
@@ -233,7 +234,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
     const rpc::Chunk chunk = chunks_.front();
     chunks_.pop_front();
     message_.Clear();
-    if (chunk.size_bytes != 0 || !chunk.digest.empty()) message_.set_digest(name_);
+    message_.set_digest(std::string(chunk.digest));
     message_.set_size_bytes(chunk.size_bytes);
     message_.set_content(chunk.content.data(), chunk.content.size());
     StartWrite(&message_);

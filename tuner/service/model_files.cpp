@@ -53,12 +53,13 @@ void ModelFiles::take_over(const std::vector<database::Job>& jobs) {
     if (!is_ours(job) || database::is_final(job.state)) continue;
     if (const auto digest = Digest::from_hex(job.model_digest); digest.ok()) ++uses_[*digest];
   }
-  std::error_code none;  // no folder yet
-  for (const fs::directory_entry& file : fs::directory_iterator(folder_, none)) {
-    const std::optional<Digest> digest = digest_of(file.path().filename().string());
+  std::error_code error;  // no folder yet, or a bad disk: then they stay
+  for (fs::directory_iterator at(folder_, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const std::optional<Digest> digest = digest_of(at->path().filename().string());
     if (!digest) continue;
-    const bool is_whole = file.path().extension() == kSuffix;
-    if (!is_whole || !uses_.contains(*digest)) remove_file(file.path());
+    const bool is_whole = at->path().extension() == kSuffix;
+    if (!is_whole || !uses_.contains(*digest)) remove_file(at->path());
   }
 }
 
