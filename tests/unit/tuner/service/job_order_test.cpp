@@ -44,7 +44,9 @@ TEST_F(JobOrderTest, NobodysManyJobsHoldUpAnothersFew) {
 
 TEST_F(JobOrderTest, AHigherPriorityGoesFirstWhoeverHadMore) {
   start();
-  const int64_t a1 = submit("desk", "ada"), b1 = submit("desk", "bob"), a2 = submit("desk", "ada", 1);
+  const int64_t a1 = submit("desk", "ada");
+  executor_.wait_for_starts(1);
+  const int64_t b1 = submit("desk", "bob"), a2 = submit("desk", "ada", 1);
   end_after(absl::Minutes(10), a1);
   end_after(absl::Minutes(10), a2);
   end_after(absl::Minutes(10), b1);

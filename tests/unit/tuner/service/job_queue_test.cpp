@@ -28,9 +28,10 @@ TEST_F(JobQueueTest, OfWaitingJobsTheOneWithTheHighestPriorityRunsNext) {
   start();
   JobSpec urgent = spec_for("desk");
   urgent.priority = 5;
-  const int64_t first = submit("desk"), second = submit("desk");
-  const int64_t third = *queue_->submit(job_for("desk"), urgent);
+  const int64_t first = submit("desk");
   executor_.wait_for_starts(1);
+  const int64_t second = submit("desk");
+  const int64_t third = *queue_->submit(job_for("desk"), urgent);
   executor_.end(first, absl::OkStatus());
   EXPECT_EQ(executor_.wait_for_starts(2).back(), third);
   executor_.end(third, absl::OkStatus());
