@@ -203,16 +203,16 @@ TEST_F(BadRequest, ATunerThatIsFullSaysSo) {
   const std::string at = farm_test::free_endpoint().text();
   const auto small = start("tuner",
                            {"serve", "--db", file("small.db"), "--tracker", tracker_at_.text(), "--listen",
-                            at, "--max-waiting-each", "1", "--max-model-mib", "8"},
+                            at, "--max-waiting-each", "1", "--max-model-mib", "32"},
                            "small.log");
   const auto jobs = [&] { return run("tuner", {"jobs", "--server", at, "--json"}); };
   wait_until("the small tuner", [&] { return jobs().code == 0; });
   const auto submit_there = [&](const std::string& model) -> std::vector<std::string> {
     return {"submit", model, "--target", "host", "--device", "box", "--server", at};
   };
-  ASSERT_TRUE(write_file(file("large.onnx"), std::string(9 << 20, 'x')).ok());
+  ASSERT_TRUE(write_file(file("large.onnx"), std::string(33 << 20, 'x')).ok());
   expect_refusal("tuner", submit_there(file("large.onnx")), kFailed,
-                 "the model has 9 MiB, and this tuner takes at most 8");
+                 "the model has 33 MiB, and this tuner takes at most 32");
   ASSERT_EQ(run("tuner", submit_there(file("mlp.onnx"))).code, 0);
   ASSERT_EQ(run("tuner", {"pause", "1", "--server", at}).code, 0);
   wait_until("the pause", [&] { return jobs().out.find("paused") != std::string::npos; });
