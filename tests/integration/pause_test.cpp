@@ -102,7 +102,7 @@ TEST_F(PausedJob, IsCancelledForGood) {
   wait_for_state("paused");
   order("cancel");
   EXPECT_EQ(watch_->wait(), 1) << "of what was cancelled nobody waits for a result";
-  EXPECT_THAT(read_file(file("follow.log")).value_or(""), HasSubstr("job 1 cancelled while it was paused"));
+  EXPECT_THAT(read_file(file("follow.log")).value_or(""), HasSubstr("job 1 cancelled: cancelled while it was paused"));
   const int64_t before = measured("tune.db");
   restart_tuner();
   EXPECT_EQ(state(), "cancelled");
