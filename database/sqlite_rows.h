@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filt
                                               size_t limit);
 // Of the measurements of filter.problem, or else of all problems of filter.workload, in order.
 absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filter& filter);
-// Those of `ids` that match; filter.problem is not looked at.
+// Those of `ids` that match, whatever index named them.
 absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& filter,
                                                   std::span<const int64_t> ids);
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);

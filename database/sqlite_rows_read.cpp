@@ -223,7 +223,9 @@ absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& 
     bind_filter(find, filter);
     TF_ASSIGN_OR_RETURN(const bool row, find.step());
     if (!row) continue;
-    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_measurement(find));
+    TF_ASSIGN_OR_RETURN(Measurement m, read_measurement(find));
+    // An index in somebody's file may say anything.
+    if (!filter.problem || m.problem == *filter.problem) out.push_back(std::move(m));
   }
   return out;
 }

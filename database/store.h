@@ -67,7 +67,8 @@ class Records {
   // Each distinct problem that has a measurement, in order of first insertion.
   virtual absl::StatusOr<std::vector<Problem>> problems() = 0;
 
-  // Visits matching measurements in order of insertion.
+  // Visits matching measurements in order of insertion. Those of a problem or a workload are those that there
+  // are when it begins; else those that come meanwhile may be among them.
   virtual absl::Status scan(const Filter& filter, const Visitor& visit) = 0;
   // The record that record_digest names (tuning.lock), or NOT_FOUND.
   virtual absl::StatusOr<Measurement> find_record(const Digest& digest) = 0;

@@ -149,6 +149,23 @@ TEST_F(HostileRows, ThatNameNoProblemAreNoAnswer) {
   EXPECT_FALSE((*records)->best({conv_problem()})->has_value());
 }
 
+TEST_F(HostileRows, ThatAnIndexGivesToAnotherProblemAreNotVisitedForIt) {
+  execute(
+      "INSERT INTO problems SELECT 2, workload_id, 'N=2', in_layouts, out_layouts, target, threads, "
+      "reuse_distance_bytes FROM problems; DROP INDEX measurements_program; "
+      "CREATE INDEX measurements_program ON measurements (problem_id + 1, substr(schedule_digest, 1, 8)); "
+      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'problem_id + 1', "
+      "'problem_id') "
+      "WHERE name = 'measurements_program'; PRAGMA writable_schema = OFF;");
+  Problem other = conv_problem();
+  other.binding = "N=2";
+  int visits = 0;
+  const auto count = [&](const Measurement&) { return ++visits, absl::OkStatus(); };
+  const absl::Status scanned = open_records(path_).value()->scan({.problem = other}, count);
+  EXPECT_TRUE(scanned.ok()) << scanned;
+  EXPECT_EQ(visits, 0);
+}
+
 TEST_F(HostileRows, AreNotWhatADigestNames) {
   execute(std::string(kDisarm) + "UPDATE measurements SET schedule = 'another one'");
   const absl::Status status = open_records(path_).value()->find_record(record_digest(measured(100))).status();
