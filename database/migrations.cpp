@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
@@ -47,9 +49,16 @@ absl::StatusOr<const Schema*> schema_of(int64_t version) {
   return &known.emplace(version, std::move(made)).first->second;
 }
 
+// Whether a table says what becomes of rows that break its rules, as in NOT NULL ON CONFLICT IGNORE. Not by
+// comparing texts: those that ALTER TABLE leaves are not the same in all versions of SQLite.
+bool resolves_conflicts(const SchemaObject& object) {
+  return object.type == "table" && absl::StrContains(absl::AsciiStrToLower(object.sql), "conflict");
+}
+
 // A file may have tables, indices and views beside ours, of whoever looks at it with SQL. But a trigger would
-// run within our transactions, and could make nothing of an insert that we acknowledge; and a view or a
-// virtual table in the place of a table of ours could answer anything, or for ever.
+// run within our transactions, and could make nothing of an insert that we acknowledge, as could a table of
+// ours that ignores or replaces rows; and a view or a virtual table in its place could answer anything, or
+// for ever.
 absl::Status check_schema(Connection& connection, int64_t version) {
   TF_ASSIGN_OR_RETURN(const Schema theirs, read_schema(connection));
   TF_ASSIGN_OR_RETURN(const Schema* const ours, schema_of(version));
@@ -58,7 +67,8 @@ absl::Status check_schema(Connection& connection, int64_t version) {
     const bool is_ours =
         own != ours->end() && own->second.type == object.type && own->second.is_stored == object.is_stored;
     const bool is_same = is_ours && (object.is_stored || own->second.sql == object.sql);
-    if (object.type == "trigger" ? is_same : own == ours->end() || is_ours) continue;
+    const bool swallows = is_ours && resolves_conflicts(object);
+    if (!swallows && (object.type == "trigger" ? is_same : own == ours->end() || is_ours)) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("cannot use ", connection.path(), " as a tuning database: the ", printable(object.type),
                      " ", printable(name), " in it is none of ours; remove it, or give another path"));
@@ -103,9 +113,13 @@ absl::Status migrate(Connection& connection, const std::vector<Migration>& steps
     if (status.ok()) status = connection.execute(absl::StrCat("PRAGMA user_version = ", step.version));
     if (status.ok()) status = transaction.commit();
     if (!status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat("cannot migrate ", connection.path(), " by ", std::string(step.name),
-                                       ": ", std::string(status.message())));
+      return absl::Status(
+          status.code(),
+          absl::StrCat(
+              "cannot migrate ", connection.path(), " by ", std::string(step.name), ": ",
+              std::string(status.message()),
+              "; it was left as it was (what has a name there that is none of ours, rename; what was "
+              "changed by hand, export and import to a new file)"));
     }
   }
   return absl::OkStatus();

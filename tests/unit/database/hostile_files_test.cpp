@@ -108,6 +108,15 @@ TEST_F(HostileFile, WithAViewOrAVirtualTableInThePlaceOfATableIsRefused) {
   }
 }
 
+TEST_F(HostileFile, WithATableThatSwallowsRowsIsRefused) {
+  make();
+  execute(
+      "DROP TABLE lease_results; CREATE TABLE lease_results (lease INTEGER NOT NULL ON CONFLICT IGNORE, "
+      "sequence INTEGER NOT NULL, measurement_id INTEGER NOT NULL, PRIMARY KEY (lease, sequence)) WITHOUT "
+      "ROWID");
+  expect_refused("lease_results in it is none of ours");
+}
+
 TEST_F(HostileFile, MayHaveTablesIndicesAndViewsOfItsReaders) {
   make();
   execute(

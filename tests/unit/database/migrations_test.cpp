@@ -141,6 +141,18 @@ TEST(Migrations, ResultsOfLeasesAreKnownByTheirStampsAfterwards) {
   EXPECT_FALSE((*store)->insert(known)->duplicate);
 }
 
+TEST(Migrations, ATableOfTheSameNameIsToBeRenamedFirst) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  {
+    auto connection = Connection::open(path, Access::kWrite);
+    ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 6}).ok());
+    ASSERT_TRUE((*connection)->execute("CREATE TABLE leases (of_a_flat)").ok());
+  }
+  const absl::Status refused = open_sqlite_store(path).status();
+  EXPECT_THAT(std::string(refused.message()), testing::AllOf(HasSubstr("leases"), HasSubstr("rename")));
+}
+
 TEST(Migrations, AStepMayReplaceATableThatOthersName) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   auto connection = Connection::open(folder.file("t.db"), Access::kWrite);
