@@ -13,6 +13,7 @@
 #include "tuner/service/job_access.h"
 #include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
+#include "tuner/service/uploads.h"
 
 namespace tf::service {
 namespace {
@@ -36,7 +37,8 @@ absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
                    "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
 }
 
-// Models on their way take no more together, however slowly they come; one always finds room.
+// Models on their way take no more together, however slowly they come; one always finds room, and two are the
+// most of one submitter (uploads.h).
 constexpr uint64_t kMostModelsBytes = uint64_t{1} << 30;
 
 // A model, and what it takes of the memory for models.
@@ -127,6 +129,7 @@ class TunerService final : public pb::Tuner::Service {
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
     TF_RETURN_IF_ERROR(queue_.check_room(submitter));
+    TF_ASSIGN_OR_RETURN(const Uploads::Turn turn, uploads_.begin(submitter));
     TF_ASSIGN_OR_RETURN(const Model model, receive_model(reader, most_model_bytes_, memory_));
     const Digest& digest = model.received.digest;
     TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.received.bytes));
@@ -160,6 +163,7 @@ class TunerService final : public pb::Tuner::Service {
   ModelFiles& models_;
   const uint64_t most_model_bytes_;
   rpc::TransferMemory memory_;
+  Uploads uploads_;
 };
 
 }  // namespace
