@@ -46,6 +46,18 @@ double rate_by(const database::Measurement& record, double amount) {
   return is_reading && least_ns > 0 ? amount / least_ns * 1e9 : 0;
 }
 
+// Of that very kind of machine, as fast as it is; what does not compile is of all.
+bool is_of(const database::Measurement& record, const MachineKind& machine) {
+  if (record.outcome == database::Outcome::kCompileError) return true;
+  return record.device.fingerprint == machine.fingerprint && !record.device.throttled;
+}
+
+// Of what a session cannot go on after either; that a device refuses these trials is its own business.
+bool is_the_end(const absl::Status& status) {
+  return absl::IsCancelled(status) || absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
+         absl::IsUnauthenticated(status);
+}
+
 // Measures them, one at a time.
 class Measurer {
  public:
@@ -75,6 +87,7 @@ class Measurer {
       const absl::StatusOr<farm::TrialResult> result = runner_.run({artifact, {}, &trial});
       if (!result.ok()) {
         if (measure::may_retry(result.status())) continue;
+        if (is_the_end(result.status())) return result.status();
         return std::nullopt;
       }
       absl::StatusOr<std::optional<database::Measurement>> kept = keep(record_of(subject, *built, *result));
@@ -86,6 +99,7 @@ class Measurer {
 
  private:
   absl::StatusOr<std::optional<database::Measurement>> keep(database::Measurement record) {
+    if (!is_of(record, options_.machine)) return std::nullopt;
     TF_RETURN_IF_ERROR(store_.insert(record).status());
     return record;
   }
@@ -113,11 +127,9 @@ const database::Measurement* YardstickRecords::find(const Yardstick& yardstick,
                                                     const MachineKind& machine) const {
   const database::Problem problem = problem_of(yardstick.task, machine.target.text(), 1);
   const auto record = std::ranges::find_if(records_, [&](const database::Measurement& each) {
-    const std::string& of = each.device.fingerprint;
     return each.problem == problem && each.schedule == yardstick.schedule &&
            each.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&
-           each.device.device_class == machine.device_class &&
-           (of == machine.fingerprint || (of.empty() && database::is_failure(each.outcome)));
+           each.device.device_class == machine.device_class && is_of(each, machine);
   });
   return record == records_.end() ? nullptr : &*record;
 }

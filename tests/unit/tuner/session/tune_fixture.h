@@ -74,6 +74,7 @@ class FakeRunner final : public measure::Runner {
     if (++runs == stop_after) *stop = true;
     if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
     if (!fatal.ok()) return fatal;
+    if (cancels) return absl::CancelledError("the job's time is up");
     const bool is_warm = request.trial->options().cache_mode() == farm::CACHE_MODE_WARM;
     if (is_warm && refuses_warm) return absl::InvalidArgumentError("not warm");
     EXPECT_TRUE(is_warm || !request.reference.digest.empty()) << "an answer must be checked";
@@ -86,7 +87,7 @@ class FakeRunner final : public measure::Runner {
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
     result.set_cache_mode(request.trial->options().cache_mode());
-    result.mutable_device()->set_fingerprint(fingerprint);
+    result.mutable_device()->set_fingerprint(names_other ? "another" : fingerprint);
     if (knows_reuse_distance)
       result.set_reuse_distance_bytes(request.trial->options().reuse_distance_bytes());
     if (stale_every > 0) {
@@ -128,6 +129,8 @@ class FakeRunner final : public measure::Runner {
 
   int devices = 1;
   std::string fingerprint;
+  bool names_other = false;  // in results
+  bool cancels = false;
   bool refuses_warm = false;                                  // as a device that only rotates
   std::function<std::chrono::microseconds()> delay;           // of each run; empty: none
   std::function<int64_t(const std::string& schedule)> ns_of;  // instead of time_of()

@@ -171,6 +171,21 @@ TEST_F(Yardsticks, AreTriedAgainWhereTheDeviceWasAwayForAMoment) {
   EXPECT_EQ(yardstick_records().size(), kYardsticks);
 }
 
+TEST_F(Yardsticks, ThatNameAnotherMachineAreNotKept) {
+  runner_.names_other = true;
+  EXPECT_EQ(rates(), MeasuredRates());
+  EXPECT_TRUE(yardstick_records().empty());
+  runner_.names_other = false;
+  EXPECT_TRUE(is_measured(rates()));
+}
+
+TEST_F(Yardsticks, EndWithTheSessionThatIsCancelled) {
+  runner_.cancels = true;
+  const auto rates = measured_rates({{options_.target, options_.device_class, runner_.fingerprint}}, builder_,
+                                    runner_, *store_, stop_);
+  EXPECT_EQ(rates.status().code(), absl::StatusCode::kCancelled);
+}
+
 TEST_F(Yardsticks, AreNotMeasuredOnceTheSessionIsToStop) {
   stop_ = true;
   EXPECT_EQ(rates(), MeasuredRates());
