@@ -181,11 +181,11 @@ absl::StatusOr<JobView> JobQueue::find(int64_t id) {
   return view(*entry);
 }
 
-absl::StatusOr<std::vector<JobView>> JobQueue::list() {
+absl::StatusOr<std::vector<JobView>> JobQueue::list(int64_t after, size_t most) {
   std::lock_guard lock(mutex_);
   std::vector<JobView> out;
-  for (const auto& [id, entry] : entries_) {
-    TF_ASSIGN_OR_RETURN(JobView one, view(*entry));
+  for (auto at = entries_.upper_bound(after); at != entries_.end() && out.size() < most; ++at) {
+    TF_ASSIGN_OR_RETURN(JobView one, view(*at->second));
     out.push_back(std::move(one));
   }
   return out;

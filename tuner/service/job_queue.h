@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,7 +71,9 @@ class JobQueue {
   absl::StatusOr<JobView> resume(int64_t id);
 
   absl::StatusOr<JobView> find(int64_t id);
-  absl::StatusOr<std::vector<JobView>> list();
+  // So many of those after that one, in order of submission.
+  absl::StatusOr<std::vector<JobView>> list(int64_t after = 0,
+                                            size_t most = std::numeric_limits<size_t>::max());
   // How many jobs are in each state, by its name; a state that none is in is there too.
   std::map<std::string, double> count_by_state();
   // The job once its version differs from `seen`; as it is after `timeout`.

@@ -68,6 +68,9 @@ absl::StatusOr<Model> receive_model(grpc::ServerReader<pb::SubmitRequest>& reade
   return Model{std::move(received), std::move(taken)};
 }
 
+// A job that runs tells of each of its tasks, perhaps some hundreds; a message holds 4 MiB.
+constexpr size_t kPageJobs = 50;
+
 class TunerService final : public pb::Tuner::Service {
  public:
   TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes)
@@ -83,9 +86,15 @@ class TunerService final : public pb::Tuner::Service {
     return rpc::to_grpc(id.status());
   }
 
-  grpc::Status ListJobs(grpc::ServerContext*, const pb::ListJobsRequest*, pb::ListJobsReply* reply) override {
-    absl::StatusOr<std::vector<JobView>> jobs = queue_.list();
+  grpc::Status ListJobs(grpc::ServerContext*, const pb::ListJobsRequest* request,
+                        pb::ListJobsReply* reply) override {
+    absl::StatusOr<std::vector<JobView>> jobs =
+        request->in_pages() ? queue_.list(request->after_job_id(), kPageJobs + 1) : queue_.list();
     if (!jobs.ok()) return rpc::to_grpc(jobs.status());
+    if (request->in_pages() && jobs->size() > kPageJobs) {
+      jobs->pop_back();
+      reply->set_more(true);
+    }
     for (const JobView& job : *jobs) *reply->add_jobs() = to_proto(job);
     return grpc::Status::OK;
   }

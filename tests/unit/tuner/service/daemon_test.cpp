@@ -2,12 +2,16 @@
 
 #include "tuner/service/daemon.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "database/open_records.h"
+#include "proto/tune/v1/tune.grpc.pb.h"
+#include "rpc/channel.h"
 #include "tests/unit/database/sample_records.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/remote/remote_records.h"
@@ -145,6 +149,26 @@ TEST_F(DaemonTest, AJobKeepsTheNameThatAPlainTextTunerIsTold) {
   EXPECT_EQ(jobs[0].job.submitter, "ada");
   EXPECT_EQ(jobs[1].job.id, nameless);
   EXPECT_EQ(jobs[1].job.submitter, "");
+}
+
+TEST_F(DaemonTest, ManyJobsAreListedPageByPage) {
+  ASSERT_TRUE(start().ok());
+  const auto client = this->client();
+  for (int64_t i = 1; i <= 120; ++i) ASSERT_EQ(*client->submit(spec_for("desk"), "model"), i);
+  const std::vector<JobView> jobs = *client->list();
+  ASSERT_EQ(jobs.size(), 120u);
+  for (int64_t i = 1; i <= 120; ++i) EXPECT_EQ(jobs[static_cast<size_t>(i - 1)].job.id, i);
+
+  const auto stub = tunefarm::tune::v1::Tuner::NewStub(rpc::make_channel(daemon_->endpoint()));
+  tunefarm::tune::v1::ListJobsRequest request;
+  request.set_in_pages(true);
+  request.set_after_job_id(60);
+  tunefarm::tune::v1::ListJobsReply page;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub->ListJobs(&context, request, &page).ok());
+  EXPECT_LT(page.jobs_size(), 60) << "one message holds 4 MiB";
+  EXPECT_TRUE(page.more());
+  EXPECT_EQ(page.jobs(0).job_id(), 61);
 }
 
 TEST_F(DaemonTest, ASubmissionBeyondALimitIsRefusedBeforeItsModelIsTaken) {
