@@ -10,13 +10,14 @@ CallPool::CallPool(CallPoolOptions options) : options_(std::move(options)) {
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-CallPool::~CallPool() {
+void CallPool::finish() {
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;
     changed_.notify_all();
   }
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 absl::Status CallPool::run(std::function<void()> work) {

@@ -25,8 +25,11 @@ struct CallPoolOptions {
 class CallPool {
  public:
   explicit CallPool(CallPoolOptions options);
-  // Does what waits first.
-  ~CallPool();
+  ~CallPool() { finish(); }
+
+  // Does what waits and ends the threads: afterwards nothing that they used is looked at any more. Once the
+  // server has ended, so that nothing comes after it; by one thread.
+  void finish();
 
   // Has the work done on a thread of the pool, after what was given to it before. UNAVAILABLE: as much waits
   // as may, and this is not done.

@@ -54,7 +54,7 @@ absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, Security& 
 
 // In order of construction; destroyed from the last to the first.
 struct Daemon::Parts {
-  // The server ends once all calls have: then nothing is left to be done here.
+  // End after the server and before what they use.
   rpc::CallPool calls{{.what = "operators' and members' calls", .threads = 4, .most_waiting = 256}};
   rpc::CallPool transfers{{.what = "transfers of artifacts", .threads = 4, .most_waiting = 1024}};
   Security security;
@@ -72,7 +72,11 @@ struct Daemon::Parts {
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Daemon::~Daemon() = default;
+Daemon::~Daemon() {
+  parts_->server.reset();
+  parts_->calls.finish();
+  parts_->transfers.finish();
+}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   if (options.ca_folder.empty()) TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));

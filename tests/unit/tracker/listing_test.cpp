@@ -33,6 +33,7 @@ class ListingTest : public FarmTest {
   }
   void TearDown() override {
     server_ = nullptr;
+    calls_.finish();
     FarmTest::TearDown();
   }
 

@@ -58,6 +58,8 @@ class SlowDiskTest : public FarmTest {
   void TearDown() override {
     mend_disk();
     server_ = nullptr;
+    calls_.finish();
+    transfers_.finish();
     FarmTest::TearDown();
   }
 
