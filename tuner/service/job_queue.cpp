@@ -239,12 +239,16 @@ JobQueue::Entry* JobQueue::next_to_run() {
   for (const auto& [id, entry] : entries_) {
     if (entry->running) busy.insert(devices_of(*entry));
   }
+  std::map<std::string, double> costs;  // by submitter, all of one moment
   Entry* next = nullptr;
   Turn first;
   for (const auto& [id, entry] : entries_) {
     const bool waits = entry->job.state == JobState::kQueued && !entry->running;
     if (!waits || entry->not_before > now || busy.contains(devices_of(*entry))) continue;
-    const Turn turn = turn_of(id, entry->spec.priority, entry->job.submitter, running_);
+    const std::string& submitter = entry->job.submitter;
+    auto cost = costs.find(submitter);
+    if (cost == costs.end()) cost = costs.emplace(submitter, running_.cost(submitter)).first;
+    const Turn turn = turn_of(id, entry->spec.priority, cost->second);
     if (next != nullptr && !(turn < first)) continue;
     next = entry.get();
     first = turn;

@@ -5,9 +5,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <string>
-
-#include "rpc/usage_ledger.h"
 
 namespace tf::service {
 
@@ -19,7 +16,8 @@ struct Turn {
   std::partial_ordering operator<=>(const Turn&) const = default;
 };
 
-// `running` has for how long each submitter's jobs have run.
-Turn turn_of(int64_t job, int priority, const std::string& submitter, const rpc::UsageLedger& running);
+// `cost` is what a ledger says of the submitter. It decays by the clock: whoever compares several jobs asks
+// it once a submitter, or those who come later are always cheaper.
+Turn turn_of(int64_t job, int priority, double cost);
 
 }  // namespace tf::service

@@ -20,7 +20,7 @@ class SteppedClock final : public rpc::Clock {
  public:
   rpc::Instant now() const override {
     const std::scoped_lock lock(mutex_);
-    return now_;
+    return now_ += absl::Microseconds(1);  // no two readings of a real one are the same
   }
   void advance(absl::Duration by) {
     const std::scoped_lock lock(mutex_);
@@ -29,7 +29,7 @@ class SteppedClock final : public rpc::Clock {
 
  private:
   mutable std::mutex mutex_;
-  rpc::Instant now_ = absl::Seconds(1000);
+  mutable rpc::Instant now_ = absl::Seconds(1000);
 };
 
 class JobQueueTest : public testing::Test {

@@ -1,6 +1,7 @@
 #include "tuner/service/turn.h"
 
 #include "rpc/clock.h"
+#include "rpc/usage_ledger.h"
 
 namespace tf::service {
 namespace {
@@ -13,7 +14,7 @@ class TurnTest : public testing::Test {
     running_.end(submitter);
   }
   Turn turn(int64_t job, const std::string& submitter, int priority = 0) const {
-    return turn_of(job, priority, submitter, running_);
+    return turn_of(job, priority, running_.cost(submitter));
   }
 
   rpc::FakeClock clock_;
