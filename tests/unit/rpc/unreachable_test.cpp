@@ -1,10 +1,12 @@
 #include "rpc/unreachable.h"
 
 #include <arpa/inet.h>
+#include <grpcpp/support/status.h>
 #include <sys/socket.h>
 
 #include "base/owned_fd.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/grpc_status.h"
 #include "rpc/server.h"
 
 namespace tf::rpc {
@@ -53,6 +55,12 @@ TEST(Unreachable, SecuredCallerHearsThatPlainTextIsSpoken) {
   const absl::Status status = unreachable("tracker", (*server)->endpoint(), true);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("speaks plain text: leave out --tls"));
+}
+
+TEST(FromGrpc, AServiceThatIsNotThereIsSaidInWords) {
+  const absl::Status status = from_grpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("check that the port is a tuner's"));
 }
 
 }  // namespace
