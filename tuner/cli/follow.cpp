@@ -23,11 +23,11 @@ constexpr absl::Duration kPatience = absl::Minutes(1);
 // Leaves at the first signal: nothing of a watch needs to be finished, the job is the tuner's.
 class LeaveOnSignal {
  public:
-  explicit LeaveOnSignal(int64_t id)
-      : thread_([this, id] {
+  LeaveOnSignal(int64_t id, const std::string& again)
+      : thread_([this, id, again] {
           if (signals_.wait() == 0) return;
-          std::fprintf(stderr, "\njob %lld goes on; see it again with: tuner watch %lld\n",
-                       static_cast<long long>(id), static_cast<long long>(id));
+          std::fprintf(stderr, "\njob %lld goes on; see it again with: %s\n", static_cast<long long>(id),
+                       again.c_str());
           ::_exit(kExitInterrupted);
         }) {}
   ~LeaveOnSignal() {
@@ -92,8 +92,8 @@ std::string job_json(const service::JobView& view) {
   return json_text(out);
 }
 
-int follow_job(service::JobClient& client, int64_t id, bool json) {
-  LeaveOnSignal leave(id);
+int follow_job(service::JobClient& client, int64_t id, bool json, const std::string& again) {
+  LeaveOnSignal leave(id, again);
   JobReport report(id, json);
   absl::StatusOr<service::JobView> last = client.watch(id, kPatience, [&](const service::JobView& view) {
     report.see(view);

@@ -3,6 +3,7 @@
 // other commands.
 
 #include <cstdint>
+#include <string>
 
 #include "tuner/service/job_client.h"
 
@@ -11,8 +12,9 @@ namespace tf::tuner_cli {
 // The job as one line of JSON.
 std::string job_json(const service::JobView& view);
 
-// Shows the job's progress until it is final. The first Ctrl-C leaves the job to the tuner and exits 130.
-// Otherwise: 0 done, 3 no matching device, 1 failed or cancelled.
-int follow_job(service::JobClient& client, int64_t id, bool json);
+// Shows the job's progress until it is final. The first Ctrl-C leaves the job to the tuner, says that it can
+// be seen again with the command `again`, and exits 130. Otherwise: 0 done, 3 no matching device, 1 failed or
+// cancelled.
+int follow_job(service::JobClient& client, int64_t id, bool json, const std::string& again);
 
 }  // namespace tf::tuner_cli

@@ -27,6 +27,12 @@ struct ServerArguments {
   std::string tls;
 };
 
+// What shows the job again, of that tuner.
+std::string watch_command(int64_t id, const ServerArguments& server) {
+  return absl::StrCat("tuner watch ", id, " --server ", server.address,
+                      server.tls.empty() ? "" : absl::StrCat(" --tls ", server.tls));
+}
+
 absl::StatusOr<std::unique_ptr<JobClient>> client_of(const ServerArguments& server) {
   TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(server.tls));
   return service::make_job_client(server.address, credentials, local_user());
@@ -68,7 +74,8 @@ int run_submit(const SubmitArguments& arguments) {
     std::printf("%lld\n", static_cast<long long>(id));
     std::fflush(stdout);
   }
-  return arguments.follow ? follow_job(*client, id, arguments.json) : kExitOk;
+  return arguments.follow ? follow_job(*client, id, arguments.json, watch_command(id, arguments.server))
+                          : kExitOk;
 }
 
 void print_job(const JobView& view) {
@@ -101,7 +108,7 @@ int run_watch(const JobArguments& arguments) {
   // A watch waits for a tuner that restarts, but not for one that was never there.
   const auto answers = (*client)->list();
   if (!answers.ok()) return report_error("tuner watch", answers.status());
-  return follow_job(**client, arguments.id, arguments.json);
+  return follow_job(**client, arguments.id, arguments.json, watch_command(arguments.id, arguments.server));
 }
 
 using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);
