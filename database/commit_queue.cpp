@@ -93,7 +93,7 @@ void CommitQueue::keep_log_short() {
   if (pages < log_pages_) next_checkpoint_pages_ = most_log_pages_;  // it has begun anew
   log_pages_ = pages;
   if (pages < next_checkpoint_pages_) return;
-  connection_->checkpoint().status().IgnoreError();  // what fails here stays in the log
+  connection_->checkpoint().IgnoreError();  // what fails here stays in the log
   // The next commit begins the log anew, unless somebody still reads from it: then it goes on.
   next_checkpoint_pages_ = pages + std::max<int64_t>(1, most_log_pages_ / 4);
 }

@@ -259,11 +259,9 @@ void Connection::keep_log() {
   sqlite3_wal_hook(db_, count, &log_pages_);  // in the place of the one that checkpoints
 }
 
-absl::StatusOr<int64_t> Connection::checkpoint() {
-  int in_log = 0, done = 0;
-  const int code = sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, &in_log, &done);
-  if (code != SQLITE_OK) return sqlite_status(code, db_, path_);
-  return done;
+absl::Status Connection::checkpoint() {
+  const int code = sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, path_);
 }
 
 bool Connection::in_transaction() const {

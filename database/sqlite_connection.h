@@ -80,9 +80,8 @@ class Connection {
   // pages the log has had after the last commit.
   void keep_log();
   int64_t log_pages() const { return log_pages_; }
-  // Copies the log's pages into the file: as many as no reader keeps from it, without waiting for anybody,
-  // beside a writer. Returns how many are there then, counted from the log's begin.
-  absl::StatusOr<int64_t> checkpoint();
+  // Copies the log's pages into the file: as many as no reader keeps from it, without waiting for anybody.
+  absl::Status checkpoint();
   // False after BEGIN if SQLite rolled the transaction back itself, as it does when the disk fails.
   bool in_transaction() const;
 

@@ -194,9 +194,8 @@ absl::StatusOr<int64_t> add_job(Connection& db, const Job& job) {
       Statement add,
       db.prepare(
           "INSERT INTO jobs (model_name, model_digest, model_path, target, device, options, state, detail, "
-          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns, submitter) VALUES (?, ?, ?, ?, "
-          "?, "
-          "?, ?, ?, ?, ?, ?, ?, ?)"));
+          "status_code, created_unix_ns, started_unix_ns, finished_unix_ns, submitter) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   add.bind_text(job.model_name).bind_text(job.model_digest).bind_text(job.model_path).bind_text(job.target);
   add.bind_text(job.device)
       .bind_text(job.options)

@@ -12,8 +12,7 @@ absl::Status from_grpc(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty())
     return absl::UnimplementedError(
         "who answers at that address does not know this call: check that the port is a tuner's where a tuner "
-        "is "
-        "asked and a tracker's where a tracker is, and that both programs are of one version");
+        "is asked and a tracker's where a tracker is, and that both programs are of one version");
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
