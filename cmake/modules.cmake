@@ -58,6 +58,10 @@ function(tf_proto name)
   endif()
 endfunction()
 
+# What tests are compiled with: the precompiled headers ask for the same everywhere. What a test itself computes is little,
+# and their compilation a good part of a build: -O1 is enough of an optimization for them.
+set(TF_TEST_OPTIONS ${TF_WARNINGS} -pthread $<$<CONFIG:Release>:-O1>)
+
 # tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder. All share the precompiled headers of
 # tests/support, which are those that nearly every test includes.
 function(tf_unit_tests name)
@@ -70,7 +74,7 @@ function(tf_unit_tests name)
     set(arg_LABEL unit)
   endif()
   add_executable(${name}_test ${sources})
-  target_compile_options(${name}_test PRIVATE ${TF_WARNINGS} -pthread)
+  target_compile_options(${name}_test PRIVATE ${TF_TEST_OPTIONS})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPS} GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_precompile_headers(${name}_test REUSE_FROM tf_test_headers)
