@@ -123,6 +123,10 @@ llvm::Value* Emitter::cast(const ir::Cast& e) {
     return element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
   };
   if (tensor::is_float(to)) {
+    // Indices, nearly always: 32 bits convert in vectors and on every CPU.
+    if (from == tensor::Element::kInt64 &&
+        analysis::Interval{INT32_MIN, INT32_MAX}.contains(analysis::interval_of(e.a, ranges_)))
+      a = b_.CreateTrunc(a, with_lanes_of(b_.getInt32Ty(), a));
     // What f32 cannot hold is not rounded to it first: to a half, that would be rounding twice.
     const bool half = to == tensor::Element::kFloat16 || to == tensor::Element::kBFloat16;
     const bool wide = from == tensor::Element::kFloat64 || from == tensor::Element::kInt32 ||

@@ -152,6 +152,20 @@ TEST(ExpressionCode, IndexArithmeticRoundsTowardsMinusInfinity) {
   }
 }
 
+TEST(ExpressionCode, IndicesThatFitBecomeFloatsBy32Bits) {
+  for (const auto& [index, wide] : {std::pair{"i - 40", false}, std::pair{"i * 4294967296", true}}) {
+    const std::string text = absl::StrCat(
+        "function kernel(c: f32[80]) {\n  for i = 0 extent 80 { c[i] = cast<f32>(", index, ") }\n}\n");
+    expect_agrees(text, {.tolerance = 0});
+    const absl::StatusOr<KernelCode> code =
+        compile(*ir::parse_function(text), *target::parse_target("x86_64"), {.llvm_ir = true});
+    ASSERT_TRUE(code.ok()) << code.status();
+    const bool converts_wide = code->llvm_ir.find("itofp i64") != std::string::npos ||
+                               code->llvm_ir.find("itofp nneg i64") != std::string::npos;
+    EXPECT_EQ(converts_wide, wide) << code->llvm_ir;
+  }
+}
+
 TEST(ExpressionCode, SharedSubexpressionsAreEmittedOnce) {
   // Doubling 60 times by sharing: as a tree this would be 2^60 nodes.
   tensor::Buffer a = tensor::buffer("a", Element::kFloat32, {tensor::imm(1)});
