@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/llvm/expand_integers.h"
 #include "compiler/codegen/llvm/machine.h"
 #include "compiler/codegen/llvm/object.h"
 #include "compiler/codegen/llvm/workspace.h"
@@ -60,6 +61,7 @@ absl::StatusOr<KernelCode> compile(const ir::Function& function, const target::T
   module.setDataLayout(machine->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
   TF_RETURN_IF_ERROR(Emitter(module, function, target, plan).emit());
+  expand_integers(module, integer_unit(*machine));
   clock.end("emit");
   optimize(module, *machine);
   clock.end("optimize");
