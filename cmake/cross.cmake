@@ -1,14 +1,21 @@
 # Code for other processors than this build's, by Debian's cross compilers (g++-aarch64-linux-gnu), where they are
-# installed. TF_CROSS_ARCHS lists the architectures that there is a compiler for; nothing else depends on them.
+# installed. TF_CROSS_ARCHS lists the architectures that there is a compiler for, TF_MODEL_ARCHS those of them that models
+# are built for: what GCC makes of the runtime for armv7 calls libgcc, which a model must not need. Nothing else depends on
+# them.
+set(TF_TRIPLE_aarch64 aarch64-linux-gnu)
+set(TF_TRIPLE_armv7 arm-linux-gnueabihf)
+set(TF_TRIPLE_riscv64 riscv64-linux-gnu)
 set(TF_CROSS_ARCHS)
-foreach(arch aarch64 riscv64)
+foreach(arch aarch64 armv7 riscv64)
   if(NOT arch STREQUAL CMAKE_SYSTEM_PROCESSOR AND NOT TF_AGENT_ONLY)
-    find_program(TF_CXX_${arch} ${arch}-linux-gnu-g++)
+    find_program(TF_CXX_${arch} ${TF_TRIPLE_${arch}}-g++)
     if(TF_CXX_${arch})
       list(APPEND TF_CROSS_ARCHS ${arch})
     endif()
   endif()
 endforeach()
+set(TF_MODEL_ARCHS ${TF_CROSS_ARCHS})
+list(REMOVE_ITEM TF_MODEL_ARCHS armv7)
 
 # Objects of C++ sources, appended to the variable `result`.
 function(tf_cross_objects result arch folder)
@@ -34,20 +41,19 @@ function(tf_cross_archive name arch)
   add_custom_command(OUTPUT ${archive}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/lib/${arch}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
-    COMMAND ${arch}-linux-gnu-ar rcs ${archive} ${objects}
+    COMMAND ${TF_TRIPLE_${arch}}-ar rcs ${archive} ${objects}
     DEPENDS ${objects} VERBATIM)
   add_custom_target(${name}_${arch} ALL DEPENDS ${archive})
 endfunction()
 
-# ${CMAKE_BINARY_DIR}/bin/ARCH/NAME from one source, with lib/ARCH/libtf_runtime_model.a, by the target NAME_ARCH.
-function(tf_cross_program name arch source)
-  tf_cross_objects(objects ${arch} ${CMAKE_CURRENT_BINARY_DIR}/${name}.${arch} SOURCES ${source})
+# ${CMAKE_BINARY_DIR}/bin/ARCH/NAME from C++ sources, by the target NAME_ARCH.
+function(tf_cross_program name arch)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  tf_cross_objects(objects ${arch} ${CMAKE_CURRENT_BINARY_DIR}/${name}.${arch} SOURCES ${arg_SOURCES})
   set(program ${CMAKE_BINARY_DIR}/bin/${arch}/${name})
-  set(archive ${CMAKE_BINARY_DIR}/lib/${arch}/libtf_runtime_model.a)
   add_custom_command(OUTPUT ${program}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin/${arch}
-    COMMAND ${TF_CXX_${arch}} -pthread ${objects} ${archive} -ldl -o ${program}
-    DEPENDS ${objects} ${archive} VERBATIM)
+    COMMAND ${TF_CXX_${arch}} -pthread ${objects} -ldl -o ${program}
+    DEPENDS ${objects} VERBATIM)
   add_custom_target(${name}_${arch} DEPENDS ${program})
-  add_dependencies(${name}_${arch} tf_runtime_model_${arch})
 endfunction()

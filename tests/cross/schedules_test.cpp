@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
@@ -87,6 +88,27 @@ TEST(RiscVVectorCode, AgreesWithTheInterpreterForEveryOperator) {
           testing::random_ports(workload, kFirstSeed), name);
   }
 }
+
+// An older one, which neither divides nor has fused multiply-add, and one that does.
+class ArmV7Code : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ArmV7Code, AgreesWithTheInterpreterForEveryOperator) {
+  const target::Target target = *target::parse_target(GetParam());
+  TF_SKIP_WITHOUT_EMULATOR(target);
+  for (const SmallWorkload& small : testing::small_workloads()) {
+    SCOPED_TRACE(small.name);
+    const tensor::Workload workload = testing::build_small(small);
+    check(workload, schedule::default_schedule(workload, {}, target, kThreads), {}, GetParam());
+    check(workload, testing::random_schedule(workload, kFirstSeed),
+          testing::random_ports(workload, kFirstSeed), GetParam());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, ArmV7Code,
+                         ::testing::Values("armv7:cpu=cortex-a9", "armv7:cpu=cortex-a15"),
+                         [](const auto& each) {
+                           return absl::StrReplaceAll(target::parse_target(each.param)->cpu, {{"-", "_"}});
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(testing::small_workloads()),
                          [](const auto& each) { return each.param.name; });

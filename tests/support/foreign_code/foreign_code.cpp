@@ -17,6 +17,16 @@ std::string arch_of(const target::Target& target) {
   return std::string(target::arch_name(target.arch));
 }
 
+// As Debian names its cross compilers and the folders of their libraries.
+std::string triple_of(const target::Target& target) {
+  if (target.arch == target::Arch::kArmV7) return "arm-linux-gnueabihf";
+  return absl::StrCat(arch_of(target), "-linux-gnu");
+}
+
+std::string emulator(const target::Target& target) {
+  return target.arch == target::Arch::kArmV7 ? "qemu-arm" : absl::StrCat("qemu-", arch_of(target));
+}
+
 std::string runner(const target::Target& target, const char* name) {
   return absl::StrCat(TF_FOREIGN_PROGRAMS "/", arch_of(target), "/", name);
 }
@@ -47,9 +57,8 @@ class Session {
   absl::StatusOr<std::string> run(const target::Target& target, const char* program,
                                   const std::string& arguments, const std::string& input) const {
     TF_RETURN_IF_ERROR(write_file(file("in"), input));
-    const std::string arch = arch_of(target);
     const std::string command = absl::StrCat(
-        find_program("qemu-" + arch), " -cpu ", processor(target), " -L /usr/", arch, "-linux-gnu ",
+        find_program(emulator(target)), " -cpu ", processor(target), " -L /usr/", triple_of(target), " ",
         runner(target, program), " ", arguments, " < ", file("in"), " > ", file("out"), " 2> ", file("err"));
     const int code = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe): tests have one thread
     if (code == 0) return read_file(file("out"));
@@ -71,12 +80,13 @@ void append_number(std::string& bytes, int64_t value) {
 
 std::optional<std::string> missing_emulator(const target::Target& target) {
   const std::string arch = arch_of(target);
-  if (find_program("qemu-" + arch).empty())
-    return absl::StrCat("code for ", arch,
-                        " cannot run here: install qemu-user (deploy/install_packages.sh --cross)");
+  const char* option = target.arch == target::Arch::kArmV7 ? "--boards armv7" : "--cross";
+  if (find_program(emulator(target)).empty())
+    return absl::StrCat("code for ", arch, " cannot run here: install qemu-user (deploy/install_packages.sh ",
+                        option, ")");
   if (access(runner(target, "kernel_runner").c_str(), X_OK) == 0) return std::nullopt;
-  return absl::StrCat("code for ", arch, " cannot run here: install g++-", arch,
-                      "-linux-gnu (deploy/install_packages.sh --cross), configure and build again");
+  return absl::StrCat("code for ", arch, " cannot run here: install g++-", triple_of(target),
+                      " (deploy/install_packages.sh ", option, "), configure and build again");
 }
 
 absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::Target& target,

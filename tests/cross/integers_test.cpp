@@ -1,0 +1,78 @@
+// Integers that a 32-bit processor has no instructions for, in its code, run under qemu-user and compared
+// with the interpreter: the conversions of 64-bit ones, and divisions, which an older processor lacks
+// altogether. Skipped where there is no emulator or no cross compiler.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/support/foreign_code/foreign_code.h"
+#include "tests/support/interpreter_oracle/interpreter_oracle.h"
+
+namespace tf {
+namespace {
+
+using tensor::Element;
+
+class Integers : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto missing = support::missing_emulator(*target::parse_target(GetParam()));
+    if (missing.has_value()) GTEST_SKIP() << *missing;
+  }
+
+  // c = d = EXPRESSION of $a, $b and $7 over 96 elements, by scalars and by vectors of four.
+  void expect_agrees(Element in, Element out, const std::string& expression,
+                     codegen::OracleOptions options) const {
+    const std::string from(tensor::element_name(in)), to(tensor::element_name(out));
+    const std::string seven = absl::StrCat("7", from);
+    const auto at = [&](const std::string& index, const std::string& constant) {
+      return absl::StrReplaceAll(expression,
+                                 {{"$a", "a[" + index + "]"}, {"$b", "b[" + index + "]"}, {"$7", constant}});
+    };
+    options.targets = {GetParam()};
+    codegen::expect_agrees(
+        absl::StrCat("function kernel(a: ", from, "[96], b: ", from, "[96], c: ", to, "[96], d: ", to,
+                     "[96]) {\n  for i = 0 extent 96 { c[i] = ", at("i", seven),
+                     " }\n  for i = 0 extent 24 { d[ramp(i * 4, 1, 4)] = ",
+                     at("ramp(i * 4, 1, 4)", absl::StrCat("broadcast(", seven, ", 4)")), " }\n}\n"),
+        options);
+  }
+};
+
+TEST_P(Integers, OfSixtyFourBitsAreConvertedFromAndToFloats) {
+  for (const Element real : {Element::kFloat16, Element::kBFloat16, Element::kFloat32, Element::kFloat64}) {
+    for (const double limit : {300.0, 3e10, 9e18}) {
+      const codegen::OracleOptions options{
+          .tolerance = 0, .special_values = true, .low = -limit, .high = limit};
+      const auto cast = [](Element to) {
+        return absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)");
+      };
+      expect_agrees(Element::kInt64, real, cast(real), options);
+      expect_agrees(real, Element::kInt64, cast(Element::kInt64), options);
+    }
+  }
+}
+
+TEST_P(Integers, AreDivided) {
+  struct Range {
+    Element element;
+    double low, high;
+  };
+  for (const auto& [element, low, high] :
+       {Range{Element::kInt8, -100, 100}, Range{Element::kUInt8, 1, 255}, Range{Element::kInt32, -100, 100},
+        Range{Element::kInt32, -2e9, 2e9}, Range{Element::kInt64, -100, 100},
+        Range{Element::kInt64, -3e10, 3e10}, Range{Element::kInt64, -9e18, 9e18}}) {
+    for (const char* expression : {"$a // $b", "$a % $b", "$a // $7 + $b % $7"})
+      expect_agrees(element, element, expression, {.nonzero = true, .low = low, .high = high});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ArmV7, Integers, ::testing::Values("armv7:cpu=cortex-a9", "armv7:cpu=cortex-a15"),
+                         [](const auto& each) {
+                           return absl::StrReplaceAll(target::parse_target(each.param)->cpu, {{"-", "_"}});
+                         });
+
+}  // namespace
+}  // namespace tf
