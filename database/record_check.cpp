@@ -1,6 +1,8 @@
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,8 @@ namespace {
 constexpr size_t kMaxTextBytes = 4 << 20, kMaxTexts = 10'000, kMaxSamples = 100'000, kMaxSlots = 10'000;
 constexpr uint32_t kMaxThreads = 1 << 16;
 constexpr int64_t kMaxSampleNs = 1'000'000'000'000'000;  // eleven days
+// A microcontroller does more than the least in a second, and no core will do the most.
+constexpr double kLeastRate = 1e5, kMostRate = 1e15;
 
 absl::Status wrong(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("it ", std::string(what)));
@@ -76,6 +80,24 @@ absl::Status check(const Measurement& m) {
   TF_RETURN_IF_ERROR(check_samples(m));
   TF_RETURN_IF_ERROR(check_lease(m));
   return check_match(m);
+}
+
+bool is_rate(double per_s) {
+  return per_s >= kLeastRate && per_s <= kMostRate;  // which NaN is not
+}
+
+absl::Status check(const JobRates& rates) {
+  const std::pair<std::string_view, std::optional<double>> all[] = {
+      {"flops_per_s", rates.flops_per_s},
+      {"l2_bytes_per_s", rates.l2_bytes_per_s},
+      {"shared_bytes_per_s", rates.shared_bytes_per_s},
+      {"memory_bytes_per_s", rates.memory_bytes_per_s}};
+  for (const auto& [name, per_s] : all) {
+    if (!per_s || is_rate(*per_s)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("its ", std::string(name), " is ", *per_s, ", which no core reaches"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tf::database

@@ -31,6 +31,11 @@ absl::Status refused(const absl::Status& why) {
                                                  "; keep of it only that it is implausible"));
 }
 
+absl::Status refused(const JobRates& rates, const absl::Status& why) {
+  return absl::InvalidArgumentError(absl::StrCat("the rates of job ", rates.job_id, " were refused: ",
+                                                 std::string(why.message()), "; save it as not measured"));
+}
+
 absl::Status unknown_record(const Digest& digest) {
   return absl::NotFoundError(
       absl::StrCat("the database has no record ", digest.hex(), "; import it, or build without --locked"));

@@ -14,8 +14,9 @@ absl::Status check_key_prefix(const std::string& key_or_prefix);
 absl::Status unknown_workload(const std::string& key_or_prefix);
 absl::Status ambiguous_workload(const std::string& key_or_prefix);
 absl::Status workload_missing(const WorkloadKey& key);
-// Of a measurement that check() finds impossible.
+// Of a measurement, or a job's rates, that check() finds impossible.
 absl::Status refused(const absl::Status& why);
+absl::Status refused(const JobRates& rates, const absl::Status& why);
 absl::Status unknown_record(const Digest& digest);
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch);
 absl::Status unknown_job(int64_t id);
