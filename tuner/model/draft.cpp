@@ -87,32 +87,9 @@ Value crowded_bytes(const NestAccess& access, size_t depth, Level level) {
   return level == Level::kL1 ? lines.crowded_l1_bytes : level == Level::kL2 ? lines.crowded_l2_bytes : 0;
 }
 
-double hertz_here(const target::Target& target, const DraftOptions& options) {
-  return hertz_of(options.measured, flops_a_cycle(target), rates_of(target).hertz);
-}
-
-// Bytes a cycle that each level gives this machine.
-struct Supply {
-  double l2, l3, memory;
-};
-Supply supply_of(const target::Target& target, const DraftOptions& options) {
-  const FittedOn& there = options.fitted_on;
-  // A cycle there took as long as so many here.
-  const double cycles =
-      hertz_here(target, options) / hertz_of(there.rates, there.flops_a_cycle, Rates().hertz);
-  const auto scaled = [&](double constant, double MeasuredRates::*level) {
-    const double here_per_s = options.measured.*level, there_per_s = there.rates.*level;
-    return here_per_s > 0 && there_per_s > 0 ? constant * here_per_s / there_per_s / cycles : constant;
-  };
+void add_moves(const Nest& nest, const target::Target& target, const DraftOptions& options, const Pace& pace,
+               Work& work) {
   const DraftConstants& constants = options.constants;
-  return {.l2 = scaled(constants.l2_bytes, &MeasuredRates::l2_bytes_per_s),
-          .l3 = scaled(constants.l3_bytes, &MeasuredRates::shared_bytes_per_s),
-          .memory = scaled(constants.memory_bytes, &MeasuredRates::memory_bytes_per_s)};
-}
-
-void add_moves(const Nest& nest, const target::Target& target, const DraftOptions& options, Work& work) {
-  const DraftConstants& constants = options.constants;
-  const Supply supply = supply_of(target, options);
   const double shared = shared_cache_bytes(target);
   const Traffic from_l2 =
       traffic_of(nest, Level::kL1, static_cast<double>(target.caches.l1_bytes), constants);
@@ -126,10 +103,10 @@ void add_moves(const Nest& nest, const target::Target& target, const DraftOption
   for (const NestAccess& access : nest.accesses)
     if (access.is_constant) given += access.touched_lines[0].lines * kLineBytes;
   given = select(less(shared, static_cast<double>(options.reuse_distance_bytes) + given), given, 0);
-  work[Resource::kL2] = from_l2.bytes / supply.l2 + constants.l2_run * from_l2.runs;
+  work[Resource::kL2] = from_l2.bytes / pace.l2_bytes + constants.l2_run * from_l2.runs;
   work[Resource::kL3] =
-      from_l3.bytes / supply.l3 + constants.l3_run * from_l2.runs * from_l3.bytes / max(1, from_l2.bytes);
-  work[Resource::kMemory] = max(from_memory, given) / supply.memory +
+      from_l3.bytes / pace.l3_bytes + constants.l3_run * from_l2.runs * from_l3.bytes / max(1, from_l2.bytes);
+  work[Resource::kMemory] = max(from_memory, given) / pace.memory_bytes +
                             constants.memory_run * min(from_l2.constant_runs, given / kLineBytes);
 }
 
@@ -169,7 +146,7 @@ Value spills(const Nest& nest, const target::Target& target, const Value& held, 
   return tiles * (of_tile + constants.window_spill * values * lacking / nest.unrolled_turns);
 }
 
-Work work_of(const Nest& nest, const target::Target& target, const DraftOptions& options) {
+Work work_of(const Nest& nest, const target::Target& target, const DraftOptions& options, const Pace& pace) {
   const Rates rates = rates_of(target);
   const DraftConstants& constants = options.constants;
   const double lanes = target.fp32_lanes();
@@ -209,7 +186,7 @@ Work work_of(const Nest& nest, const target::Target& target, const DraftOptions&
   if (leaves_registers(nest))
     work[Resource::kHandingOn] =
         constants.accumulator_cycles * points * vectors * nest.started / nest.reduce_extent;
-  add_moves(nest, target, options, work);
+  add_moves(nest, target, options, pace, work);
   work.parallel = max(nest.parallel, 1);
   return work;
 }
@@ -317,11 +294,32 @@ Traffic traffic_of(const Nest& nest, Level level, double cache_bytes, const Draf
   return traffic;
 }
 
+Pace pace_of(const target::Target& target, const DraftOptions& options) {
+  const FittedOn& there = options.fitted_on;
+  const double hertz = hertz_of(options.measured, flops_a_cycle(target), rates_of(target).hertz);
+  // A cycle there took as long as so many here.
+  const double cycles = hertz / hertz_of(there.rates, there.flops_a_cycle, Rates().hertz);
+  const auto scaled = [&](double constant, double MeasuredRates::*level) {
+    const double here_per_s = options.measured.*level, there_per_s = there.rates.*level;
+    return here_per_s > 0 && there_per_s > 0 ? constant * here_per_s / there_per_s / cycles : constant;
+  };
+  const DraftConstants& constants = options.constants;
+  return {.hertz = hertz,
+          .l2_bytes = scaled(constants.l2_bytes, &MeasuredRates::l2_bytes_per_s),
+          .l3_bytes = scaled(constants.l3_bytes, &MeasuredRates::shared_bytes_per_s),
+          .memory_bytes = scaled(constants.memory_bytes, &MeasuredRates::memory_bytes_per_s)};
+}
+
 Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options) {
+  return draft_of(nests, target, options, pace_of(target, options));
+}
+
+Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
+               const Pace& pace) {
   Value cycles = 0;
   Work waiting, all;  // of nests whose results are in registers; of all nests
   for (const Nest& nest : nests) {
-    Work work = work_of(nest, target, options);
+    Work work = work_of(nest, target, options, pace);
     all = together(all, work);
     const bool takes = takes_registers(nest);
     if (takes || leaves_registers(nest)) work = waiting = together(waiting, work);
@@ -330,7 +328,7 @@ Draft draft_of(std::span<const Nest> nests, const target::Target& target, const 
     if (takes) waiting = {};
   }
   cycles = max(1, cycles + cycles_of(waiting, options));
-  Draft draft{.seconds = cycles / hertz_here(target, options), .shares = {}};
+  Draft draft{.seconds = cycles / pace.hertz, .shares = {}};
   for (size_t r = 0; r < kResources; ++r) draft.shares[r] = all.cycles[r] / cycles;
   return draft;
 }

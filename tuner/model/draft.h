@@ -48,6 +48,17 @@ struct DraftOptions {
   MeasuredRates measured = {};
   FittedOn fitted_on = kFittedOn;
 };
+
+// What a machine gives: cycles a second, and bytes a cycle from each level.
+struct Pace {
+  Value hertz, l2_bytes, l3_bytes, memory_bytes;
+};
+// By what the options say was measured: constants.
+Pace pace_of(const target::Target& target, const DraftOptions& options);
+
+// On a machine of that pace, or of the one that the options tell.
+Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
+               const Pace& pace);
 Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options = {});
 
 // A level of cache. Lines that are a large power of two apart crowd out each other in the first two; beyond,

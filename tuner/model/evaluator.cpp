@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "tuner/model/draft.h"
@@ -36,11 +37,20 @@ size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formu
 }
 
 void assess_nests(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
-                  Assessment& out) {
+                  const Pace& pace, Assessment& out) {
   for (const Nest& nest : nests) out.legal = both(out.legal, is_sensible(nest, target));
-  const Draft draft = draft_of(nests, target, options);
+  const Draft draft = draft_of(nests, target, options, pace);
   out.features = features_of(nests, out.main_nest, draft, target, options);
   out.draft_seconds = draft.seconds;
+}
+
+Pace any_pace(Formulas& formulas) {
+  return {formulas.parameter(0), formulas.parameter(1), formulas.parameter(2), formulas.parameter(3)};
+}
+
+std::array<double, 4> numbers_of(const Pace& pace) {
+  return {pace.hertz.constant(), pace.l2_bytes.constant(), pace.l3_bytes.constant(),
+          pace.memory_bytes.constant()};
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ Assessment assess(const schedule::State& state, const schedule::PortLayouts& por
                   const target::Target& target, const DraftOptions& options, size_t main_nest) {
   Assessment assessment;
   assessment.main_nest = main_nest;
-  assess_nests(summarize(state, ports, target), target, options, assessment);
+  assess_nests(summarize(state, ports, target), target, options, pace_of(target, options), assessment);
   return assessment;
 }
 
@@ -65,19 +75,23 @@ std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::Po
     assessment.legal = both(assessment.legal, reading(condition));
   const std::vector<Nest> nests = summarize(state, ports, target, reading);
   assessment.main_nest = main_nest(nests, sketch, formulas);
-  assess_nests(nests, target, options, assessment);
+  assess_nests(nests, target, options, any_pace(formulas), assessment);
   return assessment;
 }
 
-// Every program gives legality first, so that nobody pays for what it does not ask for.
-struct Evaluator::Programs {
-  SlotProgram legal, draft, features, all;
+// Of each sketch. Every program gives legality first, so that nobody pays for what it does not ask for.
+struct Evaluator::Compiled {
+  struct Programs {
+    SlotProgram legal, draft, features, all;
+  };
+  std::vector<Programs> sketches;
 };
 
 Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
-                     uint64_t reuse_distance_bytes, const MeasuredRates& measured) {
-  const DraftOptions options{
-      .threads = threads, .reuse_distance_bytes = reuse_distance_bytes, .measured = measured};
+                     uint64_t reuse_distance_bytes, const MeasuredRates& measured)
+    : target_(target), pace_(numbers_of(pace_of(target, {.measured = measured}))) {
+  const DraftOptions options{.threads = threads, .reuse_distance_bytes = reuse_distance_bytes};
+  Compiled compiled;
   for (const space::Sketch& sketch : space.sketches) {
     Formulas formulas;
     Assessment of = assess(sketch, space.ports, target, options, formulas).value_or(Assessment{.legal = 0});
@@ -86,20 +100,26 @@ Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& targ
         select(of.legal, of.draft_seconds, std::numeric_limits<double>::infinity())};
     std::vector<Value> all(of.features.begin(), of.features.end());
     all.push_back(draft[0]);
-    programs_.push_back(std::make_unique<const Programs>(Programs{{sketch, formulas, legal},
-                                                                  {sketch, formulas, draft},
-                                                                  {sketch, formulas, of.features},
-                                                                  {sketch, formulas, all}}));
+    compiled.sketches.push_back({{sketch, formulas, legal},
+                                 {sketch, formulas, draft},
+                                 {sketch, formulas, of.features},
+                                 {sketch, formulas, all}});
   }
+  compiled_ = std::make_shared<const Compiled>(std::move(compiled));
 }
 
-Evaluator::~Evaluator() = default;
+Evaluator Evaluator::on(const MeasuredRates& measured) const {
+  Evaluator other = *this;
+  other.pace_ = numbers_of(pace_of(target_, {.measured = measured}));
+  return other;
+}
 
 namespace {
 
 // Runs of candidates of one sketch, each by its program; f(position, results of the candidate).
 template <typename ProgramOf, typename F>
-void for_each_result(std::span<const space::Candidate> candidates, ProgramOf&& program_of, F&& f) {
+void for_each_result(std::span<const space::Candidate> candidates, std::span<const double> pace,
+                     ProgramOf&& program_of, F&& f) {
   std::vector<std::vector<size_t>> of_sketch;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const auto sketch = static_cast<size_t>(candidates[i].sketch);
@@ -114,7 +134,7 @@ void for_each_result(std::span<const space::Candidate> candidates, ProgramOf&& p
     points.clear();
     for (size_t i : of_sketch[sketch]) points.push_back(&candidates[i].point);
     results.resize(points.size() * program.outputs());
-    program.run(points, results);
+    program.run(points, results, pace);
     for (size_t k = 0; k < points.size(); ++k)
       f(of_sketch[sketch][k],
         std::span<const double>(results).subspan(k * program.outputs(), program.outputs()));
@@ -130,7 +150,8 @@ void copy_features(std::span<const double> results, Features& features) {
 std::vector<bool> Evaluator::legal(std::span<const space::Candidate> candidates) const {
   std::vector<bool> legal(candidates.size());
   for_each_result(
-      candidates, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->legal; },
+      candidates, pace_,
+      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].legal; },
       [&](size_t i, std::span<const double> results) { legal[i] = results[0] != 0; });
   return legal;
 }
@@ -138,7 +159,8 @@ std::vector<bool> Evaluator::legal(std::span<const space::Candidate> candidates)
 std::vector<double> Evaluator::draft(std::span<const space::Candidate> candidates) const {
   std::vector<double> seconds(candidates.size());
   for_each_result(
-      candidates, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->draft; },
+      candidates, pace_,
+      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].draft; },
       [&](size_t i, std::span<const double> results) { seconds[i] = results[0]; });
   return seconds;
 }
@@ -146,7 +168,8 @@ std::vector<double> Evaluator::draft(std::span<const space::Candidate> candidate
 std::vector<Features> Evaluator::features(std::span<const space::Candidate> candidates) const {
   std::vector<Features> features(candidates.size());
   for_each_result(
-      candidates, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->features; },
+      candidates, pace_,
+      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].features; },
       [&](size_t i, std::span<const double> results) { copy_features(results, features[i]); });
   return features;
 }
@@ -154,7 +177,8 @@ std::vector<Features> Evaluator::features(std::span<const space::Candidate> cand
 std::optional<Judgement> Evaluator::judge(const space::Candidate& candidate) const {
   Judgement judgement;
   for_each_result(
-      {&candidate, 1}, [&](size_t sketch) -> const SlotProgram& { return programs_[sketch]->all; },
+      {&candidate, 1}, pace_,
+      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].all; },
       [&](size_t, std::span<const double> results) {
         copy_features(results, judgement.features);
         judgement.draft_seconds = results[kFeatureCount];

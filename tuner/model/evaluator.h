@@ -1,7 +1,9 @@
 #pragma once
 // Owns: judging candidates without building them, many at a time: which are legal, their features, and the
-// draft model's estimate. Each sketch is compiled once into programs over its slots.
+// draft model's estimate. Each sketch is compiled once into programs over its slots, for all machines of its
+// target.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +29,8 @@ class Evaluator {
   // DraftOptions.
   Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
             uint64_t reuse_distance_bytes = 0, const MeasuredRates& measured = {});
-  ~Evaluator();
+  // The same for a machine of these rates; nothing is compiled again.
+  Evaluator on(const MeasuredRates& measured) const;
 
   // Of each candidate, whether it is legal: its steps apply, and its code is of sensible size.
   std::vector<bool> legal(std::span<const space::Candidate> candidates) const;
@@ -40,8 +43,10 @@ class Evaluator {
   std::optional<Judgement> judge(const space::Candidate& candidate) const;
 
  private:
-  struct Programs;
-  std::vector<std::unique_ptr<const Programs>> programs_;  // one a sketch
+  struct Compiled;
+  target::Target target_;
+  std::shared_ptr<const Compiled> compiled_;
+  std::array<double, 4> pace_;  // of the machine, as the programs' parameters
 };
 
 // What the programs compute, as values: of a sketch, formulas; of a schedule's state, constants.
@@ -54,7 +59,8 @@ struct Assessment {
 // Of a state without open sizes; `main_nest` is the sketch's.
 Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
                   const target::Target& target, const DraftOptions& options, size_t main_nest);
-// Of a sketch, over the choices of its slots; nothing if it is legal nowhere. `formulas` must outlive it.
+// Of a sketch, over the choices of its slots, and over the machine's pace, whatever the options say was
+// measured: as parameters, in Pace's order. Nothing if it is legal nowhere. `formulas` must outlive it.
 std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
                                  const target::Target& target, const DraftOptions& options,
                                  Formulas& formulas);

@@ -27,7 +27,9 @@ class SlotProgramBuilder {
       if (at(node).op == Op::kConstant) place_constant(node);
     program_.registers_ = program_.constants_.size();
     for (int node : order_)
-      if (at(node).op != Op::kConstant) emit(node);
+      if (at(node).op == Op::kParameter) place_parameter(node);
+    for (int node : order_)
+      if (!is_given(at(node))) emit(node);
     program_.outputs_ = outputs_.size();
     program_.slots_ = sketch_.slots.size();
   }
@@ -36,8 +38,12 @@ class SlotProgramBuilder {
   static constexpr uint32_t kNowhere = ~0u;
 
   const Formulas::Node& at(int node) const { return nodes_[static_cast<size_t>(node)]; }
+  // Before the program runs; its register is nobody else's.
+  static bool is_given(const Formulas::Node& node) {
+    return node.op == Op::kConstant || node.op == Op::kParameter;
+  }
   static size_t operands(const Formulas::Node& node) {
-    if (node.op == Op::kConstant || node.op == Op::kPart) return 0;
+    if (is_given(node) || node.op == Op::kPart) return 0;
     return node.operands[1] < 0 ? 1 : node.operands[2] < 0 ? 2 : 3;
   }
 
@@ -68,6 +74,13 @@ class SlotProgramBuilder {
   void place_constant(int node) {
     place_[static_cast<size_t>(node)] = static_cast<uint32_t>(program_.constants_.size());
     program_.constants_.push_back(at(node).value);
+    for (auto [i, end] = results_.equal_range(node); i != end; ++i) copy(node, i->second);
+  }
+
+  void place_parameter(int node) {
+    place_[static_cast<size_t>(node)] = take();
+    program_.parameters_.push_back(
+        {place_[static_cast<size_t>(node)], static_cast<size_t>(at(node).operands[0])});
     for (auto [i, end] = results_.equal_range(node); i != end; ++i) copy(node, i->second);
   }
 
@@ -115,7 +128,7 @@ class SlotProgramBuilder {
   }
 
   void release(int node) {
-    if (--uses_[static_cast<size_t>(node)] == 0 && at(node).op != Op::kConstant)
+    if (--uses_[static_cast<size_t>(node)] == 0 && !is_given(at(node)))
       free_.push_back(place_[static_cast<size_t>(node)]);
   }
 
@@ -192,6 +205,7 @@ __attribute__((always_inline)) inline void operate(Op op, double* out, const dou
       return;
     case Op::kConstant:
     case Op::kPart:
+    case Op::kParameter:
       break;
   }
 }
@@ -243,14 +257,21 @@ void SlotProgram::execute(const SlotProgram& program, Batch& batch) {
   }
 }
 
-void SlotProgram::run(std::span<const space::Point* const> points, std::span<double> results) const {
+void SlotProgram::run(std::span<const space::Point* const> points, std::span<double> results,
+                      std::span<const double> parameters) const {
   TF_CHECK(results.size() == points.size() * outputs_) << "a row of outputs a point";
   Batch batch;
   batch.registers.resize(std::max<size_t>(registers_, 1) * kWidth);
   batch.results.resize(outputs_ * kWidth);
   batch.choices.resize(slots_ * kWidth);
-  for (size_t c = 0; c < constants_.size(); ++c)
-    std::fill_n(batch.registers.begin() + static_cast<std::ptrdiff_t>(c * kWidth), kWidth, constants_[c]);
+  const auto fill = [&](size_t place, double value) {
+    std::fill_n(batch.registers.begin() + static_cast<std::ptrdiff_t>(place * kWidth), kWidth, value);
+  };
+  for (size_t c = 0; c < constants_.size(); ++c) fill(c, constants_[c]);
+  for (const auto& [place, number] : parameters_) {
+    TF_CHECK(number < parameters.size()) << "a number for each parameter";
+    fill(place, parameters[number]);
+  }
   for (size_t first = 0; first < points.size(); first += kWidth) {
     const size_t count = std::min(kWidth, points.size() - first);
     // What is missing of the last batch repeats its first point: every choice stays valid.

@@ -20,8 +20,9 @@ class SlotProgram {
   SlotProgram(const space::Sketch& sketch, Formulas& formulas, std::span<const Value> outputs);
 
   // For each point p, results[p * outputs + i] becomes its output number i. Points must have one valid choice
-  // for each slot. Thread-safe.
-  void run(std::span<const space::Point* const> points, std::span<double> results) const;
+  // for each slot, and there must be all parameters that the outputs depend on. Thread-safe.
+  void run(std::span<const space::Point* const> points, std::span<double> results,
+           std::span<const double> parameters = {}) const;
 
   size_t outputs() const { return outputs_; }
   size_t instructions() const { return instructions_.size(); }
@@ -35,11 +36,15 @@ class SlotProgram {
     uint32_t out = 0;
     uint32_t operands[3] = {0, 0, 0};  // of kPart: slot and table
   };
+  struct Parameter {
+    size_t place, number;
+  };
   struct Batch;
   static void execute(const SlotProgram& program, Batch& batch);
 
   size_t outputs_ = 0, registers_ = 0, slots_ = 0;
-  std::vector<double> constants_;  // of the first registers
+  std::vector<double> constants_;      // of the first registers
+  std::vector<Parameter> parameters_;  // of the next ones
   std::vector<std::vector<double>> tables_;
   std::vector<Instruction> instructions_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -55,6 +56,7 @@ double apply(Op op, double a, double b, double c) {
       return fast_log2(a);
     case Op::kConstant:
     case Op::kPart:
+    case Op::kParameter:
       break;
   }
   TF_CHECK(false) << "not an operation";
@@ -145,6 +147,13 @@ Value Formulas::part(int slot, int part, std::span<const int64_t> values) {
   return {this, intern(node)};
 }
 
+Value Formulas::parameter(int number) {
+  Node node{.op = Op::kParameter, .operands = {number, -1, -1}};
+  node.least = std::numeric_limits<double>::min();
+  node.greatest = std::numeric_limits<double>::infinity();
+  return {this, intern(node)};
+}
+
 int Formulas::intern(const Node& node) {
   const auto [known, is_new] = known_.try_emplace(node, static_cast<int>(nodes_.size()));
   if (is_new) nodes_.push_back(node);
@@ -216,6 +225,7 @@ Formulas::Node Formulas::with_range(Node node) const {
       break;
     case Op::kConstant:
     case Op::kPart:
+    case Op::kParameter:
       break;
   }
   return node;

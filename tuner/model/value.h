@@ -1,7 +1,8 @@
 #pragma once
-// Owns: numbers that depend on the choices of a sketch: Value, and Formulas, the directed acyclic graph that
-// they are nodes of. Equal nodes are one node, constants fold, and what the ranges of the choices decide
-// (min, max, comparisons) is decided once a sketch. Does not know: schedules, how formulas are evaluated.
+// Owns: numbers that depend on the choices of a sketch, and on parameters that are known later: Value, and
+// Formulas, the directed acyclic graph that they are nodes of. Equal nodes are one node, constants fold, and
+// what the ranges of the choices decide (min, max, comparisons) is decided once a sketch. Does not know:
+// schedules, how formulas are evaluated.
 
 #include <array>
 #include <cstdint>
@@ -37,7 +38,8 @@ class Value {
 
 enum class Op : uint8_t {
   kConstant,
-  kPart,  // of a slot's choice
+  kPart,       // of a slot's choice
+  kParameter,  // what whoever evaluates it gives
   kAdd,
   kSub,
   kMul,
@@ -78,7 +80,7 @@ class Formulas {
  public:
   struct Node {
     Op op = Op::kConstant;
-    std::array<int, 3> operands = {-1, -1, -1};  // of kPart: slot and part
+    std::array<int, 3> operands = {-1, -1, -1};  // of kPart: slot and part; of kParameter: its number
     double value = 0;                            // of kConstant
     double least = 0, greatest = 0;
     bool operator==(const Node&) const = default;
@@ -90,6 +92,8 @@ class Formulas {
 
   // Part `part` of the choice in slot `slot`, one of `values`.
   Value part(int slot, int part, std::span<const int64_t> values);
+  // Number `number` of the parameters: some positive number.
+  Value parameter(int number);
   Value make(Op op, const Value& a, const Value& b = 0, const Value& c = 0);
 
   const std::vector<Node>& nodes() const { return nodes_; }  // operands before what uses them

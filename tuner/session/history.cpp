@@ -140,22 +140,16 @@ absl::Status History::read_problem(database::Records& records, const database::P
   const absl::StatusOr<Task> task = task_of(records, problem);
   if (!task.ok()) return absl::OkStatus();
   const auto threads = static_cast<int>(problem.threads);
-  std::optional<TaskSpace> space;
-  model::MeasuredRates rates;  // that it is of: mostly one machine after another has the same
+  const absl::StatusOr<TaskSpace> space =
+      TaskSpace::create(*task, target, threads, viewpoint.allowed_numerics);
+  if (!space.ok()) return absl::OkStatus();
   for (const auto& [machine, measured] : by_machine) {
-    const model::MeasuredRates here =
+    const model::MeasuredRates there =
         rates_of({target, machine.first, machine.second}, viewpoint, yardsticks);
-    if (!space || !(here == rates)) {
-      absl::StatusOr<TaskSpace> made =
-          TaskSpace::create(*task, target, threads, viewpoint.allowed_numerics, here);
-      if (!made.ok()) return absl::OkStatus();
-      space.emplace(*std::move(made));
-      rates = here;
-    }
     double remoteness = threads == viewpoint.threads ? 0 : kOtherThreads;
     if (problem.target != viewpoint.target.text()) remoteness += kOtherTarget;
     if (machine != std::pair(viewpoint.device_class, viewpoint.fingerprint)) remoteness += kOtherDevice;
-    add(*space, measured, remoteness);
+    add(space->on(there), measured, remoteness);
   }
   return absl::OkStatus();
 }

@@ -18,15 +18,21 @@ absl::StatusOr<TaskSpace> TaskSpace::create(const Task& task, const target::Targ
   TaskSpace made;
   made.flops_ = tensor::count_flops(bound);
   made.bytes_ = tensor::count_bytes(bound);
-  made.space_ = std::make_unique<const space::DesignSpace>(
+  made.space_ = std::make_shared<const space::DesignSpace>(
       space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, target, threads, allowed));
-  made.evaluator_ = std::make_unique<const model::Evaluator>(*made.space_, target, threads,
+  made.evaluator_ = std::make_shared<const model::Evaluator>(*made.space_, target, threads,
                                                              task.reuse_distance_bytes, measured);
   for (const space::Sketch& sketch : made.space_->sketches) {
     made.hashes_.push_back(sketch.hash().hex());
     absl::StrAppend(&made.families_, sketch.family, "\n");
   }
   return made;
+}
+
+TaskSpace TaskSpace::on(const model::MeasuredRates& measured) const {
+  TaskSpace other = *this;
+  other.evaluator_ = std::make_shared<const model::Evaluator>(evaluator_->on(measured));
+  return other;
 }
 
 uint64_t TaskSpace::loops_of(const schedule::Schedule& schedule) const {

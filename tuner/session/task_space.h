@@ -25,6 +25,9 @@ class TaskSpace {
                                           const schedule::Numerics& allowed,
                                           const model::MeasuredRates& measured = {});
 
+  // The same space for a machine of these rates; nothing is generated or compiled again.
+  TaskSpace on(const model::MeasuredRates& measured) const;
+
   const space::DesignSpace& space() const { return *space_; }
   const model::Evaluator& evaluator() const { return *evaluator_; }
   double flops() const { return flops_; }
@@ -52,8 +55,8 @@ class TaskSpace {
  private:
   TaskSpace() = default;
 
-  std::unique_ptr<const space::DesignSpace> space_;
-  std::unique_ptr<const model::Evaluator> evaluator_;
+  std::shared_ptr<const space::DesignSpace> space_;
+  std::shared_ptr<const model::Evaluator> evaluator_;
   std::vector<std::string> hashes_;  // of the sketches
   std::string families_;
   double flops_ = 0, bytes_ = 0;

@@ -121,8 +121,10 @@ std::vector<schedule::PortLayouts> layouts_of(const tensor::Workload& workload) 
 
 constexpr uint64_t kReuseDistanceBytes = 64 << 20;
 
+constexpr MeasuredRates kMeasured = {.flops_per_s = 90e9, .memory_bytes_per_s = 20e9};
+
 DraftOptions options_of(int threads) {
-  return {.threads = threads, .reuse_distance_bytes = kReuseDistanceBytes};
+  return {.threads = threads, .reuse_distance_bytes = kReuseDistanceBytes, .measured = kMeasured};
 }
 
 class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
@@ -138,7 +140,7 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
       ADD_FAILURE() << "the sketch is legal nowhere";
       return 0;
     }
-    const Evaluator evaluator(space, target, threads, kReuseDistanceBytes);
+    const Evaluator evaluator(space, target, threads, kReuseDistanceBytes, kMeasured);
     space::Random random(11);
     int legal = 0;
     for (int i = 0; i < draws && !HasFailure(); ++i) {
@@ -228,6 +230,30 @@ TEST(Evaluator, JudgesABatchAsItJudgesEachCandidate) {
       EXPECT_EQ(features[i], judgement->features);
     }
   }
+}
+
+TEST(Evaluator, JudgesForAnotherMachineWithoutBeingCompiledForIt) {
+  Builder b;
+  const tensor::Workload workload =
+      *b.finish({ops::matmul(b, f32_input(b, {384, 1024}), f32_input(b, {1024, 500}))});
+  const space::DesignSpace space = space::generate_space({workload, {}, {}}, znver4(), 1);
+  const MeasuredRates slow = {.flops_per_s = 59.2e9};  // 32 operations a cycle: half the usual clock
+  const Evaluator as_usual(space, znver4(), 1), made_for_it(space, znver4(), 1, 0, slow);
+  const Evaluator on_it = as_usual.on(slow), and_back = on_it.on({});
+  space::Random random(5);
+  int legal = 0;
+  for (int i = 0; i < 50; ++i) {
+    const space::Candidate candidate = space::sample(space, random);
+    const std::optional<Judgement> judgement = on_it.judge(candidate);
+    EXPECT_EQ(as_usual.judge(candidate).has_value(), judgement.has_value());
+    if (!judgement) continue;
+    ++legal;
+    EXPECT_EQ(judgement->draft_seconds, made_for_it.judge(candidate)->draft_seconds);
+    EXPECT_EQ(judgement->features, made_for_it.judge(candidate)->features);
+    EXPECT_EQ(and_back.judge(candidate)->draft_seconds, as_usual.judge(candidate)->draft_seconds);
+    EXPECT_DOUBLE_EQ(judgement->draft_seconds, 2 * as_usual.judge(candidate)->draft_seconds);
+  }
+  EXPECT_GT(legal, 0);
 }
 
 }  // namespace

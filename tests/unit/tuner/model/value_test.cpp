@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -99,6 +101,31 @@ TEST(SlotProgram, ComputesItsOutputsForEveryPoint) {
     EXPECT_EQ(row[2], static_cast<double>(first[0]));
     EXPECT_EQ(row[3], expected);
     EXPECT_EQ(row[4], expected + 1);
+  }
+}
+
+// Three batches of points: a parameter's register must be what it was after each.
+TEST(SlotProgram, TakesItsParametersWhenItRuns) {
+  const space::Sketch sketch = two_slots();
+  Formulas formulas;
+  const Value a = formulas.part(0, 0, values_of(sketch.slots[0], 0));
+  const Value rate = formulas.parameter(1), other = formulas.parameter(0);
+  EXPECT_EQ(formulas.parameter(1).node(), rate.node());
+  EXPECT_FALSE(less(rate, 1e9).is_constant());
+  const std::vector<Value> outputs = {a / rate, max(a, rate) * (a + 1), rate, other};
+  const SlotProgram program(sketch, formulas, outputs);
+  const space::Point point = {3, 0};  // a is 8
+  const std::vector<const space::Point*> points(150, &point);
+  std::vector<double> results(points.size() * outputs.size());
+  for (const double value : {2.0, 16.0}) {
+    program.run(points, results, std::array{1.5, value});
+    for (size_t p = 0; p < points.size(); ++p) {
+      const double* row = &results[p * outputs.size()];
+      EXPECT_EQ(row[0], 8 / value);
+      EXPECT_EQ(row[1], std::max(8.0, value) * 9);
+      EXPECT_EQ(row[2], value);
+      EXPECT_EQ(row[3], 1.5);
+    }
   }
 }
 

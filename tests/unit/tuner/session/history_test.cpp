@@ -202,6 +202,28 @@ TEST_F(HistoryTest, DraftsWhatRanElsewhereByWhatThatMachineReaches) {
   expect_faster(2);
 }
 
+// One task, whose space is the same for both.
+TEST_F(HistoryTest, DraftsForEachOfTwoMachinesByItsOwnRates) {
+  const double usual_flops_per_s =
+      model::flops_a_cycle(viewpoint_.target) * model::rates_of(viewpoint_.target).hertz;
+  const Task task = product(64, 64, 64);
+  const TaskSpace space = space_of(task);
+  const std::vector<space::Candidate> candidates = draw(space, 10);
+  record_all(task, space, candidates, "board");
+  const std::vector<model::Example> usual = examples();
+  record_all(task, space, candidates, "desk");
+  record_peak("board", 2 * usual_flops_per_s);
+  record_peak("desk", 8 * usual_flops_per_s);
+  const std::vector<model::Example> both = examples();
+  ASSERT_EQ(usual.size(), candidates.size());
+  ASSERT_EQ(both.size(), 2 * candidates.size());
+  for (size_t i = 0; i < usual.size(); ++i) {
+    const float draft = usual[i].features[model::kDraftFeature];
+    EXPECT_NEAR(both[i].features[model::kDraftFeature], draft - 1, 5e-3);
+    EXPECT_NEAR(both[usual.size() + i].features[model::kDraftFeature], draft - 3, 5e-2);
+  }
+}
+
 TEST_F(HistoryTest, TakesNoRecordForAnotherCandidatesThanItsSchedules) {
   const Task other = product(64, 64, 64);
   const TaskSpace space = space_of(other);
