@@ -79,13 +79,16 @@ Pairing pairing_of(const TaskState& task, size_t index, const std::vector<Measur
   return pairing;
 }
 
-// All trials of one that stood its match as one measurement, or else the one that it failed.
+// All trials of one that stood its match as one measurement, or else the one that it failed. Its device
+// throttled if it did in any of them.
 Measurement row_of(const Played& played) {
   Measurement row = played.trials.back();
   if (!played.standing) return row;
   row.samples.clear();
-  for (const Measurement& trial : played.trials)
+  for (const Measurement& trial : played.trials) {
     row.samples.insert(row.samples.end(), trial.samples.begin(), trial.samples.end());
+    row.device.throttled = row.device.throttled || trial.device.throttled;
+  }
   return row;
 }
 
@@ -120,6 +123,19 @@ absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, S
   return absl::OkStatus();
 }
 
+// A result that does not count.
+absl::Status note_spoiled(const Subject& subject, const Finished& finished, measure::Runner& runner,
+                          database::Store& store) {
+  runner.acknowledge(*finished.result);
+  return store.add_attempt({.problem = subject.problem,
+                            .schedule = subject.schedule,
+                            .artifact_digest = finished.work.artifact.digest,
+                            .status_code = absl::StatusCodeToString(absl::StatusCode::kUnavailable),
+                            .detail = kThrottled,
+                            .job_id = subject.job_id,
+                            .time_unix_ns = now_unix_ns()});
+}
+
 // Those that were tried, by the time that they take of the network's, the most first.
 std::vector<Season> seasons_of(const TriedTasks& tried) {
   std::vector<Season> seasons;
@@ -134,10 +150,16 @@ std::vector<Season> seasons_of(const TriedTasks& tried) {
 
 }  // namespace
 
-absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options, Pipeline& pipeline,
-                         measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop,
-                         std::chrono::steady_clock::time_point deadline) {
+absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOptions& options,
+                                    Pipeline& pipeline, measure::Runner& runner, database::Store& store,
+                                    const PlayOffLimits& limits) {
   std::vector<Season> seasons = seasons_of(tried);
+  int64_t attempts = 0;
+  absl::Status noted;
+  const Spoiled spoiled = [&](const Subject& subject, const Finished& finished) {
+    ++attempts;
+    noted.Update(note_spoiled(subject, finished, runner, store));
+  };
   for (uint64_t turn = 0;; ++turn) {
     std::vector<Pairing> pairings;
     std::vector<Season*> playing;
@@ -149,10 +171,11 @@ absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options,
       pairings.push_back(pairing_of(task, season.task, in, options));
       playing.push_back(&season);
     }
-    if (pairings.empty()) return absl::OkStatus();
+    if (pairings.empty()) return attempts;
     const int64_t began_unix_ns = now_unix_ns();
     const std::vector<std::vector<Played>> rankings =
-        play_off(pipeline, pairings, stop, deadline, kTickets * (1 + turn));
+        play_off(pipeline, pairings, limits, spoiled, kTickets * (1 + turn));
+    TF_RETURN_IF_ERROR(noted);
     for (size_t i = 0; i < rankings.size(); ++i)
       TF_RETURN_IF_ERROR(
           record(rankings[i], began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store));

@@ -2,16 +2,15 @@
 // Owns: the play-offs at a run's end as the database sees them: its best take part, what they show becomes
 // rows. Does not know: how a play-off is decided (playoff.h) or run (playoff_run.h).
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "database/store.h"
 #include "tuner/measure/runner.h"
 #include "tuner/session/pipeline.h"
+#include "tuner/session/playoff_run.h"
 #include "tuner/session/session.h"
 #include "tuner/session/task_state.h"
 
@@ -27,9 +26,11 @@ struct TriedTasks {
 // the one that looks fastest has taken part, or the deadline. Each one's samples, and how it stands beside
 // the winner, become one more measurement of its schedule, and so does a failure; they are no trials: nothing
 // new was tried. The tasks that take most of the network's time go first, and no round begins after the
-// deadline. Nothing else may be in the pipeline but what was withdrawn. Errors: the store's.
-absl::Status decide_best(const TriedTasks& tried, const SessionOptions& options, Pipeline& pipeline,
-                         measure::Runner& runner, database::Store& store, const std::atomic<bool>& stop,
-                         std::chrono::steady_clock::time_point deadline);
+// deadline. A trial that is made again because its device throttled is an attempt; one that counts all the
+// same marks its schedule's row. Nothing else may be in the pipeline but what was withdrawn. Returns how many
+// attempts there were. Errors: the store's.
+absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOptions& options,
+                                    Pipeline& pipeline, measure::Runner& runner, database::Store& store,
+                                    const PlayOffLimits& limits);
 
 }  // namespace tf::session

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "proto/farm/v1/trial.pb.h"
+
 namespace tf::session {
 namespace {
 
@@ -69,29 +71,30 @@ std::vector<Played> ranking(Table& table) {
 // All tables, with as many trials under way as keep the pipeline busy.
 class Hall {
  public:
-  Hall(Pipeline& pipeline, std::span<const Pairing> pairings, uint64_t first_ticket)
-      : pipeline_(pipeline), next_ticket_(first_ticket) {
+  Hall(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
+       const Spoiled& spoiled, uint64_t first_ticket)
+      : pipeline_(pipeline), limits_(limits), spoiled_(spoiled), next_ticket_(first_ticket) {
     for (const Pairing& pairing : pairings) tables_.push_back(make_table(pairing));
     for (Table& table : tables_) next_.push_back(&table);
   }
 
-  template <typename IsOver>
-  void play(IsOver&& is_over) {
-    constexpr auto kPatience = std::chrono::seconds(60);
+  void play() {
     const auto depth = static_cast<size_t>(std::max(1, pipeline_.depth()));
     for (;;) {
-      while (!next_.empty() && seats_.size() < depth && !is_over()) begin_round();
-      if (seats_.empty()) return;
-      std::optional<Finished> finished = pipeline_.next(kPatience);
-      if (!finished) return;
-      const auto seat = seats_.find(finished->work.ticket);
-      if (seat == seats_.end()) continue;
-      Table& table = *seat->second.table;
-      take(*std::move(finished), seat->second);
-      seats_.erase(seat);
-      if (--table.playing > 0) continue;
-      table.playoff.end_round();
-      next_.push_back(&table);
+      while (!waiting_.empty() && (is_over() || waiting_.begin()->first <= Clock::now())) end_waiting();
+      while (!next_.empty() && seats_.size() + waiting_.size() < depth && !is_over()) begin_round();
+      if (seats_.empty() && waiting_.empty()) return;
+      std::optional<Finished> finished = pipeline_.next(patience());
+      if (!finished && waiting_.empty()) return;
+      if (!finished) continue;
+      const auto seat = seats_.extract(finished->work.ticket);
+      if (seat.empty()) continue;
+      if (is_spoiled(*finished)) {
+        const auto delay = absl::ToChronoMilliseconds(limits_.retry_delay * (finished->work.tries + 1));
+        waiting_.emplace(Clock::now() + delay, Waiting{seat.mapped(), *std::move(finished)});
+      } else {
+        settle(*std::move(finished), seat.mapped());
+      }
     }
   }
 
@@ -102,34 +105,81 @@ class Hall {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // What came of a trial that is to be made again.
+  struct Waiting {
+    Seat seat;
+    Finished finished;
+  };
+
+  bool is_over() const { return limits_.stop.load() || Clock::now() >= limits_.deadline; }
+
+  std::chrono::milliseconds patience() const {
+    constexpr auto kPatience = std::chrono::milliseconds(60'000);
+    if (waiting_.empty()) return kPatience;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(waiting_.begin()->first - Clock::now());
+    return std::clamp(left, std::chrono::milliseconds(0), kPatience);
+  }
+
+  bool is_spoiled(const Finished& finished) {
+    if (!finished.status.ok() || !finished.result) return false;
+    const auto& device = finished.result->device();
+    return limits_.throttling.spoils(device.fingerprint(), device.throttled(), finished.work.tries);
+  }
+
   // Of the table that has waited longest; it leaves once it is decided.
   void begin_round() {
     Table& table = *next_.front();
     next_.pop_front();
     for (const size_t contender : table.playoff.next_round()) {
       Work work = table.works[contender];
-      work.ticket = next_ticket_++;
-      seats_.emplace(work.ticket, Seat{&table, contender});
+      work.tries = 0;
       ++table.playing;
-      pipeline_.submit(std::move(work));
+      submit(std::move(work), {&table, contender});
     }
   }
 
+  void submit(Work work, const Seat& seat) {
+    work.ticket = next_ticket_++;
+    seats_.emplace(work.ticket, seat);
+    pipeline_.submit(std::move(work));
+  }
+
+  // The trial is made again, unless there is no time: then it counts after all, or its round would lack it.
+  void end_waiting() {
+    Waiting waiting = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+    const auto& [table, contender] = waiting.seat;
+    if (is_over()) return settle(std::move(waiting.finished), waiting.seat);
+    spoiled_(table->pairing->contenders[contender].subject, waiting.finished);
+    ++waiting.finished.work.tries;
+    submit(std::move(waiting.finished.work), waiting.seat);
+  }
+
+  void settle(Finished finished, const Seat& seat) {
+    take(std::move(finished), seat);
+    if (--seat.table->playing > 0) return;
+    seat.table->playoff.end_round();
+    next_.push_back(seat.table);
+  }
+
   Pipeline& pipeline_;
+  const PlayOffLimits& limits_;
+  const Spoiled& spoiled_;
   std::vector<Table> tables_;
-  std::deque<Table*> next_;         // between two rounds
-  std::map<uint64_t, Seat> seats_;  // under way, by ticket
+  std::deque<Table*> next_;                            // between two rounds
+  std::map<uint64_t, Seat> seats_;                     // under way, by ticket
+  std::multimap<Clock::time_point, Waiting> waiting_;  // to be made again
   uint64_t next_ticket_;
 };
 
 }  // namespace
 
 std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Pairing> pairings,
-                                          const std::atomic<bool>& stop,
-                                          std::chrono::steady_clock::time_point deadline,
+                                          const PlayOffLimits& limits, const Spoiled& spoiled,
                                           uint64_t first_ticket) {
-  Hall hall(pipeline, pairings, first_ticket);
-  hall.play([&] { return stop.load() || std::chrono::steady_clock::now() >= deadline; });
+  Hall hall(pipeline, pairings, limits, spoiled, first_ticket);
+  hall.play();
   return hall.rankings();
 }
 

@@ -5,15 +5,18 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "database/record.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/playoff.h"
 #include "tuner/session/record_proto.h"
+#include "tuner/session/throttling.h"
 
 namespace tf::session {
 
@@ -37,14 +40,25 @@ struct Played {
   std::optional<Playoff::Standing> standing;  // none if it failed
 };
 
+struct PlayOffLimits {
+  // No round begins once one of these is there, and no trial is made again.
+  const std::atomic<bool>& stop;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  Throttling& throttling;  // of the session
+  // Before a trial whose device throttled is made again; twice that before the third try.
+  absl::Duration retry_delay = absl::ZeroDuration();
+};
+
+// Told of each result that does not count, because the trial is made again.
+using Spoiled = std::function<void(const Subject& subject, const Finished& finished)>;
+
 // Runs the play-offs side by side, the first ones first; what else comes out of the pipeline is left alone.
 // Of each, those that were measured, the winner first, who failed last. A candidate that can no longer be
-// measured is out. No round begins after the deadline or once `stop` is set: what is not decided by then goes
-// by the rounds it had. Ends when no result comes for a minute; what comes after all is none of the next
-// call's, whose tickets are others.
+// measured is out. A round waits for the trials of it that are made again; what throttles for as long as we
+// try counts as it is. What is not decided in the end goes by the rounds it had. Ends when no result comes
+// for a minute; what comes after all is none of the next call's, whose tickets are others.
 std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Pairing> pairings,
-                                          const std::atomic<bool>& stop,
-                                          std::chrono::steady_clock::time_point deadline,
+                                          const PlayOffLimits& limits, const Spoiled& spoiled,
                                           uint64_t first_ticket = 0);
 
 }  // namespace tf::session

@@ -22,7 +22,6 @@
 namespace tf::session {
 namespace {
 
-constexpr int kMaxTries = 3;              // of a candidate that could not be measured
 constexpr int kMaxUnmeasuredInARow = 24;  // from there on the device, not the candidates, is the trouble
 constexpr int kMaxRefusals = 3;           // of a task whose candidates were all refused
 constexpr auto kDrainLimit = std::chrono::seconds(60);
@@ -71,9 +70,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
     }
   }
   if (failure.ok()) observe_rest();
-  if (failure.ok() && in_flight_.empty() && options_.play_off)
-    failure = decide_best({tasks_, contested(tasks_, tried_)}, options_, pipeline, runner_, store_, stop,
-                          last_begin(pipeline.depth()));
+  if (failure.ok() && in_flight_.empty() && options_.play_off) failure = play_off(pipeline, stop);
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
@@ -84,6 +81,17 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   TF_RETURN_IF_ERROR(failure);
   TF_RETURN_IF_ERROR(save_tasks());
   return progress_;
+}
+
+absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& stop) {
+  TF_ASSIGN_OR_RETURN(const int64_t spoiled,
+                      decide_best({tasks_, contested(tasks_, tried_)}, options_, pipeline, runner_, store_,
+                                  {.stop = stop,
+                                   .deadline = last_begin(pipeline.depth()),
+                                   .throttling = throttling_,
+                                   .retry_delay = options_.retry_delay}));
+  progress_.not_measured += spoiled;
+  return absl::OkStatus();
 }
 
 // Hands out work and takes what has come; false when nothing is left to do.
@@ -134,7 +142,7 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
     }
     if (is_throttled(finished)) {
       runner_.acknowledge(*finished.result);
-      finished.status = absl::UnavailableError("the device throttled meanwhile");
+      finished.status = absl::UnavailableError(kThrottled);
       return not_measured(std::move(flight), std::move(finished));
     }
     absl::Status recorded = record(flight, finished);
@@ -188,14 +196,11 @@ void TuningLoop::observe_rest() {
   }
 }
 
-// Whether its time is to be taken again. What throttles always, or for as long as we try, is as fast as it
-// is.
+// Whether its time is to be taken again.
 bool TuningLoop::is_throttled(const Finished& finished) {
   if (!finished.result) return false;
   const auto& device = finished.result->device();
-  if (!device.throttled()) steady_devices_.insert(device.fingerprint());
-  return device.throttled() && steady_devices_.contains(device.fingerprint()) &&
-         finished.work.tries + 1 < kMaxTries;
+  return throttling_.spoils(device.fingerprint(), device.throttled(), finished.work.tries);
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.

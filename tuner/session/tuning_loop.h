@@ -20,6 +20,7 @@
 #include "tuner/session/scheduler.h"
 #include "tuner/session/session.h"
 #include "tuner/session/task_state.h"
+#include "tuner/session/throttling.h"
 
 namespace tf::session {
 
@@ -57,6 +58,7 @@ class TuningLoop {
   bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
+  absl::Status play_off(Pipeline& pipeline, const std::atomic<bool>& stop);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
   void hand_out(InFlight flight, Work& work);
@@ -109,7 +111,7 @@ class TuningLoop {
     Work work;
   };
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be tried again
-  std::set<std::string> steady_devices_;               // fingerprints: they have measured without throttling
+  Throttling throttling_;                              // of the devices
   int unmeasured_in_a_row_ = 0, reports_of_little_gain_ = 0;
   double reserve_s_ = 0;  // of the budget, by the last progress
   std::vector<int> twins_in_a_row_;

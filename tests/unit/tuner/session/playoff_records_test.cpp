@@ -122,19 +122,77 @@ TEST_F(PlayOffTest, TakesItsPlaceFromOneThatFails) {
   EXPECT_EQ(runner_.acknowledged, runner_.runs) << "what is recorded is acknowledged";
 }
 
-TEST_F(PlayOffTest, BeginsNoRoundAfterTheDeadline) {
-  const std::string target = options_.target.text();
-  const auto schedule =
-      schedule::to_string(schedule::default_schedule(tasks_[0].workload, {}, options_.target, 1));
-  const Contender contender{.request = candidate_request(tasks_[0], target, schedule)};
-  const std::vector<Pairing> pairings = {{.task = 0, .contenders = {contender, contender}}};
-  Pipeline pipeline(builder_, runner_, {.tasks = {{reference_request(tasks_[0], target)}}});
+TEST_F(PlayOffTest, MakesATrialAgainWhoseDeviceThrottledMeanwhile) {
+  runner_.throttle_again_every = 3;
+  runner_.throttled_ns = 100'000;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_GT(progress->not_measured, 0);
+  EXPECT_EQ(store_->count_attempts(options_.job_id).value(), progress->not_measured);
+  for (const auto& record : records()) {
+    EXPECT_FALSE(record.device.throttled);
+    for (const database::Sample& sample : record.samples) EXPECT_LT(sample.total_ns, 200'000);
+  }
+  EXPECT_EQ(runner_.acknowledged, runner_.runs);
+}
+
+TEST_F(PlayOffTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
+  tasks_.resize(1);
+  options_.budget.trials = 8;
+  runner_.spread_ns = 100;
+  runner_.throttle_again_every = 1;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  int matches = 0;
+  for (const auto& record : records()) {
+    EXPECT_EQ(record.device.throttled, record.match.has_value());
+    matches += record.match.has_value();
+  }
+  EXPECT_GE(matches, 2);
+  EXPECT_EQ(3 * progress->not_measured, 2 * (runner_.runs - 8)) << "two attempts before each trial";
+  EXPECT_EQ(runner_.acknowledged, runner_.runs);
+}
+
+// Two contenders with the same schedule: the pipeline does not mind.
+class PlayOffRun : public TuneTest {
+ protected:
+  std::vector<Played> play(const PlayOffLimits& limits) {
+    return play_off(pipeline_, pairings_, limits, [this](const auto&, const auto&) { ++spoiled_; }).at(0);
+  }
+
+  const std::string target_ = options_.target.text();
+  const Contender contender_{.request = candidate_request(tasks_[0], target_,
+                                                          schedule::to_string(schedule::default_schedule(
+                                                              tasks_[0].workload, {}, options_.target, 1)))};
+  const std::vector<Pairing> pairings_ = {{.task = 0, .contenders = {contender_, contender_}}};
+  Throttling throttling_;
+  int spoiled_ = 0;
+  Pipeline pipeline_{builder_, runner_, {.tasks = {{reference_request(tasks_[0], target_)}}}};
+};
+
+TEST_F(PlayOffRun, BeginsNoRoundAfterTheDeadline) {
   using Time = std::chrono::steady_clock::time_point;
-  EXPECT_TRUE(play_off(pipeline, pairings, stop_, Time::min()).at(0).empty());
+  EXPECT_TRUE(play({.stop = stop_, .deadline = Time::min(), .throttling = throttling_}).empty());
   EXPECT_EQ(runner_.runs, 0);
-  const std::vector<Played> ranking = play_off(pipeline, pairings, stop_, Time::max()).at(0);
+  const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
   ASSERT_EQ(ranking.size(), 2u);
   EXPECT_EQ(ranking[0].results.size(), Playoff::kRounds);
+}
+
+TEST_F(PlayOffRun, MakesNoTrialAgainOnceItIsToStop) {
+  EXPECT_FALSE(throttling_.spoils(runner_.fingerprint, false, 0)) << "a steady device";
+  runner_.throttle_every = 1;
+  runner_.stop_after = 1;
+  runner_.stop = &stop_;
+  const std::vector<Played> ranking =
+      play({.stop = stop_, .throttling = throttling_, .retry_delay = absl::Hours(1)});
+  ASSERT_EQ(ranking.size(), 2u);
+  for (const Played& played : ranking) {
+    ASSERT_EQ(played.trials.size(), 1u) << "of the round that had begun";
+    EXPECT_TRUE(played.trials.front().device.throttled);
+  }
+  EXPECT_EQ(spoiled_, 0);
 }
 
 }  // namespace

@@ -98,8 +98,11 @@ class FakeRunner final : public measure::Runner {
       result.set_epoch(stale ? 1 : 2);
       result.set_sequence(static_cast<uint64_t>(runs));
     }
-    result.mutable_device()->set_throttled(
-        throttle_every == 1 || (throttle_every > 0 && runs % throttle_every == 0 && runs_before == 0));
+    const bool is_again = runs_before > 0 && throttle_again_every > 0;
+    const bool throttles = throttle_every == 1 ||
+                           (throttle_every > 0 && runs % throttle_every == 0 && runs_before == 0) ||
+                           (is_again && (runs_before + 1) % throttle_again_every == 0);
+    result.mutable_device()->set_throttled(throttles);
     const bool fails = (fail_every > 0 && runs % fail_every == 0) ||
                        (runs_before > 0 && request.candidate.digest == wrong_again);
     result.set_outcome(fails ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
@@ -108,7 +111,8 @@ class FakeRunner final : public measure::Runner {
       sample.set_iterations(1);
       sample.set_total_ns(is_absurd ? -1
                           : ns_of   ? ns_of(schedule_of(request.candidate))
-                                    : time_of(request.candidate.digest, runs_before));
+                                    : time_of(request.candidate.digest, runs_before) +
+                                        (throttles ? throttled_ns : 0));
     }
     return result;
   }
@@ -142,6 +146,8 @@ class FakeRunner final : public measure::Runner {
   bool is_absurd = false;    // times are negative
   std::string wrong_again;   // the candidate that crashes when it is measured again
   int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0, throttle_every = 0;
+  int throttle_again_every = 0;  // of the times that a candidate is measured, but for the first
+  int64_t throttled_ns = 0;      // how much longer a candidate takes then
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
   std::map<std::string, int> measured;  // how often, by digest
