@@ -32,7 +32,8 @@ class YardstickRecords {
                                                int64_t before_record = std::numeric_limits<int64_t>::max());
 
   // The first record of it on such a machine, while that was not throttled: what is read once stays. What did
-  // not compile counts on all. Null: it was never tried.
+  // not compile counts on all; what says more, or less, than any core reaches, as a file may, counts on none.
+  // Null: it was never tried.
   const database::Measurement* find(const Yardstick& yardstick, const MachineKind& machine) const;
   // 0: it was never tried there, or it failed.
   model::MeasuredRates rates_of(const MachineKind& machine) const;

@@ -37,13 +37,20 @@ farm::Trial warm_trial() {
   return trial;
 }
 
+bool is_reading(const database::Measurement& record) {
+  return record.outcome == database::Outcome::kOk && record.cache_mode == database::CacheMode::kWarm;
+}
+
 // By its shortest sample: others on the machine only ever add to a time.
 double rate_by(const database::Measurement& record, double amount) {
   const std::vector<double> runs_ns = database::runs_ns(record.samples);
   const double least_ns = runs_ns.empty() ? 0 : *std::ranges::min_element(runs_ns);
-  const bool is_reading =
-      record.outcome == database::Outcome::kOk && record.cache_mode == database::CacheMode::kWarm;
-  return is_reading && least_ns > 0 ? amount / least_ns * 1e9 : 0;
+  return is_reading(record) && least_ns > 0 ? amount / least_ns * 1e9 : 0;
+}
+
+// What reads nothing says nothing wrong.
+bool is_possible(const database::Measurement& record, double amount) {
+  return !is_reading(record) || database::is_rate(rate_by(record, amount));
 }
 
 // Of that very kind of machine, as fast as it is; what does not compile is of all.
@@ -79,7 +86,7 @@ class Measurer {
     const absl::StatusOr<kernel::BuildReply> built =
         builder_.build(*candidate_request(yardstick.task, target, yardstick.schedule));
     if (!built.ok()) return std::nullopt;
-    if (built->code() != 0) return keep(record_of(subject, *built));
+    if (built->code() != 0) return keep(record_of(subject, *built), yardstick);
     const measure::ArtifactBytes artifact =
         measure::make_artifact_bytes(built->artifact().SerializeAsString());
     const farm::Trial trial = warm_trial();
@@ -90,7 +97,8 @@ class Measurer {
         if (is_the_end(result.status())) return result.status();
         return std::nullopt;
       }
-      absl::StatusOr<std::optional<database::Measurement>> kept = keep(record_of(subject, *built, *result));
+      absl::StatusOr<std::optional<database::Measurement>> kept =
+          keep(record_of(subject, *built, *result), yardstick);
       runner_.acknowledge(*result);
       if (!absl::IsAborted(kept.status())) return kept;  // else its lease is fenced off
     }
@@ -98,8 +106,13 @@ class Measurer {
   }
 
  private:
-  absl::StatusOr<std::optional<database::Measurement>> keep(database::Measurement record) {
+  absl::StatusOr<std::optional<database::Measurement>> keep(database::Measurement record,
+                                                            const Yardstick& yardstick) {
     if (!is_of(record, options_.machine)) return std::nullopt;
+    if (!is_possible(record, yardstick.amount)) {
+      record.outcome = database::Outcome::kImplausible;
+      record.detail = "the device says of a yardstick what no core reaches";
+    }
     TF_RETURN_IF_ERROR(store_.insert(record).status());
     return record;
   }
@@ -129,7 +142,8 @@ const database::Measurement* YardstickRecords::find(const Yardstick& yardstick,
   const auto record = std::ranges::find_if(records_, [&](const database::Measurement& each) {
     return each.problem == problem && each.schedule == yardstick.schedule &&
            each.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&
-           each.device.device_class == machine.device_class && is_of(each, machine);
+           each.device.device_class == machine.device_class && is_of(each, machine) &&
+           is_possible(each, yardstick.amount);
   });
   return record == records_.end() ? nullptr : &*record;
 }

@@ -25,6 +25,14 @@ class Yardsticks : public TuneTest {
     runner_.fingerprint = "desk";
   }
 
+  // A new job on an empty store.
+  void begin_anew() {
+    store_ = database::make_memory_store();
+    options_.job_id = store_->add_job({}).value();
+    runner_.runs = 0;
+    stop_ = false;
+  }
+
   bool is_measured(const MeasuredRates& rates) {
     return std::min({rates.flops_per_s, rates.l2_bytes_per_s, rates.shared_bytes_per_s,
                      rates.memory_bytes_per_s}) > 0;
@@ -163,6 +171,37 @@ TEST_F(Yardsticks, ThatCrashSayNothing) {
   EXPECT_GT(rates.flops_per_s, 0);
   EXPECT_EQ(rates.l2_bytes_per_s, 0);
   EXPECT_GT(rates.shared_bytes_per_s, 0);
+}
+
+// A file may be anybody's: the peak's record comes first, and is of this machine by its word.
+TEST_F(Yardsticks, ThatNoCoreReachesCountForNothing) {
+  ASSERT_TRUE(is_measured(rates()));
+  const MeasuredRates true_rates = rates();
+  const std::vector<database::Measurement> measured = yardstick_records();
+  const std::vector<std::vector<database::Sample>> absurd = {
+      {{0, 1}}, {{1, 4'000'000'000}}, {{1'000'000'000'000'000, 1}}, {{100'000, 1}, {1, 1'000'000}}, {}};
+  for (const std::vector<database::Sample>& samples : absurd) {
+    begin_anew();
+    database::Measurement forged = measured.front();
+    forged.samples = samples;
+    const Yardstick peak = yardsticks_of(options_.target).front();
+    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
+    ASSERT_TRUE(store_->insert(forged, database::Origin::kImport).ok());
+    EXPECT_EQ(YardstickRecords::read(*store_).value().rates_of(
+                  {options_.target, options_.device_class, runner_.fingerprint}),
+              MeasuredRates());
+    EXPECT_EQ(rates(), true_rates) << "it was measured all the same";
+    EXPECT_EQ(yardstick_records().size(), 1 + kYardsticks);
+  }
+}
+
+TEST_F(Yardsticks, ThatTheDeviceItselfSaysNoCoreReachesAreImplausible) {
+  runner_.ns_of = [](const std::string&) { return 0; };
+  EXPECT_EQ(rates(), MeasuredRates());
+  ASSERT_EQ(yardstick_records().size(), kYardsticks);
+  for (const auto& record : yardstick_records()) EXPECT_EQ(record.outcome, database::Outcome::kImplausible);
+  EXPECT_EQ(rates(), MeasuredRates());
+  EXPECT_EQ(runner_.runs, static_cast<int>(kYardsticks)) << "it would say it again";
 }
 
 TEST_F(Yardsticks, AreTriedAgainWhereTheDeviceWasAwayForAMoment) {
