@@ -55,6 +55,7 @@ struct SessionOptions {
   // What the machine reaches is measured before anything else, unless the store knows it (yardsticks.h). It
   // says nothing as long as nobody knows what the machine reached that the draft's constants are of.
   bool yardsticks = model::kFittedOn.rates != model::MeasuredRates();
+  absl::Duration yardstick_patience = absl::Seconds(10);  // for so long candidates wait for them
 };
 
 struct TaskProgress {

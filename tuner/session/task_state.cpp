@@ -60,6 +60,11 @@ absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, c
                                                              const model::MeasuredRates& measured) {
   TF_ASSIGN_OR_RETURN(TaskSpace space, TaskSpace::create(task, options.target, options.threads,
                                                          options.allowed_numerics, measured));
+  return create(task, options, std::move(space), model, seed, history);
+}
+
+std::unique_ptr<TaskState> TaskState::create(const Task& task, const SessionOptions& options, TaskSpace space,
+                                             model::CostModel* model, uint64_t seed, const History* history) {
   std::vector<space::Candidate> carried;
   if (history != nullptr) carried = history->seeds_for(space);
   std::unique_ptr<TaskState> state(new TaskState(task, options, std::move(space), model, std::move(carried)));

@@ -41,6 +41,9 @@ class TaskState {
                                                            model::CostModel* model, uint64_t seed,
                                                            const History* history = nullptr,
                                                            const model::MeasuredRates& measured = {});
+  // In the task's space, made already, for the machine.
+  static std::unique_ptr<TaskState> create(const Task& task, const SessionOptions& options, TaskSpace space,
+                                           model::CostModel* model, uint64_t seed, const History* history);
 
   const Task& task() const { return task_; }
   const database::Problem& problem() const { return problem_; }

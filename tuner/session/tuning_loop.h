@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "tuner/session/session.h"
 #include "tuner/session/task_state.h"
 #include "tuner/session/throttling.h"
+#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 
@@ -33,7 +35,7 @@ class TuningLoop {
              const std::function<void(const Progress&)>& report);
 
   // Takes over what the store knows of the tasks and of the machine; what it does not know of the machine is
-  // measured, until `stop` is set.
+  // measured, for as long as candidates wait for that, and until `stop` is set.
   absl::Status prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop);
   absl::StatusOr<Progress> run(const std::atomic<bool>& stop);
 
@@ -50,8 +52,8 @@ class TuningLoop {
   using Arrival = std::variant<Finished, database::Measurement>;
 
   // `fingerprint` is the machine's that measures.
-  absl::StatusOr<model::MeasuredRates> rates_of(const std::string& fingerprint,
-                                                const std::atomic<bool>& stop);
+  absl::Status begin_survey(const std::string& fingerprint);
+  absl::StatusOr<model::MeasuredRates> end_survey(const std::atomic<bool>& stop);
   absl::StatusOr<History> read_history(const std::vector<database::Problem>& own,
                                        const std::string& fingerprint, const model::MeasuredRates& measured);
   absl::Status recall(TaskState& task, const std::string& fingerprint);
@@ -102,6 +104,7 @@ class TuningLoop {
   std::map<uint64_t, Arrival> arrived_;     // of those, by ticket, until the ones before them have arrived
   std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this job
   EarlierResults earlier_;
+  std::optional<Survey> survey_;  // what it builds may take longer than anybody waits
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;

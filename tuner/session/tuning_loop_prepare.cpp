@@ -9,7 +9,6 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/tuning_loop.h"
-#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 namespace {
@@ -18,6 +17,17 @@ namespace {
 model::XGBoostOptions model_options(const SessionOptions& options) {
   const bool baseline = options.strategy == search::Kind::kAnsorLike;
   return {.lesson = baseline ? model::Lesson::kSpeed : model::Lesson::kOrder, .seed = options.seed};
+}
+
+absl::StatusOr<std::vector<TaskSpace>> spaces_of(const std::vector<Task>& tasks,
+                                                 const SessionOptions& options) {
+  std::vector<TaskSpace> spaces;
+  for (const Task& task : tasks) {
+    TF_ASSIGN_OR_RETURN(TaskSpace space,
+                        TaskSpace::create(task, options.target, options.threads, options.allowed_numerics));
+    spaces.push_back(std::move(space));
+  }
+  return spaces;
 }
 
 }  // namespace
@@ -49,12 +59,14 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
   TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
   meter_.add_earlier_runs(earlier_.finished_unix_ns());
   TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
-  TF_ASSIGN_OR_RETURN(const model::MeasuredRates measured, rates_of(here.fingerprint(), stop));
+  TF_RETURN_IF_ERROR(begin_survey(here.fingerprint()));
+  // Beside its builds.
+  TF_ASSIGN_OR_RETURN(const std::vector<TaskSpace> spaces, spaces_of(tasks, options_));
+  TF_ASSIGN_OR_RETURN(const model::MeasuredRates measured, end_survey(stop));
   TF_ASSIGN_OR_RETURN(History history, read_history(problems, here.fingerprint(), measured));
   for (size_t i = 0; i < tasks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(
-        std::unique_ptr<TaskState> state,
-        TaskState::create(tasks[i], options_, &model_, options_.seed * 1'000'003 + i, &history, measured));
+    std::unique_ptr<TaskState> state = TaskState::create(tasks[i], options_, spaces[i].on(measured), &model_,
+                                                         options_.seed * 1'000'003 + i, &history);
     const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
         store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
@@ -84,13 +96,21 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
-// Before there are builders or devices at work, so that nothing disturbs it.
-absl::StatusOr<model::MeasuredRates> TuningLoop::rates_of(const std::string& fingerprint,
-                                                          const std::atomic<bool>& stop) {
-  if (!options_.yardsticks) return model::MeasuredRates();
-  return measured_rates({.machine = {options_.target, options_.device_class, fingerprint},
-                         .before_record = earlier_.first_record()},
-                        builder_, runner_, store_, stop);
+absl::Status TuningLoop::begin_survey(const std::string& fingerprint) {
+  if (!options_.yardsticks) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(Survey survey,
+                      Survey::begin({.machine = {options_.target, options_.device_class, fingerprint},
+                                     .before_record = earlier_.first_record(),
+                                     .patience = options_.yardstick_patience},
+                                    builder_, store_));
+  survey_.emplace(std::move(survey));
+  return absl::OkStatus();
+}
+
+// Before there are candidates at work, so that nothing disturbs it.
+absl::StatusOr<model::MeasuredRates> TuningLoop::end_survey(const std::atomic<bool>& stop) {
+  if (!survey_) return model::MeasuredRates();
+  return survey_->finish(runner_, store_, stop);
 }
 
 // What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks

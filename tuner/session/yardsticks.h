@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "database/store.h"
 #include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
@@ -48,11 +49,39 @@ struct YardstickOptions {
   // A job that has records goes on with what it knew when it began: only records below its first count, and
   // nothing is measured.
   int64_t before_record = std::numeric_limits<int64_t>::max();
+  // So long at most who drafts waits for them, but for the one that a device has begun.
+  absl::Duration patience = absl::Seconds(10);
 };
 
-// By the store's records; yardsticks that have none on such a machine are built, measured and recorded, one
-// after another, which takes a second or two, once. Nothing else should use the device meanwhile. What cannot
-// be measured, or not before `stop` is set, stays 0: that is no error. Errors: the store's.
+// Finds out what the machine reaches, by the store's records; yardsticks that have none on such a machine are
+// built, measured and recorded, which takes a second or two, once. In two steps, so that builders work while
+// who drafts gets ready. What cannot be built or measured in time stays 0: that is no error. Not thread-safe.
+class Survey {
+ public:
+  // Has all of them built that are wanted, beside each other. The builder must outlive the survey. Errors:
+  // the store's.
+  static absl::StatusOr<Survey> begin(const YardstickOptions& options, measure::Builder& builder,
+                                      database::Store& store);
+  Survey(Survey&& other) noexcept;
+  Survey& operator=(Survey&& other) noexcept;
+  ~Survey();  // waits for what is being built
+
+  // Once: measures them, one after another, after the last one is built, for nothing else should use the
+  // device meanwhile. None is begun once `stop` is set. Errors: the store's, and the runner's that end a
+  // session.
+  absl::StatusOr<model::MeasuredRates> finish(measure::Runner& runner, database::Store& store,
+                                              const std::atomic<bool>& stop);
+
+ private:
+  struct Build;
+  Survey(YardstickOptions options, const model::MeasuredRates& known);
+
+  YardstickOptions options_;
+  model::MeasuredRates rates_;  // as far as they are known
+  std::vector<Build> builds_;   // of those that are not
+};
+
+// Both steps at once.
 absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
                                                     measure::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
+#include "tuner/session/throttling.h"
 #include "tuner/session/yardsticks.h"
 
 namespace tf::session {
@@ -17,7 +20,7 @@ namespace {
 namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
 
-constexpr int kMaxTries = 3;  // of what gave no answer
+using Clock = std::chrono::steady_clock;
 
 // Data lies where the run before left it: that is what tells the levels apart.
 farm::Trial warm_trial() {
@@ -31,7 +34,7 @@ farm::Trial warm_trial() {
   measure.set_enough_ns(sampling.enough_ns);
   measure.set_warmup_ns(sampling.warmup_ns);
   measure.set_cache_mode(farm::CACHE_MODE_WARM);
-  trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);
+  trial.mutable_limits()->set_run_timeout_ns(5'000'000'000);
   trial.mutable_limits()->set_memory_bytes(2ull << 30);
   trial.mutable_limits()->set_output_bytes(4096);
   return trial;
@@ -68,29 +71,27 @@ bool is_the_end(const absl::Status& status) {
 // Measures them, one at a time.
 class Measurer {
  public:
-  Measurer(const YardstickOptions& options, measure::Builder& builder, measure::Runner& runner,
-           database::Store& store)
-      : options_(options), builder_(builder), runner_(runner), store_(store) {}
+  Measurer(const YardstickOptions& options, measure::Runner& runner, database::Store& store,
+           Clock::time_point deadline)
+      : options_(options), runner_(runner), store_(store), deadline_(deadline) {}
 
   // The record that was made, unless nothing came of it; then there is no point in trying others. Nobody
   // looks at the answers, which no build uses, so that there is no reference to wait for.
-  absl::StatusOr<std::optional<database::Measurement>> measure(const Yardstick& yardstick) {
-    const std::string target = options_.machine.target.text();
+  absl::StatusOr<std::optional<database::Measurement>> measure(
+      const Yardstick& yardstick, const absl::StatusOr<kernel::BuildReply>& built) {
     TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(yardstick.task.workload),
                                             .op = yardstick.task.label,
                                             .flops = yardstick.amount}));
     Subject subject;
-    subject.problem = problem_of(yardstick.task, target, 1);
+    subject.problem = problem_of(yardstick.task, options_.machine.target.text(), 1);
     subject.schedule = yardstick.schedule;
     subject.device_class = options_.machine.device_class;
-    const absl::StatusOr<kernel::BuildReply> built =
-        builder_.build(*candidate_request(yardstick.task, target, yardstick.schedule));
     if (!built.ok()) return std::nullopt;
     if (built->code() != 0) return keep(record_of(subject, *built), yardstick);
     const measure::ArtifactBytes artifact =
         measure::make_artifact_bytes(built->artifact().SerializeAsString());
     const farm::Trial trial = warm_trial();
-    for (int tries = 0; tries < kMaxTries; ++tries) {
+    for (int tries = 0; tries < kMaxTries && Clock::now() < deadline_; ++tries) {
       const absl::StatusOr<farm::TrialResult> result = runner_.run({artifact, {}, &trial});
       if (!result.ok()) {
         if (measure::may_retry(result.status())) continue;
@@ -118,9 +119,9 @@ class Measurer {
   }
 
   const YardstickOptions& options_;
-  measure::Builder& builder_;
   measure::Runner& runner_;
   database::Store& store_;
+  const Clock::time_point deadline_;
 };
 
 }  // namespace
@@ -157,21 +158,64 @@ model::MeasuredRates YardstickRecords::rates_of(const MachineKind& machine) cons
   return rates;
 }
 
+struct Survey::Build {
+  Yardstick yardstick;
+  std::future<absl::StatusOr<kernel::BuildReply>> reply;
+
+  bool is_there_before(Clock::time_point deadline, const std::atomic<bool>& stop) const {
+    constexpr auto kLook = std::chrono::milliseconds(50);
+    while (reply.wait_until(std::min(Clock::now() + kLook, deadline)) != std::future_status::ready)
+      if (stop || Clock::now() >= deadline) return false;
+    return true;
+  }
+};
+
+Survey::Survey(YardstickOptions options, const model::MeasuredRates& known)
+    : options_(std::move(options)), rates_(known) {}
+Survey::Survey(Survey&& other) noexcept = default;
+Survey& Survey::operator=(Survey&& other) noexcept = default;
+Survey::~Survey() = default;
+
+absl::StatusOr<Survey> Survey::begin(const YardstickOptions& options, measure::Builder& builder,
+                                     database::Store& store) {
+  TF_ASSIGN_OR_RETURN(const YardstickRecords known, YardstickRecords::read(store, options.before_record));
+  Survey survey(options, known.rates_of(options.machine));
+  if (options.before_record != std::numeric_limits<int64_t>::max()) return survey;
+  const std::string target = options.machine.target.text();
+  for (Yardstick& yardstick : yardsticks_of(options.machine.target)) {
+    if (known.find(yardstick, options.machine) != nullptr) continue;
+    auto reply =
+        std::async(std::launch::async,
+                   [&builder, request = candidate_request(yardstick.task, target, yardstick.schedule)] {
+                     return builder.build(*request);
+                   });
+    survey.builds_.push_back({std::move(yardstick), std::move(reply)});
+  }
+  return survey;
+}
+
+absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, database::Store& store,
+                                                    const std::atomic<bool>& stop) {
+  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(options_.patience);
+  const bool are_built =
+      std::ranges::all_of(builds_, [&](const Build& build) { return build.is_there_before(deadline, stop); });
+  if (!are_built) return rates_;  // what is built meanwhile would disturb the others
+  Measurer measurer(options_, runner, store, deadline);
+  for (Build& build : builds_) {
+    if (stop || Clock::now() >= deadline) break;
+    TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record,
+                        measurer.measure(build.yardstick, build.reply.get()));
+    if (!record) break;
+    rates_.*build.yardstick.rate = rate_by(*record, build.yardstick.amount);
+  }
+  return rates_;
+}
+
 absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
                                                     measure::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop) {
-  TF_ASSIGN_OR_RETURN(const YardstickRecords known, YardstickRecords::read(store, options.before_record));
-  model::MeasuredRates rates = known.rates_of(options.machine);
-  if (options.before_record != std::numeric_limits<int64_t>::max()) return rates;
-  Measurer measurer(options, builder, runner, store);
-  for (const Yardstick& yardstick : yardsticks_of(options.machine.target)) {
-    if (known.find(yardstick, options.machine) != nullptr) continue;
-    if (stop) break;
-    TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, measurer.measure(yardstick));
-    if (!record) break;
-    rates.*yardstick.rate = rate_by(*record, yardstick.amount);
-  }
-  return rates;
+  TF_ASSIGN_OR_RETURN(Survey survey, Survey::begin(options, builder, store));
+  return survey.finish(runner, store, stop);
 }
 
 }  // namespace tf::session

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
 
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/schedule.h"
@@ -229,6 +230,77 @@ TEST_F(Yardsticks, AreNotMeasuredOnceTheSessionIsToStop) {
   stop_ = true;
   EXPECT_EQ(rates(), MeasuredRates());
   EXPECT_TRUE(records().empty());
+}
+
+// Passes builds on. Of yardsticks each waits, for a while, for what the test wants to see first.
+class HeldBuilder final : public measure::Builder {
+ public:
+  explicit HeldBuilder(measure::Builder& builder) : builder_(builder) {}
+  absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
+    if (is_yardstick({sha256(request.kernel().workload())})) {
+      std::unique_lock lock(mutex_);
+      if (++held_ >= enough) is_let_go_ = true;
+      changed_.notify_all();
+      came_in_vain += !changed_.wait_for(lock, std::chrono::seconds(20), [this] { return is_let_go_; });
+    }
+    return builder_.build(request);
+  }
+  void let_go() {
+    std::lock_guard lock(mutex_);
+    is_let_go_ = true;
+    changed_.notify_all();
+  }
+  int slots() const override { return builder_.slots(); }
+  void cancel() override { builder_.cancel(); }
+
+  int enough = 1000;  // at once, so that they go on by themselves
+  int came_in_vain = 0;
+
+ private:
+  measure::Builder& builder_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int held_ = 0;
+  bool is_let_go_ = false;
+};
+
+TEST_F(Yardsticks, AreBuiltBesideEachOtherAndAsTheSessionGetsReady) {
+  HeldBuilder held(builder_);
+  held.enough = kYardsticks;
+  const YardstickOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
+  Survey survey = Survey::begin(options, held, *store_).value();
+  EXPECT_TRUE(is_measured(survey.finish(runner_, *store_, stop_).value()));
+  EXPECT_EQ(held.came_in_vain, 0) << "one waited for the other to be built";
+}
+
+TEST_F(Yardsticks, ThatAreNotBuiltInTimeHoldNoSessionUp) {
+  HeldBuilder held(builder_);
+  runner_.delay = [&] {  // of the first trial
+    held.let_go();
+    return std::chrono::microseconds(0);
+  };
+  options_.yardstick_patience = absl::Milliseconds(20);
+  const absl::StatusOr<Progress> progress =
+      tune(tasks_, options_, held, runner_, *store_, stop_, [](const Progress&) {});
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(held.came_in_vain, 0) << "a candidate waited for them";
+  EXPECT_TRUE(yardstick_records().empty());
+  options_.job_id = store_->add_job({}).value();
+  options_.yardstick_patience = absl::Seconds(10);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(yardstick_records().size(), kYardsticks) << "the next job has them";
+}
+
+// One of four runs uses up the time of all.
+TEST_F(Yardsticks, OfASlowDeviceAreNotBegunOnceTheirTimeIsUp) {
+  runner_.delay = [] { return std::chrono::microseconds(1'200'000); };
+  const YardstickOptions options = {.machine = {options_.target, options_.device_class, runner_.fingerprint},
+                                    .patience = absl::Seconds(1)};
+  const MeasuredRates rates = measured_rates(options, builder_, runner_, *store_, stop_).value();
+  EXPECT_GT(rates.flops_per_s, 0);
+  EXPECT_EQ(rates.memory_bytes_per_s, 0);
+  EXPECT_EQ(runner_.runs, 1);
 }
 
 constexpr const char* kTargets[] = {"x86_64",
