@@ -104,7 +104,8 @@ class TuningLoop {
   std::map<uint64_t, Arrival> arrived_;     // of those, by ticket, until the ones before them have arrived
   std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this job
   EarlierResults earlier_;
-  std::optional<Survey> survey_;  // what it builds may take longer than anybody waits
+  std::optional<model::MeasuredRates> rates_;  // that an earlier run of the job began with
+  std::optional<Survey> survey_;               // else; what it builds may take longer than anybody waits
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;

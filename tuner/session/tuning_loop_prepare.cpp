@@ -7,6 +7,7 @@
 #include "compiler/schedule/schedule.h"
 #include "database/which_count.h"
 #include "proto/farm/v1/trial.pb.h"
+#include "tuner/session/job_rates.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/tuning_loop.h"
 
@@ -96,8 +97,10 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
+// What a job began with it goes on with: drafts by other rates would have it propose otherwise.
 absl::Status TuningLoop::begin_survey(const std::string& fingerprint) {
-  if (!options_.yardsticks) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(rates_, rates_of_job(store_, options_.job_id));
+  if (rates_ || !options_.yardsticks) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(Survey survey,
                       Survey::begin({.machine = {options_.target, options_.device_class, fingerprint},
                                      .before_record = earlier_.first_record(),
@@ -107,10 +110,14 @@ absl::Status TuningLoop::begin_survey(const std::string& fingerprint) {
   return absl::OkStatus();
 }
 
-// Before there are candidates at work, so that nothing disturbs it.
+// Before there are candidates at work, so that nothing disturbs it. Whoever is stopped meanwhile has no trial
+// yet, and begins anew.
 absl::StatusOr<model::MeasuredRates> TuningLoop::end_survey(const std::atomic<bool>& stop) {
+  if (rates_) return *rates_;
   if (!survey_) return model::MeasuredRates();
-  return survey_->finish(runner_, store_, stop);
+  TF_ASSIGN_OR_RETURN(const model::MeasuredRates measured, survey_->finish(runner_, store_, stop));
+  if (!stop) TF_RETURN_IF_ERROR(keep_rates(store_, options_.job_id, measured));
+  return measured;
 }
 
 // What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks

@@ -109,9 +109,10 @@ class FakeRunner final : public measure::Runner {
     if (result.outcome() == farm::OUTCOME_OK) {
       farm::Sample& sample = *result.add_samples();
       sample.set_iterations(1);
-      sample.set_total_ns(is_absurd ? -1
-                          : ns_of   ? ns_of(schedule_of(request.candidate))
-                                    : time_of(request.candidate.digest, runs_before) +
+      sample.set_total_ns(is_absurd                ? -1
+                          : is_warm && warm_ns > 0 ? warm_ns
+                          : ns_of                  ? ns_of(schedule_of(request.candidate))
+                                                   : time_of(request.candidate.digest, runs_before) +
                                         (throttles ? throttled_ns : 0));
     }
     return result;
@@ -138,7 +139,8 @@ class FakeRunner final : public measure::Runner {
   bool refuses_warm = false;                                  // as a device that only rotates
   std::function<std::chrono::microseconds()> delay;           // of each run; empty: none
   std::function<int64_t(const std::string& schedule)> ns_of;  // instead of time_of()
-  int stop_after = 0;                                         // runs; 0: never
+  int64_t warm_ns = 0;  // of warm trials, instead of either; 0: as others
+  int stop_after = 0;   // runs; 0: never
   std::atomic<bool>* stop = nullptr;
   bool is_lucky_first = false;  // only the first measurement of a candidate is without unlucky_ns
   int64_t spread_ns = 1000, unlucky_ns = 0;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/schedule.h"
@@ -26,12 +27,31 @@ class Yardsticks : public TuneTest {
     runner_.fingerprint = "desk";
   }
 
+  // Times that a model can learn.
+  void let_times_depend_on_schedules() {
+    runner_.ns_of = [](const std::string& schedule) {
+      int64_t ns = 10'000;
+      for (size_t at = 0; (at = schedule.find("unroll_limit ", at)) != std::string::npos; ++at)
+        ns += 100 * std::atoi(schedule.c_str() + at + 13);
+      return ns + 1000 * static_cast<int64_t>(schedule.size() % 64);
+    };
+  }
+
   // A new job on an empty store.
   void begin_anew() {
     store_ = database::make_memory_store();
     options_.job_id = store_->add_job({}).value();
     runner_.runs = 0;
     stop_ = false;
+  }
+
+  // The candidates of the tasks, as they were recorded.
+  std::vector<std::string> proposals() {
+    std::vector<std::string> all;
+    for (const auto& record : records())
+      if (!is_yardstick(record.problem.workload))
+        all.push_back(record.problem.workload.hex() + record.schedule);
+    return all;
   }
 
   bool is_measured(const MeasuredRates& rates) {
@@ -144,6 +164,54 @@ TEST_F(Yardsticks, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
   }
   EXPECT_EQ(runner_.runs, 60 + static_cast<int>(kYardsticks)) << "what was measured was measured again";
   EXPECT_EQ(order(), expected);
+}
+
+// A core of some terahertz, whose drafts are times too short to tell apart: the trees say more.
+TEST_F(Yardsticks, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenItGoesOn) {
+  let_times_depend_on_schedules();
+  options_.budget.trials = 120;  // several trainings
+  options_.yardsticks = false;
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> without = proposals();
+  begin_anew();
+  options_.yardsticks = true;
+  runner_.warm_ns = 300;
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = proposals();
+  EXPECT_NE(expected, without) << "else this test shows nothing";
+
+  begin_anew();
+  runner_.stop_after = 44;
+  runner_.stop = &stop_;
+  ASSERT_TRUE(run().ok());
+  const auto began_with = store_->job_rates(options_.job_id).value();
+  ASSERT_TRUE(began_with.has_value());
+  EXPECT_GT(began_with->flops_per_s, 1e13);
+  ASSERT_LT(proposals().size(), 120u);
+  // As after an upgrade of its system, or on the next board of its class.
+  runner_.fingerprint = "another desk";
+  runner_.warm_ns = 0;
+  runner_.stop_after = 0;
+  stop_ = false;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(proposals(), expected);
+  EXPECT_EQ(yardstick_records().size(), kYardsticks) << "it has its rates";
+  EXPECT_EQ(store_->job_rates(options_.job_id).value(), began_with);
+}
+
+TEST_F(Yardsticks, AreNoneForAJobThatBeganWithoutThem) {
+  runner_.refuses_warm = true;
+  options_.budget.trials = 60;
+  runner_.stop_after = 30;
+  runner_.stop = &stop_;
+  ASSERT_TRUE(run().ok());
+  const auto began_with = store_->job_rates(options_.job_id).value();
+  ASSERT_TRUE(began_with.has_value());
+  EXPECT_EQ(*began_with, (database::JobRates{.job_id = options_.job_id}));
+  runner_.refuses_warm = stop_ = false;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(proposals().size(), 60u);
+  EXPECT_TRUE(yardstick_records().empty());
 }
 
 TEST_F(Yardsticks, AreLeftOutWhereTheDeviceOnlyRotates) {

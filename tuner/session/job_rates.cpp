@@ -1,0 +1,38 @@
+#include "tuner/session/job_rates.h"
+
+#include "base/status.h"
+
+namespace tf::session {
+namespace {
+
+struct Rate {
+  std::optional<double> database::JobRates::*kept;
+  double model::MeasuredRates::*measured;
+};
+constexpr Rate kRates[] = {
+    {&database::JobRates::flops_per_s, &model::MeasuredRates::flops_per_s},
+    {&database::JobRates::l2_bytes_per_s, &model::MeasuredRates::l2_bytes_per_s},
+    {&database::JobRates::shared_bytes_per_s, &model::MeasuredRates::shared_bytes_per_s},
+    {&database::JobRates::memory_bytes_per_s, &model::MeasuredRates::memory_bytes_per_s},
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<model::MeasuredRates>> rates_of_job(database::Store& store, int64_t job_id) {
+  if (job_id == 0) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const std::optional<database::JobRates> kept, store.job_rates(job_id));
+  if (!kept) return std::nullopt;
+  model::MeasuredRates rates;
+  for (const auto& [of_job, measured] : kRates) rates.*measured = ((*kept).*of_job).value_or(0);
+  return rates;
+}
+
+absl::Status keep_rates(database::Store& store, int64_t job_id, const model::MeasuredRates& rates) {
+  if (job_id == 0) return absl::OkStatus();
+  database::JobRates kept{.job_id = job_id};
+  for (const auto& [of_job, measured] : kRates)
+    if (rates.*measured > 0) kept.*of_job = rates.*measured;
+  return store.save_job_rates(kept);
+}
+
+}  // namespace tf::session
