@@ -189,7 +189,7 @@ class MemoryStore final : public Store {
     std::lock_guard lock(mutex_);
     auto found = std::ranges::find(jobs_, job.id, &Job::id);
     if (found == jobs_.end()) return unknown_job(job.id);
-    if (is_final(found->state)) return final_job(*found);
+    if (is_final(found->state) && job.state != found->state) return final_job(*found);
     found->state = job.state;
     found->detail = job.detail;
     found->status_code = job.status_code;

@@ -213,7 +213,8 @@ absl::StatusOr<int64_t> add_job(Connection& db, const Job& job) {
 absl::Status update_job(Connection& db, const Job& job) {
   TF_ASSIGN_OR_RETURN(std::vector<Job> found, jobs(db, job.id));
   if (found.empty()) return unknown_job(job.id);
-  if (is_final(found.front().state)) return final_job(found.front());
+  const JobState before = found.front().state;
+  if (is_final(before) && job.state != before) return final_job(found.front());
   TF_ASSIGN_OR_RETURN(
       Statement update,
       db.prepare("UPDATE jobs SET state = ?, detail = ?, status_code = ?, started_unix_ns = ?, "

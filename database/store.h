@@ -112,7 +112,8 @@ class Store : public Records {
 
   // Returns the new job's id; `job.id` is ignored.
   virtual absl::StatusOr<int64_t> add_job(const Job& job) = 0;
-  // Replaces state, detail and times. FAILED_PRECONDITION if the job is final, NOT_FOUND if there is none.
+  // Replaces state, detail and times. FAILED_PRECONDITION if the job is final and in another state, NOT_FOUND
+  // if there is none.
   virtual absl::Status update_job(const Job& job) = 0;
   virtual absl::StatusOr<Job> find_job(int64_t id) = 0;
   virtual absl::StatusOr<std::vector<Job>> jobs() = 0;

@@ -129,9 +129,7 @@ absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "cancel");
   if (entry->running && entry->intent == Intent::kCancel) return view(*entry);
   if (entry->running) {
-    database::Job told = in_state(entry->job, JobState::kCancelled, "cancelled");
-    TF_RETURN_IF_ERROR(store_.update_job(told));
-    entry->told = std::move(told);
+    TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kCancelled, "cancelled")));
     entry->intent = Intent::kCancel;
     entry->stop = true;
   } else {
@@ -314,13 +312,10 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   const std::string after = entry.progress ? absl::StrCat(" after ", summary(*entry.progress)) : "";
   // Nor is it the job's fault if the farm takes this tuner for no member any more.
   const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status());
-  if (entry.intent == Intent::kCancel) {
-    // The store has it since cancel(), and what is over does not change there any more.
-    entry.told->detail += after;
-    return become(entry, *std::move(entry.told));
-  }
   database::Job next;
-  if (entry.intent == Intent::kPause) {
+  if (entry.intent == Intent::kCancel) {
+    next = in_state(entry.job, JobState::kCancelled, "cancelled" + after);
+  } else if (entry.intent == Intent::kPause) {
     next = in_state(entry.job, JobState::kPaused, "paused" + after);
   } else if (entry.intent == Intent::kQueueAgain) {
     next = in_state(entry.job, JobState::kQueued, "stopped" + after);

@@ -93,7 +93,6 @@ class JobQueue {
     rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
     Intent intent = Intent::kFinish;
-    std::optional<database::Job> told;     // by cancel(), while it runs: what the store has
     std::optional<database::Job> unsaved;  // as it ended; the store did not take it, and is asked again
     std::atomic<bool> stop = false;
     std::thread thread;

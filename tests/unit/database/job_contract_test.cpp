@@ -44,6 +44,9 @@ TEST_P(JobContract, AJobGoesFromQueuedToFailedAndThenStays) {
   EXPECT_EQ(found->options, job.options);
   EXPECT_EQ(found->submitter, "ada");
   EXPECT_EQ(found->created_unix_ns, 5);
+  job.detail = "after 7 trials";  // which is known only when it has stopped
+  EXPECT_TRUE(store_->update_job(job).ok());
+  EXPECT_EQ(store_->find_job(*id)->detail, "after 7 trials");
   job.state = JobState::kRunning;
   EXPECT_EQ(store_->update_job(job).code(), absl::StatusCode::kFailedPrecondition);
   job.id = 99;

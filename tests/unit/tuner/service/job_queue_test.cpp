@@ -62,7 +62,9 @@ TEST_F(JobQueueTest, ACancelledJobDrainsAndNeverRunsAgain) {
   const int64_t id = submit("desk");
   wait_for(id, JobState::kRunning);
   ASSERT_TRUE(queue_->cancel(id).ok());
-  wait_for(id, JobState::kCancelled);
+  const std::string detail = wait_for(id, JobState::kCancelled).job.detail;
+  EXPECT_THAT(detail, testing::ContainsRegex("cancelled after [0-9]+ trials"));
+  EXPECT_EQ(store_->find_job(id)->detail, detail) << "the next process tells it, too";
   EXPECT_TRUE(queue_->cancel(id).ok());
   EXPECT_EQ(queue_->resume(id).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(store_->find_job(id)->state, JobState::kCancelled);
