@@ -52,9 +52,8 @@ absl::Status unknown_job(int64_t id) {
 }
 
 absl::Status final_job(const Job& job) {
-  return absl::FailedPreconditionError(absl::StrCat("job ", job.id, " is ",
-                                                    std::string(job_state_name(job.state)),
-                                                    " and stays so; submit it again"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job ", job.id, " is ", std::string(job_state_name(job.state)), " and stays so; submit it again"));
 }
 
 }  // namespace tf::database

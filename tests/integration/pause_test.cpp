@@ -31,9 +31,11 @@ class PausedJob : public ServedTuning {
   std::vector<std::string> of_job(const std::string& command) const {
     return {command, kJob, "--server", tuner_at_.text()};
   }
-  void order(const std::string& command) {
+  // Done, and told so in one line that has `words`.
+  void order(const std::string& command, const std::string& words = "job 1 ") {
     const Result result = run("tuner", of_job(command));
     EXPECT_EQ(result.code, 0) << command << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr(words));
   }
 
   std::string state() {
@@ -76,6 +78,7 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
   expect_rest();
   restart_tuner();
   EXPECT_EQ(state(), "paused");
+  order("pause", "job 1 is paused already\n");
   expect_rest();
   const int64_t before = measured("tune.db");
   ASSERT_LT(before, kTrials);
@@ -98,11 +101,13 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
 
 TEST_F(PausedJob, IsCancelledForGood) {
   submit(500, 5);
+  order("resume", "job 1 is running already\n");
   order("pause");
   wait_for_state("paused");
   order("cancel");
   EXPECT_EQ(watch_->wait(), 1) << "of what was cancelled nobody waits for a result";
-  EXPECT_THAT(read_file(file("follow.log")).value_or(""), HasSubstr("job 1 cancelled: cancelled while it was paused"));
+  EXPECT_THAT(read_file(file("follow.log")).value_or(""),
+              HasSubstr("job 1 cancelled: cancelled while it was paused"));
   const int64_t before = measured("tune.db");
   restart_tuner();
   EXPECT_EQ(state(), "cancelled");

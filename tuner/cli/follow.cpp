@@ -3,16 +3,14 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
-#include "base/json_text.h"
 #include "rpc/stop_signals.h"
+#include "tuner/cli/job_text.h"
 #include "tuner/cli/progress_printer.h"
-#include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -74,23 +72,6 @@ class JobReport {
 };
 
 }  // namespace
-
-std::string job_json(const service::JobView& view) {
-  nlohmann::json out = {{"job", view.job.id},
-                        {"state", database::job_state_name(view.job.state)},
-                        {"detail", view.job.detail},
-                        {"model", view.job.model_name},
-                        {"model_digest", view.job.model_digest},
-                        {"target", view.job.target},
-                        {"device", view.job.device},
-                        {"submitter", view.job.submitter},
-                        {"trials", view.trials},
-                        {"created_unix_ns", view.job.created_unix_ns},
-                        {"started_unix_ns", view.job.started_unix_ns},
-                        {"finished_unix_ns", view.job.finished_unix_ns}};
-  if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
-  return json_text(out);
-}
 
 int follow_job(service::JobClient& client, int64_t id, bool json, const std::string& again) {
   LeaveOnSignal leave(id, again);

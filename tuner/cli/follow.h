@@ -9,9 +9,6 @@
 
 namespace tf::tuner_cli {
 
-// The job as one line of JSON.
-std::string job_json(const service::JobView& view);
-
 // Shows the job's progress until it is final. The first Ctrl-C leaves the job to the tuner, says that it can
 // be seen again with the command `again`, and exits 130. Otherwise: 0 done, 3 no matching device, 1 failed or
 // cancelled.

@@ -11,6 +11,7 @@
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/follow.h"
+#include "tuner/cli/job_text.h"
 #include "tuner/cli/local_user.h"
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
@@ -128,9 +129,8 @@ int run_change(const JobArguments& arguments, const ChangeCommand& command) {
   if (!view.ok()) return report_error(program.c_str(), view.status());
   if (arguments.json) {
     std::printf("%s\n", job_json(*view).c_str());
-  } else if (view->job.state == database::JobState::kRunning) {
-    std::fprintf(stderr, "job %lld finishes what it is measuring, then %s\n",
-                 static_cast<long long>(arguments.id), command.then);
+  } else {
+    std::fprintf(stderr, "%s\n", change_text(*view, command.then).c_str());
   }
   return kExitOk;
 }

@@ -107,6 +107,7 @@ pb::JobUpdate to_proto(const JobView& view) {
   out.set_finished_unix_ns(view.job.finished_unix_ns);
   out.set_trials(view.trials);
   out.set_submitter(view.job.submitter);
+  out.set_unchanged(view.unchanged);
   if (view.progress) *out.mutable_progress() = to_proto(*view.progress);
   return out;
 }
@@ -131,6 +132,7 @@ absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
   view.job.started_unix_ns = update.started_unix_ns();
   view.job.finished_unix_ns = update.finished_unix_ns();
   view.trials = update.trials();
+  view.unchanged = update.unchanged();
   if (update.has_progress()) view.progress = from_proto(update.progress());
   return view;
 }

@@ -23,6 +23,10 @@ absl::Status wrong_state(const database::Job& job, const char* verb) {
                                                     "; `tuner jobs` shows the states"));
 }
 
+absl::Status being_cancelled(int64_t id, const char* verb) {
+  return absl::FailedPreconditionError(absl::StrCat("cannot ", verb, " job ", id, ": it is being cancelled"));
+}
+
 std::string summary(const session::Progress& progress) {
   return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed");
 }
@@ -125,7 +129,7 @@ absl::StatusOr<int64_t> JobQueue::submit(database::Job job, const JobSpec& spec)
 absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
   std::lock_guard lock(mutex_);
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
-  if (entry->job.state == JobState::kCancelled) return view(*entry);
+  if (entry->job.state == JobState::kCancelled) return as_before(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "cancel");
   if (entry->running && entry->intent == Intent::kCancel) return view(*entry);
   if (entry->running) {
@@ -144,11 +148,11 @@ absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
 absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
   std::lock_guard lock(mutex_);
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
-  if (entry->job.state == JobState::kPaused) return view(*entry);
+  if (entry->job.state == JobState::kPaused) return as_before(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "pause");
   if (entry->running) {
-    if (entry->intent == Intent::kCancel)
-      return absl::FailedPreconditionError(absl::StrCat("cannot pause job ", id, ": it is being cancelled"));
+    if (entry->intent == Intent::kCancel) return being_cancelled(id, "pause");
+    if (entry->intent == Intent::kPause) return view(*entry);
     TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kPaused, "paused")));
     entry->intent = Intent::kPause;
     entry->stop = true;
@@ -161,13 +165,19 @@ absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
 absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
   std::lock_guard lock(mutex_);
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  if (database::is_final(entry->job.state)) return wrong_state(entry->job, "resume");
+  if (entry->job.device.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot resume job ", id, ": it is a run of `tuner tune`; the same command goes on with it"));
+  }
+  if (entry->running && entry->intent == Intent::kCancel) return being_cancelled(id, "resume");
   // One that is still draining towards its pause goes straight back into the queue.
   if (entry->running && entry->intent == Intent::kPause) {
     TF_RETURN_IF_ERROR(store_.update_job(entry->job));
     entry->intent = Intent::kQueueAgain;
     return view(*entry);
   }
-  if (entry->job.state != JobState::kPaused) return wrong_state(entry->job, "resume");
+  if (entry->job.state != JobState::kPaused) return as_before(*entry);
   entry->not_before = -absl::InfiniteDuration();
   TF_RETURN_IF_ERROR(set_state(*entry, JobState::kQueued, "resumed"));
   return view(*entry);
@@ -370,6 +380,12 @@ absl::StatusOr<JobQueue::Entry*> JobQueue::find_entry(int64_t id) {
   auto found = entries_.find(id);
   if (found != entries_.end()) return found->second.get();
   return absl::NotFoundError(absl::StrCat("there is no job ", id, "; `tuner jobs` lists them"));
+}
+
+absl::StatusOr<JobView> JobQueue::as_before(const Entry& entry) {
+  TF_ASSIGN_OR_RETURN(JobView unchanged, view(entry));
+  unchanged.unchanged = true;
+  return unchanged;
 }
 
 absl::StatusOr<JobView> JobQueue::view(const Entry& entry) {

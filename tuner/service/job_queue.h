@@ -32,7 +32,8 @@ struct JobView {
   database::Job job;
   int64_t trials = 0;  // recorded, over all runs
   std::optional<session::Progress> progress;
-  uint64_t version = 0;  // grows with each change
+  uint64_t version = 0;    // grows with each change
+  bool unchanged = false;  // by what this answers: the job was so already
 };
 
 struct JobQueueOptions {
@@ -64,8 +65,9 @@ class JobQueue {
   absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
 
   // Running trials are finished first: the view may still say running, but the store has it already, so that
-  // a process that dies meanwhile forgets nothing that anybody was told. FAILED_PRECONDITION if the job's
-  // state does not allow it, NOT_FOUND if there is none.
+  // a process that dies meanwhile forgets nothing that anybody was told. A job that is so already stays as it
+  // is (JobView::unchanged). FAILED_PRECONDITION if it is over, or a run of `tuner tune` that is to be
+  // resumed, NOT_FOUND if there is none.
   absl::StatusOr<JobView> cancel(int64_t id);
   absl::StatusOr<JobView> pause(int64_t id);
   absl::StatusOr<JobView> resume(int64_t id);
@@ -118,6 +120,7 @@ class JobQueue {
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
   absl::StatusOr<JobView> view(const Entry& entry);                                    // mutex_ is held
+  absl::StatusOr<JobView> as_before(const Entry& entry);                               // mutex_ is held
   void changed(Entry& entry);                                                          // mutex_ is held
 
   database::Store& store_;

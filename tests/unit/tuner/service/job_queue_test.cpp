@@ -85,6 +85,25 @@ TEST_F(JobQueueTest, APausedJobGoesOnWhenItIsResumed) {
   EXPECT_THAT(executor_.wait_for_starts(3), ElementsAre(id, next, id));
 }
 
+TEST_F(JobQueueTest, WhatIsSoAlreadyIsNoErrorAndChangesNothing) {
+  start();
+  const int64_t runs = submit("desk"), waits = submit("desk");
+  wait_for(runs, JobState::kRunning);
+  const auto expect_unchanged = [](const absl::StatusOr<JobView>& view, JobState state) {
+    ASSERT_TRUE(view.ok()) << view.status();
+    EXPECT_TRUE(view->unchanged);
+    EXPECT_EQ(view->job.state, state);
+  };
+  expect_unchanged(queue_->resume(runs), JobState::kRunning);
+  expect_unchanged(queue_->resume(waits), JobState::kQueued);
+  EXPECT_FALSE(queue_->pause(waits)->unchanged);
+  expect_unchanged(queue_->pause(waits), JobState::kPaused);
+  EXPECT_FALSE(queue_->resume(waits)->unchanged);
+  EXPECT_FALSE(queue_->cancel(waits)->unchanged);
+  expect_unchanged(queue_->cancel(waits), JobState::kCancelled);
+  EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(runs));
+}
+
 TEST_F(JobQueueTest, APausedJobStaysPausedInTheNextProcess) {
   start();
   const int64_t id = submit("desk");
@@ -114,9 +133,10 @@ TEST_F(JobQueueTest, WhatAJobIsToBecomeIsInTheStoreBeforeItHasStopped) {
   expect_told(queue_->cancel(id), JobState::kCancelled);
   EXPECT_GT(store_->find_job(id)->finished_unix_ns, 0);
   EXPECT_TRUE(queue_->cancel(id).ok()) << "to be told twice is no error";
-  const absl::StatusOr<JobView> late = queue_->pause(id);
-  EXPECT_EQ(late.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(late.status().message()), HasSubstr("it is being cancelled"));
+  for (const absl::StatusOr<JobView>& late : {queue_->pause(id), queue_->resume(id)}) {
+    EXPECT_EQ(late.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(late.status().message()), HasSubstr("it is being cancelled"));
+  }
   executor_.set_slow(false);
   wait_for(id, JobState::kCancelled);
 }
@@ -163,6 +183,7 @@ TEST_F(JobQueueTest, AnEmbeddedRunThatDiedIsLeftToItsOwnCommand) {
   const int64_t id = submit("desk");
   EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(id));
   EXPECT_EQ(queue_->find(embedded)->job.state, JobState::kRunning);
+  EXPECT_THAT(std::string(queue_->resume(embedded).status().message()), HasSubstr("a run of `tuner tune`"));
 }
 
 TEST_F(JobQueueTest, AJobWhoseStoredOptionsAreDamagedFailsWithTheReason) {

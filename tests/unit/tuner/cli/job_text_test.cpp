@@ -1,0 +1,29 @@
+#include "tuner/cli/job_text.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tf::tuner_cli {
+namespace {
+
+using database::JobState;
+
+TEST(JobJson, SaysWhoseJobItIs) {
+  const service::JobView view{.job = {.id = 3, .device = "desk", .submitter = "ada"}};
+  const nlohmann::json json = nlohmann::json::parse(job_json(view));
+  EXPECT_EQ(json["job"], 3);
+  EXPECT_EQ(json["submitter"], "ada");
+}
+
+TEST(ChangeText, SaysWhatTheJobIsAndWhetherItWasSoAlready) {
+  service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
+  EXPECT_EQ(change_text(view, "stops"), "job 3 is paused");
+  view.unchanged = true;
+  EXPECT_EQ(change_text(view, "stops"), "job 3 is paused already");
+  view.job.state = JobState::kRunning;
+  EXPECT_EQ(change_text(view, "goes on"), "job 3 is running already");
+  view.unchanged = false;
+  EXPECT_EQ(change_text(view, "stops"), "job 3 finishes what it is measuring, then stops");
+}
+
+}  // namespace
+}  // namespace tf::tuner_cli

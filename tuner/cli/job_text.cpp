@@ -1,0 +1,36 @@
+#include "tuner/cli/job_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "tuner/cli/progress_text.h"
+
+namespace tf::tuner_cli {
+
+std::string job_json(const service::JobView& view) {
+  nlohmann::json out = {{"job", view.job.id},
+                        {"state", database::job_state_name(view.job.state)},
+                        {"detail", view.job.detail},
+                        {"model", view.job.model_name},
+                        {"model_digest", view.job.model_digest},
+                        {"target", view.job.target},
+                        {"device", view.job.device},
+                        {"submitter", view.job.submitter},
+                        {"trials", view.trials},
+                        {"created_unix_ns", view.job.created_unix_ns},
+                        {"started_unix_ns", view.job.started_unix_ns},
+                        {"finished_unix_ns", view.job.finished_unix_ns}};
+  if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
+  return json_text(out);
+}
+
+std::string change_text(const service::JobView& view, const std::string& then) {
+  const std::string state(database::job_state_name(view.job.state));
+  if (view.unchanged) return absl::StrCat("job ", view.job.id, " is ", state, " already");
+  if (view.job.state == database::JobState::kRunning)
+    return absl::StrCat("job ", view.job.id, " finishes what it is measuring, then ", then);
+  return absl::StrCat("job ", view.job.id, " is ", state);
+}
+
+}  // namespace tf::tuner_cli
