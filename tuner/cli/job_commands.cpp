@@ -107,8 +107,8 @@ int run_watch(const JobArguments& arguments) {
   absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner watch", client.status());
   // A watch waits for a tuner that restarts, but not for one that was never there.
-  const auto answers = (*client)->list();
-  if (!answers.ok()) return report_error("tuner watch", answers.status());
+  const absl::Status answers = (*client)->check_answers();
+  if (!answers.ok()) return report_error("tuner watch", answers);
   return follow_job(**client, arguments.id, arguments.json, watch_command(arguments.id, arguments.server));
 }
 

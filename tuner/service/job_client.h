@@ -22,6 +22,8 @@ class JobClient {
   // Sends the model's bytes; the job's id once both are durable at the tuner.
   virtual absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) = 0;
   virtual absl::StatusOr<std::vector<JobView>> list() = 0;
+  // Whether a tuner answers, and this caller.
+  virtual absl::Status check_answers() = 0;
   // Calls `see` with the job as it is and with each change until it is final; the last view. Goes on after a
   // restart of the tuner: UNAVAILABLE only when none has answered for `patience`. CANCELLED when `see`
   // returns false.

@@ -1,5 +1,7 @@
 #include <grpcpp/grpcpp.h>
 
+#include <limits>
+
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
@@ -57,10 +59,7 @@ class GrpcJobClient final : public JobClient {
     pb::ListJobsRequest request;
     request.set_in_pages(true);
     for (;;) {
-      grpc::ClientContext context;
-      rpc::set_deadline(context, kCallTimeout);
-      pb::ListJobsReply page;
-      TF_RETURN_IF_ERROR(status_of(stub_->ListJobs(&context, request, &page)));
+      TF_ASSIGN_OR_RETURN(const pb::ListJobsReply page, page_of(request));
       for (const pb::JobUpdate& update : page.jobs()) {
         TF_ASSIGN_OR_RETURN(JobView view, from_proto(update));
         out.push_back(std::move(view));
@@ -70,6 +69,13 @@ class GrpcJobClient final : public JobClient {
         return absl::InternalError("the tuner lists its jobs without end; use one of this version");
       request.set_after_job_id(out.back().job.id);
     }
+  }
+
+  absl::Status check_answers() override {
+    pb::ListJobsRequest request;
+    request.set_in_pages(true);
+    request.set_after_job_id(std::numeric_limits<int64_t>::max());  // none
+    return page_of(request).status();
   }
 
   absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
@@ -91,6 +97,14 @@ class GrpcJobClient final : public JobClient {
  private:
   absl::Status status_of(const grpc::Status& status) const {
     return rpc::from_grpc(status, "tuner", endpoint_, secured_);
+  }
+
+  absl::StatusOr<pb::ListJobsReply> page_of(const pb::ListJobsRequest& request) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kCallTimeout);
+    pb::ListJobsReply page;
+    TF_RETURN_IF_ERROR(status_of(stub_->ListJobs(&context, request, &page)));
+    return page;
   }
 
   absl::StatusOr<JobView> watch_once(int64_t id, const std::function<bool(const JobView&)>& see,

@@ -24,6 +24,7 @@
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
 #include "tuner/service/job_executor.h"
+#include "tuner/service/job_index.h"
 #include "tuner/service/waiting_limits.h"
 
 namespace tf::service {
@@ -91,6 +92,7 @@ class JobQueue {
     database::Job job;
     JobSpec spec;
     std::optional<session::Progress> progress;
+    std::optional<int64_t> trials;  // once it is over: no more are added
     uint64_t version = 1;
     rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
@@ -106,6 +108,7 @@ class JobQueue {
         options_(std::move(options)),
         running_(*options_.clock, options_.share_half_life) {}
   absl::Status take_over();
+  Entry& keep(const database::Job& job);                 // which the store has; mutex_ is held
   absl::Status find_room(const std::string& submitter);  // mutex_ is held
   void schedule();                                       // the scheduler thread
   Entry* next_to_run();                                  // null: none; mutex_ is held
@@ -117,10 +120,11 @@ class JobQueue {
   void save_end(Entry& entry, database::Job next);  // mutex_ is held
   void save_ends();                                 // what was not saved before; mutex_ is held
   void become(Entry& entry, database::Job next);    // as the store has it; mutex_ is held
+  static database::Job in_state(database::Job job, database::JobState state, std::string detail);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
-  absl::StatusOr<JobView> view(const Entry& entry);                                    // mutex_ is held
-  absl::StatusOr<JobView> as_before(const Entry& entry);                               // mutex_ is held
+  absl::StatusOr<JobView> view(Entry& entry);                                          // mutex_ is held
+  absl::StatusOr<JobView> as_before(Entry& entry);                                     // mutex_ is held
   void changed(Entry& entry);                                                          // mutex_ is held
 
   database::Store& store_;
@@ -129,6 +133,8 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::unique_ptr<Entry>> entries_;
+  JobIndex index_;                       // of them
+  std::vector<std::thread> over_;        // of runs that have ended
   std::multiset<std::string> arriving_;  // submitters of jobs that are not in the store yet
   rpc::UsageLedger running_;             // by submitter; begins anew with the process
   bool draining_ = false;

@@ -1,0 +1,203 @@
+// The queue's other half: whose turn it is, and what becomes of a job that runs.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "tuner/service/job_queue.h"
+#include "tuner/service/turn.h"
+
+namespace tf::service {
+namespace {
+
+using database::JobState;
+
+std::string summary(const session::Progress& progress) {
+  return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed");
+}
+
+}  // namespace
+
+void JobQueue::drain() {
+  {
+    std::lock_guard lock(mutex_);
+    if (draining_) return;
+    draining_ = true;
+    for (const int64_t id : index_.not_over()) {
+      Entry& entry = *entries_.at(id);
+      if (entry.intent == Intent::kFinish) entry.intent = Intent::kQueueAgain;
+      entry.stop = true;
+    }
+  }
+  changed_.notify_all();
+  if (scheduler_.joinable()) scheduler_.join();
+  // Jobs are still submitted meanwhile, for the next process, and a job's thread needs the lock to end.
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    threads = std::exchange(over_, {});
+    for (const int64_t id : index_.not_over()) {
+      std::thread& thread = entries_.at(id)->thread;
+      if (thread.joinable()) threads.push_back(std::move(thread));
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+JobQueue::Entry* JobQueue::next_to_run() {
+  const rpc::Instant now = options_.clock->now();
+  const auto devices_of = [](const Entry& entry) { return std::pair(entry.job.device, entry.spec.selector); };
+  std::set<std::pair<std::string, std::string>> busy;
+  for (const int64_t id : index_.not_over()) {
+    const Entry& entry = *entries_.at(id);
+    if (entry.running) busy.insert(devices_of(entry));
+  }
+  std::map<std::string, double> costs;  // by submitter, all of one moment
+  Entry* next = nullptr;
+  Turn first;
+  for (const int64_t id : index_.not_over()) {
+    Entry& entry = *entries_.at(id);
+    const bool waits = entry.job.state == JobState::kQueued && !entry.running;
+    if (!waits || entry.not_before > now || busy.contains(devices_of(entry))) continue;
+    const std::string& submitter = entry.job.submitter;
+    auto cost = costs.find(submitter);
+    if (cost == costs.end()) cost = costs.emplace(submitter, running_.cost(submitter)).first;
+    const Turn turn = turn_of(id, entry.spec.priority, cost->second);
+    if (next != nullptr && !(turn < first)) continue;
+    next = &entry;
+    first = turn;
+  }
+  return next;
+}
+
+void JobQueue::begin(Entry& entry) {
+  database::Job begun = in_state(entry.job, JobState::kRunning, "");
+  if (begun.started_unix_ns == 0) begun.started_unix_ns = absl::GetCurrentTimeNanos();
+  if (!store_.update_job(begun).ok()) {  // not the job's fault: try again
+    entry.not_before = options_.clock->now() + options_.retry_after;
+    return;
+  }
+  become(entry, std::move(begun));
+  entry.running = true;
+  running_.begin(entry.job.submitter);
+  entry.intent = Intent::kFinish;
+  entry.stop = false;
+  entry.thread = std::thread([this, &entry] { run(entry); });
+}
+
+void JobQueue::ended(Entry& entry) {
+  entry.running = false;
+  running_.end(entry.job.submitter);
+}
+
+rpc::Instant JobQueue::next_wake() {
+  rpc::Instant wake = absl::InfiniteDuration();
+  for (const int64_t id : index_.not_over()) {
+    const Entry& entry = *entries_.at(id);
+    const bool waits = entry.job.state == JobState::kQueued && !entry.running;
+    if (waits || entry.unsaved) wake = std::min(wake, entry.not_before);
+  }
+  return wake;
+}
+
+void JobQueue::schedule() {
+  std::unique_lock lock(mutex_);
+  while (!draining_) {
+    for (std::thread& thread : std::exchange(over_, {})) thread.join();  // whose last act was under the lock
+    save_ends();
+    // One at a time: each that begins counts when the next is chosen.
+    while (Entry* entry = next_to_run()) begin(*entry);
+    // A job that waits only for its device is woken by that device's job, so a second is soon enough for it.
+    const absl::Duration wait =
+        std::clamp(next_wake() - options_.clock->now(), absl::Milliseconds(10), absl::Seconds(1));
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(wait));
+  }
+}
+
+void JobQueue::run(Entry& entry) {
+  finish(entry, executor_.run(entry.job, entry.spec, entry.stop, [&](const session::Progress& progress) {
+    std::lock_guard lock(mutex_);
+    entry.progress = progress;
+    changed(entry);
+  }));
+}
+
+void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& result) {
+  std::lock_guard lock(mutex_);
+  ended(entry);
+  if (result.ok()) entry.progress = *result;
+  const std::string after = entry.progress ? absl::StrCat(" after ", summary(*entry.progress)) : "";
+  // Nor is it the job's fault if the farm takes this tuner for no member any more.
+  const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status());
+  database::Job next;
+  if (entry.intent == Intent::kCancel) {
+    next = in_state(entry.job, JobState::kCancelled, "cancelled" + after);
+  } else if (entry.intent == Intent::kPause) {
+    next = in_state(entry.job, JobState::kPaused, "paused" + after);
+  } else if (entry.intent == Intent::kQueueAgain) {
+    next = in_state(entry.job, JobState::kQueued, "stopped" + after);
+  } else if (result.ok()) {
+    next = in_state(entry.job, JobState::kDone, summary(*result));
+  } else if (away) {
+    entry.not_before = options_.clock->now() + options_.retry_after;
+    next = in_state(entry.job, JobState::kQueued,
+                    absl::StrCat("waits: ", std::string(result.status().message())));
+  } else {
+    next = in_state(entry.job, JobState::kFailed, std::string(result.status().message()));
+    next.status_code = static_cast<int32_t>(result.status().code());
+  }
+  save_end(entry, std::move(next));
+  if (entry.thread.joinable()) over_.push_back(std::move(entry.thread));  // else drain() has it
+}
+
+void JobQueue::save_end(Entry& entry, database::Job next) {
+  const absl::Status kept = store_.update_job(next);
+  if (kept.ok()) return become(entry, std::move(next));
+  spdlog::error("cannot keep that job {} is {}, and tries again: {}", next.id,
+                database::job_state_name(next.state), std::string(kept.message()));
+  entry.unsaved = std::move(next);
+  entry.not_before = options_.clock->now() + options_.retry_after;
+  changed(entry);
+}
+
+void JobQueue::save_ends() {
+  std::vector<Entry*> due;
+  for (const int64_t id : index_.not_over()) {
+    Entry& entry = *entries_.at(id);
+    if (entry.unsaved && entry.not_before <= options_.clock->now()) due.push_back(&entry);
+  }
+  for (Entry* entry : due) save_end(*entry, *std::exchange(entry->unsaved, std::nullopt));
+}
+
+database::Job JobQueue::in_state(database::Job job, JobState state, std::string detail) {
+  job.state = state;
+  job.detail = std::move(detail);
+  if (database::is_final(state)) job.finished_unix_ns = absl::GetCurrentTimeNanos();
+  return job;
+}
+
+absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detail) {
+  database::Job next = in_state(entry.job, state, std::move(detail));
+  TF_RETURN_IF_ERROR(store_.update_job(next));
+  become(entry, std::move(next));
+  return absl::OkStatus();
+}
+
+void JobQueue::become(Entry& entry, database::Job next) {
+  index_.leave(entry.job.id, entry.job.state);
+  index_.enter(next.id, next.state);
+  entry.job = std::move(next);
+  entry.unsaved.reset();
+  spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name,
+               database::job_state_name(entry.job.state), entry.job.detail.empty() ? "" : ": ",
+               entry.job.detail);
+  if (database::is_final(entry.job.state) && options_.on_end) options_.on_end(entry.job);
+  changed(entry);
+}
+
+}  // namespace tf::service
