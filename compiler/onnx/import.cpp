@@ -68,6 +68,14 @@ class Importer {
     return graph::remove_dead_code(state_.graph);
   }
 
+  absl::Status check_dims(const GraphProto& proto) {
+    std::set<std::string> constants;
+    for (const ::onnx::TensorProto& tensor : proto.initializer()) constants.insert(tensor.name());
+    for (const ValueInfoProto& input : proto.input())
+      if (!constants.contains(input.name())) TF_RETURN_IF_ERROR(extents_of(input).status());
+    return check_dims();
+  }
+
  private:
   absl::Status check_header(const ModelProto& model) {
     if (!model.has_graph() || model.graph().output_size() == 0)
@@ -101,32 +109,38 @@ class Importer {
   }
 
   absl::Status input(const ValueInfoProto& info) {
-    if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
-      return absl::InvalidArgumentError(
-          absl::StrCat("input '", printable(info.name()), "' is not a tensor of known rank"));
-    const auto& type = info.type().tensor_type();
-    absl::StatusOr<tensor::Element> element = element_from_onnx(type.elem_type());
+    TF_ASSIGN_OR_RETURN(auto extents, extents_of(info));
+    absl::StatusOr<tensor::Element> element = element_from_onnx(info.type().tensor_type().elem_type());
     if (!element.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("input '", printable(info.name()), "': ", element.status().message()));
-    graph::TensorType result{*element, {}};
-    for (int i = 0; i < type.shape().dim_size(); ++i) {
-      const auto& dim = type.shape().dim(i);
-      if (dim.has_dim_value() && dim.dim_value() >= 0) {
-        result.extents.push_back(tensor::imm(dim.dim_value()));
-      } else {
-        // Exporters write -1, or nothing, where they mean "any".
-        const std::string name =
-            dim.dim_param().empty() ? absl::StrCat(info.name(), "_dim", i) : dim.dim_param();
-        TF_ASSIGN_OR_RETURN(tensor::Var var, dimension(name, info.name(), i));
-        result.extents.push_back(var);
-      }
-    }
+    graph::TensorType result{*element, std::move(extents)};
     if (absl::Status status = graph::element_count(state_.graph.shape(result)).status(); !status.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("input '", printable(info.name()), "': ", status.message()));
     state_.values[info.name()] = state_.graph.add_input(std::move(result), printable(info.name()));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<tensor::Expr>> extents_of(const ValueInfoProto& info) {
+    if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", printable(info.name()), "' is not a tensor of known rank"));
+    const auto& shape = info.type().tensor_type().shape();
+    std::vector<tensor::Expr> extents;
+    for (int i = 0; i < shape.dim_size(); ++i) {
+      const auto& dim = shape.dim(i);
+      if (dim.has_dim_value() && dim.dim_value() >= 0) {
+        extents.push_back(tensor::imm(dim.dim_value()));
+      } else {
+        // Exporters write -1, or nothing, where they mean "any".
+        const std::string name =
+            dim.dim_param().empty() ? absl::StrCat(info.name(), "_dim", i) : dim.dim_param();
+        TF_ASSIGN_OR_RETURN(tensor::Var var, dimension(name, info.name(), i));
+        extents.push_back(var);
+      }
+    }
+    return extents;
   }
 
   absl::StatusOr<tensor::Var> dimension(const std::string& name, const std::string& input, int axis) {
@@ -184,16 +198,21 @@ class Importer {
   std::set<std::string> used_;
 };
 
-}  // namespace
-
-absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
-                                                const ImportOptions& options) {
+absl::StatusOr<ModelProto> parse(std::string_view bytes) {
   ModelProto model;
   if (bytes.empty()) return absl::InvalidArgumentError("the file is empty, not an ONNX model");
   if (bytes.size() > INT32_MAX)
     return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return absl::InvalidArgumentError("not a whole ONNX model: truncated, or of another format");
+  return model;
+}
+
+}  // namespace
+
+absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
+                                                const ImportOptions& options) {
+  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
   return Importer(folder, options).run(model);
 }
 
@@ -205,6 +224,12 @@ absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportO
   if (!graph.ok())
     return absl::Status(graph.status().code(), absl::StrCat(path, ": ", graph.status().message()));
   return graph;
+}
+
+absl::Status check_dims(std::string_view bytes, const tensor::Binding& dims) {
+  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
+  const ImportOptions options{.dims = dims};
+  return Importer("", options).check_dims(model.graph());
 }
 
 std::vector<std::string> supported_operators() {

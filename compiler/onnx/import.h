@@ -34,6 +34,11 @@ absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportO
 absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
                                                 const ImportOptions& options);
 
+// Whether these are values for the dimensions that the model names, all of them and no others, whatever its
+// operators are: for who gives it to another program that may know more of these. Errors as import_model's,
+// of that and of a file that is not a whole ONNX model.
+absl::Status check_dims(std::string_view bytes, const tensor::Binding& dims);
+
 // Names of the model's operator types that import has a rule for, sorted.
 std::vector<std::string> supported_operators();
 

@@ -186,6 +186,8 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   expect_refusal("tuner", submit(model, "host", "nowhere"), kNoDevice, "no device has the key \"nowhere\"");
   expect_refusal("tuner", submit(model, "riscv64", "box"), kNoDevice,
                  "no device with the key \"box\" runs code for riscv64: device ");
+  expect_refusal("tuner", submit(model, "cuda", "box"), kNoDevice,
+                 "no device of a farm measures kernels for cuda");
   expect_refusal("tuner", submit(model, "z80", "box"), kUsage, "z80");
   expect_refusal("tuner", submit(file("torn.onnx"), "host", "box"), kUsage, "truncated");
   expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=1");
@@ -210,13 +212,23 @@ TEST_F(BadRequest, ATunerThatIsFullSaysSo) {
   const auto submit_there = [&](const std::string& model) -> std::vector<std::string> {
     return {"submit", model, "--target", "host", "--device", "box", "--server", at};
   };
-  ASSERT_TRUE(write_file(file("large.onnx"), std::string(33 << 20, 'x')).ok());
+  onnx::ModelWriter large;
+  large.floats("weights", {}, {}).set_raw_data(std::string((33 << 20) - 1000, 'x'));
+  ASSERT_TRUE(write_file(file("large.onnx"), large.bytes()).ok());
   expect_refusal("tuner", submit_there(file("large.onnx")), kFailed,
                  "the model has 33 MiB, and this tuner takes at most 32");
   ASSERT_EQ(run("tuner", submit_there(file("mlp.onnx"))).code, 0);
   ASSERT_EQ(run("tuner", {"pause", "1", "--server", at}).code, 0);
   wait_until("the pause", [&] { return jobs().out.find("paused") != std::string::npos; });
   expect_refusal("tuner", submit_there(file("mlp.onnx")), kFailed, "--max-waiting-each");
+  const auto mistaken = [&](const std::string& option, const std::string& value) {
+    std::vector<std::string> command = submit_there(file("mlp.onnx"));
+    command.insert(command.end(), {option, value});
+    return command;
+  };
+  expect_refusal("tuner", mistaken("--strategy", "luck"), kUsage, "luck");
+  expect_refusal("tuner", mistaken("--selector", "=lab3"), kUsage, "the selector's key");
+  expect_refusal("tuner", mistaken("--dim", "m=3"), kUsage, "no such dimension");
   ASSERT_EQ(run("tuner", {"cancel", "1", "--server", at}).code, 0);
   EXPECT_TRUE(std::filesystem::is_empty(file("small.db.models")));
   EXPECT_EQ(run("tuner", submit_there(file("mlp.onnx"))).code, 0);
@@ -267,6 +279,10 @@ TEST_F(Tuning, ATunerThatIsNotThereIsNamed) {
   expect_refusal("tuner",
                  {"submit", file("mlp.onnx"), "--target", "host", "--device", "box", "--server", nobody},
                  kFailed, words);
+  // What no tuner would take needs none to say so.
+  expect_refusal("tuner",
+                 {"submit", file("mlp.onnx"), "--target", "cuda", "--device", "box", "--server", nobody}, 3,
+                 "no device of a farm measures kernels for cuda");
   expect_refusal("tuner", {"best", "--db", "tuner://" + nobody}, kFailed, words);
   expect_refusal("compiler", {"build", file("mlp.onnx"), "--db", "tuner://" + nobody, "-o", file("out")},
                  kFailed, words);

@@ -8,6 +8,8 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "compiler/onnx/import.h"
+#include "compiler/target/target.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/follow.h"
@@ -15,6 +17,7 @@
 #include "tuner/cli/local_user.h"
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
+#include "tuner/service/farm_devices.h"
 #include "tuner/service/job_client.h"
 
 namespace tf::tuner_cli {
@@ -50,32 +53,42 @@ struct JobArguments {
   bool json = false;
 };
 
+struct Submission {
+  service::JobSpec spec;
+  std::string model;  // its bytes
+};
+
+// What can be told here is told before anything is sent.
+absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
+  Submission made;
+  TF_ASSIGN_OR_RETURN(made.spec, finish_spec(arguments));
+  TF_ASSIGN_OR_RETURN(made.model, read_file(arguments.model));
+  const absl::Status dims = onnx::check_dims(made.model, made.spec.dims);
+  if (!dims.ok()) return absl::Status(dims.code(), absl::StrCat(arguments.model, ": ", dims.message()));
+  return made;
+}
+
+// NOT_FOUND: no device that it asks for, and nothing else.
+absl::StatusOr<int64_t> submit(JobClient& client, const Submission& made) {
+  // One that this program does not know is for the tuner to judge, which may be newer.
+  if (const auto target = target::parse_target(made.spec.target); target.ok())
+    TF_RETURN_IF_ERROR(service::check_measurable(*target));
+  return client.submit(made.spec, made.model);
+}
+
 int run_submit(const SubmitArguments& arguments) {
-  std::unique_ptr<JobClient> client;
-  int64_t id = 0;
-  const absl::Status status = [&]() -> absl::Status {
-    TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
-    TF_ASSIGN_OR_RETURN(client, client_of(arguments.server));
-    TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
-    TF_ASSIGN_OR_RETURN(id, client->submit(spec, model));
-    return absl::OkStatus();
-  }();
-  if (!status.ok()) {
-    const ExitCode code = report_error("tuner submit", status);
-    // Of the tuner's refusals only the unknown device key is NOT_FOUND; a missing file is ours.
-    return absl::IsNotFound(status) && client != nullptr &&
-                   status.message().find("device") != std::string::npos
-               ? kExitNoDevice
-               : code;
+  const absl::StatusOr<Submission> made = read_submission(arguments);
+  if (!made.ok()) return report_error("tuner submit", made.status());
+  const absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
+  if (!client.ok()) return report_error("tuner submit", client.status());
+  const absl::StatusOr<int64_t> id = submit(**client, *made);
+  if (!id.ok()) {
+    const ExitCode code = report_error("tuner submit", id.status());
+    return absl::IsNotFound(id.status()) ? kExitNoDevice : code;
   }
-  if (arguments.json) {
-    std::printf("{\"job\":%lld}\n", static_cast<long long>(id));
-    std::fflush(stdout);
-  } else {
-    std::printf("%lld\n", static_cast<long long>(id));
-    std::fflush(stdout);
-  }
-  return arguments.follow ? follow_job(*client, id, arguments.json, watch_command(id, arguments.server))
+  std::printf(arguments.json ? "{\"job\":%lld}\n" : "%lld\n", static_cast<long long>(*id));
+  std::fflush(stdout);
+  return arguments.follow ? follow_job(**client, *id, arguments.json, watch_command(*id, arguments.server))
                           : kExitOk;
 }
 
@@ -172,7 +185,8 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Example: tuner submit squeezenet.onnx --target host --device desk --minutes 5 --follow\n"
       "Exit codes: 0 ok, 1 failed (also: the tuner is full, or the model too large for it), 2 usage,\n"
-      "3 no device with this key, 130 Ctrl-C (the job goes on).");
+      "3 no such device (key, labels, or one that runs code for the target, which no GPU does yet),\n"
+      "130 Ctrl-C (the job goes on).");
   command->callback(
       [arguments, &invocation] { invocation.run = [arguments] { return run_submit(*arguments); }; });
 }

@@ -6,7 +6,7 @@
 namespace tf::service {
 namespace {
 
-// As uname -m names it; empty where an agent's facts cannot tell whether code for it runs.
+// As uname -m names it; empty where no agent runs code for it.
 std::string machine_of(target::Arch arch) {
   switch (arch) {
     case target::Arch::kX86_64:
@@ -58,6 +58,13 @@ DeviceNeeds needs_of(const target::Target& target) {
     if (target.has(feature)) needs.cpu_features.push_back(std::move(feature));
   }
   return needs;
+}
+
+absl::Status check_measurable(const target::Target& target) {
+  if (!machine_of(target.arch).empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("no device of a farm measures kernels for ", target.text(),
+                                          ": agents run them on CPUs (x86_64, aarch64, armv7, riscv64); "
+                                          "give the --target of one"));
 }
 
 absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,

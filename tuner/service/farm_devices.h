@@ -43,6 +43,10 @@ struct DeviceNeeds {
 // instruction that the device lacks would only crash.
 DeviceNeeds needs_of(const target::Target& target);
 
+// NOT_FOUND for a target for which no device of any farm measures, whatever its key: agents run kernels on
+// CPUs, and neither GPUs nor wasm32.
+absl::Status check_measurable(const target::Target& target);
+
 // As much of a farm as a job needs to know before it is queued, however large the farm is.
 struct FarmView {
   // One with the key: one that has what is needed if there is any, or else one that at least runs the code.

@@ -16,6 +16,7 @@ constexpr absl::Duration kDeviceWait = absl::Seconds(10);
 
 // People know their network by its name, not by where it is kept.
 absl::Status by_its_name(const database::Job& job, const absl::Status& status) {
+  if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrReplaceAll(status.message(), {{job.model_path, job.model_name}}));
 }
@@ -27,22 +28,31 @@ DeviceNeeds needs_of(const JobSpec& spec, const target::Target& target) {
   return needs;
 }
 
+absl::StatusOr<session::SessionOptions> options_of(const JobSpec& spec, int64_t job_id) {
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job_id, spec.device_key));
+  TF_RETURN_IF_ERROR(check_measurable(options.target));
+  return options;
+}
+
 }  // namespace
 
-absl::Status FarmExecutor::check(const database::Job& job, const JobSpec& spec) {
-  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, 0, spec.device_key));
-  const absl::Status network = network_tasks(job.model_path, options.target, spec.dims).status();
-  if (!network.ok()) return by_its_name(job, network);
+absl::Status FarmExecutor::check(const JobSpec& spec) {
+  TF_ASSIGN_OR_RETURN(const session::SessionOptions options, options_of(spec, 0));
   const DeviceNeeds needs = needs_of(spec, options.target);
   TF_ASSIGN_OR_RETURN(const FarmView farm,
                       look_at_farm(options_.tracker, options_.credentials, spec.device_key, needs));
   return check_farm(farm, spec.device_key, options.target, needs);
 }
 
+absl::Status FarmExecutor::check_model(const database::Job& job, const JobSpec& spec) {
+  TF_ASSIGN_OR_RETURN(const session::SessionOptions options, options_of(spec, 0));
+  return by_its_name(job, network_tasks(job.model_path, options.target, spec.dims).status());
+}
+
 absl::StatusOr<session::Progress> FarmExecutor::run(
     const database::Job& job, const JobSpec& spec, const std::atomic<bool>& stop,
     const std::function<void(const session::Progress&)>& report) {
-  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job.id, spec.device_key));
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
   TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
                       network_tasks(job.model_path, options.target, spec.dims));
   DeviceNeeds needs = needs_of(spec, options.target);

@@ -33,7 +33,8 @@ class FarmExecutor final : public JobExecutor {
 
   // Also asks the tracker whether a device with the key has ever registered that runs code for the job's
   // target: NOT_FOUND names the keys that have, or what is missing. UNAVAILABLE: no tracker answers.
-  absl::Status check(const database::Job& job, const JobSpec& spec) override;
+  absl::Status check(const JobSpec& spec) override;
+  absl::Status check_model(const database::Job& job, const JobSpec& spec) override;
   absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec,
                                         const std::atomic<bool>& stop,
                                         const std::function<void(const session::Progress&)>& report) override;

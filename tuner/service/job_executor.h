@@ -18,9 +18,11 @@ class JobExecutor {
  public:
   virtual ~JobExecutor() = default;
 
-  // Whether the job can run at all, before it is accepted: the model is read, the target and the device key
-  // are known. NOT_FOUND: no device with this key.
-  virtual absl::Status check(const database::Job& job, const JobSpec& spec) = 0;
+  // Whether such a job can run at all, as far as its options tell, before anybody brings its model.
+  // INVALID_ARGUMENT: no such target, strategy or selector. NOT_FOUND: no device that it asks for.
+  virtual absl::Status check(const JobSpec& spec) = 0;
+  // Whether its model can be tuned so, before it is accepted: the model is read.
+  virtual absl::Status check_model(const database::Job& job, const JobSpec& spec) = 0;
 
   // Tunes until the budget is spent, nothing is left to try, or `stop` is set: then it finishes what is being
   // measured and returns. Goes on from what the store holds of the same job. UNAVAILABLE: the farm is away,

@@ -83,24 +83,26 @@ absl::Status JobQueue::find_room(const std::string& submitter) {
   return service::check_room(options_.limits, submitter, in_all, of_submitter);
 }
 
-absl::Status JobQueue::check_room(const std::string& submitter) {
+absl::Status JobQueue::check_submission(const std::string& submitter, const JobSpec& spec) {
+  TF_RETURN_IF_ERROR(service::check(spec));
+  TF_RETURN_IF_ERROR(executor_.check(spec));  // which asks the tracker
   const std::lock_guard lock(mutex_);
   return find_room(submitter);
 }
 
 absl::StatusOr<int64_t> JobQueue::submit(database::Job job, const JobSpec& spec) {
-  TF_RETURN_IF_ERROR(service::check(spec));
+  TF_RETURN_IF_ERROR(check_submission(job.submitter, spec));
   job.options = to_json(spec);
   job.state = JobState::kQueued;
   job.created_unix_ns = absl::GetCurrentTimeNanos();
   const auto store = [&]() -> absl::StatusOr<int64_t> {
-    TF_RETURN_IF_ERROR(executor_.check(job, spec));
+    TF_RETURN_IF_ERROR(executor_.check_model(job, spec));
     return store_.add_job(job);
   };
   std::unique_lock lock(mutex_);
   TF_RETURN_IF_ERROR(find_room(job.submitter));
   const auto arriving = arriving_.insert(job.submitter);
-  lock.unlock();  // the executor reads the model and asks the tracker
+  lock.unlock();  // the executor reads the model
   const absl::StatusOr<int64_t> id = store();
   lock.lock();
   arriving_.erase(arriving);

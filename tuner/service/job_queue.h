@@ -58,10 +58,11 @@ class JobQueue {
   // As drain().
   ~JobQueue();
 
-  // Whether a job of this submitter would find room now, for who has to bring its model first. Errors as
-  // service::check_room.
-  absl::Status check_room(const std::string& submitter);
-  // Checks the job, keeps it, and queues it; its id. The model's file must be there already.
+  // Whether such a job of this submitter would be taken now, for who has to bring its model first. What is
+  // wrong with it comes before whether there is room, which may change. Errors as service::check,
+  // JobExecutor::check and service::check_room.
+  absl::Status check_submission(const std::string& submitter, const JobSpec& spec);
+  // Checks the job, with its model, keeps it, and queues it; its id. The model's file must be there already.
   // RESOURCE_EXHAUSTED: too many wait.
   absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
 

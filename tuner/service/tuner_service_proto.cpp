@@ -133,11 +133,10 @@ class TunerService final : public pb::Tuner::Service {
     if (!reader.Read(&request) || !request.has_spec())
       return absl::InvalidArgumentError("a submission begins with what is to be done");
     const JobSpec spec = from_proto(request.spec());
-    TF_RETURN_IF_ERROR(check(spec));
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
-    TF_RETURN_IF_ERROR(queue_.check_room(submitter));
+    TF_RETURN_IF_ERROR(queue_.check_submission(submitter, spec));
     TF_ASSIGN_OR_RETURN(const Uploads::Turn turn, uploads_.begin(submitter));
     TF_ASSIGN_OR_RETURN(const Model model, receive_model(reader, most_model_bytes_, memory_));
     const Digest& digest = model.received.digest;

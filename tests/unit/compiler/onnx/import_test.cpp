@@ -61,6 +61,13 @@ TEST(Import, SaysWhichDimensionHasNoValue) {
   EXPECT_THAT(error_of(model, {{"N", 2}, {"M", 3}}),
               HasSubstr("--dim M=3: the model has no such dimension; it has: N"));
   EXPECT_THAT(error_of(model, {{"N", 0}}), HasSubstr("outside [1, 1048576]"));
+  const auto checked = [&](const tensor::Binding& dims) {
+    return std::string(check_dims(model.bytes(), dims).message());
+  };
+  EXPECT_THAT(checked({}), HasSubstr("as in --dim N=1"));
+  EXPECT_THAT(checked({{"N", 2}, {"M", 3}}), HasSubstr("it has: N"));
+  model.node("NonMaxSuppression", {"x"}, "boxes");
+  EXPECT_EQ(checked({{"N", 2}}), "") << "its operators are another's to judge";
   ModelWriter nameless;
   nameless.input("x", {3, -1});
   nameless.node("Relu", {"x"}, "y");

@@ -233,8 +233,12 @@ TEST_F(DaemonTest, AModelStaysOverARestartAsLongAsAJobNeedsIt) {
 
 TEST_F(DaemonTest, ARefusedSubmissionLeavesNoModel) {
   ASSERT_TRUE(start().ok());
-  EXPECT_FALSE(client()->submit(spec_for("nowhere"), "model").ok());
-  EXPECT_FALSE(is_kept("model"));
+  JobSpec torn = spec_for("desk");
+  torn.model_name = "torn.onnx";
+  for (const JobSpec& spec : {torn, spec_for("nowhere")}) {
+    EXPECT_FALSE(client()->submit(spec, "model").ok());
+    EXPECT_FALSE(is_kept("model"));
+  }
 }
 
 TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {

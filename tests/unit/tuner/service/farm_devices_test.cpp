@@ -55,6 +55,17 @@ TEST(DeviceNeeds, OfTheHostAreAmongTheFactsOfAnAgentOnIt) {
   EXPECT_THAT(needs.cpu_features, IsSubsetOf(facts.cpu_features()));
 }
 
+TEST(CheckMeasurable, NamesATargetThatNoAgentMeasuresFor) {
+  for (const char* text : {"cuda:arch=sm_90", "opencl", "wasm32"}) {
+    const absl::Status status = check_measurable(parsed(text));
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("no device of a farm measures kernels for " + parsed(text).text()));
+  }
+  for (const char* text : {"host", "x86_64:cpu=znver4", "aarch64", "armv7", "riscv64"})
+    EXPECT_TRUE(check_measurable(parsed(text)).ok()) << text;
+}
+
 TEST(CheckFarm, AcceptsADeviceThatSuits) {
   EXPECT_TRUE(check_farm({.device = kAvx2Box, .suits = true, .known_keys = {}}, "box",
                          parsed("x86_64:cpu=haswell"), {})

@@ -15,9 +15,14 @@ namespace tf::service {
 
 class ScriptedExecutor final : public JobExecutor {
  public:
-  absl::Status check(const database::Job&, const JobSpec& spec) override {
+  absl::Status check(const JobSpec& spec) override {
     if (spec.target == "nonsense") return absl::InvalidArgumentError("there is no target \"nonsense\"");
     if (spec.device_key == "nowhere") return absl::NotFoundError("no device has the key \"nowhere\"");
+    return absl::OkStatus();
+  }
+
+  absl::Status check_model(const database::Job&, const JobSpec& spec) override {
+    if (spec.model_name == "torn.onnx") return absl::InvalidArgumentError("torn.onnx: truncated");
     return absl::OkStatus();
   }
 

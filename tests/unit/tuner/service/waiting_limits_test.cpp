@@ -40,13 +40,28 @@ TEST_F(WaitingLimitsTest, OfOneSubmitterSoManyWaitBesideWhatRuns) {
   const int64_t second = submit("desk", "ada");
   submit("desk", "ada");
   EXPECT_EQ(try_submit("ada"), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(queue_->check_room("ada").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(queue_->check_submission("ada", spec_for("desk")).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(try_submit("bob"), absl::StatusCode::kOk);
   EXPECT_EQ(store_->jobs()->size(), 4u) << "what is refused leaves nothing behind";
   ASSERT_TRUE(queue_->cancel(second).ok());
   EXPECT_EQ(try_submit("ada"), absl::StatusCode::kOk);
   executor_.end(first, absl::OkStatus());
   executor_.wait_for_starts(2);
+}
+
+TEST_F(WaitingLimitsTest, AFullQueueHidesNoMistake) {
+  start({.limits = {.in_all = 1, .of_each = 1}});
+  wait_for(submit("desk", "ada"), JobState::kRunning);
+  submit("desk", "ada");
+  ASSERT_EQ(try_submit("ada"), absl::StatusCode::kResourceExhausted);
+  JobSpec nonsense = spec_for("desk"), endless = spec_for("desk");
+  nonsense.target = "nonsense";
+  endless.trials = 0;
+  for (const JobSpec& spec : {nonsense, endless, spec_for("nowhere")}) {
+    const absl::Status before = queue_->check_submission("ada", spec);
+    EXPECT_NE(before.code(), absl::StatusCode::kResourceExhausted) << before;
+    EXPECT_EQ(queue_->submit(job_for("desk", "ada"), spec).status(), before);
+  }
 }
 
 TEST_F(WaitingLimitsTest, OfAllTogetherSoManyWait) {
