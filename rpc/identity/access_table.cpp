@@ -56,7 +56,10 @@ const std::vector<AccessRule>& rules() {
        .audited = "name"},
 
       // The tuner's.
-      {.method = "/tunefarm.tune.v1.Tuner/Submit", .roles = {kTuner, kAdmin}, .audited = ""},
+      {.method = "/tunefarm.tune.v1.Tuner/Submit",
+       .roles = {kTuner, kAdmin},
+       .audited = "spec.model_name",
+       .audited_reply = "job_id"},
       {.method = "/tunefarm.tune.v1.Tuner/ListJobs", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Tuner/WatchJob", .roles = kPeople},
       // A tuner's own ones only: tuner/service/job_access.h.

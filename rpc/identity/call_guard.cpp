@@ -47,12 +47,18 @@ std::string needed(const AccessRule& rule) {
   return absl::StrJoin(names, " or ");
 }
 
-// The value of a scalar field, for people.
-std::string field_text(const google::protobuf::Message& message, std::string_view name) {
-  const auto* field = message.GetDescriptor()->FindFieldByName(std::string(name));
+// The value of a scalar field, for people; "a.b" is the field b of the message a.
+std::string field_text(const google::protobuf::Message& message, std::string_view path) {
+  const size_t dot = path.find('.');
+  const auto* field = message.GetDescriptor()->FindFieldByName(std::string(path.substr(0, dot)));
   if (!field || field->is_repeated()) return "";
   const auto& reflection = *message.GetReflection();
   using google::protobuf::FieldDescriptor;
+  if (dot != std::string_view::npos) {
+    const bool has_it =
+        field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && reflection.HasField(message, field);
+    return has_it ? field_text(reflection.GetMessage(message, field), path.substr(dot + 1)) : "";
+  }
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       return reflection.GetString(message, field);
@@ -128,10 +134,15 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
   void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
     using Hook = grpc::experimental::InterceptionHookPoints;
     if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA)) enter();
-    if (guard_.audit_ && rule_ && rule_->audited && object_.empty() &&
-        batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
+    const bool is_audited = guard_.audit_ && rule_ && rule_->audited;
+    if (is_audited && object_.empty() && batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
       const auto* request = static_cast<const google::protobuf::Message*>(batch->GetRecvMessage());
       if (request) object_ = field_text(*request, *rule_->audited);
+    }
+    if (is_audited && !rule_->audited_reply.empty() &&
+        batch->QueryInterceptionHookPoint(Hook::PRE_SEND_MESSAGE)) {
+      const auto* reply = static_cast<const google::protobuf::Message*>(batch->GetSendMessage());
+      if (reply) made_ = field_text(*reply, rule_->audited_reply);
     }
     if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) {
       if (guard_.audit_) audit(from_grpc(batch->GetSendStatus()));
@@ -163,7 +174,7 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
   void audit(const absl::Status& outcome) {
     const AuditLine line{.who = name_of(who_),
                          .method = short_name(info_.method()),
-                         .object = object_,
+                         .object = absl::StrCat(made_, made_.empty() || object_.empty() ? "" : " ", object_),
                          .outcome = outcome.ToString()};
     const bool is_audited = rule_ && rule_->audited;
     if (absl::IsPermissionDenied(outcome) || (is_audited && absl::IsUnauthenticated(outcome))) {
@@ -188,7 +199,8 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
   grpc::experimental::ServerRpcInfo& info_;
   const AccessRule* const rule_;
   std::optional<Identity> who_;
-  std::string object_;
+  std::string object_;  // that it is about
+  std::string made_;    // by it
   std::shared_ptr<Call> call_;
 };
 

@@ -169,15 +169,26 @@ TEST(AccessTable, HealthIsForEveryMemberAndReflectionForPeople) {
   }
 }
 
-TEST(AccessTable, AuditsAFieldThatTheRequestHas) {
+// Whether "a.b" is a field.
+bool has_field(const google::protobuf::Descriptor* message, const std::string& path) {
+  const size_t dot = path.find('.');
+  const auto* field = message->FindFieldByName(path.substr(0, dot));
+  if (!field || dot == std::string::npos) return field != nullptr;
+  return field->message_type() && has_field(field->message_type(), path.substr(dot + 1));
+}
+
+TEST(AccessTable, AuditsFieldsThatRequestAndReplyHave) {
   for (const AccessRule& rule : access_table()) {
+    EXPECT_TRUE(rule.audited || rule.audited_reply.empty()) << rule.method;
     if (!rule.audited || rule.audited->empty()) continue;
     const std::string path(rule.method.substr(1));
     const auto* pool = google::protobuf::DescriptorPool::generated_pool();
     const auto* method =
         pool->FindMethodByName(path.substr(0, path.find('/')) + "." + path.substr(path.find('/') + 1));
     ASSERT_NE(method, nullptr) << path;
-    EXPECT_NE(method->input_type()->FindFieldByName(std::string(*rule.audited)), nullptr) << path;
+    EXPECT_TRUE(has_field(method->input_type(), std::string(*rule.audited))) << path;
+    if (rule.audited_reply.empty()) continue;
+    EXPECT_TRUE(has_field(method->output_type(), std::string(rule.audited_reply))) << path;
   }
 }
 

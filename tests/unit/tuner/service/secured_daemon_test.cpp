@@ -1,5 +1,9 @@
 // A served tuner that knows its callers by their certificates; only the tuning itself is scripted.
 
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_split.h"
+#include "base/file.h"
 #include "base/grpc_environment.h"
 #include "base/temporary_folder.h"
 #include "rpc/identity/credentials.h"
@@ -62,6 +66,20 @@ TEST_F(SecuredDaemonTest, AJobIsWhoseTheCertificateSaysWhateverTheySay) {
   const auto id = ada->submit(spec_for("desk"), "model");
   ASSERT_TRUE(id.ok()) << id.status();
   EXPECT_EQ(ada->list()->at(0).job.submitter, "tuner ada");
+}
+
+TEST_F(SecuredDaemonTest, TheAuditLogNamesTheJobAndItsNetwork) {
+  const auto ada = client(Role::kTuner, "ada");
+  const auto id = ada->submit(spec_for("desk"), "model");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_FALSE(ada->submit(spec_for("nowhere"), "model").ok());
+  ASSERT_TRUE(ada->cancel(*id).ok());
+  daemon_.reset();  // all of it is written
+  std::vector<std::string> objects;
+  const std::string text = *read_file(folder_.file("t.db.audit.jsonl"));
+  for (const auto line : absl::StrSplit(absl::string_view(text), '\n', absl::SkipEmpty()))
+    objects.push_back(nlohmann::json::parse(line.begin(), line.end())["object"]);
+  EXPECT_THAT(objects, testing::ElementsAre("1 net.onnx", "net.onnx", "1"));
 }
 
 TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
