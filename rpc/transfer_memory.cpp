@@ -4,12 +4,28 @@
 
 namespace tf::rpc {
 
-absl::StatusOr<TransferMemory::Share> TransferMemory::take(uint64_t bytes) {
-  uint64_t taken = taken_;
-  while (bytes <= most_bytes_ && taken <= most_bytes_ - bytes)
-    if (taken_.compare_exchange_weak(taken, taken + bytes)) return Share(taken_, bytes);
-  return absl::UnavailableError(
-      absl::StrCat("more than ", most_bytes_ >> 20, " MiB are on their way here at once: try again"));
+absl::StatusOr<TransferMemory::Share> TransferMemory::take(uint64_t bytes, const std::string& whose) {
+  const std::scoped_lock lock(mutex_);
+  if (bytes > most_bytes_ - taken_) {
+    return absl::UnavailableError(
+        absl::StrCat("more than ", most_bytes_ >> 20, " MiB are on their way here at once: try again"));
+  }
+  const auto of = transfers_.find(whose);
+  if (of != transfers_.end() && of->second >= most_of_each_) {
+    return absl::UnavailableError(
+        absl::StrCat(most_of_each_, " transfers of ", whose.empty() ? "senders without a name" : whose,
+                     " are on their way here already: try again when one has come"));
+  }
+  taken_ += bytes;
+  const auto counted = of != transfers_.end() ? of : transfers_.emplace(whose, 0).first;
+  ++counted->second;
+  return Share(*this, counted, bytes);
+}
+
+void TransferMemory::give_back(const Share& share) {
+  const std::scoped_lock lock(mutex_);
+  taken_ -= share.bytes_;
+  if (--share.of_->second == 0) transfers_.erase(share.of_);
 }
 
 }  // namespace tf::rpc

@@ -1,9 +1,13 @@
 #pragma once
-// Owns: how much memory the bytes of transfers take together, which a slow peer may hold for long. Does not
-// know: whose they are, where they go.
+// Owns: how much memory the bytes of transfers take together, and how many transfers of one peer have some:
+// a slow peer may hold what it has for long. Does not know: where the bytes go.
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -16,27 +20,36 @@ class TransferMemory {
   // What one transfer takes, for as long as this lives; not longer than the memory that it is of.
   class Share {
    public:
-    Share(Share&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)), bytes_(other.bytes_) {}
+    Share(Share&& other) noexcept
+        : memory_(std::exchange(other.memory_, nullptr)), of_(other.of_), bytes_(other.bytes_) {}
     Share& operator=(Share&&) = delete;
     ~Share() {
-      if (taken_) *taken_ -= bytes_;
+      if (memory_) memory_->give_back(*this);
     }
 
    private:
     friend class TransferMemory;
-    Share(std::atomic<uint64_t>& taken, uint64_t bytes) : taken_(&taken), bytes_(bytes) {}
+    using Of = std::map<std::string, size_t>::iterator;
+    Share(TransferMemory& memory, Of of, uint64_t bytes) : memory_(&memory), of_(of), bytes_(bytes) {}
 
-    std::atomic<uint64_t>* taken_;
+    TransferMemory* memory_;
+    Of of_;
     uint64_t bytes_;
   };
 
-  explicit TransferMemory(uint64_t most_bytes) : most_bytes_(most_bytes) {}
-  // UNAVAILABLE: too much is on its way, try again.
-  absl::StatusOr<Share> take(uint64_t bytes);
+  explicit TransferMemory(uint64_t most_bytes, size_t most_of_each = std::numeric_limits<size_t>::max())
+      : most_bytes_(most_bytes), most_of_each_(most_of_each) {}
+  // UNAVAILABLE: too much is on its way, or as many transfers of `whose` as may be; try again.
+  absl::StatusOr<Share> take(uint64_t bytes, const std::string& whose = "");
 
  private:
+  void give_back(const Share& share);
+
   const uint64_t most_bytes_;
-  std::atomic<uint64_t> taken_ = 0;
+  const size_t most_of_each_;
+  std::mutex mutex_;
+  uint64_t taken_ = 0;
+  std::map<std::string, size_t> transfers_;  // by whose they are; none is 0
 };
 
 }  // namespace tf::rpc

@@ -9,6 +9,7 @@
 #include "rpc/call_pool.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
+#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
 #include "rpc/unary_call.h"
 #include "tracker/duplex_stream.h"
@@ -127,18 +128,25 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
 
 class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
  public:
-  UploadStream(rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
-      : artifacts_(artifacts), transfers_(transfers) {
-    StartRead(&chunk_);
+  UploadStream(grpc::CallbackServerContext& context, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers,
+               rpc::StallWatch& stalls)
+      : context_(context), artifacts_(artifacts), transfers_(transfers), stalls_(stalls) {
+    read_next();
   }
 
  private:
+  void read_next() {
+    waiting_.emplace(stalls_.begin([this] { context_.TryCancel(); }));
+    StartRead(&chunk_);
+  }
+
   // The next one is read when this one is in its place: of a stream, one waits for the pool at a time.
   void OnReadDone(bool ok) override {
+    if (waiting_->finish()) return Finish(rpc::to_grpc(stalls_.stalled()));
     const absl::Status taken = transfers_.run([this, ok] {
       const absl::Status done = ok ? add() : store();
       if (ok && done.ok()) {
-        StartRead(&chunk_);
+        read_next();
       } else {
         Finish(rpc::to_grpc(done));
       }
@@ -161,8 +169,11 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
 
   void OnDone() override { delete this; }
 
+  grpc::CallbackServerContext& context_;
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
+  rpc::StallWatch& stalls_;
+  std::optional<rpc::StallWatch::Wait> waiting_;      // for the next chunk
   std::optional<rpc::ArtifactStore::Memory> memory_;  // from the first chunk on
   rpc::Assembler assembler_;
   pb::ArtifactChunk chunk_;
@@ -233,8 +244,8 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
 
 class TunerService final : public pb::Tuners::CallbackService {
  public:
-  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
-      : farm_(farm), artifacts_(artifacts), transfers_(transfers) {}
+  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, absl::Duration patience)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers), stalls_(patience) {}
 
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
                                          const pb::AcquireLeaseRequest* request,
@@ -271,9 +282,9 @@ class TunerService final : public pb::Tuners::CallbackService {
     });
   }
 
-  grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext*,
+  grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext* context,
                                                              pb::UploadArtifactReply*) override {
-    return new UploadStream(artifacts_, transfers_);
+    return new UploadStream(*context, artifacts_, transfers_, stalls_);
   }
 
   grpc::ServerBidiReactor<pb::MeasureRequest, pb::MeasureReply>* Measure(
@@ -285,13 +296,14 @@ class TunerService final : public pb::Tuners::CallbackService {
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
+  rpc::StallWatch stalls_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers) {
-  return std::make_unique<TunerService>(farm, artifacts, transfers);
+                                                  rpc::CallPool& transfers, absl::Duration patience) {
+  return std::make_unique<TunerService>(farm, artifacts, transfers, patience);
 }
 
 }  // namespace tf::tracker

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "rpc/stall_watch.h"
+
 namespace grpc {
 class Service;
 }
@@ -19,7 +21,8 @@ namespace tf::agent {
 
 class SlotRunner;
 
-// Slots and cache must outlive the service.
-std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache);
+// Slots and cache must outlive the service. An upload of which nothing comes for longer is ended.
+std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache,
+                                                   absl::Duration patience = rpc::kTransferPatience);
 
 }  // namespace tf::agent

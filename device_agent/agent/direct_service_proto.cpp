@@ -16,6 +16,7 @@
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
+#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
 
 namespace tf::agent {
@@ -84,8 +85,8 @@ class DirectStream final : public DirectLink {
 
 class DirectService final : public pb::Tuners::Service {
  public:
-  DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache)
-      : slots_(std::move(slots)), cache_(cache) {}
+  DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache, absl::Duration patience)
+      : slots_(std::move(slots)), cache_(cache), stalls_(patience) {}
 
   grpc::Status FindMissingArtifacts(grpc::ServerContext* context,
                                     const pb::FindMissingArtifactsRequest* request,
@@ -143,7 +144,10 @@ class DirectService final : public pb::Tuners::Service {
     rpc::Assembler assembler;
     std::optional<rpc::ArtifactStore::Memory> memory;
     pb::ArtifactChunk chunk;
-    while (reader.Read(&chunk)) {
+    for (;;) {
+      TF_ASSIGN_OR_RETURN(const bool came,
+                          stalls_.read([&] { return reader.Read(&chunk); }, [&] { context.TryCancel(); }));
+      if (!came) break;
       if (!memory) {
         TF_RETURN_IF_ERROR(slot_of(context, chunk.lease()).status());
         TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_.take_memory(chunk.size_bytes()));
@@ -177,13 +181,14 @@ class DirectService final : public pb::Tuners::Service {
 
   const std::vector<SlotRunner*> slots_;
   rpc::ArtifactStore& cache_;
+  rpc::StallWatch stalls_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots,
-                                                   rpc::ArtifactStore& cache) {
-  return std::make_unique<DirectService>(std::move(slots), cache);
+std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache,
+                                                   absl::Duration patience) {
+  return std::make_unique<DirectService>(std::move(slots), cache, patience);
 }
 
 }  // namespace tf::agent

@@ -50,7 +50,11 @@ class GrpcJobClient final : public JobClient {
            });
     if (open) writer->WritesDone();
     // A refusal in the middle of the upload is in the final status.
-    TF_RETURN_IF_ERROR(status_of(writer->Finish()));
+    const absl::Status taken = status_of(writer->Finish());
+    if (absl::IsCancelled(taken))
+      return absl::UnavailableError(
+          "the tuner ended the submission, because it stops or has waited too long for it; submit it again");
+    TF_RETURN_IF_ERROR(taken);
     return reply.job_id();
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/time/time.h"
 #include "database/store.h"
 #include "tuner/service/job_queue.h"
 #include "tuner/service/model_files.h"
@@ -15,9 +16,10 @@ class Service;
 
 namespace tf::service {
 
-// Queue, models and records must outlive the services. A larger model is refused.
+// Queue, models and records must outlive the services. A larger model is refused, and one of which nothing
+// comes for longer than the patience is given up.
 std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
-                                                  uint64_t most_model_bytes);
+                                                  uint64_t most_model_bytes, absl::Duration patience);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
 
 }  // namespace tf::service

@@ -8,12 +8,12 @@
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
+#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
 #include "rpc/transfer_memory.h"
 #include "tuner/service/job_access.h"
 #include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
-#include "tuner/service/uploads.h"
 
 namespace tf::service {
 namespace {
@@ -37,9 +37,10 @@ absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
                    "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
 }
 
-// Models on their way take no more together, however slowly they come; one always finds room, and two are the
-// most of one submitter (uploads.h).
+// Models on their way take no more together, however slowly they come; one always finds room, and of one
+// submitter there are two at most.
 constexpr uint64_t kMostModelsBytes = uint64_t{1} << 30;
+constexpr size_t kMostModelsOfEach = 2;
 
 // A model, and what it takes of the memory for models.
 struct Model {
@@ -47,37 +48,17 @@ struct Model {
   std::optional<rpc::TransferMemory::Share> memory;
 };
 
-// Reads the stream of one submission after its first message.
-absl::StatusOr<Model> receive_model(grpc::ServerReader<pb::SubmitRequest>& reader, uint64_t most_bytes,
-                                    rpc::TransferMemory& memory) {
-  pb::SubmitRequest request;
-  rpc::Assembler assembler(most_bytes);
-  std::optional<rpc::TransferMemory::Share> taken;
-  while (reader.Read(&request)) {
-    if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
-    const pb::ModelChunk& chunk = request.chunk();
-    if (!taken) {  // the first says how much comes
-      TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_bytes));
-      TF_ASSIGN_OR_RETURN(rpc::TransferMemory::Share share, memory.take(chunk.size_bytes()));
-      taken.emplace(std::move(share));
-    }
-    TF_RETURN_IF_ERROR(assembler.add(
-        {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
-  }
-  TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
-  return Model{std::move(received), std::move(taken)};
-}
-
 // A job that runs tells of each of its tasks, perhaps some hundreds; a message holds 4 MiB.
 constexpr size_t kPageJobs = 50;
 
 class TunerService final : public pb::Tuner::Service {
  public:
-  TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes)
+  TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes, absl::Duration patience)
       : queue_(queue),
         models_(models),
         most_model_bytes_(most_model_bytes),
-        memory_(std::max(kMostModelsBytes, most_model_bytes)) {}
+        memory_(std::max(kMostModelsBytes, most_model_bytes), kMostModelsOfEach),
+        stalls_(patience) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
                       pb::SubmitReply* reply) override {
@@ -127,18 +108,47 @@ class TunerService final : public pb::Tuner::Service {
   }
 
  private:
-  absl::StatusOr<int64_t> submit(const grpc::ServerContext& context,
-                                 grpc::ServerReader<pb::SubmitRequest>& reader) {
+  using SubmitReader = grpc::ServerReader<pb::SubmitRequest>;
+
+  absl::StatusOr<bool> read(const grpc::ServerContext& context, SubmitReader& reader,
+                            pb::SubmitRequest& request) {
+    return stalls_.read([&] { return reader.Read(&request); }, [&] { context.TryCancel(); });
+  }
+
+  // The stream of one submission after its first message.
+  absl::StatusOr<Model> receive_model(const grpc::ServerContext& context, SubmitReader& reader,
+                                      const std::string& submitter) {
     pb::SubmitRequest request;
-    if (!reader.Read(&request) || !request.has_spec())
+    rpc::Assembler assembler(most_model_bytes_);
+    std::optional<rpc::TransferMemory::Share> taken;
+    for (;;) {
+      TF_ASSIGN_OR_RETURN(const bool came, read(context, reader, request));
+      if (!came) break;
+      if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
+      const pb::ModelChunk& chunk = request.chunk();
+      if (!taken) {  // the first says how much comes
+        TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_model_bytes_));
+        TF_ASSIGN_OR_RETURN(rpc::TransferMemory::Share share, memory_.take(chunk.size_bytes(), submitter));
+        taken.emplace(std::move(share));
+      }
+      TF_RETURN_IF_ERROR(assembler.add(
+          {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
+    }
+    TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
+    return Model{std::move(received), std::move(taken)};
+  }
+
+  absl::StatusOr<int64_t> submit(const grpc::ServerContext& context, SubmitReader& reader) {
+    pb::SubmitRequest request;
+    TF_ASSIGN_OR_RETURN(const bool began, read(context, reader, request));
+    if (!began || !request.has_spec())
       return absl::InvalidArgumentError("a submission begins with what is to be done");
     const JobSpec spec = from_proto(request.spec());
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
     TF_RETURN_IF_ERROR(queue_.check_submission(submitter, spec));
-    TF_ASSIGN_OR_RETURN(const Uploads::Turn turn, uploads_.begin(submitter));
-    TF_ASSIGN_OR_RETURN(const Model model, receive_model(reader, most_model_bytes_, memory_));
+    TF_ASSIGN_OR_RETURN(const Model model, receive_model(context, reader, submitter));
     const Digest& digest = model.received.digest;
     TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.received.bytes));
     absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,
@@ -171,14 +181,14 @@ class TunerService final : public pb::Tuner::Service {
   ModelFiles& models_;
   const uint64_t most_model_bytes_;
   rpc::TransferMemory memory_;
-  Uploads uploads_;
+  rpc::StallWatch stalls_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
-                                                  uint64_t most_model_bytes) {
-  return std::make_unique<TunerService>(queue, models, most_model_bytes);
+                                                  uint64_t most_model_bytes, absl::Duration patience) {
+  return std::make_unique<TunerService>(queue, models, most_model_bytes, patience);
 }
 
 }  // namespace tf::service

@@ -8,6 +8,7 @@
 #include "rpc/channel.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/daemon.h"
+#include "tuner/service/job_client.h"
 #include "tuner/service/job_messages_proto.h"
 
 namespace tf::service {
@@ -20,7 +21,9 @@ constexpr uint64_t kBytes = 600 << 20;  // of which one fits into what models ma
 // Announces a model and sends nothing of it.
 class Upload {
  public:
-  explicit Upload(pb::Tuner::Stub& stub) : writer_(stub.Submit(&context_, &reply_)) {
+  explicit Upload(pb::Tuner::Stub& stub) {
+    rpc::set_deadline(context_, absl::Seconds(60));
+    writer_ = stub.Submit(&context_, &reply_);
     pb::SubmitRequest request;
     *request.mutable_spec() = to_proto(spec_for("desk"));
     writer_->Write(request);
@@ -41,6 +44,10 @@ class Upload {
   }
   grpc::Status end() {
     writer_->WritesDone();
+    return wait();
+  }
+  // Until the server ends it.
+  grpc::Status wait() {
     open_ = false;
     return writer_->Finish();
   }
@@ -52,13 +59,19 @@ class Upload {
   bool open_ = true;
 };
 
+absl::StatusOr<std::unique_ptr<Daemon>> serve(const TemporaryFolder& folder, absl::Duration patience) {
+  return Daemon::start({.listen = {.host = "127.0.0.1"},
+                        .database_path = folder.file("t.db"),
+                        .most_model_bytes = kBytes,
+                        .model_patience = patience},
+                       [](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
+                         return std::make_unique<ScriptedExecutor>();
+                       });
+}
+
 TEST(UploadMemory, SlowModelsTakeNoMoreTogetherThanTheyMay) {
   const TemporaryFolder folder = *TemporaryFolder::make();
-  const auto daemon = Daemon::start(
-      {.listen = {.host = "127.0.0.1"}, .database_path = folder.file("t.db"), .most_model_bytes = kBytes},
-      [](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
-        return std::make_unique<ScriptedExecutor>();
-      });
+  const auto daemon = serve(folder, absl::Minutes(1));
   ASSERT_TRUE(daemon.ok()) << daemon.status();
   const auto stub = pb::Tuner::NewStub(rpc::make_channel((*daemon)->endpoint()));
   auto slow = std::make_unique<Upload>(*stub);
@@ -70,6 +83,23 @@ TEST(UploadMemory, SlowModelsTakeNoMoreTogetherThanTheyMay) {
   } while (status.error_code() != grpc::StatusCode::UNAVAILABLE && absl::Now() < deadline);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
   EXPECT_THAT(status.error_message(), testing::HasSubstr("try again"));
+}
+
+TEST(UploadMemory, AModelThatStandsStillIsGivenUp) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto daemon = serve(folder, absl::Milliseconds(100));
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  const auto stub = pb::Tuner::NewStub(rpc::make_channel((*daemon)->endpoint()));
+  const grpc::Status ended = Upload(*stub).wait();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(60));
+  pb::SubmitReply reply;
+  EXPECT_EQ(stub->Submit(&context, &reply)->Finish().error_code(), grpc::StatusCode::CANCELLED)
+      << "nothing came at all";
+  const auto client = *make_job_client((*daemon)->endpoint().text());
+  EXPECT_TRUE(client->list()->empty());
+  EXPECT_TRUE(client->submit(spec_for("desk"), "model").ok());
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+#include "rpc/stall_watch.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tf::rpc {
+
+StallWatch::StallWatch(absl::Duration patience) : patience_(patience), thread_([this] { watch(); }) {}
+
+StallWatch::~StallWatch() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+StallWatch::Wait StallWatch::begin(std::function<void()> end) {
+  auto waiting = std::make_shared<Waiting>();
+  waiting->end = std::move(end);
+  const std::scoped_lock lock(mutex_);
+  waiting->until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(patience_);
+  waiting->at = waits_.insert(waits_.end(), waiting);
+  if (waits_.size() == 1) changed_.notify_all();
+  return Wait(*this, std::move(waiting));
+}
+
+absl::StatusOr<bool> StallWatch::read(const std::function<bool()>& read, std::function<void()> end) {
+  Wait wait = begin(std::move(end));
+  const bool came = read();
+  if (wait.finish()) return stalled();
+  return came;
+}
+
+absl::Status StallWatch::stalled() const {
+  return absl::DeadlineExceededError(absl::StrCat("nothing came for ", absl::FormatDuration(patience_),
+                                                  ", and the call is ended: send it again"));
+}
+
+void StallWatch::watch() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (waits_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const Time until = waits_.front()->until;
+    if (std::chrono::steady_clock::now() < until) {
+      changed_.wait_until(lock, until);
+      continue;
+    }
+    const std::shared_ptr<Waiting> stalled = std::move(waits_.front());
+    waits_.pop_front();
+    stalled->listed = false;
+    lock.unlock();
+    {
+      const std::scoped_lock own(stalled->mutex);
+      if (!stalled->over) {
+        stalled->ended = true;
+        stalled->end();
+      }
+    }
+    lock.lock();
+  }
+}
+
+bool StallWatch::finish(Waiting& waiting) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(waiting.listed, false)) waits_.erase(waiting.at);
+  }
+  const std::scoped_lock own(waiting.mutex);
+  waiting.over = true;
+  return waiting.ended;
+}
+
+bool StallWatch::Wait::finish() {
+  const std::shared_ptr<Waiting> waiting = std::exchange(waiting_, nullptr);
+  return waiting && watch_->finish(*waiting);
+}
+
+}  // namespace tf::rpc

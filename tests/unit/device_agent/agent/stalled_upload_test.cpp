@@ -1,0 +1,32 @@
+// An artifact that never comes to an agent that listens.
+
+#include <grpcpp/grpcpp.h>
+
+#include "base/temporary_folder.h"
+#include "device_agent/agent/direct_service.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/artifact_store.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+
+namespace tf::agent {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+TEST(StalledUpload, IsEnded) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  const auto cache = *rpc::ArtifactStore::open(dir.path(), 1 << 20);
+  const auto service = make_direct_service({}, *cache, absl::Milliseconds(50));
+  const auto server = *rpc::Server::start({"127.0.0.1", 0}, {service.get()});
+  const auto stub = pb::Tuners::NewStub(rpc::make_channel(server->endpoint()));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(60));
+  pb::UploadArtifactReply reply;
+  const auto writer = stub->UploadArtifact(&context, &reply);
+  const grpc::Status ended = writer->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
+}
+
+}  // namespace
+}  // namespace tf::agent
