@@ -1,13 +1,23 @@
 #include "database/open_records.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
 #include "absl/strings/str_cat.h"
 #include "database/jsonl.h"
 #include "database/sqlite_store.h"
 
 namespace tf::database {
+namespace {
+
+constexpr std::string_view kScheme = "tuner://";
+constexpr std::string_view kJsonLines = ".jsonl";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, const RemoteOpener& remote) {
-  constexpr std::string_view kScheme = "tuner://";
   if (spec.starts_with(kScheme)) {
     const std::string host_port = spec.substr(kScheme.size());
     if (host_port.find(':') == std::string::npos || host_port.ends_with(':')) {
@@ -18,8 +28,13 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, c
     return absl::InvalidArgumentError(
         absl::StrCat("cannot use ", spec, " here: this command reads a database file or a .jsonl file"));
   }
-  if (spec.ends_with(".jsonl")) return open_jsonl_records(spec);
+  if (spec.ends_with(kJsonLines)) return open_jsonl_records(spec);
   return open_sqlite_records(spec);
+}
+
+bool is_new_file(const std::string& spec) {
+  if (spec.starts_with(kScheme) || spec.ends_with(kJsonLines)) return false;
+  return ::access(spec.c_str(), F_OK) != 0 && errno == ENOENT;
 }
 
 }  // namespace tf::database

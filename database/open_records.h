@@ -19,4 +19,7 @@ using RemoteOpener = std::function<absl::StatusOr<std::unique_ptr<Records>>(cons
 absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec,
                                                       const RemoteOpener& remote = nullptr);
 
+// Whether it says a FILE and there is none yet: a command that writes makes it (database::check_makeable).
+bool is_new_file(const std::string& spec);
+
 }  // namespace tf::database

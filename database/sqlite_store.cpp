@@ -1,8 +1,11 @@
 #include "database/sqlite_store.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -234,6 +237,15 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
   TF_RETURN_IF_ERROR(failpoint("database.prepared"));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, Connection::open(path, Access::kReadOnly));
   return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), std::move(reader), options);
+}
+
+absl::Status check_makeable(const std::string& path) {
+  TF_RETURN_IF_ERROR(check_local_file_system(path));
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the database ", path, ": folder ", folder,
+                                                 " cannot be written; allow it or give another path"));
 }
 
 absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path) {

@@ -27,6 +27,10 @@ struct SqliteOptions {
 absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
                                                          const SqliteOptions& options = {});
 
+// Whether open_sqlite_store could make the file, which is not there; makes nothing. NOT_FOUND no such folder,
+// PERMISSION_DENIED it cannot be written, FAILED_PRECONDITION it is on a network file system.
+absl::Status check_makeable(const std::string& path);
+
 // Opens the file for reading; it must exist and have the current schema. Errors as above, NOT_FOUND if there
 // is none.
 absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path);

@@ -1,5 +1,6 @@
 // What `tuner doctor` says of a farm, a database and a port.
 
+#include "base/file.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {
@@ -14,6 +15,17 @@ TEST_F(ServedTuning, TheDoctorFindsEverythingInOrderWhereAJobWouldBe) {
   for (const char* line : {"ok      tracker ", "ok      protocol ", "ok      clock ", "keys, ten at most: box",
                            "is in use, maybe by the one that runs"})
     EXPECT_THAT(found.out, HasSubstr(line));
+}
+
+TEST_F(Tuning, TheDoctorLooksWhetherADatabaseThatIsNotThereCouldBeMade) {
+  const Result found = run("tuner", {"doctor", "--db", file("new.db")});
+  EXPECT_THAT(found.out, HasSubstr("ok      database "));
+  EXPECT_THAT(found.out, HasSubstr("there is no " + file("new.db") + " yet"));
+  EXPECT_FALSE(read_file(file("new.db")).ok()) << "it was only asked";
+  const Result nowhere = run("tuner", {"doctor", "--db", file("none/new.db")});
+  EXPECT_EQ(nowhere.code, 1) << nowhere.out;
+  EXPECT_THAT(nowhere.out, HasSubstr("FAILED  database "));
+  EXPECT_THAT(nowhere.out, HasSubstr("make it or give another path"));
 }
 
 TEST_F(Tuning, TheDoctorSaysWhatFailsOfTheFarmAndWhatToDo) {

@@ -15,6 +15,7 @@
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 #include "database/open_records.h"
+#include "database/sqlite_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "rpc/doctor/doctor.h"
 #include "rpc/endpoint.h"
@@ -66,6 +67,10 @@ Finding examine_runner() {
 }
 
 Finding examine_database(const std::string& spec, const std::string& tls) {
+  if (database::is_new_file(spec)) {
+    TF_RETURN_IF_ERROR(database::check_makeable(spec));
+    return absl::StrCat("there is no ", spec, " yet; `tuner tune` or `tuner serve` makes it");
+  }
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::remote_opener(tls)));
   TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
@@ -124,7 +129,10 @@ int run(const DoctorArguments& arguments) {
 void add_doctor_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<DoctorArguments>();
   CLI::App* command = app.add_subcommand("doctor", "Check that everything that tuning needs works here");
-  command->add_option("--db", arguments->db, "Also this database FILE, FILE.jsonl or tuner://HOST:PORT");
+  command->add_option(
+      "--db", arguments->db,
+      "Also this database FILE, FILE.jsonl or tuner://HOST:PORT; of a FILE that is not there, "
+      "whether it could be made");
   command->add_option(
       "--tracker", arguments->tracker,
       "Also the tracker at HOST:PORT: its protocol, its clock, its devices [the certificate's]");

@@ -349,6 +349,24 @@ TEST(SqliteStore, AReaderCannotWrite) {
   EXPECT_EQ((*connection)->execute("DELETE FROM jobs").code(), absl::StatusCode::kPermissionDenied);
 }
 
+TEST(SqliteStore, IsSaidToBeMakeableWhereItCouldBeMade) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("new.db");
+  EXPECT_TRUE(is_new_file(path));
+  EXPECT_TRUE(check_makeable(path).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it was only asked";
+  EXPECT_EQ(check_makeable(folder.file("none/new.db")).code(), absl::StatusCode::kNotFound);
+  if (::geteuid() != 0) {
+    std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read);
+    EXPECT_EQ(check_makeable(path).code(), absl::StatusCode::kPermissionDenied);
+    std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
+  }
+  ASSERT_TRUE(open_sqlite_store(path).ok());
+  EXPECT_FALSE(is_new_file(path));
+  EXPECT_FALSE(is_new_file("tuner://localhost:99"));
+  EXPECT_FALSE(is_new_file(folder.file("new.jsonl")));
+}
+
 TEST(OpenRecords, ATunerIsOpenedByWhatTheCallerBrings) {
   std::string asked;
   auto remote = [&](const std::string& host_port) -> absl::StatusOr<std::unique_ptr<Records>> {
