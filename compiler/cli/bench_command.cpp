@@ -1,20 +1,24 @@
 // compiler bench: how long a built model takes, and with --profile where.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/race.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/driver/turns.h"
+#include "compiler/graph/graph.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/target/target.h"
 
@@ -174,11 +178,43 @@ void print_json(const std::vector<Compared>& builds) {
   std::printf("%s\n", json_text({{"builds", std::move(all)}}, 1).c_str());
 }
 
+// "data f32[1, 3, 224, 224] -> prob f32[1, 1000]"
+std::string interface_of(const LoadedModel& model) {
+  const auto text = [](const std::vector<graph::HostTensor>& tensors) {
+    return absl::StrJoin(tensors, ", ", [](std::string* out, const graph::HostTensor& tensor) {
+      absl::StrAppend(out, printable(tensor.name), " ",
+                      graph::to_string(graph::tensor_type(tensor.element, tensor.shape)));
+    });
+  };
+  return absl::StrCat(text(model.inputs()), " -> ", text(model.outputs()));
+}
+
+// What differs in these is no build of the same network, and a ratio of their times says nothing.
+absl::Status check_same_network(const std::string& first_folder, const LoadedModel& first,
+                                const std::string& other_folder, const LoadedModel& other) {
+  const std::string one = interface_of(first), another = interface_of(other);
+  if (one != another)
+    return absl::InvalidArgumentError(absl::StrCat("several folders are to be builds of one network, but ",
+                                                   first_folder, " computes ", one, " and ", other_folder,
+                                                   " ", another, "; time each on its own"));
+  // Where fusing differs, a little does.
+  constexpr double kSame = 0.05;
+  if (std::abs(other.flops() - first.flops()) > kSame * first.flops())
+    std::fprintf(stderr,
+                 "compiler bench: warning: %s takes %.4g GFLOP and %s %.4g: they hardly are builds of one "
+                 "network\n",
+                 first_folder.c_str(), first.flops() / 1e9, other_folder.c_str(), other.flops() / 1e9);
+  return absl::OkStatus();
+}
+
 // Several builds, in turns; each against the first.
 absl::Status compare(const BenchArguments& arguments) {
   std::vector<driver::Run> runs;
+  std::shared_ptr<LoadedModel> first;
   for (const std::string& folder : arguments.folders) {
     TF_ASSIGN_OR_RETURN(std::shared_ptr<LoadedModel> model, open_bound(folder, arguments));
+    if (!first) first = model;
+    TF_RETURN_IF_ERROR(check_same_network(arguments.folders[0], *first, folder, *model));
     runs.push_back([model]() -> absl::StatusOr<std::vector<double>> {
       TF_ASSIGN_OR_RETURN(const double ns, model->run_bound());
       return std::vector<double>{ns / 1e6};
@@ -222,7 +258,8 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("bench", "Time a built model on random inputs");
   command
       ->add_option("folder", arguments->folders,
-                   "What `compiler build -o` wrote; several run in turns and are compared with the first")
+                   "What `compiler build -o` wrote; several, of one network, run in turns and are compared "
+                   "with the first")
       ->required();
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))

@@ -128,6 +128,13 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
   return loaded;
 }
 
+double LoadedModel::flops() const {
+  double sum = 0;
+  for (int32_t i = 0; i < impl_->kernel_count(impl_->model); ++i)
+    sum += impl_->kernel(impl_->model, i)->flops;
+  return sum;
+}
+
 absl::Status LoadedModel::set_affinity(const std::vector<int>& cpus) {
   if (cpus.empty()) return absl::OkStatus();
   const std::vector<int32_t> numbers(cpus.begin(), cpus.end());

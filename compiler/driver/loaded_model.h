@@ -29,6 +29,9 @@ class LoadedModel {
   const std::vector<graph::HostTensor>& inputs() const { return inputs_; }
   const std::vector<graph::HostTensor>& outputs() const { return outputs_; }
 
+  // Of all its kernels, as their operators are defined.
+  double flops() const;
+
   // Keeps worker t on CPU cpus[t % count], the calling thread being worker 0; no CPUs: nothing happens.
   // INVALID_ARGUMENT if this process may not use one of them.
   absl::Status set_affinity(const std::vector<int>& cpus);

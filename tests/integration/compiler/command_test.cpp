@@ -13,6 +13,7 @@
 #include "compiler/onnx/import.h"
 #include "compiler/onnx/tensor_proto.h"
 #include "tests/integration/compiler/commands.h"
+#include "tests/support/onnx/model_writer.h"
 
 namespace tf {
 namespace {
@@ -206,6 +207,34 @@ TEST_F(Commands, ALibraryThatIsCutOffOrForAnotherProcessorIsNotLoaded) {
   foreign[18] = static_cast<char>(0xf3);  // e_machine: RISC-V
   foreign[19] = 0;
   EXPECT_THAT(answer_to(foreign), HasSubstr("is built for riscv64, this is "));
+}
+
+TEST_F(Commands, BenchComparesBuildsOfOneNetworkOnly) {
+  const auto build = [&](const std::string& name, const std::vector<int64_t>& shape, const std::string& op) {
+    onnx::ModelWriter model;
+    model.input("x", shape);
+    if (op == "MatMul") model.floats("w", {64, 64}, std::vector<float>(64 * 64, 0.5f));
+    model.node(op, op == "MatMul" ? std::vector<std::string>{"x", "w"} : std::vector<std::string>{"x"}, "y");
+    model.output("y");
+    ASSERT_TRUE(write_file(file(name + ".onnx"), model.bytes()).ok());
+    const Answer built = run("build " + file(name + ".onnx") + " -o " + file(name));
+    ASSERT_EQ(built.code, 0) << built.err;
+  };
+  build("relu", {8, 64}, "Relu");
+  build("again", {8, 64}, "Relu");
+  build("larger", {9, 64}, "Relu");
+  build("product", {8, 64}, "MatMul");
+  const auto bench = [&](const std::string& other) {
+    return run("bench --runs 3 " + file("relu") + " " + file(other));
+  };
+  const Answer same = bench("again"), different = bench("larger"), unlike = bench("product");
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.err, Not(HasSubstr("one network")));
+  EXPECT_EQ(different.code, 2);
+  EXPECT_EQ(lines(different.err), 1) << different.err;
+  EXPECT_THAT(different.err, AllOf(HasSubstr("x f32[8, 64] -> y f32[8, 64]"), HasSubstr("x f32[9, 64]")));
+  EXPECT_EQ(unlike.code, 0) << unlike.err;
+  EXPECT_THAT(unlike.err, HasSubstr("hardly are builds of one network"));
 }
 
 TEST_F(Commands, BenchWarnsOfThreadsThatShareACpu) {
