@@ -172,7 +172,12 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("submit", "Give a running tuner a network to tune; prints the job's number");
   add_spec_options(*command, *arguments);
-  command->add_option("--device", arguments->spec.device_key, "Key of the devices to measure on")->required();
+  command
+      ->add_option(
+          "--device", arguments->spec.device_key,
+          "Key of the devices to measure on: of jobs with the same key and --selector, one runs at a "
+          "time")
+      ->required();
   command->add_option("--selector", arguments->spec.selector,
                       "Only on devices whose labels match, as in room=lab3,!shared");
   command
