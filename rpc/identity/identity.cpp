@@ -44,6 +44,18 @@ std::vector<std::string> joinable_roles() {
   return names;
 }
 
+std::string_view joining_program(Role role) {
+  return role == Role::kAgent ? "device_agent" : "tuner";
+}
+
+std::vector<std::string> roles_joining_by(std::string_view program) {
+  std::vector<std::string> names;
+  for (const auto& [role, name] : kRoles) {
+    if (role != Role::kTracker && joining_program(role) == program) names.emplace_back(name);
+  }
+  return names;
+}
+
 std::string Identity::text() const {
   return absl::StrCat(std::string(role_name(role)), " ", name);
 }

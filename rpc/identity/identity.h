@@ -28,6 +28,12 @@ absl::StatusOr<Role> parse_role(std::string_view text);
 // All that a join token can give: every role but the tracker's.
 std::vector<std::string> joinable_roles();
 
+// The program whose `join` command makes members with this role: "device_agent" for agents, "tuner" for all
+// others, whoever they are.
+std::string_view joining_program(Role role);
+// The joinable roles of which it is that program.
+std::vector<std::string> roles_joining_by(std::string_view program);
+
 struct Identity {
   Role role = Role::kViewer;
   std::string name;

@@ -3,8 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "rpc/identity/membership.h"
 
@@ -16,6 +19,7 @@ struct Arguments {
   std::string token;
   std::string name;
   std::string tls;
+  std::vector<std::string> roles;  // of whom this program makes members
 };
 
 absl::Status join(const Arguments& arguments) {
@@ -24,7 +28,8 @@ absl::Status join(const Arguments& arguments) {
                       join_farm({.tracker = tracker,
                                  .token = arguments.token,
                                  .name = arguments.name.empty() ? default_member_name() : arguments.name,
-                                 .folder = arguments.tls}));
+                                 .folder = arguments.tls,
+                                 .roles = arguments.roles}));
   std::printf("%s", joined_text(identity, arguments.tls).c_str());
   return absl::OkStatus();
 }
@@ -33,7 +38,7 @@ absl::Status join(const Arguments& arguments) {
 
 void add_join_command(CLI::App& app, const std::string& program,
                       const std::function<void(std::function<absl::Status()> join)>& chosen) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<Arguments>(Arguments{.roles = roles_joining_by(program)});
   CLI::App& command =
       *app.add_subcommand("join", "Become a member of a secured farm, with a token of its admin");
   command.add_option("--tracker", arguments->tracker, "The tracker's HOST:PORT")->capture_default_str();
@@ -44,7 +49,8 @@ void add_join_command(CLI::App& app, const std::string& program,
       absl::StrCat("Example: ", program,
                    " join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
                    "The key is made here and stays here; the tracker is the token's, or nothing is "
-                   "sent to it."));
+                   "sent to it.\nIt takes tokens for: ",
+                   absl::StrJoin(arguments->roles, ", "), ". Others are refused, and can still be used."));
   command.callback([arguments, chosen] { chosen([arguments] { return join(*arguments); }); });
 }
 

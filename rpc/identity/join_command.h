@@ -14,8 +14,8 @@ class App;
 namespace tf::rpc {
 
 // Adds `join` to the program. Parsing it calls `chosen` with what is to be run,
-// which prints who the member is now. `program` is for the
-// example, as in "device_agent".
+// which prints who the member is now. `program`, as in "device_agent", stands in the
+// example and says for which roles a token may be (identity.h).
 void add_join_command(CLI::App& app, const std::string& program,
                       const std::function<void(std::function<absl::Status()> join)>& chosen);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -19,6 +20,8 @@ struct JoinOptions {
   std::string token;   // what `tracker ca token` printed
   std::string name;    // asked for, unless the token names its holder
   std::string folder;  // that --tls will name; made
+  // That the joiner has a use for; empty: any. A tracker of before asks nothing of it.
+  std::vector<std::string> roles = {};
 };
 
 // Makes a key in the folder, checks that the tracker is the token's, and fetches the certificate. Errors: of

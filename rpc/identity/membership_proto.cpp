@@ -63,6 +63,7 @@ absl::StatusOr<Identity> join_farm(const JoinOptions& options) {
   request.set_secret(token.secret);
   request.set_name(options.name);
   request.set_request(make_certificate_request(key, options.name));
+  request.mutable_roles()->Add(options.roles.begin(), options.roles.end());
   pb::Credential reply;
   TF_RETURN_IF_ERROR(from_tracker(stub->Join(&context, request, &reply), options.tracker));
   TF_ASSIGN_OR_RETURN(const Certificate certificate, Certificate::from_der(reply.certificate()));

@@ -117,6 +117,28 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
 }
 
+TEST_F(SecuredCommands, TokenForATunerMakesNoAgentAndIsNotUsedUp) {
+  ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0) << output();
+  const Process tracker({program("tracker"), "serve", "--tls", ca_, "--listen", endpoint_.text(), "--state",
+                         dir_.file("tracker.db")},
+                        dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_for("tracker.log", "mutual TLS"));
+  const std::string text = token("tuner");
+  EXPECT_EQ(run({"device_agent", "join", "--tracker", endpoint_.text(), "--token", text, "--tls",
+                 dir_.file("box")}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("for the role tuner"));
+  EXPECT_THAT(output(), HasSubstr("`tuner join`"));
+  EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << output();
+  const auto joined = rpc::join_farm({.tracker = endpoint_,
+                                      .token = text,
+                                      .name = "ada",
+                                      .folder = dir_.file("box"),
+                                      .roles = rpc::roles_joining_by("tuner")});
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->role, rpc::Role::kTuner);
+}
+
 TEST_F(SecuredCommands, TrackerThatSpeaksPlainTextSaysSo) {
   ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0) << output();
   const Process tracker(

@@ -82,7 +82,8 @@ class MemberService final : public pb::Members::CallbackService {
     // The guard lets joiners pass, and so does not ask this for us.
     TF_RETURN_IF_ERROR(audit_.writable());
     const absl::StatusOr<rpc::Certificate> certificate =
-        members_.join(request.secret(), request.request(), request.name());
+        members_.join(request.secret(), request.request(), request.name(),
+                      {request.roles().begin(), request.roles().end()});
     const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
                               .method = "Members/Join",
                               .object = certificate.ok() ? certificate->serial() : "",

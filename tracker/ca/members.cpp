@@ -1,5 +1,6 @@
 #include "tracker/ca/members.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -7,6 +8,19 @@
 #include "base/status.h"
 
 namespace tf::tracker {
+namespace {
+
+// Who joins with the wrong program would have a certificate that is of no use to it, and the token would be
+// gone.
+absl::Status check_wanted(rpc::Role role, const std::vector<std::string>& wanted) {
+  const std::string name(rpc::role_name(role));
+  if (wanted.empty() || std::ranges::find(wanted, name) != wanted.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this join token is for the role ", name, ", which this command has no use for: join with `",
+      std::string(rpc::joining_program(role)), " join`; the token is not used up"));
+}
+
+}  // namespace
 
 Members::Members(std::unique_ptr<Authority> authority, std::unique_ptr<MemberStore> store,
                  const rpc::WallClock& clock, MembersOptions options, CertificateRoll roll)
@@ -39,7 +53,8 @@ absl::StatusOr<rpc::JoinToken> Members::issue_token(rpc::Role role, const std::s
 }
 
 absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const std::string& request,
-                                               const std::string& name) {
+                                               const std::string& name,
+                                               const std::vector<std::string>& roles) {
   absl::StatusOr<rpc::Certificate> certificate;
   bool replaced = false;
   {
@@ -53,6 +68,7 @@ absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const 
     if (!token) return refused("is not known here");
     if (token->used) return refused("was used before, and is good for one use");
     if (clock_.now() >= token->ends) return refused("has ended");
+    TF_RETURN_IF_ERROR(check_wanted(token->role, roles));
     const rpc::Identity identity{token->role, token->name.empty() ? name : token->name};
     TF_RETURN_IF_ERROR(rpc::check_identity_name(identity.name));
     std::vector<std::string> present = roll_.good(identity);

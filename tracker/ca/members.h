@@ -38,10 +38,11 @@ class Members {
 
   // `name` empty: the joiner chooses a free one. A name that is taken is replaced by whoever uses the token.
   absl::StatusOr<rpc::JoinToken> issue_token(rpc::Role role, const std::string& name);
-  // UNAUTHENTICATED: unknown, used or old. ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the request,
-  // or the name.
+  // `roles`: those that the joiner has a use for, as certificates write them; empty: any. What is refused
+  // does not use up the token. UNAUTHENTICATED: unknown, used or old. FAILED_PRECONDITION: it is for none of
+  // the roles. ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the request, or the name.
   absl::StatusOr<rpc::Certificate> join(const std::string& secret, const std::string& request,
-                                        const std::string& name);
+                                        const std::string& name, const std::vector<std::string>& roles = {});
   // The next certificate of a member, who shows the present one. UNAUTHENTICATED: that one is revoked, has
   // ended, or was not issued here. One that has kMostGood good ones is given the last of them again.
   // RESOURCE_EXHAUSTED: that is of another key than the request.

@@ -32,6 +32,14 @@ TEST(Identity, RoundTripsThroughItsUri) {
   }
 }
 
+TEST(Identity, EveryRoleThatATokenGivesIsOfOneJoinCommand) {
+  EXPECT_THAT(roles_joining_by("device_agent"), testing::ElementsAre("agent"));
+  std::vector<std::string> all = roles_joining_by("tuner");
+  EXPECT_THAT(all, testing::Not(testing::Contains("agent")));
+  all.emplace_back("agent");
+  EXPECT_THAT(all, testing::UnorderedElementsAreArray(joinable_roles()));
+}
+
 TEST(Identity, RefusesWhatIsNoMember) {
   for (const char* uri : {"", "tunefarm://", "tunefarm://agent", "tunefarm://agent/", "tunefarm://king/x",
                           "tunefarm://agent/a/b", "tunefarm://agent/a,URI:tunefarm", "https://agent/x"}) {

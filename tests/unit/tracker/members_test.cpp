@@ -117,6 +117,28 @@ TEST_F(MembersTest, BadRequestDoesNotUseUpTheToken) {
   EXPECT_TRUE(members_->join(token.secret, request(), "a").ok());
 }
 
+TEST_F(MembersTest, TokenForAnotherRoleIsRefusedAndCanStillBeUsed) {
+  const JoinToken board = *members_->issue_token(Role::kAgent, "");
+  const absl::Status no_agent =
+      members_->join(board.secret, request(), "a", rpc::roles_joining_by("tuner")).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(no_agent)) << no_agent;
+  EXPECT_THAT(std::string(no_agent.message()), HasSubstr("for the role agent"));
+  EXPECT_THAT(std::string(no_agent.message()), HasSubstr("join with `device_agent join`"));
+  EXPECT_TRUE(members_->join(board.secret, request(), "a", rpc::roles_joining_by("device_agent")).ok());
+  const JoinToken person = *members_->issue_token(Role::kViewer, "");
+  const absl::Status no_viewer = members_->join(person.secret, request(), "a", {"agent"}).status();
+  EXPECT_THAT(std::string(no_viewer.message()), HasSubstr("join with `tuner join`"));
+  EXPECT_TRUE(members_->join(person.secret, request(), "a", rpc::roles_joining_by("tuner")).ok());
+}
+
+TEST_F(MembersTest, JoinerOfAnOlderVersionNamesNoRoleAndGetsTheTokens) {
+  for (const Role role : {Role::kAgent, Role::kTuner}) {
+    const auto certificate = join(role, "", "old");
+    ASSERT_TRUE(certificate.ok()) << certificate.status();
+    EXPECT_EQ(certificate->identity()->role, role);
+  }
+}
+
 TEST_F(MembersTest, NameOfAnotherIsNotTaken) {
   ASSERT_TRUE(join(Role::kAgent, "", "box").ok());
   const absl::Status taken = join(Role::kAgent, "", "box").status();
