@@ -176,6 +176,8 @@ absl::Status serve(const DeviceAgent& config) {
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   TF_ASSIGN_OR_RETURN(const auto credentials, tf::rpc::Credentials::load_if_given(config.tls()));
+  TF_RETURN_IF_ERROR(
+      tf::rpc::require_role(credentials, tf::rpc::Role::kAgent, "devices are an agent's to offer"));
   TF_RETURN_IF_ERROR(tf::rpc::require_protection(tracker, "--tracker", credentials));
   TF_ASSIGN_OR_RETURN(
       std::vector<tf::agent::Offer> offers,

@@ -27,9 +27,7 @@ void examine_farm(const DeviceAgent& config, std::vector<Check>& checks) {
   const auto credentials = rpc::Credentials::load_if_given(config.tls());
   if (!config.tls().empty()) {
     checks.push_back(rpc::examine_certificate(
-        credentials,
-        {.role = rpc::Role::kAgent, .why = "devices are an agent's to offer", .join = "device_agent join"},
-        absl::Now()));
+        credentials, {.role = rpc::Role::kAgent, .why = "devices are an agent's to offer"}, absl::Now()));
   }
   if (!credentials.ok()) return;
   const std::vector<Check> tracker =

@@ -35,14 +35,13 @@ Check examine_certificate(const absl::StatusOr<std::shared_ptr<Credentials>>& cr
   Check check{.what = "certificate",
               .detail = absl::StrCat("of ", member.text(), ", good until ", date(certificate.not_after()))};
   if (member.role != wanted.role) {
-    const std::string role(role_name(wanted.role));
     check.health = wanted.otherwise;
-    check.remedy = absl::StrCat(wanted.why, ": let an admin run `tracker ca token --role ", role, "`, then `",
-                                wanted.join, "` into another folder");
+    check.remedy = absl::StrCat(wanted.why, ": ", how_to_join(wanted.role));
   } else if (now >= certificate.renew_at()) {
     check.health = Health::kWeak;
     check.remedy = absl::StrCat("it should have been renewed at ", date(certificate.renew_at()),
-                                ": let the tracker be reached before it ends, or `", wanted.join, "` anew");
+                                ": let the tracker be reached before it ends, or `",
+                                std::string(joining_program(wanted.role)), " join` anew");
   }
   return check;
 }

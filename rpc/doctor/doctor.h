@@ -21,7 +21,6 @@ struct WantedMember {
   Role role = Role::kViewer;
   std::string why;                     // as in "an agent offers devices"
   Health otherwise = Health::kFailed;  // of a certificate with another role
-  std::string join;                    // the command that gets a new one, as in "device_agent join"
 };
 
 // Whose it is and until when. It is weak once nothing has renewed it though two thirds of its life are over.

@@ -147,6 +147,13 @@ std::shared_ptr<grpc::ChannelCredentials> joining_channel(const Digest& ca_finge
   return tls::TlsCredentials(options);
 }
 
+absl::Status require_role(const std::shared_ptr<Credentials>& credentials, Role role, std::string_view why) {
+  if (!credentials || credentials->identity().role == role) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("--tls ", credentials->folder(), " is of ",
+                                                    credentials->identity().text(), ", and ",
+                                                    std::string(why), ": ", how_to_join(role)));
+}
+
 absl::Status require_protection(const Endpoint& endpoint, std::string_view option,
                                 const std::shared_ptr<Credentials>& credentials) {
   return credentials ? absl::OkStatus() : require_loopback(endpoint, option);

@@ -70,6 +70,10 @@ class Credentials {
 // fingerprint, and shows no certificate. The token's secret is sent after that.
 std::shared_ptr<grpc::ChannelCredentials> joining_channel(const Digest& ca_fingerprint);
 
+// For a daemon, before it dials anybody: FAILED_PRECONDITION unless its certificate has the role, with `why`,
+// as in "`tuner serve` leases devices as a tuner", and what to do. In plain text (null) there are no roles.
+absl::Status require_role(const std::shared_ptr<Credentials>& credentials, Role role, std::string_view why);
+
 // INVALID_ARGUMENT for plain text beyond loopback. `option` names the flag that gave the endpoint, as in
 // "--listen".
 absl::Status require_protection(const Endpoint& endpoint, std::string_view option,

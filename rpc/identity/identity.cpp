@@ -56,6 +56,11 @@ std::vector<std::string> roles_joining_by(std::string_view program) {
   return names;
 }
 
+std::string how_to_join(Role role) {
+  return absl::StrCat("let an admin run `tracker ca token --role ", std::string(role_name(role)), "`, then `",
+                      std::string(joining_program(role)), " join` into another folder");
+}
+
 std::string Identity::text() const {
   return absl::StrCat(std::string(role_name(role)), " ", name);
 }

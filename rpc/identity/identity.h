@@ -33,6 +33,8 @@ std::vector<std::string> joinable_roles();
 std::string_view joining_program(Role role);
 // The joinable roles of which it is that program.
 std::vector<std::string> roles_joining_by(std::string_view program);
+// What to do for a certificate with this role, to stand after a colon.
+std::string how_to_join(Role role);
 
 struct Identity {
   Role role = Role::kViewer;

@@ -22,9 +22,7 @@ class Doctor : public SecuredFarm {
   static Check examine(const std::shared_ptr<Credentials>& credentials, absl::Time now,
                        Health otherwise = Health::kFailed) {
     return rpc::examine_certificate(
-        credentials,
-        {.role = Role::kAgent, .why = "only an agent may", .otherwise = otherwise, .join = "program join"},
-        now);
+        credentials, {.role = Role::kAgent, .why = "only an agent may", .otherwise = otherwise}, now);
   }
 };
 
@@ -37,7 +35,7 @@ TEST_F(Doctor, CertificateIsGoodUntilItShouldHaveBeenRenewed) {
   const Check old = examine(box, renew_at);
   EXPECT_EQ(old.health, Health::kWeak);
   EXPECT_THAT(old.remedy, HasSubstr("should have been renewed at 20"));
-  EXPECT_THAT(old.remedy, HasSubstr("`program join` anew"));
+  EXPECT_THAT(old.remedy, HasSubstr("`device_agent join` anew"));
 }
 
 TEST_F(Doctor, CertificateOfAnotherRoleIsOfNoUse) {
@@ -48,6 +46,18 @@ TEST_F(Doctor, CertificateOfAnotherRoleIsOfNoUse) {
   EXPECT_THAT(failed.remedy,
               HasSubstr("only an agent may: let an admin run `tracker ca token --role agent`"));
   EXPECT_EQ(examine(eve, absl::Now(), Health::kWeak).health, Health::kWeak);
+}
+
+TEST_F(Doctor, DaemonDoesNotStartWithACertificateOfAnotherRole) {
+  const auto eve = member(Role::kViewer, "eve");
+  const absl::Status refused = rpc::require_role(eve, Role::kTuner, "only a tuner may");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr("/eve is of viewer eve, and only a tuner may: let an admin run `tracker ca token --role "
+                "tuner`, then `tuner join` into another folder"));
+  EXPECT_TRUE(rpc::require_role(eve, Role::kViewer, "").ok());
+  EXPECT_TRUE(rpc::require_role(nullptr, Role::kTuner, "").ok()) << "plain text";
 }
 
 TEST_F(Doctor, CertificateThatCannotBeLoadedSaysWhy) {

@@ -113,6 +113,8 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   EXPECT_EQ(run({"device_agent", "join", "--token", "nonsense", "--tls", dir_.file("box")}), 2);
   EXPECT_THAT(output(), HasSubstr("not a join token"));
   ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0);
+  EXPECT_EQ(run({"device_agent", "--key", "box", "--tls", ca_ + "/admin", "--tracker", "10.0.0.1:7190"}), 1);
+  EXPECT_THAT(output(), HasSubstr("is of admin admin, and devices are an agent's to offer"));
   EXPECT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 1) << "a CA is never replaced";
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
 }

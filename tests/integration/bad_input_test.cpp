@@ -98,6 +98,15 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
 }
 
+TEST_F(BadInput, ATunerDoesNotServeWithACertificateThatMayLeaseNothing) {
+  ASSERT_EQ(run("tracker", {"ca", "init", "--dir", file("ca")}).code, 0);
+  expect_refusal("tuner",
+                 {"serve", "--db", file("new.db"), "--tracker", farm_test::free_endpoint().text(), "--listen",
+                  "127.0.0.1:0", "--tls", file("ca/admin")},
+                 kFailed, "is of admin admin, and `tuner serve` leases devices as a tuner");
+  EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
+}
+
 TEST_F(BadInput, AFileThatIsNoDatabaseIsRefusedAndKept) {
   expect_refused_everywhere(write("text.db", std::string(5000, 'x')), "text.db");
 }

@@ -91,8 +91,7 @@ void examine_farm(const DoctorArguments& arguments, std::vector<Check>& checks) 
     checks.push_back(rpc::examine_certificate(credentials,
                                               {.role = rpc::Role::kTuner,
                                                .why = "`tuner serve` leases devices as a tuner",
-                                               .otherwise = Health::kWeak,
-                                               .join = "tuner join"},
+                                               .otherwise = Health::kWeak},
                                               absl::Now()));
   }
   if (!credentials.ok()) return;

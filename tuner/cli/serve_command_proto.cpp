@@ -52,6 +52,8 @@ absl::Status serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(config.tracker()));
   TF_ASSIGN_OR_RETURN(const auto credentials, rpc::Credentials::load_if_given(config.tls()));
+  TF_RETURN_IF_ERROR(
+      rpc::require_role(credentials, rpc::Role::kTuner, "`tuner serve` leases devices as a tuner"));
   TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
   if (config.builders() == 0)
     config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
