@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -262,7 +263,8 @@ class Farm {
   absl::Status readmit(const std::string& device_id);
   // A candidate that is known to be bad is run again. NOT_FOUND: it is not known to be.
   absl::Status pardon(const std::string& candidate);
-  // Ends the leases with this id or on this device.
+  // Ends the lease with this id, or those on this device or slot (DEVICE/N): none, if it has none. NOT_FOUND
+  // says what the name stands for otherwise.
   absl::StatusOr<std::vector<LeaseId>> force_release(const std::string& name);
   absl::StatusOr<ReservationStatus> reserve(const ReservationRequest& request);
   absl::Status unreserve(uint64_t id);
@@ -313,6 +315,8 @@ class Farm {
   Device* by_session(SessionId session);
   Stream* by_stream(SessionId stream);
   absl::StatusOr<Device*> by_id(const std::string& device_id);
+  absl::Status nothing_called(const std::string& name, std::string_view what) const;
+  std::optional<SlotKey> slot_called(const std::string& name) const;
   absl::StatusOr<std::vector<LeaseId>> leases_called(const std::string& name) const;
   void touch(Locked& lock, const SlotKey& slot);
   void end_if_stuck(Locked& lock, const LeaseId& id);

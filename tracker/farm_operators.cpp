@@ -3,7 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
@@ -23,10 +27,32 @@ absl::Status written(const absl::Status& saved) {
 
 absl::StatusOr<Farm::Device*> Farm::by_id(const std::string& device_id) {
   const auto found = devices_.find(device_id);
-  if (found == devices_.end()) {
-    return absl::NotFoundError(absl::StrCat("no device ", printable(device_id), ": see `tracker devices`"));
-  }
+  if (found == devices_.end()) return nothing_called(device_id, "device");
   return &found->second;
+}
+
+// People take names from the column beside the right one.
+absl::Status Farm::nothing_called(const std::string& name, std::string_view what) const {
+  const std::string asked = absl::StrCat("no ", std::string(what), " is called ", printable(name), ": ");
+  const std::set<std::string>& of_key = matchmaker_.slots().devices_with(name);
+  if (!of_key.empty()) {
+    return absl::NotFoundError(absl::StrCat(asked, "that is the key of ", of_key.size(),
+                                            of_key.size() == 1 ? " device, " : " devices, the first of them ",
+                                            *of_key.begin(), "; name the device"));
+  }
+  if (const std::optional<SlotKey> slot = slot_called(name))
+    return absl::NotFoundError(absl::StrCat(asked, "that is a slot of the device ", slot->device_id));
+  return absl::NotFoundError(absl::StrCat(asked, "see `tracker devices`"));
+}
+
+// As `tracker devices` writes it, DEVICE/N; a device may itself have such a name.
+std::optional<SlotKey> Farm::slot_called(const std::string& name) const {
+  const size_t slash = name.rfind('/');
+  uint32_t number = 0;
+  if (slash == std::string::npos || !absl::SimpleAtoi(name.substr(slash + 1), &number)) return std::nullopt;
+  const auto device = devices_.find(name.substr(0, slash));
+  if (device == devices_.end() || !device->second.info->offers(number)) return std::nullopt;
+  return SlotKey{device->first, number};
 }
 
 absl::Status Farm::set_admission(const std::string& device_id, Admission admission) {
@@ -164,9 +190,10 @@ absl::StatusOr<std::vector<LeaseId>> Farm::leases_called(const std::string& name
     for (const SlotOffer& slot : device->second.info->slots) {
       if (const Lease* lease = leases_.on({name, slot.slot})) ids.push_back(lease->id);
     }
+  } else if (const std::optional<SlotKey> slot = slot_called(name)) {
+    if (const Lease* lease = leases_.on(*slot)) ids.push_back(lease->id);
   } else if (ids.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("neither a lease nor a device is called ", printable(name), ": see `tracker devices`"));
+    return nothing_called(name, "device, slot or lease that goes on");
   }
   return ids;
 }

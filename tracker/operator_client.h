@@ -33,7 +33,8 @@ absl::Status readmit_device(const TrackerLink& tracker, const std::string& devic
 absl::Status pardon_candidate(const TrackerLink& tracker, const std::string& digest);
 // NOT_FOUND: no such device. FAILED_PRECONDITION: it is online.
 absl::Status forget_device(const TrackerLink& tracker, const std::string& device);
-// The ids of the leases ended. NOT_FOUND: neither a lease nor a device.
+// The ids of the leases ended, none if what is called so has none. NOT_FOUND: neither a lease, a slot nor a
+// device.
 absl::StatusOr<std::vector<std::string>> force_release(const TrackerLink& tracker, const std::string& name);
 
 struct ReserveOptions {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "tracker/operator_client.h"
 
@@ -80,6 +81,11 @@ absl::Status pardon(const TrackerLink& tracker, const Arguments& arguments) {
 absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, force_release(tracker, arguments.name));
   for (const std::string& id : ids) std::printf("%s\n", id.c_str());
+  if (ids.empty()) {
+    std::fprintf(stderr,
+                 "tracker: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
+                 printable(arguments.name).c_str());
+  }
   return absl::OkStatus();
 }
 
@@ -203,9 +209,10 @@ void add_operator_commands(CLI::App& app, std::function<absl::Status()>& run) {
       .add_option("DIGEST", adder.arguments().name, "Its SHA-256, as results name it")
       ->required();
   adder
-      .add("release", "End leases against their holder's will; prints their ids", "release 1a2b3c4d5e6f7a8b",
+      .add("release", "End leases against their holder's will; prints their ids", "release box-1a2b3c4d/0",
            release)
-      .add_option("NAME", adder.arguments().name, "A lease's id, or a device's for all of its leases")
+      .add_option("NAME", adder.arguments().name,
+                  "A slot or a device, as `tracker devices` lists them, or a lease's id (its --json)")
       ->required();
 }
 

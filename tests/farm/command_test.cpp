@@ -214,6 +214,7 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   EXPECT_EQ(run({"tracker", "drain", "nobody", "--tracker", endpoint.text()}), 3);
   expect_one_line_with("nobody");
   EXPECT_EQ(run({"tracker", "release", "nobody", "--tracker", endpoint.text()}), 3);
+  expect_one_line_with("no device, slot or lease that goes on is called nobody: see `tracker devices`");
   EXPECT_EQ(run({"tracker", "unreserve", "7", "--tracker", endpoint.text()}), 3);
   expect_one_line_with("no reservation 7");
   EXPECT_EQ(run({"tracker", "devices", "--json", "--tracker", endpoint.text()}), 0);

@@ -90,7 +90,11 @@ TEST_F(SecuredCommands, FarmFromNothing) {
                       dir_.file("agent.log"));
   ASSERT_TRUE(wait_for("agent.log", "box-1 serves the tracker"));
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
-  EXPECT_THAT(output(), HasSubstr("box-1"));
+  EXPECT_THAT(output(), HasSubstr("box-1/0"));
+  EXPECT_EQ(run({"tracker", "release", "box-1/0", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
+            0);
+  EXPECT_EQ(output(),
+            "tracker: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
   EXPECT_THAT(output(), HasSubstr("speaks TLS, and this is plain text: give --tls DIR"));
   EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << "and nothing of gRPC's own: " << output();

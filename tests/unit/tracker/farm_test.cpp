@@ -218,14 +218,34 @@ TEST_F(FarmTest, HolderThatStartsAgainDoesNotWaitForItself) {
   EXPECT_EQ((**again->grant).lease.epoch, 2u);
 }
 
-TEST_F(FarmTest, OperatorEndsLeasesByIdAndByDevice) {
+TEST_F(FarmTest, OperatorEndsLeasesByIdBySlotAndByDevice) {
   attach("a");
   const Lease granted = lease();
   EXPECT_THAT(*farm_->force_release(granted.id.text), ElementsAre(granted.id));
   const Lease next = lease();
-  EXPECT_THAT(*farm_->force_release("a"), ElementsAre(next.id));
+  EXPECT_THAT(*farm_->force_release("a/0"), ElementsAre(next.id));
+  const Lease last = lease();
+  EXPECT_THAT(*farm_->force_release("a"), ElementsAre(last.id));
   EXPECT_THAT(*farm_->force_release("a"), IsEmpty());
-  EXPECT_TRUE(absl::IsNotFound(farm_->force_release("nobody").status()));
+  EXPECT_THAT(*farm_->force_release("a/0"), IsEmpty());
+  EXPECT_TRUE(absl::IsNotFound(farm_->force_release("a/1").status())) << "it has no such slot";
+}
+
+TEST_F(FarmTest, OperatorHearsWhatAWrongNameStandsFor) {
+  attach("a");
+  attach("b");
+  const Lease over = lease();
+  farm_->release(over.id, over.epoch);
+  const auto message = [](const absl::Status& status) {
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(message(farm_->force_release(over.id.text).status()),
+            "no device, slot or lease that goes on is called " + over.id.text + ": see `tracker devices`");
+  EXPECT_THAT(message(farm_->force_release("box").status()),
+              HasSubstr("that is the key of 2 devices, the first of them a; name the device"));
+  EXPECT_EQ(message(farm_->set_admission("a/0", Admission::kDraining)),
+            "no device is called a/0: that is a slot of the device a");
 }
 
 TEST_F(FarmTest, StoppingAgentHandsItsLeaseBack) {
