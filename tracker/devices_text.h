@@ -7,6 +7,7 @@ namespace tunefarm::farm::v1 {
 class ListDevicesReply;
 class ListReservationsReply;
 class ListWaitingReply;
+class Reservation;
 }  // namespace tunefarm::farm::v1
 
 namespace tf::tracker {
@@ -22,5 +23,7 @@ std::string waiting_table(const tunefarm::farm::v1::ListWaitingReply& waiting);
 std::string waiting_json(const tunefarm::farm::v1::ListWaitingReply& waiting);
 std::string reservations_table(const tunefarm::farm::v1::ListReservationsReply& reservations);
 std::string reservations_json(const tunefarm::farm::v1::ListReservationsReply& reservations);
+// An object, as they are in the array.
+std::string reservation_json(const tunefarm::farm::v1::Reservation& reservation);
 
 }  // namespace tf::tracker

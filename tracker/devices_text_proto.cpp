@@ -162,6 +162,17 @@ std::string time_text(int64_t unix_ms) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(unix_ms), absl::UTCTimeZone());
 }
 
+nlohmann::json json_of(const pb::Reservation& reservation) {
+  return {{"id", reservation.id()},
+          {"user", reservation.user()},
+          {"key", reservation.device_key()},
+          {"selector", reservation.selector()},
+          {"from", time_text(reservation.from_unix_ms())},
+          {"until", time_text(reservation.until_unix_ms())},
+          {"in_force", reservation.in_force()},
+          {"devices", reservation.devices()}};
+}
+
 }  // namespace
 
 std::string devices_table(const pb::ListDevicesReply& devices) {
@@ -251,17 +262,12 @@ std::string reservations_table(const pb::ListReservationsReply& reservations) {
 
 std::string reservations_json(const pb::ListReservationsReply& reservations) {
   nlohmann::json list = nlohmann::json::array();
-  for (const pb::Reservation& each : reservations.reservations()) {
-    list.push_back({{"id", each.id()},
-                    {"user", each.user()},
-                    {"key", each.device_key()},
-                    {"selector", each.selector()},
-                    {"from", time_text(each.from_unix_ms())},
-                    {"until", time_text(each.until_unix_ms())},
-                    {"in_force", each.in_force()},
-                    {"devices", each.devices()}});
-  }
+  for (const pb::Reservation& each : reservations.reservations()) list.push_back(json_of(each));
   return json_text(list, 2) + "\n";
+}
+
+std::string reservation_json(const pb::Reservation& reservation) {
+  return json_text(json_of(reservation), 2) + "\n";
 }
 
 }  // namespace tf::tracker

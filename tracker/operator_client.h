@@ -44,8 +44,9 @@ struct ReserveOptions {
   absl::Time from;
   absl::Time until;
 };
-// Its id. INVALID_ARGUMENT: no user, a window that is over, or no selector.
-absl::StatusOr<uint64_t> reserve(const TrackerLink& tracker, const ReserveOptions& options);
+// Its id, or with kJson all of it. INVALID_ARGUMENT: no user, a window that is over, or no selector.
+absl::StatusOr<std::string> reserve(const TrackerLink& tracker, const ReserveOptions& options,
+                                    TextFormat format);
 // NOT_FOUND: no such reservation.
 absl::Status unreserve(const TrackerLink& tracker, uint64_t id);
 

@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "tracker/devices_text.h"
@@ -62,7 +63,8 @@ absl::Status forget_device(const TrackerLink& tracker, const std::string& device
   return call(tracker, request, &pb::Operators::Stub::ForgetDevice).status();
 }
 
-absl::StatusOr<uint64_t> reserve(const TrackerLink& tracker, const ReserveOptions& options) {
+absl::StatusOr<std::string> reserve(const TrackerLink& tracker, const ReserveOptions& options,
+                                    TextFormat format) {
   pb::ReserveRequest request;
   request.set_user(options.user);
   request.set_device_key(options.key);
@@ -70,7 +72,7 @@ absl::StatusOr<uint64_t> reserve(const TrackerLink& tracker, const ReserveOption
   request.set_from_unix_ms(absl::ToUnixMillis(options.from));
   request.set_until_unix_ms(absl::ToUnixMillis(options.until));
   TF_ASSIGN_OR_RETURN(const pb::Reservation made, call(tracker, request, &pb::Operators::Stub::Reserve));
-  return made.id();
+  return format == TextFormat::kJson ? reservation_json(made) : absl::StrCat(made.id(), "\n");
 }
 
 absl::Status unreserve(const TrackerLink& tracker, uint64_t id) {

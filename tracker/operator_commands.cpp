@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "tracker/operator_client.h"
@@ -80,7 +82,11 @@ absl::Status pardon(const TrackerLink& tracker, const Arguments& arguments) {
 
 absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, force_release(tracker, arguments.name));
-  for (const std::string& id : ids) std::printf("%s\n", id.c_str());
+  if (arguments.json) {
+    std::printf("%s\n", json_text({{"leases", ids}}, 2).c_str());
+  } else {
+    for (const std::string& id : ids) std::printf("%s\n", id.c_str());
+  }
   if (ids.empty()) {
     std::fprintf(stderr,
                  "tracker: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
@@ -107,9 +113,7 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
         absl::StrCat("--for ", arguments.duration, " is no duration as in 1h30m"));
   }
   options.until = options.from + duration;
-  TF_ASSIGN_OR_RETURN(const uint64_t id, tracker::reserve(tracker, options));
-  std::printf("%llu\n", static_cast<unsigned long long>(id));
-  return absl::OkStatus();
+  return print(tracker::reserve(tracker, options, format_of(arguments)));
 }
 
 absl::Status unreserve(const TrackerLink& tracker, const Arguments& arguments) {
@@ -140,8 +144,13 @@ class Adder {
 
   CLI::App& add_listing(const std::string& name, const std::string& what, const std::string& example,
                         Command command) {
+    return add_printing(name, what, example, command, "JSON instead of a table");
+  }
+
+  CLI::App& add_printing(const std::string& name, const std::string& what, const std::string& example,
+                         Command command, const std::string& json) {
     CLI::App& added = add(name, what, example, command);
-    added.add_flag("--json", arguments_->json, "JSON instead of a table");
+    added.add_flag("--json", arguments_->json, json);
     return added;
   }
 
@@ -184,8 +193,10 @@ void add_device_commands(Adder& adder) {
 
 void add_reservation_commands(Adder& adder) {
   Arguments& arguments = adder.arguments();
-  CLI::App& making = adder.add("reserve", "Keep devices for one user; prints the reservation's id",
-                               "reserve --user alice --key pi4 --selector room=lab3 --for 2h", reserve);
+  CLI::App& making =
+      adder.add_printing("reserve", "Keep devices for one user; prints the reservation's id",
+                         "reserve --user alice --key pi4 --selector room=lab3 --for 2h", reserve,
+                         "Print the reservation as a JSON object, as `tracker reservations` does");
   making.add_option("--user", arguments.user, "For whom")->required();
   making.add_option("--key", arguments.key, "Devices with this key; default: any");
   making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
@@ -209,8 +220,8 @@ void add_operator_commands(CLI::App& app, std::function<absl::Status()>& run) {
       .add_option("DIGEST", adder.arguments().name, "Its SHA-256, as results name it")
       ->required();
   adder
-      .add("release", "End leases against their holder's will; prints their ids", "release box-1a2b3c4d/0",
-           release)
+      .add_printing("release", "End leases against their holder's will; prints their ids",
+                    "release box-1a2b3c4d/0", release, "Print them as a JSON object: \"leases\"")
       .add_option("NAME", adder.arguments().name,
                   "A slot or a device, as `tracker devices` lists them, or a lease's id (its --json)")
       ->required();

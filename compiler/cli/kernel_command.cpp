@@ -4,10 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/driver/build_pool.h"
@@ -24,7 +27,7 @@ struct KernelArguments {
   std::string workload, schedule, target = "host", binding, allow, output;
   std::vector<std::string> in_layouts, out_layouts;
   int threads = 1;
-  bool ir = false, assembly = false, manifest = false, print_schedule = false;
+  bool ir = false, assembly = false, manifest = false, print_schedule = false, json = false;
 };
 
 absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& workload,
@@ -83,35 +86,70 @@ absl::StatusOr<proto::BuildReply> ask(driver::BuildPool& pool, const proto::Buil
   return reply;
 }
 
-absl::Status run(const KernelArguments& arguments) {
+absl::StatusOr<std::string> manifest_text(const proto::Artifact& artifact) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(artifact.manifest(), &text, options).ok())
+    return absl::InternalError("the manifest cannot be printed");
+  return text;
+}
+
+// Texts; empty: not asked for.
+struct Shown {
+  std::string schedule, ir, assembly, manifest;
+};
+
+// Writes the output on the way.
+absl::StatusOr<Shown> make(const KernelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const proto::BuildKernelRequest kernel, request_of(arguments));
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({}));
   const bool something =
       arguments.ir || arguments.assembly || arguments.manifest || !arguments.output.empty();
-  if (arguments.print_schedule || !something) std::printf("%s", kernel.schedule().c_str());
+  Shown shown;
+  if (arguments.print_schedule || !something) shown.schedule = kernel.schedule();
   if (arguments.ir || arguments.assembly) {
     proto::BuildRequest request;
     *request.mutable_show()->mutable_kernel() = kernel;
     request.mutable_show()->set_ir(arguments.ir);
     request.mutable_show()->set_assembly(arguments.assembly);
     TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(*pool, request));
-    std::printf("%s%s", reply.ir().c_str(), reply.assembly().c_str());
+    shown.ir = reply.ir();
+    shown.assembly = reply.assembly();
   }
-  if (!arguments.manifest && arguments.output.empty()) return absl::OkStatus();
+  if (!arguments.manifest && arguments.output.empty()) return shown;
   proto::BuildRequest request;
   *request.mutable_kernel() = kernel;
   TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(*pool, request));
   if (arguments.manifest) {
-    google::protobuf::util::JsonPrintOptions options;
-    options.add_whitespace = true;
-    options.preserve_proto_field_names = true;
-    std::string text;
-    if (!google::protobuf::util::MessageToJsonString(reply.artifact().manifest(), &text, options).ok())
-      return absl::InternalError("the manifest cannot be printed");
-    std::printf("%s", text.c_str());
+    TF_ASSIGN_OR_RETURN(shown.manifest, manifest_text(reply.artifact()));
   }
-  return arguments.output.empty() ? absl::OkStatus()
-                                  : write_file(arguments.output, reply.artifact().blobs(0).content());
+  if (!arguments.output.empty())
+    TF_RETURN_IF_ERROR(write_file(arguments.output, reply.artifact().blobs(0).content()));
+  return shown;
+}
+
+nlohmann::json json_of(const Shown& shown, const std::string& output) {
+  nlohmann::json json = nlohmann::json::object();
+  if (!shown.schedule.empty()) json["schedule"] = shown.schedule;
+  if (!shown.ir.empty()) json["ir"] = shown.ir;
+  if (!shown.assembly.empty()) json["asm"] = shown.assembly;
+  if (!shown.manifest.empty())
+    json["manifest"] = nlohmann::json::parse(shown.manifest, nullptr, /*allow_exceptions=*/false);
+  if (!output.empty()) json["output"] = output;
+  return json;
+}
+
+absl::Status run(const KernelArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const Shown shown, make(arguments));
+  if (arguments.json) {
+    std::printf("%s\n", json_text(json_of(shown, arguments.output), 1).c_str());
+  } else {
+    std::printf("%s%s%s%s", shown.schedule.c_str(), shown.ir.c_str(), shown.assembly.c_str(),
+                shown.manifest.c_str());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -144,6 +182,7 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
                     "Print the compiled kernel's manifest as JSON: ports, launch plan");
   command->add_option("-o,--output", arguments->output,
                       "Write the machine code: a shared object, or a cubin");
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler kernel gemm.workload --target cuda:arch=sm_90 --ir --asm --manifest -o gemm.cubin");
   command->callback([arguments, &invocation] {

@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "rpc/identity/membership.h"
 
@@ -20,6 +22,7 @@ struct Arguments {
   std::string name;
   std::string tls;
   std::vector<std::string> roles;  // of whom this program makes members
+  bool json = false;
 };
 
 absl::Status join(const Arguments& arguments) {
@@ -30,7 +33,13 @@ absl::Status join(const Arguments& arguments) {
                                  .name = arguments.name.empty() ? default_member_name() : arguments.name,
                                  .folder = arguments.tls,
                                  .roles = arguments.roles}));
-  std::printf("%s", joined_text(identity, arguments.tls).c_str());
+  if (arguments.json) {
+    const std::string role(role_name(identity.role));
+    const nlohmann::json joined = {{"role", role}, {"name", identity.name}, {"tls", arguments.tls}};
+    std::printf("%s\n", json_text(joined, 1).c_str());
+  } else {
+    std::printf("%s", joined_text(identity, arguments.tls).c_str());
+  }
   return absl::OkStatus();
 }
 
@@ -45,6 +54,7 @@ void add_join_command(CLI::App& app, const std::string& program,
   command.add_option("--token", arguments->token, "What `tracker ca token` printed")->required();
   command.add_option("--name", arguments->name, "Name to join under, if the token gives none [this host's]");
   command.add_option("--tls", arguments->tls, "Folder to make, for key and certificate")->required();
+  command.add_flag("--json", arguments->json, "Print who the member is now as JSON");
   command.footer(
       absl::StrCat("Example: ", program,
                    " join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/temporary_folder.h"
@@ -237,6 +238,15 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   expect_one_line_with("room in (a)");
   EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--for", "soon", "--tracker", endpoint.text()}), 2);
   expect_one_line_with("1h30m");
+  EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--key", "pi", "--for", "1h", "--json", "--tracker",
+                 endpoint.text()}),
+            0);
+  const nlohmann::json second = nlohmann::json::parse(output(), nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(second.is_object()) << output();
+  EXPECT_EQ(second.value("id", 0), 2);
+  EXPECT_EQ(second.value("user", ""), "bob");
+  EXPECT_EQ(second.value("in_force", false), true);
+  EXPECT_EQ(run({"tracker", "unreserve", "2", "--tracker", endpoint.text()}), 0);
   EXPECT_EQ(run({"tracker", "unreserve", "1", "--tracker", endpoint.text()}), 0);
   EXPECT_EQ(run({"tracker", "reservations", "--json", "--tracker", endpoint.text()}), 0);
   EXPECT_EQ(output(), "[]\n");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -143,6 +144,44 @@ TEST_F(SecuredCommands, TokenForATunerMakesNoAgentAndIsNotUsedUp) {
                                       .roles = rpc::roles_joining_by("tuner")});
   ASSERT_TRUE(joined.ok()) << joined.status();
   EXPECT_EQ(joined->role, rpc::Role::kTuner);
+}
+
+TEST_F(SecuredCommands, ScriptsReadJson) {
+  const auto told = [this] { return nlohmann::json::parse(output(), nullptr, /*allow_exceptions=*/false); };
+  ASSERT_EQ(
+      Process({program("tracker"), "ca", "init", "--dir", ca_, "--json"}, dir_.file("out"), dir_.file("err"))
+          .wait(),
+      0);
+  const nlohmann::json made = told();
+  ASSERT_TRUE(made.is_object()) << output();
+  EXPECT_EQ(made.value("fingerprint", "").size(), 64u);
+  EXPECT_EQ(made.value("admin", ""), ca_ + "/admin");
+  const Process tracker({program("tracker"), "serve", "--tls", ca_, "--listen", endpoint_.text(), "--state",
+                         dir_.file("tracker.db")},
+                        dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_for("tracker.log", "mutual TLS"));
+  const std::vector<std::string> admin = {"--tracker", endpoint_.text(), "--tls", ca_ + "/admin", "--json"};
+  const auto run_as_admin = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), admin.begin(), admin.end());
+    return run(arguments);
+  };
+  ASSERT_EQ(run_as_admin({"tracker", "ca", "token", "--role", "agent"}), 0) << output();
+  const nlohmann::json token = told();
+  ASSERT_TRUE(token.is_object()) << output();
+  EXPECT_EQ(token.value("role", ""), "agent");
+  EXPECT_EQ(token.value("seconds", 0), 900);
+  EXPECT_EQ(token.value("join", ""), "device_agent join");
+  ASSERT_EQ(run({"device_agent", "join", "--tracker", endpoint_.text(), "--token", token.value("token", ""),
+                 "--name", "box", "--tls", dir_.file("box"), "--json"}),
+            0)
+      << output();
+  EXPECT_EQ(told(), (nlohmann::json{{"role", "agent"}, {"name", "box"}, {"tls", dir_.file("box")}}));
+  ASSERT_EQ(run_as_admin({"tracker", "ca", "revoke", "agent/box"}), 0) << output();
+  EXPECT_EQ(told().value("serials", nlohmann::json::array()).size(), 1u) << output();
+  ASSERT_EQ(run_as_admin({"tracker", "ca", "revoke", "agent/box"}), 0) << output();
+  EXPECT_EQ(told(), (nlohmann::json{{"serials", nlohmann::json::array()}})) << output();
+  ASSERT_EQ(run_as_admin({"tracker", "ca", "list"}), 0) << output();
+  EXPECT_TRUE(told().is_array()) << output();
 }
 
 TEST_F(SecuredCommands, TrackerThatSpeaksPlainTextSaysSo) {

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/grpc_environment.h"
+#include "base/status.h"
 #include "base/temporary_folder.h"
 #include "device_agent/agent/agent.h"
 #include "rpc/channel.h"
@@ -78,7 +79,10 @@ class SecuredFarm : public testing::Test {
   const rpc::Endpoint& endpoint() const { return daemon_->endpoint(); }
 
   absl::StatusOr<std::string> token(Role role, const std::string& name = "") {
-    return tracker::request_token({endpoint(), admin_}, std::string(rpc::role_name(role)), name);
+    TF_ASSIGN_OR_RETURN(
+        tracker::IssuedToken issued,
+        tracker::request_token({endpoint(), admin_}, std::string(rpc::role_name(role)), name));
+    return issued.text;
   }
 
   std::shared_ptr<Credentials> member(Role role, const std::string& name) {

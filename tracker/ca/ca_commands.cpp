@@ -3,7 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_service.h"
@@ -22,12 +26,20 @@ struct Arguments {
   bool json = false;
 };
 
+// The lines, none if there is no text, or the object.
+void print(const std::string& lines, const nlohmann::json& object, const Arguments& arguments) {
+  const std::string text = arguments.json ? json_text(object, 1) : lines;
+  if (!text.empty()) std::printf("%s\n", text.c_str());
+}
+
 absl::Status init(const Arguments& arguments) {
   TF_RETURN_IF_ERROR(Authority::make(arguments.dir, rpc::real_wall_clock().now()));
   TF_ASSIGN_OR_RETURN(const auto members, Members::open(arguments.dir));
   const std::string admin = arguments.dir + "/admin";
   TF_RETURN_IF_ERROR(make_member(*members, admin, {rpc::Role::kAdmin, "admin"}));
-  std::printf("%s\n", members->ca().fingerprint().hex().c_str());
+  print(members->ca().fingerprint().hex(),
+        {{"fingerprint", members->ca().fingerprint().hex()}, {"ca", arguments.dir}, {"admin", admin}},
+        arguments);
   std::fprintf(stderr,
                "The CA is in %s: start `tracker serve --tls %s`, and keep its ca-key.pem to yourself.\n"
                "An admin's certificate is in %s: give it to admin commands with --tls.\n",
@@ -37,15 +49,22 @@ absl::Status init(const Arguments& arguments) {
 
 absl::Status token(const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
-  TF_ASSIGN_OR_RETURN(const std::string text, request_token(link, arguments.role, arguments.name));
-  std::printf("%s\n", text.c_str());
+  TF_ASSIGN_OR_RETURN(const IssuedToken issued, request_token(link, arguments.role, arguments.name));
+  TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(arguments.role));
+  print(issued.text,
+        {{"token", issued.text},
+         {"role", arguments.role},
+         {"name", arguments.name},
+         {"seconds", absl::ToInt64Seconds(issued.life)},
+         {"join", absl::StrCat(std::string(rpc::joining_program(role)), " join")}},
+        arguments);
   return absl::OkStatus();
 }
 
 absl::Status revoke(const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, revoke_member(link, arguments.name));
-  for (const std::string& serial : serials) std::printf("%s\n", serial.c_str());
+  print(absl::StrJoin(serials, "\n"), {{"serials", serials}}, arguments);
   return absl::OkStatus();
 }
 
@@ -70,6 +89,7 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
     added.footer(std::string("Example: ") + example);
     added.callback(
         [arguments, command, &run] { run = [arguments, command] { return command(*arguments); }; });
+    added.add_flag("--json", arguments->json, "Print the result as JSON");
     return added;
   };
   const auto asks_tracker = [&](CLI::App& command) {
@@ -101,7 +121,6 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   CLI::App& listing =
       add("list", "List all certificates that were ever issued", "tracker ca list --tls farm/ca/admin", list);
   asks_tracker(listing);
-  listing.add_flag("--json", arguments->json, "A JSON array instead of a table");
 }
 
 }  // namespace tf::tracker

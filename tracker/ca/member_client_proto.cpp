@@ -48,13 +48,13 @@ std::string json(const pb::ListMembersReply& reply) {
 
 }  // namespace
 
-absl::StatusOr<std::string> request_token(const TrackerLink& link, const std::string& role,
+absl::StatusOr<IssuedToken> request_token(const TrackerLink& link, const std::string& role,
                                           const std::string& name) {
   pb::IssueTokenRequest request;
   request.set_role(role);
   request.set_name(name);
   TF_ASSIGN_OR_RETURN(const pb::IssueTokenReply reply, call(link, request, &pb::Members::Stub::IssueToken));
-  return reply.token();
+  return IssuedToken{.text = reply.token(), .life = absl::Seconds(reply.seconds())};
 }
 
 absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, const std::string& name) {

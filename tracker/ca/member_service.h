@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "tracker/tracker_link.h"
 
 namespace grpc {
@@ -28,8 +29,11 @@ std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditL
                                                    rpc::CallPool& calls);
 
 // The callers' side, for an admin. UNAVAILABLE if no tracker answers there. (member_client_proto.cpp)
-// The token's text.
-absl::StatusOr<std::string> request_token(const TrackerLink& link, const std::string& role,
+struct IssuedToken {
+  std::string text;
+  absl::Duration life;
+};
+absl::StatusOr<IssuedToken> request_token(const TrackerLink& link, const std::string& role,
                                           const std::string& name);
 // The serials that were good until now.
 absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, const std::string& name);

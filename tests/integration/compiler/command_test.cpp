@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "compiler/graph/graph.h"
@@ -120,6 +121,23 @@ TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
       run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("schedule"));
   EXPECT_EQ(refused.code, 1);
   EXPECT_EQ(lines(refused.err), 1) << refused.err;
+}
+
+TEST_F(Commands, KernelTellsScriptsWhatItTellsPeople) {
+  std::ofstream(file("add")) << "workload v1\ninput p0: f32[64]\nstage t0: f32[i0 < 64] = p0[i0] + 1f32\n"
+                                "output t0\n";
+  const Answer all =
+      run("kernel " + file("add") + " --schedule --ir --asm --manifest --json -o " + file("add.so"));
+  const nlohmann::json told = nlohmann::json::parse(all.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(told.is_object()) << all.out << all.err;
+  EXPECT_EQ(told.value("schedule", ""), run("kernel " + file("add")).out);
+  EXPECT_EQ(told.value("ir", "") + told.value("asm", ""), run("kernel " + file("add") + " --ir --asm").out);
+  EXPECT_TRUE(told.value("manifest", nlohmann::json()).is_object()) << all.out;
+  EXPECT_EQ(told.value("output", ""), file("add.so"));
+  EXPECT_GT(fs::file_size(file("add.so")), 0u);
+  const Answer little = run("kernel " + file("add") + " --json");
+  EXPECT_EQ(nlohmann::json::parse(little.out, nullptr, /*allow_exceptions=*/false).size(), 1u) << little.out;
+  EXPECT_THAT(little.out, HasSubstr("\"schedule\""));
 }
 
 TEST_F(Commands, RunTakesEachInputOnce) {
