@@ -8,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/remedy.h"
 
 namespace tf {
 namespace {
@@ -38,10 +39,14 @@ const char* for_scripts(Health health) {
 
 }  // namespace
 
-Check check_of(std::string what, const absl::StatusOr<std::string>& finding) {
+Check check_of(std::string what, const absl::StatusOr<std::string>& finding, std::string otherwise) {
   if (finding.ok()) return {.what = std::move(what), .detail = *finding};
-  return {
-      .what = std::move(what), .health = Health::kFailed, .detail = std::string(finding.status().message())};
+  Trouble trouble = trouble_of(finding.status());
+  if (trouble.remedy.empty()) trouble.remedy = std::move(otherwise);
+  return {.what = std::move(what),
+          .health = Health::kFailed,
+          .detail = std::move(trouble.truth),
+          .remedy = std::move(trouble.remedy)};
 }
 
 std::string checks_table(const std::vector<Check>& checks) {

@@ -20,11 +20,11 @@ struct Check {
   std::string what;  // in a word or two, as in "tracker"
   Health health = Health::kGood;
   std::string detail;  // what is true
-  std::string remedy;  // what to do; empty if nothing
+  std::string remedy;  // what to do; empty if nothing, and never where it failed
 };
 
-// Good with the text, or failed with the status's message.
-Check check_of(std::string what, const absl::StatusOr<std::string>& finding);
+// Good with the text, or failed with what the status says: its remedy (base/remedy.h), or else `otherwise`.
+Check check_of(std::string what, const absl::StatusOr<std::string>& finding, std::string otherwise);
 
 // One line a check, "ok      tracker   it answers": the remedy follows after a semicolon. Ends with a new
 // line.

@@ -3,6 +3,7 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/strings/match.h"
+#include "base/remedy.h"
 #include "rpc/unreachable.h"
 
 namespace tf::rpc {
@@ -10,9 +11,10 @@ namespace tf::rpc {
 absl::Status from_grpc(const grpc::Status& status) {
   // gRPC says no more of a service that is not there.
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty())
-    return absl::UnimplementedError(
-        "who answers at that address does not know this call: check that the port is a tuner's where a tuner "
-        "is asked and a tracker's where a tracker is, and that both programs are of one version");
+    return with_remedy(absl::StatusCode::kUnimplemented,
+                       "who answers at that address does not know this call",
+                       "check that the port is a tuner's where a tuner is asked and a tracker's where a "
+                       "tracker is, and that both programs are of one version");
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 
 namespace tf::rpc {
 
@@ -18,9 +19,10 @@ inline constexpr uint32_t kProtocolVersion = 3;
 // FAILED_PRECONDITION unless the peer speaks our version; `peer` names it, as in "the tracker".
 inline absl::Status check_protocol(std::string_view peer, uint32_t theirs, std::string_view us) {
   if (theirs == kProtocolVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(std::string(peer), " speaks version ", theirs,
-                                                    " of the farm's protocol, ", std::string(us), " version ",
-                                                    kProtocolVersion, ": upgrade the older of the two"));
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat(std::string(peer), " speaks version ", theirs, " of the farm's protocol, ",
+                                  std::string(us), " version ", kProtocolVersion),
+                     "upgrade the older of the two");
 }
 
 }  // namespace tf::rpc

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/credentials.h"
@@ -23,9 +24,9 @@ namespace tf::rpc {
 namespace {
 
 absl::Status in_use(const Endpoint& listen) {
-  return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", listen.text(),
-                                               ": the port is in use; stop the ",
-                                               "program that holds it or choose another port"));
+  return with_remedy(absl::StatusCode::kAlreadyExists,
+                     absl::StrCat("cannot listen on ", listen.text(), ": the port is in use"),
+                     "stop the program that holds it or choose another port");
 }
 
 }  // namespace
@@ -38,8 +39,9 @@ absl::Status check_bindable(const Endpoint& listen) {
   addrinfo* found = nullptr;
   const int error = getaddrinfo(listen.host.c_str(), absl::StrCat(listen.port).c_str(), &hints, &found);
   if (error != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ", listen.text(), ": ",
-                                                   gai_strerror(error), "; give an address of this machine"));
+    return with_remedy(absl::StatusCode::kInvalidArgument,
+                       absl::StrCat("cannot listen on ", listen.text(), ": ", gai_strerror(error)),
+                       "give an address of this machine");
   }
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int one = 1;

@@ -22,6 +22,7 @@ namespace pb = tunefarm::farm::v1;
 using tunefarm::config::v1::DeviceAgent;
 
 constexpr double kSpreadTolerance = 0.1;
+constexpr const char* kTrialWorker = "put the trial_worker of this version beside this program";
 
 void examine_farm(const DeviceAgent& config, std::vector<Check>& checks) {
   const auto credentials = rpc::Credentials::load_if_given(config.tls());
@@ -80,7 +81,7 @@ absl::StatusOr<pb::GoldenSample> run_golden(const CpuSet& cpus) {
 // The golden kernel goes the way of a candidate, so that it shows whether that way works.
 Check examine_worker(const CpuSet& cpus) {
   const absl::StatusOr<pb::GoldenSample> sample = run_golden(cpus);
-  if (!sample.ok()) return check_of("measuring", sample.status());
+  if (!sample.ok()) return check_of("measuring", sample.status(), kTrialWorker);
   Check check{
       .what = "measuring",
       .detail = absl::StrFormat("the golden kernel takes %.3f ms, %.1f%% between its fastest and slowest run",
@@ -98,7 +99,8 @@ std::vector<Check> examine(const DeviceAgent& config, const std::string& state_f
   examine_farm(config, checks);
   const absl::StatusOr<std::vector<Offer>> offers = offers_of(config, allowed_cpus(), state_folder);
   if (!offers.ok()) {
-    checks.push_back(check_of("device", offers.status()));
+    checks.push_back(check_of("device", offers.status(),
+                              "give what `device_agent --help` shows, or leave the option out"));
     return checks;
   }
   checks.push_back(examine_cpus(*offers));
@@ -109,7 +111,7 @@ std::vector<Check> examine(const DeviceAgent& config, const std::string& state_f
   }
   checks.push_back(examine_memory(slot_count(*offers)));
   if (const absl::Status status = examine_sandbox(config, checks); !status.ok())
-    checks.push_back(check_of("sandbox", status));
+    checks.push_back(check_of("sandbox", status, kTrialWorker));
   checks.push_back(examine_worker(offers->front().slots.front()));
   return checks;
 }

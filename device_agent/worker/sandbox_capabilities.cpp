@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "device_agent/worker/zygote_client.h"
 
@@ -104,16 +105,17 @@ absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list) {
   return policy;
 }
 
-std::string describe_missing(const std::vector<CapabilityState>& missing) {
+absl::Status refuse_missing(const std::vector<CapabilityState>& missing) {
   CapabilitySet set;
   for (const CapabilityState& state : missing) set.add(state.capability);
   const std::vector<std::string> names = capability_names(set);
   const auto reasons = unique(missing, [](const CapabilityState& state) { return state.reason; });
   const auto advice = unique(missing, [](const CapabilityState& state) { return state.advice; });
-  return absl::StrCat("candidates must be confined, and this machine does not give ",
-                      absl::StrJoin(names, ", "), " (", absl::StrJoin(reasons, "; "),
-                      "): ", absl::StrJoin(advice, "; "), "; or go on without: --without-sandbox ",
-                      absl::StrJoin(names, ","));
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat("candidates must be confined, and this machine does not give ",
+                                  absl::StrJoin(names, ", "), " (", absl::StrJoin(reasons, "; "), ")"),
+                     absl::StrCat(absl::StrJoin(advice, "; "), "; or go on without: --without-sandbox ",
+                                  absl::StrJoin(names, ",")));
 }
 
 CapabilityState missing_capability(Capability capability, std::string reason) {

@@ -40,8 +40,8 @@ struct CapabilityState {
   std::string advice;  // what to do about that
 };
 
-// One line that says what is missing, and what to do. `missing` is not empty.
-std::string describe_missing(const std::vector<CapabilityState>& missing);
+// FAILED_PRECONDITION, in one line, with what is missing and what to do. `missing` is not empty.
+absl::Status refuse_missing(const std::vector<CapabilityState>& missing);
 
 // With the advice for that capability.
 CapabilityState missing_capability(Capability capability, std::string reason);

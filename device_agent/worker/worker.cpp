@@ -72,8 +72,7 @@ class Worker::Impl {
   absl::Status start_zygotes() {
     TF_ASSIGN_OR_RETURN(const std::vector<CapabilityState> missing,
                         missing_capabilities(options_.program, without_));
-    if (!missing.empty() && !options_.sandbox.without_missing)
-      return absl::FailedPreconditionError(describe_missing(missing));
+    if (!missing.empty() && !options_.sandbox.without_missing) return refuse_missing(missing);
     for (const CapabilityState& state : missing) without_.add(state.capability);
     zygotes_.resize(ahead_ ? 2 : 1);
     for (auto& zygote : zygotes_) {

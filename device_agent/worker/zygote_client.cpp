@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/child_process.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"
 
@@ -107,8 +108,8 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::str
                                                                   std::vector<CapabilityState>* missing) {
   const std::string program = program_or_default.empty() ? program_beside_this_one() : program_or_default;
   if (::access(program.c_str(), X_OK) != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no program ", program, ": build the target trial_worker"));
+    return with_remedy(absl::StatusCode::kNotFound, absl::StrCat("there is no program ", program),
+                       "build the target trial_worker");
   }
   Cgroup cgroup;
   for (const auto& [capability, controller] : {std::pair{Capability::kPidsCgroup, Controller::kPids},
@@ -144,7 +145,7 @@ absl::Status ZygoteClient::enter_sandbox(CapabilitySet without, std::vector<Capa
     if (hello.errors[i] == 0) continue;
     missing->push_back(missing_capability(static_cast<Capability>(i), std::strerror(hello.errors[i])));
   }
-  return missing->empty() ? absl::OkStatus() : absl::FailedPreconditionError(describe_missing(*missing));
+  return missing->empty() ? absl::OkStatus() : refuse_missing(*missing);
 }
 
 ZygoteClient::~ZygoteClient() {

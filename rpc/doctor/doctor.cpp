@@ -29,7 +29,7 @@ absl::StatusOr<std::string> listen_finding(const Endpoint& listen, std::string_v
 
 Check examine_certificate(const absl::StatusOr<std::shared_ptr<Credentials>>& credentials,
                           const WantedMember& wanted, absl::Time now) {
-  if (!credentials.ok()) return check_of("certificate", credentials.status());
+  if (!credentials.ok()) return check_of("certificate", credentials.status(), how_to_join(wanted.role));
   const Certificate certificate = (*credentials)->certificate();
   const Identity& member = (*credentials)->identity();
   Check check{.what = "certificate",
@@ -58,7 +58,8 @@ Check examine_clock(absl::Duration ahead) {
 }
 
 Check examine_listen(const Endpoint& listen, std::string_view option, bool secured) {
-  return check_of("listen", listen_finding(listen, option, secured));
+  return check_of("listen", listen_finding(listen, option, secured),
+                  absl::StrCat("give ", std::string(option), " another HOST:PORT of this machine"));
 }
 
 }  // namespace tf::rpc

@@ -49,13 +49,14 @@ absl::StatusOr<Answer> ask(const Endpoint& tracker, const std::shared_ptr<Creden
 std::vector<Check> examine_tracker(const absl::StatusOr<Endpoint>& tracker,
                                    const std::shared_ptr<Credentials>& credentials, std::string_view us) {
   const absl::StatusOr<Answer> answer = tracker.ok() ? ask(*tracker, credentials) : tracker.status();
-  if (!answer.ok()) return {check_of("tracker", answer.status())};
+  if (!answer.ok()) return {check_of("tracker", answer.status(), "check --tracker, and --tls at both ends")};
   const absl::Status version = check_protocol("the tracker", answer->description.protocol_version(), us);
   const std::string ours = absl::StrCat("version ", kProtocolVersion, " on both sides");
   return {{.what = "tracker",
            .detail = absl::StrFormat("answers at %s in %.1f ms", tracker->text(),
                                      absl::ToDoubleMilliseconds(answer->took))},
-          check_of("protocol", version.ok() ? absl::StatusOr<std::string>(ours) : version),
+          check_of("protocol", version.ok() ? absl::StatusOr<std::string>(ours) : version,
+                   "upgrade the older of the two"),
           examine_clock(answer->ahead)};
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/remedy.h"
 
 namespace tf::rpc {
 namespace {
@@ -102,13 +103,15 @@ absl::Status Certificate::check_issued_by(const Certificate& ca, absl::Time now)
   const std::string whose =
       identity_ ? absl::StrCat("the certificate of ", identity_->text()) : "the certificate";
   if (now < not_before_) {
-    return absl::UnauthenticatedError(absl::StrCat(whose, " is valid from ", day_and_time(not_before_),
-                                                   ", and it is ", day_and_time(now),
-                                                   " here: set the clock"));
+    return with_remedy(absl::StatusCode::kUnauthenticated,
+                       absl::StrCat(whose, " is valid from ", day_and_time(not_before_), ", and it is ",
+                                    day_and_time(now), " here"),
+                       "set the clock");
   }
   if (now >= not_after_) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(whose, " ended at ", day_and_time(not_after_), ": join again with a new token"));
+    return with_remedy(absl::StatusCode::kUnauthenticated,
+                       absl::StrCat(whose, " ended at ", day_and_time(not_after_)),
+                       "join again with a new token");
   }
   const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), X509_STORE_free);
   X509_STORE_add_cert(store.get(), ca.get());
@@ -117,9 +120,10 @@ absl::Status Certificate::check_issued_by(const Certificate& ca, absl::Time now)
   X509_STORE_CTX_init(context.get(), store.get(), certificate_.get(), nullptr);
   X509_STORE_CTX_set_time(context.get(), 0, absl::ToTimeT(now));
   if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();
-  return absl::UnauthenticatedError(
-      absl::StrCat(whose, " is not of this farm's CA (",
-                   X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())), ")"));
+  const char* const why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
+  return with_remedy(absl::StatusCode::kUnauthenticated,
+                     absl::StrCat(whose, " is not of this farm's CA (", why, ")"),
+                     "join this farm with a token of its own");
 }
 
 absl::Status Certificate::check_signature(std::string_view message, std::string_view signature) const {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/grpc_environment.h"
+#include "base/remedy.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -149,9 +150,10 @@ std::shared_ptr<grpc::ChannelCredentials> joining_channel(const Digest& ca_finge
 
 absl::Status require_role(const std::shared_ptr<Credentials>& credentials, Role role, std::string_view why) {
   if (!credentials || credentials->identity().role == role) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("--tls ", credentials->folder(), " is of ",
-                                                    credentials->identity().text(), ", and ",
-                                                    std::string(why), ": ", how_to_join(role)));
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat("--tls ", credentials->folder(), " is of ", credentials->identity().text(),
+                                  ", and ", std::string(why)),
+                     how_to_join(role));
 }
 
 absl::Status require_protection(const Endpoint& endpoint, std::string_view option,

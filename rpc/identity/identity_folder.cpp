@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "base/file.h"
 #include "base/owned_fd.h"
+#include "base/remedy.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -32,8 +33,8 @@ absl::StatusOr<Certificate> read_certificate(const std::string& path) {
 absl::Status check_private(const std::string& path) {
   struct stat there {};
   if (::stat(path.c_str(), &there) != 0 || (there.st_mode & 077) == 0) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("others may read the key ", path, ": chmod 600 it, and join again if they may have"));
+  return with_remedy(absl::StatusCode::kPermissionDenied, absl::StrCat("others may read the key ", path),
+                     "chmod 600 it, and join again if they may have");
 }
 
 }  // namespace
@@ -49,8 +50,8 @@ absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
   const IdentityFiles files = identity_files(folder);
   absl::StatusOr<Certificate> certificate = read_certificate(files.certificate);
   if (absl::IsNotFound(certificate.status())) {
-    return absl::NotFoundError(absl::StrCat(
-        "--tls ", folder, " holds no certificate: make one with `tuner join` or `device_agent join`"));
+    return with_remedy(absl::StatusCode::kNotFound, absl::StrCat("--tls ", folder, " holds no certificate"),
+                       "make one with `tuner join` or `device_agent join`");
   }
   TF_RETURN_IF_ERROR(certificate.status());
   TF_ASSIGN_OR_RETURN(Certificate ca, read_certificate(files.ca));
@@ -59,14 +60,16 @@ absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
   absl::StatusOr<KeyPair> key = KeyPair::from_pem(pem);
   if (!key.ok()) return annotated(files.key, key.status());
   if (!certificate->matches(*key)) {
-    return absl::DataLossError(
-        absl::StrCat(files.certificate, " is not of the key beside it: join again into another folder"));
+    return with_remedy(absl::StatusCode::kDataLoss,
+                       absl::StrCat(files.certificate, " is not of the key beside it"),
+                       "join again into another folder");
   }
   if (!certificate->identity()) {
     return absl::DataLossError(absl::StrCat(files.certificate, " is not of a member of a farm"));
   }
   if (const absl::Status issued = certificate->check_issued_by(ca, now); !issued.ok()) {
-    return absl::Status(issued.code(), absl::StrCat("--tls ", folder, ": ", issued.message()));
+    const Trouble trouble = trouble_of(issued);
+    return with_remedy(issued.code(), absl::StrCat("--tls ", folder, ": ", trouble.truth), trouble.remedy);
   }
   const absl::StatusOr<std::string> tracker = read_file(files.tracker);
   return Member{.key = *key,

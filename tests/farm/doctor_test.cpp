@@ -63,7 +63,8 @@ TEST_F(Doctor, DaemonDoesNotStartWithACertificateOfAnotherRole) {
 TEST_F(Doctor, CertificateThatCannotBeLoadedSaysWhy) {
   const Check none = rpc::examine_certificate(Credentials::load(dir_.file("none")), {}, absl::Now());
   EXPECT_EQ(none.health, Health::kFailed);
-  EXPECT_THAT(none.detail, HasSubstr("join"));
+  EXPECT_THAT(none.detail, HasSubstr("holds no certificate"));
+  EXPECT_THAT(none.remedy, HasSubstr("device_agent join"));
 }
 
 TEST_F(Doctor, TrackerTellsItsProtocolAndItsClock) {
@@ -93,7 +94,8 @@ TEST(DoctorInPlainText, SaysWhatIsStrangeOfATrackerAndWhatToDo) {
   const auto checks = rpc::examine_tracker((*server)->endpoint(), nullptr, "this program");
   ASSERT_EQ(checks.size(), 3u);
   EXPECT_EQ(checks[1].health, Health::kFailed);
-  EXPECT_THAT(checks[1].detail, HasSubstr("upgrade the older of the two"));
+  EXPECT_THAT(checks[1].detail, HasSubstr("speaks version"));
+  EXPECT_EQ(checks[1].remedy, "upgrade the older of the two");
   EXPECT_EQ(checks[2].health, Health::kWeak);
   EXPECT_THAT(checks[2].remedy, HasSubstr("NTP"));
 }
@@ -104,6 +106,7 @@ TEST(DoctorInPlainText, SaysThatNobodyAnswersOrMay) {
     ASSERT_EQ(checks.size(), 1u);
     EXPECT_EQ(checks[0].health, Health::kFailed);
     EXPECT_THAT(checks[0].detail, HasSubstr(tracker.text()));
+    EXPECT_THAT(checks[0].remedy, testing::Not(testing::IsEmpty()));
   }
 }
 
@@ -118,6 +121,7 @@ TEST(DoctorInPlainText, LooksWhetherAPortIsFree) {
   const Check open = rpc::examine_listen({"0.0.0.0", 7190}, "--listen", false);
   EXPECT_EQ(open.health, Health::kFailed);
   EXPECT_THAT(open.detail, HasSubstr("--listen"));
+  EXPECT_THAT(open.remedy, HasSubstr("give --tls DIR"));
 }
 
 }  // namespace

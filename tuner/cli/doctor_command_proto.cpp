@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "base/doctor.h"
 #include "base/exit_code.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
@@ -38,9 +39,11 @@ struct DoctorArguments {
 // What was found, for people; a failed status says what to do.
 using Finding = absl::StatusOr<std::string>;
 
-Finding examine_target() {
+Check examine_target() {
   const target::Target host = target::host_target();
-  return absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ", allowed_cpus().size(), " CPUs");
+  return {.what = "target",
+          .detail = absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ", allowed_cpus().size(),
+                                 " CPUs")};
 }
 
 // A whole build, of the smallest kernel there is.
@@ -62,7 +65,10 @@ Finding examine_builder() {
 Finding examine_runner() {
   TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({}));
   const double gflops = runner->peak_gflops();
-  if (gflops <= 0) return absl::InternalError("the measuring worker starts, but cannot time this CPU");
+  if (gflops <= 0) {
+    return with_remedy(absl::StatusCode::kInternal, "the measuring worker starts, but cannot time this CPU",
+                       "end what else runs here, and try again");
+  }
   return absl::StrFormat("%.0f GFLOP/s a thread at best", gflops);
 }
 
@@ -80,7 +86,7 @@ Finding examine_database(const std::string& spec, const std::string& tls) {
 Finding examine_devices(const rpc::Endpoint& tracker, const std::shared_ptr<rpc::Credentials>& credentials) {
   TF_ASSIGN_OR_RETURN(const service::FarmView farm, service::look_at_farm(tracker, credentials));
   if (farm.known_keys.empty())
-    return absl::NotFoundError("the tracker knows none; start device_agent --key KEY");
+    return with_remedy(absl::StatusCode::kNotFound, "the tracker knows none", "start device_agent --key KEY");
   return absl::StrCat("keys, ten at most: ", absl::StrJoin(farm.known_keys, ", "));
 }
 
@@ -102,21 +108,24 @@ void examine_farm(const DoctorArguments& arguments, std::vector<Check>& checks) 
   const std::vector<Check> answers = rpc::examine_tracker(tracker, *credentials, "this tuner");
   checks.insert(checks.end(), answers.begin(), answers.end());
   if (exit_code_of(answers) == kExitOk)
-    checks.push_back(check_of("devices", examine_devices(*tracker, *credentials)));
+    checks.push_back(check_of("devices", examine_devices(*tracker, *credentials),
+                              "ask whoever runs the tracker; `tracker devices` shows what it knows"));
 }
 
 Check examine_listen(const std::string& listen, bool secured) {
   const absl::StatusOr<rpc::Endpoint> endpoint = rpc::parse_endpoint(listen);
   return endpoint.ok() ? rpc::examine_listen(*endpoint, "--listen", secured)
-                       : check_of("listen", endpoint.status());
+                       : check_of("listen", endpoint.status(), "give --listen HOST:PORT");
 }
 
 int run(const DoctorArguments& arguments) {
-  std::vector<Check> checks = {check_of("target", examine_target()),
-                               check_of("build worker", examine_builder()),
-                               check_of("measuring", examine_runner())};
+  std::vector<Check> checks = {
+      examine_target(),
+      check_of("build worker", examine_builder(), "put the build_worker of this version beside this program"),
+      check_of("measuring", examine_runner(), "put the trial_worker of this version beside this program")};
   if (!arguments.db.empty())
-    checks.push_back(check_of("database", examine_database(arguments.db, arguments.tls)));
+    checks.push_back(check_of("database", examine_database(arguments.db, arguments.tls),
+                              "give another --db, or bring that one back from a copy"));
   examine_farm(arguments, checks);
   if (!arguments.listen.empty()) checks.push_back(examine_listen(arguments.listen, !arguments.tls.empty()));
   std::fputs((arguments.json ? checks_json(checks) : checks_table(checks)).c_str(), stdout);

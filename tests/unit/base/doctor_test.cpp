@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit_code.h"
+#include "base/remedy.h"
 
 namespace tf {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 const std::vector<Check> three = {
     {.what = "tracker", .detail = "it answers"},
     {.what = "governor", .health = Health::kWeak, .detail = "is powersave", .remedy = "set performance"},
-    check_of("disk", absl::ResourceExhaustedError("is full; make room"))};
+    check_of("disk", with_remedy(absl::StatusCode::kResourceExhausted, "is full", "make room"),
+             "look at it")};
 
 TEST(Doctor, TableHasALineForEachCheckWithItsRemedy) {
   EXPECT_EQ(checks_table(three),
@@ -30,6 +32,16 @@ TEST(Doctor, JsonSaysOfEachCheckWhetherItFailed) {
   EXPECT_EQ(all[1]["remedy"], "set performance");
   EXPECT_EQ(all[2]["ok"], false);
   EXPECT_EQ(all[2]["check"], "disk");
+  EXPECT_EQ(all[2]["detail"], "is full");
+  EXPECT_EQ(all[2]["remedy"], "make room");
+}
+
+TEST(Doctor, FailureThatDoesNotSayWhatToDoHasARemedyAllTheSame) {
+  const Check check = check_of("disk", absl::InternalError("I/O error"), "replace it");
+  EXPECT_EQ(check.health, Health::kFailed);
+  EXPECT_EQ(check.detail, "I/O error");
+  EXPECT_EQ(check.remedy, "replace it");
+  EXPECT_EQ(check_of("disk", std::string("is there"), "replace it").remedy, "") << "nothing failed";
 }
 
 TEST(Doctor, OnlyAFailureFailsTheCommand) {
@@ -39,7 +51,7 @@ TEST(Doctor, OnlyAFailureFailsTheCommand) {
 }
 
 TEST(Doctor, LetsNoForeignTextIntoTheTerminal) {
-  EXPECT_EQ(checks_table({check_of("x", std::string("a\nb\x1b"))}), "ok      x  a?b?\n");
+  EXPECT_EQ(checks_table({check_of("x", std::string("a\nb\x1b"), "")}), "ok      x  a?b?\n");
 }
 
 }  // namespace

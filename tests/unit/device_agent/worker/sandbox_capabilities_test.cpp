@@ -50,10 +50,11 @@ TEST(SandboxCapabilities, TheProbeAnswersForEachAndAdvisesWhereOneIsMissing) {
 }
 
 TEST(SandboxCapabilities, WhatIsMissingIsSaidInOneLineWithTheWayOut) {
-  const std::string line = tf::worker::describe_missing(
+  const absl::Status refused = tf::worker::refuse_missing(
       {tf::worker::missing_capability(Capability::kSeccomp, "Invalid argument"),
        tf::worker::missing_capability(Capability::kPidsCgroup, "/sys/fs/cgroup/x: Permission denied"),
        tf::worker::missing_capability(Capability::kMemoryCgroup, "/sys/fs/cgroup/x: Permission denied")});
+  const std::string line(refused.message());
   EXPECT_THAT(line, testing::HasSubstr("qemu-user"));
   EXPECT_THAT(line, testing::HasSubstr("Delegate=yes"));
   EXPECT_THAT(line, testing::EndsWith("--without-sandbox pids-cgroup,memory-cgroup,seccomp"));

@@ -1,0 +1,32 @@
+#include "base/remedy.h"
+
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+
+namespace tf {
+namespace {
+
+constexpr const char* kPayload = "tunefarm/remedy";
+constexpr std::string_view kBetween = ": ";
+
+}  // namespace
+
+absl::Status with_remedy(absl::StatusCode code, std::string_view truth, std::string_view remedy) {
+  const std::string what_to_do(remedy);
+  absl::Status status(code, absl::StrCat(std::string(truth), std::string(kBetween), what_to_do));
+  status.SetPayload(kPayload, absl::Cord(what_to_do));
+  return status;
+}
+
+Trouble trouble_of(const absl::Status& error) {
+  std::string message(error.message());
+  const auto payload = error.GetPayload(kPayload);
+  if (!payload) return {.truth = std::move(message), .remedy = ""};
+  std::string remedy(*payload);
+  message.resize(message.size() - remedy.size() - kBetween.size());
+  return {.truth = std::move(message), .remedy = std::move(remedy)};
+}
+
+}  // namespace tf

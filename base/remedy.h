@@ -1,0 +1,23 @@
+#pragma once
+// Owns: errors that know what is true from what to do about it, for whoever tells the two apart, as doctors
+// do (base/doctor.h). To everybody else they are one message. Does not know: what fails.
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace tf {
+
+// An error with the message "TRUTH: REMEDY".
+absl::Status with_remedy(absl::StatusCode code, std::string_view truth, std::string_view remedy);
+
+struct Trouble {
+  std::string truth;   // the whole message, if it has no remedy of its own
+  std::string remedy;  // may be empty
+};
+
+// Of an error from with_remedy the two parts, as long as nobody has put its message into another.
+Trouble trouble_of(const absl::Status& error);
+
+}  // namespace tf

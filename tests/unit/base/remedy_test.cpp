@@ -1,0 +1,37 @@
+#include "base/remedy.h"
+
+#include <gtest/gtest.h>
+
+#include "base/status.h"
+
+namespace tf {
+namespace {
+
+absl::Status full() {
+  return with_remedy(absl::StatusCode::kResourceExhausted, "/x is full: 3 of 3 MiB", "make room");
+}
+
+TEST(Remedy, IsThePartOfTheMessageThatSaysWhatToDo) {
+  EXPECT_EQ(full().message(), "/x is full: 3 of 3 MiB: make room");
+  EXPECT_TRUE(absl::IsResourceExhausted(full()));
+  const Trouble trouble = trouble_of(full());
+  EXPECT_EQ(trouble.truth, "/x is full: 3 of 3 MiB");
+  EXPECT_EQ(trouble.remedy, "make room");
+}
+
+TEST(Remedy, GoesWithTheErrorFromCallToCall) {
+  const auto caller = []() -> absl::Status {
+    TF_RETURN_IF_ERROR(full());
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(trouble_of(caller()).remedy, "make room");
+}
+
+TEST(Remedy, IsMissingWhereAnErrorIsOfAnotherKind) {
+  const Trouble trouble = trouble_of(absl::NotFoundError("no file /x: make room"));
+  EXPECT_EQ(trouble.truth, "no file /x: make room");
+  EXPECT_EQ(trouble.remedy, "");
+}
+
+}  // namespace
+}  // namespace tf
