@@ -283,6 +283,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
   doctor.add_flag("--json", arguments.json, "A JSON array instead of a table");
   doctor.footer(
       "Example: device_agent doctor --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
+      "Without --key it examines the machine all the same, and fails, as an agent would.\n"
       "Exit codes: 0 nothing failed, 1 something did, 2 usage.");
   tf::rpc::add_join_command(app, "device_agent", [&arguments](std::function<absl::Status()> join) {
     arguments.join = std::move(join);

@@ -14,7 +14,9 @@ class DeviceAgent;
 
 namespace tf::agent {
 
-// Everything; takes some seconds where the tracker does not answer. (doctor_proto.cpp)
+// Everything that can be examined: what needs to know the devices is left out where the configuration names
+// none that could be offered, and a failed check says so. Takes some seconds where the tracker does not
+// answer. (doctor_proto.cpp)
 std::vector<Check> examine(const tunefarm::config::v1::DeviceAgent& config, const std::string& state_folder);
 
 // Of this machine:

@@ -78,6 +78,32 @@ absl::StatusOr<pb::GoldenSample> run_golden(const CpuSet& cpus) {
   return absl::InternalError(absl::StrCat("the golden kernel: ", sample.detail()));
 }
 
+// What the configuration offers, with a check of what keeps an agent from offering it. Only the name is
+// missing without a key: all else is examined as of a device with the key KEY. Empty: the devices are not
+// known.
+std::vector<Offer> examined_offers(const DeviceAgent& config, const CpuSet& allowed,
+                                   const std::string& state_folder, std::vector<Check>& checks) {
+  const bool is_nameless = config.key().empty() && config.devices().empty();
+  DeviceAgent named = config;
+  if (is_nameless) named.set_key("KEY");
+  absl::StatusOr<std::vector<Offer>> offers = offers_of(named, allowed, state_folder);
+  if (!offers.ok()) {
+    Check check =
+        check_of("device", offers.status(), "give what `device_agent --help` shows, or leave the option out");
+    absl::StrAppend(&check.detail, "; its slots, state folder and port are left out here");
+    checks.push_back(std::move(check));
+    return {};
+  }
+  if (is_nameless) {
+    checks.push_back({.what = "device",
+                      .health = Health::kFailed,
+                      .detail = "it has no key, without which no agent starts; all else is examined as if it "
+                                "were KEY",
+                      .remedy = "give --key KEY, by which tuners will ask for it"});
+  }
+  return *std::move(offers);
+}
+
 // The golden kernel goes the way of a candidate, so that it shows whether that way works.
 Check examine_worker(const CpuSet& cpus) {
   const absl::StatusOr<pb::GoldenSample> sample = run_golden(cpus);
@@ -97,22 +123,20 @@ Check examine_worker(const CpuSet& cpus) {
 std::vector<Check> examine(const DeviceAgent& config, const std::string& state_folder) {
   std::vector<Check> checks;
   examine_farm(config, checks);
-  const absl::StatusOr<std::vector<Offer>> offers = offers_of(config, allowed_cpus(), state_folder);
-  if (!offers.ok()) {
-    checks.push_back(check_of("device", offers.status(),
-                              "give what `device_agent --help` shows, or leave the option out"));
-    return checks;
-  }
-  checks.push_back(examine_cpus(*offers));
-  checks.push_back(examine_governor(*offers));
-  for (const Offer& offer : *offers) {
+  const CpuSet allowed = allowed_cpus();
+  const std::vector<Offer> offers = examined_offers(config, allowed, state_folder, checks);
+  if (!offers.empty()) checks.push_back(examine_cpus(offers));
+  const std::vector<Offer> whole = {{.slots = {allowed}}};  // the machine, whatever it is to offer
+  const std::vector<Offer>& measured = offers.empty() ? whole : offers;
+  checks.push_back(examine_governor(measured));
+  for (const Offer& offer : offers) {
     checks.push_back(examine_disk(offer.state_dir, uint64_t{config.cache_mib()} << 20));
     if (offer.listen) checks.push_back(examine_listen(offer, !config.tls().empty()));
   }
-  checks.push_back(examine_memory(slot_count(*offers)));
+  checks.push_back(examine_memory(slot_count(measured)));
   if (const absl::Status status = examine_sandbox(config, checks); !status.ok())
     checks.push_back(check_of("sandbox", status, kTrialWorker));
-  checks.push_back(examine_worker(offers->front().slots.front()));
+  checks.push_back(examine_worker(measured.front().slots.front()));
   return checks;
 }
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -136,6 +137,34 @@ TEST_F(CommandTest, DoctorSaysWhatFailsAndWhatToDo) {
   EXPECT_EQ(run(json), 0) << output();
   EXPECT_THAT(output(), HasSubstr("\"check\": \"clock\""));
   EXPECT_THAT(output(), HasSubstr("on both sides"));
+}
+
+TEST_F(CommandTest, DoctorWithoutAKeyExaminesEverythingElse) {
+  const auto examined = [this](std::vector<std::string> more) {
+    std::vector<std::string> doctor = {"device_agent",         "doctor",      "--tracker",
+                                       free_endpoint().text(), "--state-dir", dir_.path(),
+                                       "--without-sandbox",    "missing",     "--json"};
+    doctor.insert(doctor.end(), more.begin(), more.end());
+    EXPECT_EQ(run(doctor), 1);
+    std::map<std::string, nlohmann::json> checks;
+    for (const nlohmann::json& check : nlohmann::json::parse(output(), nullptr, /*allow_exceptions=*/false)) {
+      checks[check.value("check", "")] = check;
+      EXPECT_EQ(check.value("ok", false), check.value("remedy", "").empty() || check["health"] == "weak")
+          << "what fails says what to do: " << check;
+    }
+    return checks;
+  };
+  auto nameless = examined({"--cpus", "0"});
+  EXPECT_THAT(nameless["device"].value("detail", ""), HasSubstr("it has no key"));
+  EXPECT_THAT(nameless["device"].value("remedy", ""), HasSubstr("give --key"));
+  for (const char* check : {"CPUs", "governor", "memory", "state folder", "sandbox", "measuring"})
+    EXPECT_TRUE(nameless.contains(check)) << check;
+  EXPECT_EQ(nameless["CPUs"].value("detail", ""), "slots: 0");
+  auto wrong = examined({"--cpus", "x"});
+  EXPECT_THAT(wrong["device"].value("detail", ""),
+              HasSubstr("its slots, state folder and port are left out"));
+  for (const char* check : {"governor", "memory", "sandbox", "measuring"})
+    EXPECT_TRUE(wrong.contains(check)) << check;
 }
 
 TEST_F(CommandTest, OneAgentOffersSeveralDevicesOfItsConfigurationFile) {
