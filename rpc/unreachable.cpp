@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <memory>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/owned_fd.h"
+#include "base/remedy.h"
 #include "rpc/identity/key_pair.h"
 
 namespace tf::rpc {
@@ -20,6 +22,9 @@ namespace {
 constexpr unsigned char kAlert = 21;
 constexpr unsigned char kHandshake = 22;
 constexpr unsigned char kRecordVersion = 3;
+// The fourth byte of what a server says first in HTTP/2 (RFC 9113, 4.1 and 3.4): a frame of this type, after
+// its length, which is small.
+constexpr unsigned char kSettings = 4;
 
 bool wait_for(int fd, short events, absl::Duration at_most) {
   pollfd waiting{.fd = fd, .events = events, .revents = 0};
@@ -62,6 +67,22 @@ std::string client_hello() {
   return std::string(bytes, static_cast<size_t>(size));
 }
 
+// Which port it should be; the likely mistakes are the other ports of the same machine.
+std::string compared_port(const std::string& what) {
+  return absl::StrCat("compare the port with `", what, " serve --listen` (", what == "tuner" ? 7191 : 7190,
+                      " by default); --metrics and an agent's --listen are others");
+}
+
+// What ExpectedServer (identity.h) said of a member of this farm at the port of another, as in "the tuner
+// ada, and a tracker is expected there", out of gRPC's words around it; else nothing.
+std::string other_member(const std::string& detail) {
+  constexpr std::string_view kBegin = "the server is ", kEnd = "is expected there";
+  const size_t begin = detail.find(kBegin);
+  const size_t end = detail.find(kEnd, begin);
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  return detail.substr(begin + kBegin.size(), end + kEnd.size() - begin - kBegin.size());
+}
+
 }  // namespace
 
 Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most) {
@@ -70,34 +91,47 @@ Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most) {
   const std::string hello = client_hello();
   // It fits into any socket's buffer.
   if (send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) < 0) return Spoken::kNothing;
-  unsigned char begin[2] = {};
+  unsigned char begin[4] = {};
   if (!wait_for(fd.get(), POLLIN, at_most)) return Spoken::kNothing;
   const ssize_t heard = recv(fd.get(), begin, sizeof begin, 0);
   if (heard <= 0) return Spoken::kNothing;
-  const bool is_record =
-      heard == 2 && (begin[0] == kAlert || begin[0] == kHandshake) && begin[1] == kRecordVersion;
-  return is_record ? Spoken::kTls : Spoken::kOther;
+  if (heard < 4) return Spoken::kOther;
+  if ((begin[0] == kAlert || begin[0] == kHandshake) && begin[1] == kRecordVersion) return Spoken::kTls;
+  return begin[0] == 0 && begin[3] == kSettings ? Spoken::kHttp2 : Spoken::kOther;
 }
 
 absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool secured,
                          const std::string& detail) {
-  const std::string it = absl::StrCat("the ", what, " at ", endpoint.text());
+  const auto because = [](const std::string& truth, const std::string& remedy) {
+    return with_remedy(absl::StatusCode::kUnavailable, truth, remedy);
+  };
+  const std::string it = absl::StrCat("what answers at ", endpoint.text());
   const Spoken spoken = spoken_at(endpoint);
+  // In plain text, an HTTP/2 server may well be the one that is meant, and slow.
+  if (spoken == Spoken::kNothing || (spoken == Spoken::kHttp2 && !secured)) {
+    return because(absl::StrCat("no ", what, " answers at ", endpoint.text()),
+                   "check the address, that it runs, and firewalls between");
+  }
   if (spoken == Spoken::kTls && !secured) {
-    return absl::UnavailableError(
-        absl::StrCat(it, " speaks TLS, and this is plain text: give --tls DIR, the folder that `join` made"));
+    return because(it + " speaks TLS, and this is plain text", "give --tls DIR, the folder that `join` made");
   }
+  const std::string port = compared_port(what);
+  if (const std::string other = other_member(detail); spoken == Spoken::kTls && !other.empty())
+    return because(absl::StrCat(it, " is ", other), port);
   if (spoken == Spoken::kTls) {
-    return absl::UnavailableError(
-        absl::StrCat(it, " is not of this farm, or a certificate has ended: check --tls at both ends",
-                     detail.empty() ? "" : absl::StrCat(" (", detail, ")")));
+    return because(absl::StrCat(it, " is no ", what, " of this farm, or a certificate has ended",
+                                detail.empty() ? "" : absl::StrCat(" (", detail, ")")),
+                   port + ", and --tls at both ends");
   }
-  if (spoken == Spoken::kOther && secured) {
-    return absl::UnavailableError(
-        absl::StrCat(it, " speaks plain text: leave out --tls, or start that end with it too"));
+  if (secured) {
+    const std::string plain =
+        spoken == Spoken::kHttp2
+            ? absl::StrCat("; if that is a ", what, " without --tls, leave it out here, too")
+            : "";
+    return because(absl::StrCat(it, " does not speak TLS, so it is no ", what, " of a secured farm"),
+                   port + plain);
   }
-  return absl::UnavailableError(absl::StrCat("no ", what, " answers at ", endpoint.text(),
-                                             ": check the address, that it runs, and firewalls between"));
+  return because(absl::StrCat(it, " does not speak as a ", what, " does"), port);
 }
 
 }  // namespace tf::rpc

@@ -13,7 +13,8 @@ namespace tf::rpc {
 enum class Spoken {
   kNothing,  // nobody listens, or who listens keeps silent
   kTls,
-  kOther,  // plain HTTP/2, for one
+  kHttp2,  // plain text, as a tracker's without --tls
+  kOther,
 };
 
 // What answers there to the beginning of a TLS handshake. Blocks, at most so long for each of connecting and
@@ -21,7 +22,7 @@ enum class Spoken {
 Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most = absl::Seconds(1));
 
 // UNAVAILABLE for a connection to `what` ("tracker") at `endpoint` that was not made. `secured`: it was tried
-// with --tls. `detail` is what else is known, or empty. Blocks as spoken_at.
+// with --tls. `detail` is what else is known, as gRPC's message, or empty. Blocks as spoken_at.
 absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool secured,
                          const std::string& detail = "");
 

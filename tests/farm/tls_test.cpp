@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/grpc_status.h"
 #include "rpc/identity/access_table.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"
@@ -43,7 +44,23 @@ TEST_F(SecuredFarm, MemberOfItHearsThatAnotherTrackerSpeaksPlainText) {
   ASSERT_TRUE(plain.ok()) << plain.status();
   const absl::Status status = tracker::revoke_member({(*plain)->endpoint(), admin_}, "ada").status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("speaks plain text: leave out --tls"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("does not speak TLS, so it is no tracker of a secured farm: compare the port"));
+}
+
+TEST_F(SecuredFarm, CallerOfAnotherMembersPortHearsWhoIsThereAndWhichPortsToCompare) {
+  const auto channel = rpc::make_channel(endpoint(), member(Role::kViewer, "eve"), Role::kTuner);
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(10));
+  tunefarm::farm::v1::Description reply;
+  const absl::Status status =
+      rpc::from_grpc(tunefarm::farm::v1::Agents::NewStub(channel)->Describe(&context, {}, &reply), "tuner",
+                     endpoint(), true);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(absl::StrCat("what answers at ", endpoint().text(),
+                                     " is the tracker tracker, and a tuner is expected there: compare the "
+                                     "port with `tuner serve --listen`")));
 }
 
 TEST_F(SecuredFarm, AnswersNoMethodWithoutItsRole) {

@@ -4,6 +4,8 @@
 #include <grpcpp/support/status.h>
 #include <sys/socket.h>
 
+#include <thread>
+
 #include "base/owned_fd.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
@@ -29,6 +31,16 @@ class Silence {
   }
   const Endpoint& endpoint() const { return endpoint_; }
   void close() { fd_.reset(); }
+  // Says this to the next who connects and has said something.
+  void greet(const std::string& text) {
+    const OwnedFd caller(accept(fd_.get(), nullptr, nullptr));
+    char heard[1] = {};
+    EXPECT_EQ(recv(caller.get(), heard, sizeof heard, 0), 1);
+    EXPECT_EQ(send(caller.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+    // Until it has gone: an end with unread bytes would be a reset.
+    while (recv(caller.get(), heard, sizeof heard, 0) > 0) {
+    }
+  }
 
  private:
   OwnedFd fd_;
@@ -47,14 +59,37 @@ TEST(Unreachable, NothingIsSpokenWhereNobodyListensOrTheListenerKeepsSilent) {
   }
 }
 
-TEST(Unreachable, SecuredCallerHearsThatPlainTextIsSpoken) {
+TEST(Unreachable, SecuredCallerHearsThatNoTlsIsSpokenAndWhichPortsToCompare) {
   tunefarm::farm::v1::Operators::CallbackService service;
   const auto server = Server::start({"127.0.0.1", 0}, {&service});
   ASSERT_TRUE(server.ok()) << server.status();
-  EXPECT_EQ(spoken_at((*server)->endpoint()), Spoken::kOther);
+  EXPECT_EQ(spoken_at((*server)->endpoint()), Spoken::kHttp2);
   const absl::Status status = unreachable("tracker", (*server)->endpoint(), true);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("speaks plain text: leave out --tls"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("what answers at " + (*server)->endpoint().text() +
+                        " does not speak TLS, so it is no tracker of a secured farm: compare the port with "
+                        "`tracker serve --listen` (7190 by default)"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("without --tls, leave it out here, too"));
+  EXPECT_THAT(std::string(unreachable("tuner", (*server)->endpoint(), true).message()),
+              HasSubstr("`tuner serve --listen` (7191 by default)"));
+}
+
+TEST(Unreachable, CallerInPlainTextHearsOfATrackerThatIsSlowThatNoneAnswers) {
+  tunefarm::farm::v1::Operators::CallbackService service;
+  const auto server = Server::start({"127.0.0.1", 0}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(std::string(unreachable("tracker", (*server)->endpoint(), false).message()),
+              HasSubstr("no tracker answers at"));
+}
+
+// A server of some other kind, as Prometheus' page or sshd: it speaks, but no HTTP/2.
+TEST(Unreachable, CallerInPlainTextHearsThatNoTrackerIsThere) {
+  Silence other;
+  std::thread speaks([&] { other.greet("HTTP/1.1 400 Bad Request\r\n\r\n"); });
+  const absl::Status status = unreachable("tracker", other.endpoint(), false);
+  speaks.join();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("does not speak as a tracker does: compare the port"));
 }
 
 TEST(FromGrpc, AServiceThatIsNotThereIsSaidInWords) {
