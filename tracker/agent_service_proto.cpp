@@ -73,6 +73,15 @@ LeaseOutcome from_proto(const pb::TrialOutcome& message) {
                       .detail = ""}};
 }
 
+DirectWork from_proto(const pb::DirectWork& message, const std::string& device_id) {
+  return {.slot = {device_id, message.slot()},
+          .lease = {message.lease().lease_id()},
+          .epoch = message.lease().epoch(),
+          .queued = message.queued(),
+          .unacknowledged = message.unacknowledged(),
+          .acknowledged = message.acknowledged()};
+}
+
 // They are kept, 64 a slot: so much of their texts, cut between characters, since half of one would make each
 // reply that it stands in unreadable.
 constexpr size_t kLongestName = 64;
@@ -157,6 +166,11 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       std::vector<LeaseOutcome> outcomes;
       for (const pb::TrialOutcome& outcome : report.outcomes()) outcomes.push_back(from_proto(outcome));
       farm_.report_outcomes(session_, outcomes);
+    }
+    if (!report.direct().empty()) {
+      std::vector<DirectWork> work;
+      for (const pb::DirectWork& slot : report.direct()) work.push_back(from_proto(slot, device_id_));
+      farm_.report_direct(session_, work);
     }
     if (!report.golden().empty()) {
       std::vector<GoldenSample> samples;

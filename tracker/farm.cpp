@@ -117,6 +117,7 @@ void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
   relays_.erase(lease->id);
   unanswered_.erase(lease->id);
   failures_told_.erase(lease->id);
+  direct_.erase(lease->id);
   if (const auto stream = streams_.find(lease->id); stream != streams_.end()) {
     lock.close(stream->second.link, why);
     lease_of_.erase(stream->second.id);

@@ -85,6 +85,16 @@ struct LeaseOutcome {  // of a trial that went straight to its agent
   TrialOutcome outcome;
 };
 
+// Of a lease whose trials go straight to its agent, as the agent counts them.
+struct DirectWork {
+  SlotKey slot;
+  LeaseId lease;
+  uint64_t epoch = 0;
+  uint64_t queued = 0;
+  uint64_t unacknowledged = 0;
+  uint64_t acknowledged = 0;  // since this run of the agent has served it
+};
+
 // What the agent should do with one slot.
 struct DesiredSlot {
   uint32_t slot = 0;
@@ -101,8 +111,9 @@ struct SlotStatus {
   std::optional<Lease> lease;
   absl::Duration held;
   absl::Duration remaining;
-  size_t unanswered = 0;
-  size_t unacknowledged = 0;
+  // Those that go straight to the agent among them, as far as it has told.
+  uint64_t unanswered = 0;
+  uint64_t unacknowledged = 0;
   uint64_t answered = 0;
   GoldenTrend golden;
 };
@@ -221,6 +232,8 @@ class Farm {
   // the first kMostFailuresTold do.
   void report_outcomes(SessionId session, const std::vector<LeaseOutcome>& outcomes);
   static constexpr uint32_t kMostFailuresTold = 1000;
+  // What is shown of trials that take another way; counts only under a lease of this device, which listens.
+  void report_direct(SessionId session, const std::vector<DirectWork>& work);
   void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
   // What is desired of all its slots is due again.
   void tell_again(SessionId session);
@@ -292,6 +305,7 @@ class Farm {
  private:
   struct Device;
   struct Stream;
+  struct DirectCounts;
   struct Asker;
   class Locked;
 
@@ -393,6 +407,7 @@ class Farm {
   std::map<LeaseId, Relay> relays_;
   std::map<LeaseId, std::map<uint64_t, TrialFacts>> unanswered_;  // of trials, by sequence
   std::map<LeaseId, uint32_t> failures_told_;                     // of trials that went straight to the agent
+  std::map<LeaseId, DirectCounts> direct_;
   std::map<LeaseId, Stream> streams_;
   std::map<SessionId, std::string> device_of_;  // sessions that are current
   std::map<SessionId, LeaseId> lease_of_;       // streams that are current

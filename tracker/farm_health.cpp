@@ -106,6 +106,20 @@ void Farm::report_outcomes(SessionId session, const std::vector<LeaseOutcome>& o
   match(lock);
 }
 
+void Farm::report_direct(SessionId session, const std::vector<DirectWork>& work) {
+  const std::scoped_lock lock(mutex_);
+  const Device* device = by_session(session);
+  if (!device || !device->info->listens) return;
+  for (const DirectWork& told : work) {
+    const auto lease = leases_.active().find(told.lease);
+    if (lease == leases_.active().end() || lease->second.epoch != told.epoch) continue;
+    if (told.slot.device_id != device->info->id || lease->second.slot != told.slot) continue;
+    DirectCounts& counts = direct_[told.lease];
+    if (told.acknowledged < counts.told.acknowledged) counts.earlier += counts.told.acknowledged;
+    counts.told = told;
+  }
+}
+
 void Farm::report_golden(SessionId session, const std::vector<GoldenSample>& samples) {
   Locked lock(*this);
   Device* device = by_session(session);

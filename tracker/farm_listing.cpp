@@ -48,6 +48,12 @@ DeviceStatus Farm::status_of(const Device& device, bool all_samples) const {
     slot.unanswered = relay.unanswered();
     slot.unacknowledged = relay.unacknowledged();
     slot.answered = relay.answered();
+    const auto direct = direct_.find(lease->id);
+    if (direct == direct_.end()) continue;
+    const DirectWork& told = direct->second.told;
+    slot.unanswered += told.queued;
+    slot.unacknowledged += told.unacknowledged;
+    slot.answered += direct->second.earlier + told.acknowledged + told.unacknowledged;
   }
   return status;
 }

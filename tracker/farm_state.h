@@ -44,6 +44,11 @@ struct Farm::Stream {
   std::shared_ptr<Link> link;
 };
 
+struct Farm::DirectCounts {
+  DirectWork told;
+  uint64_t earlier = 0;  // acknowledged under earlier runs of the agent, which counts from 0 in each
+};
+
 struct Farm::Asker {
   std::shared_ptr<Waiter> waiter;
   AcquireRequest request;

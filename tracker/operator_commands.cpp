@@ -170,6 +170,10 @@ void add_listings(Adder& adder) {
   Arguments& arguments = adder.arguments();
   CLI::App& listing = adder.add_listing("devices", "List devices: state, holder, temperature, drift, labels",
                                         "devices --tracker 127.0.0.1:7190 --json", devices);
+  listing.footer(
+      absl::StrCat(listing.get_footer(),
+                   "\nQUEUED and DONE: trials of the present lease. Those that tuners send straight to the "
+                   "agent count as it last told, when one ended."));
   listing.add_option("--key", arguments.key, "Only devices with this key");
   listing.add_option("--selector", arguments.selector,
                      "Only devices with these labels, as in room=lab3,!shared");

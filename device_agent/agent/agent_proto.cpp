@@ -50,6 +50,16 @@ void add_golden(pb::AgentMessage& message, const SlotRunner::Golden& golden) {
   sample.set_age_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(golden.age)));
 }
 
+void add_direct_work(pb::AgentMessage& message, uint32_t slot, const DirectWork& work) {
+  pb::DirectWork& told = *message.mutable_report()->add_direct();
+  told.set_slot(slot);
+  told.mutable_lease()->set_lease_id(work.lease.id);
+  told.mutable_lease()->set_epoch(work.lease.epoch);
+  told.set_queued(work.queued);
+  told.set_unacknowledged(work.unacknowledged);
+  told.set_acknowledged(work.acknowledged);
+}
+
 // These will be the same after any number of attempts.
 bool is_final(const absl::Status& status) {
   return absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status) ||
@@ -311,6 +321,7 @@ class Agent::Impl {
     if (const auto golden = slot.take_golden()) add_golden(message, *golden);
     for (const std::string& outcome : slot.take_outcomes())
       message.mutable_report()->add_outcomes()->ParseFromString(outcome);
+    if (const auto work = slot.take_direct_work()) add_direct_work(message, slot.slot(), *work);
     for (const UnsentReply& reply : slot.take_unsent()) {
       add_reply(message, slot.slot(), reply.lease).mutable_reply()->ParseFromString(reply.reply);
       if (message.report().replies_size() < kRepliesPerMessage) continue;

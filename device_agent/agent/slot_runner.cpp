@@ -79,6 +79,7 @@ void SlotRunner::rewind() {
   const std::scoped_lock lock(mutex_);
   if (state_.route() == Route::kRelay) state_.rewind();
   golden_told_ = !newest_golden_;
+  work_told_.reset();
 }
 
 std::vector<UnsentReply> SlotRunner::take_unsent() {
@@ -106,6 +107,14 @@ std::vector<std::string> SlotRunner::take_outcomes() {
   std::vector<std::string> taken(outcomes_.begin(), outcomes_.end());
   outcomes_.clear();
   return taken;
+}
+
+std::optional<DirectWork> SlotRunner::take_direct_work() {
+  const std::scoped_lock lock(mutex_);
+  std::optional<DirectWork> work = state_.direct_work();
+  if (work == work_told_) return std::nullopt;
+  work_told_ = work;
+  return work;
 }
 
 absl::Status SlotRunner::open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link) {
@@ -145,9 +154,13 @@ bool SlotRunner::submit_direct(const LeaseRef& lease, QueuedTrial trial) {
     if (!state_.takes_replies()) return false;
     changed_.wait(lock);
   }
+  const std::optional<DirectWork> before = state_.direct_work();
   state_.submit(lease, std::move(trial));
   queue_changed_ = true;
   changed_.notify_all();
+  lock.unlock();
+  // The end of each trial tells how many are left; that there are any again nobody else tells.
+  if (before && before->queued == 0) something_to_tell_();
   return true;
 }
 

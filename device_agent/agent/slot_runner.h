@@ -73,6 +73,8 @@ class SlotRunner {
   // How trials ended whose replies went straight to their holder (serialized farm.v1.TrialOutcome), since the
   // last call; if there are too many, the newest.
   std::vector<std::string> take_outcomes();
+  // What goes straight, if the tracker has been told something else since the last rewind().
+  std::optional<DirectWork> take_direct_work();
 
   // A holder that comes straight; as SlotState.
   absl::Status open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link);
@@ -120,6 +122,7 @@ class SlotRunner {
   rpc::Instant golden_due_ = -absl::InfiniteDuration();      // from then on when the device is idle
   rpc::Instant golden_overdue_ = -absl::InfiniteDuration();  // from then on before the next trial
   std::deque<std::string> outcomes_;                         // that the tracker has not been told
+  std::optional<DirectWork> work_told_;                      // to the tracker
   bool queue_changed_ = false;
   bool draining_ = false;
   bool stop_ = false;

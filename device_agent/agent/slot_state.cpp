@@ -35,6 +35,7 @@ absl::Status SlotState::apply(const Desired& desired) {
     lease_ = desired.lease;
     route_ = Route::kRelay;
     relayed_ = false;
+    acknowledged_directly_.reset();
     forget_queue();
     replies_.clear();
     reply_bytes_ = 0;
@@ -70,12 +71,13 @@ void SlotState::forget_queue() {
   queue_bytes_ = 0;
 }
 
-void SlotState::forget_reply(uint64_t sequence) {
+bool SlotState::forget_reply(uint64_t sequence) {
   const auto reply = replies_.find(sequence);
-  if (reply == replies_.end()) return;
+  if (reply == replies_.end()) return false;
   reply_bytes_ -= reply->second.size();
   replies_.erase(reply);
   unsent_.erase(sequence);
+  return true;
 }
 
 absl::Status SlotState::open_direct(const LeaseRef& lease) {
@@ -85,6 +87,7 @@ absl::Status SlotState::open_direct(const LeaseRef& lease) {
           absl::StrCat("lease ", lease.id, " is served through the tracker by now: go on there"));
     }
     route_ = Route::kDirect;
+    acknowledged_directly_ = acknowledged_directly_.value_or(0);
     rewind();
     return absl::OkStatus();
   }
@@ -110,7 +113,18 @@ void SlotState::submit(const LeaseRef& lease, QueuedTrial trial) {
 
 void SlotState::acknowledge(const LeaseRef& lease, const std::vector<uint64_t>& sequences) {
   if (!serves(lease)) return;
-  for (const uint64_t sequence : sequences) forget_reply(sequence);
+  for (const uint64_t sequence : sequences) {
+    if (forget_reply(sequence) && route_ == Route::kDirect) ++*acknowledged_directly_;
+  }
+}
+
+std::optional<DirectWork> SlotState::direct_work() const {
+  if (!lease_ || !acknowledged_directly_) return std::nullopt;
+  DirectWork work{.lease = *lease_, .acknowledged = *acknowledged_directly_};
+  if (route_ == Route::kRelay) return work;
+  work.queued = queue_.size() + (running_ && serves(running_->lease) ? 1 : 0);
+  work.unacknowledged = replies_.size();
+  return work;
 }
 
 std::optional<StartedTrial> SlotState::start() {

@@ -53,6 +53,16 @@ struct UnsentReply {
 // may change from kDirect to kRelay, once a lease: whatever the tracker says counts more.
 enum class Route { kRelay, kDirect };
 
+// What goes straight under the present lease. Answers that have come to be told through the tracker count
+// there.
+struct DirectWork {
+  LeaseRef lease;
+  uint64_t queued = 0;  // the running one among them
+  uint64_t unacknowledged = 0;
+  uint64_t acknowledged = 0;
+  bool operator==(const DirectWork&) const = default;
+};
+
 // Not thread-safe.
 class SlotState {
  public:
@@ -90,6 +100,8 @@ class SlotState {
   // From a holder that comes straight; what is of another lease or known is dropped, as in Relay.
   void submit(const LeaseRef& lease, QueuedTrial trial);
   void acknowledge(const LeaseRef& lease, const std::vector<uint64_t>& sequences);
+  // Nothing under a lease whose holder never came straight.
+  std::optional<DirectWork> direct_work() const;
   // False: a holder that comes straight is not read.
   bool takes_trials() const { return queue_.size() < limits_.trials && queue_bytes_ < limits_.trial_bytes; }
   // False: nothing is started before something is acknowledged.
@@ -117,7 +129,7 @@ class SlotState {
   bool is_known(uint64_t sequence) const;
   void enqueue(uint64_t sequence, std::string trial);
   void forget_queue();
-  void forget_reply(uint64_t sequence);
+  bool forget_reply(uint64_t sequence);
 
   const rpc::Clock& clock_;
   SaveLease save_;
@@ -128,6 +140,8 @@ class SlotState {
   const rpc::FlowLimits limits_ = {};
   Route route_ = Route::kRelay;
   bool relayed_ = false;  // under lease_: its holder has come through the tracker, or must
+  std::optional<uint64_t>
+      acknowledged_directly_;  // under lease_: how much, once its holder has come straight
   std::map<uint64_t, std::string> queue_;
   uint64_t queue_bytes_ = 0;
   std::map<uint64_t, std::string> replies_;  // unacknowledged

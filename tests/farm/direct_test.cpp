@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -135,6 +136,23 @@ TEST_F(DirectTest, TheNextLeaseGoesStraightAgain) {
     EXPECT_TRUE((*runner)->is_direct());
     run_job(**runner, 5, [](int) {});
   }
+}
+
+TEST_F(DirectTest, OperatorsSeeWhatPassesTheTrackerBy) {
+  AgentThread agent(listening());
+  auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  run_job(**runner, 20, [](int) {});
+  EXPECT_TRUE((*runner)->is_direct());
+  nlohmann::json lease = nlohmann::json::object();
+  for (int i = 0; i < 500 && lease.value("answered", 0) < 20; ++i) {
+    const auto devices = tracker::render_devices({daemon_->endpoint()}, "", "", tracker::TextFormat::kJson);
+    ASSERT_TRUE(devices.ok()) << devices.status();
+    lease = nlohmann::json::parse(*devices).at(0).at("slots").at(0).at("lease");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(lease.value("answered", 0), 20) << lease;
+  EXPECT_EQ(lease.value("queued", -1), 0) << lease;
 }
 
 TEST_F(DirectTest, LeaseThatTheTrackerEndsEndsTheDirectWayToo) {

@@ -42,6 +42,53 @@ TEST_F(FarmOutcomeTest, OfTwoBoardsThatMeasureItConvictsACandidate) {
   EXPECT_FALSE(is_bad(candidate_));
 }
 
+TEST_F(FarmOutcomeTest, ShowsWhatGoesStraightBesideWhatComesThrough) {
+  const auto a = attach_listening("a", "a");
+  const Lease granted = lease("a");
+  const auto shown = [this] {
+    const SlotStatus slot = farm_->devices()[0].slots[0];
+    return std::vector<uint64_t>{slot.unanswered, slot.unacknowledged, slot.answered};
+  };
+  const auto told = [&](uint64_t queued, uint64_t unacknowledged, uint64_t acknowledged) {
+    return DirectWork{.slot = granted.slot,
+                      .lease = granted.id,
+                      .epoch = granted.epoch,
+                      .queued = queued,
+                      .unacknowledged = unacknowledged,
+                      .acknowledged = acknowledged};
+  };
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 0, 0));
+  farm_->report_direct(a, {told(3, 1, 5)});
+  EXPECT_THAT(shown(), testing::ElementsAre(3, 1, 6));
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  farm_->submit(*stream, 1, "t");
+  EXPECT_THAT(shown(), testing::ElementsAre(4, 1, 6));
+  farm_->report_direct(a, {told(0, 0, 6)});
+  farm_->report(a, {reply(granted, 1)}, false);
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 7));
+  farm_->report_direct(a, {told(0, 0, 2)});
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 9)) << "the agent was started again, and counts anew";
+}
+
+TEST_F(FarmOutcomeTest, ShowsNothingThatAnAgentSaysOfAnothersSlot) {
+  const auto a = attach_listening("a", "a");
+  const auto b = attach_listening("b", "b");
+  const auto c = attach("c", "c");
+  const Lease of_a = lease("a"), of_c = lease("c");
+  const auto say = [&](Farm::SessionId session, const std::string& device, const Lease& of, uint64_t epoch) {
+    farm_->report_direct(
+        session, {{.slot = {device, 0}, .lease = of.id, .epoch = epoch, .queued = 9, .acknowledged = 9}});
+  };
+  say(b, "b", of_a, of_a.epoch);
+  say(b, "a", of_a, of_a.epoch);
+  say(a, "a", of_a, of_a.epoch + 1);
+  say(c, "c", of_c, of_c.epoch);
+  for (const DeviceStatus& device : farm_->devices()) {
+    EXPECT_EQ(device.slots[0].unanswered, 0u) << device.info->id;
+    EXPECT_EQ(device.slots[0].answered, 0u) << device.info->id;
+  }
+}
+
 TEST_F(FarmOutcomeTest, CountsOnlyUnderALeaseOfThatVeryDevice) {
   const auto a = attach_listening("a", "a");
   const auto b = attach_listening("b", "b");

@@ -199,6 +199,38 @@ TEST_F(SlotRunnerTest, TellsTheExecutorWhoseTrialsFollow) {
   EXPECT_EQ(executor.trials, 4);
 }
 
+// A holder's stream whose answers nobody looks at.
+class SilentLink final : public DirectLink {
+ public:
+  bool write(const std::string&) override { return true; }
+  void cancel() override {}
+};
+
+TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndWhenThereIsWorkAgain) {
+  LeaseExecutor executor;
+  SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
+                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
+  std::atomic<int> asked = 0;
+  slot.start([&] { ++asked; });
+  const Desired wanted = desired(1);
+  ASSERT_TRUE(slot.apply({.lease = wanted.lease, .remaining = wanted.remaining}).ok());
+  EXPECT_EQ(slot.take_direct_work(), std::nullopt) << "its holder has not come straight";
+  slot.drain();  // so that what is submitted stays in the queue
+  ASSERT_TRUE(slot.open_direct(*wanted.lease, std::make_shared<SilentLink>()).ok());
+  const int before = asked;
+  ASSERT_TRUE(slot.submit_direct(*wanted.lease, wanted.window.front()));
+  EXPECT_EQ(asked, before + 1) << "there is work again";
+  ASSERT_TRUE(slot.submit_direct(*wanted.lease, {2, wanted.window.front().trial}));
+  EXPECT_EQ(asked, before + 1) << "the end of the first tells of the second";
+  const std::optional<DirectWork> told = slot.take_direct_work();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->lease, *wanted.lease);
+  EXPECT_EQ(told->queued, 2u);
+  EXPECT_EQ(slot.take_direct_work(), std::nullopt) << "it is told";
+  slot.rewind();
+  EXPECT_EQ(slot.take_direct_work(), told) << "but not to the next session";
+}
+
 TEST_F(SlotRunnerTest, AnswersOnlyOnceItsLeaseIsOnTheDisk) {
   std::promise<void> entered, disk;
   const auto slot = make(0, absl::Hours(1), [&](const LeaseRef&) {

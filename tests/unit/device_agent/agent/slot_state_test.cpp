@@ -236,6 +236,29 @@ TEST_F(DirectSlotTest, EndOfTheStreamSendsWhatIsUnacknowledgedToTheTracker) {
   EXPECT_TRUE(absl::IsFailedPrecondition(slot_.open_direct(lease_))) << "one way, until the lease ends";
 }
 
+TEST_F(DirectSlotTest, CountsWhatGoesStraightAndOnlyThat) {
+  const auto work = [this] {
+    const DirectWork now = slot_.direct_work().value_or(DirectWork{});
+    return std::vector<uint64_t>{now.queued, now.unacknowledged, now.acknowledged};
+  };
+  EXPECT_THAT(work(), ElementsAre(0, 0, 0));
+  for (const uint64_t sequence : {1, 2, 3, 4}) slot_.submit(lease_, {sequence, "t"});
+  EXPECT_THAT(work(), ElementsAre(4, 0, 0));
+  EXPECT_EQ(run_next(), 1u);
+  EXPECT_EQ(run_next(), 2u);
+  const auto running = slot_.start();
+  EXPECT_THAT(work(), ElementsAre(2, 2, 0)) << "one runs";
+  slot_.acknowledge(lease_, {1, 1, 7});
+  EXPECT_THAT(work(), ElementsAre(2, 1, 1));
+  slot_.close_direct(lease_);
+  EXPECT_THAT(work(), ElementsAre(0, 0, 1)) << "the rest goes through the tracker, which counts it";
+  slot_.finish(*running, "r");
+  ASSERT_TRUE(slot_.apply(desired(lease_, {4}, {2, 3})).ok());
+  EXPECT_THAT(work(), ElementsAre(0, 0, 1));
+  ASSERT_TRUE(slot_.apply(desired({"next", 7}, {})).ok());
+  EXPECT_EQ(slot_.direct_work(), std::nullopt) << "nobody has come straight under this one";
+}
+
 TEST_F(DirectSlotTest, EndOfTheLeaseDropsWhatTheHolderSubmitted) {
   slot_.submit(lease_, {1, "t1"});
   ASSERT_TRUE(slot_.apply({}).ok());
