@@ -33,6 +33,11 @@ absl::StatusOr<UserPolicy> policy_of(const tunefarm::config::v1::UserPolicy& con
   if (config.has_max_waiting()) policy.max_waiting = config.max_waiting();
   if (config.has_max_demands()) policy.max_demands = config.max_demands();
   if (config.has_highest_priority()) policy.highest_priority = config.highest_priority();
+  if (policy.highest_priority < kLowestPriority || policy.highest_priority > kHighestPriority) {
+    return absl::InvalidArgumentError(absl::StrCat("user '", config.name(), "' has the highest_priority ",
+                                                   policy.highest_priority, ": give one from ",
+                                                   kLowestPriority, " to ", kHighestPriority));
+  }
   return policy;
 }
 
@@ -146,6 +151,13 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments) {
              "Different candidates that crash or time out in a row on one device; 0: never",
              CLI::Range(0, 10000), config.quarantine_after(),
              [&](uint32_t value) { config.set_quarantine_after(value); });
+  serve
+      .add_option_function<int32_t>(
+          "--highest-priority",
+          [&](int32_t value) { config.mutable_everyone()->set_highest_priority(value); },
+          "Priority that requests may have at most, of users whom the configuration does not name")
+      ->check(CLI::Range(kLowestPriority, kHighestPriority))
+      ->default_str(absl::StrCat(kHighestPriority));
   serve
       .add_option_function<std::string>(
           "--power-cycle-command",

@@ -229,6 +229,24 @@ TEST_F(CommandTest, MistakesInUsersPoliciesAreNamed) {
                  write("twice.txtpb", "users { name: \"ci\" }\nusers { name: \"ci\" }\n")}),
             2);
   expect_one_line_with("user ci stands in `users` twice");
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--config",
+                 write("low.txtpb", "users { name: \"ci\" highest_priority: -11 }\n")}),
+            2);
+  expect_one_line_with("user 'ci' has the highest_priority -11: give one from -10 to 10");
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--highest-priority", "11"}), 2);
+  expect_one_line_with("--highest-priority");
+}
+
+TEST_F(CommandTest, PriorityOfUsersWhomNobodyNamedIsBoundByAFlag) {
+  Process tracker({program("tracker"), "serve", "--listen", "127.0.0.1:0", "--state", dir_.path() + "/t.db",
+                   "--highest-priority=-3"},
+                  dir_.path() + "/out");
+  for (int i = 0; i < 3000 && lines_of(dir_.path() + "/out").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_THAT(output(), HasSubstr("highest_priority: -3"));
+  tracker.signal(SIGTERM);
+  EXPECT_EQ(tracker.wait(), 0);
 }
 
 TEST_F(CommandTest, FileThatIsNoTrackerStateIsRefusedAndKept) {
