@@ -183,7 +183,7 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--priority", arguments->spec.priority,
                    "-10 to 10: the higher is served first, among this tuner's jobs (of equals, whose "
-                   "submitter had the least) and by the tracker")
+                   "submitter had the least) and by the tracker; above 0 of a secured tuner for admins only")
       ->capture_default_str();
   add_server_option(*command, arguments->server);
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");

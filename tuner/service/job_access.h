@@ -1,6 +1,6 @@
 #pragma once
-// Owns: who may change whose job. What roles may call at all is the access table's (rpc/identity). Pure. Does
-// not know: connections, queues.
+// Owns: who may change whose job, and whose may go before others'. What roles may call at all is the access
+// table's (rpc/identity). Pure. Does not know: connections, queues.
 
 #include <optional>
 
@@ -15,5 +15,9 @@ namespace tf::service {
 // So may everybody at a plain-text tuner, where there is no caller. PERMISSION_DENIED says whose job it is.
 absl::Status check_may_change(const std::optional<rpc::Identity>& caller, const database::Job& job,
                               const char* verb);
+
+// Whether a job of the caller's may have this priority: one above 0 goes before everybody else's, and so is
+// for those alone who may change everybody's, as above. PERMISSION_DENIED says so.
+absl::Status check_may_ask(const std::optional<rpc::Identity>& caller, int priority);
 
 }  // namespace tf::service

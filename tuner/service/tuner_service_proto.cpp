@@ -144,6 +144,7 @@ class TunerService final : public pb::Tuner::Service {
     if (!began || !request.has_spec())
       return absl::InvalidArgumentError("a submission begins with what is to be done");
     const JobSpec spec = from_proto(request.spec());
+    TF_RETURN_IF_ERROR(check_may_ask(rpc::caller(context), spec.priority));
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));

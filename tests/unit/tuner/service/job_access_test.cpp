@@ -27,5 +27,17 @@ TEST(JobAccess, WhoMayHelpOthersAndWhoIsOnThisMachineChangesAll) {
   EXPECT_TRUE(change_of("tuner ada", std::nullopt).ok());
 }
 
+TEST(JobAccess, OnlyWhoMayHelpOthersGoesBeforeThem) {
+  const rpc::Identity bob{Role::kTuner, "bob"};
+  EXPECT_EQ(
+      check_may_ask(bob, 1).message(),
+      "tuner bob may not ask for the priority 1, which goes before everybody's jobs: ask for 0 or less, or "
+      "let an admin submit it");
+  EXPECT_TRUE(check_may_ask(bob, 0).ok());
+  EXPECT_TRUE(check_may_ask(bob, -10).ok());
+  EXPECT_TRUE(check_may_ask(rpc::Identity{Role::kAdmin, "root"}, 10).ok());
+  EXPECT_TRUE(check_may_ask(std::nullopt, 10).ok()) << "plain text is on this machine only";
+}
+
 }  // namespace
 }  // namespace tf::service

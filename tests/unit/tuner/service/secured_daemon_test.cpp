@@ -82,6 +82,17 @@ TEST_F(SecuredDaemonTest, TheAuditLogNamesTheJobAndItsNetwork) {
   EXPECT_THAT(objects, testing::ElementsAre("1 net.onnx", "net.onnx", "1"));
 }
 
+TEST_F(SecuredDaemonTest, AnAdminsJobGoesBeforeOthersAndNobodyElses) {
+  JobSpec urgent = spec_for("desk");
+  urgent.priority = 1;
+  const absl::Status refused = client(Role::kTuner, "ada")->submit(urgent, "model").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("tuner ada may not ask for the priority 1"));
+  const auto root = client(Role::kAdmin, "root");
+  EXPECT_TRUE(root->submit(urgent, "model").ok());
+  EXPECT_EQ(root->list()->size(), 1u);
+}
+
 TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
   const auto ada = client(Role::kTuner, "ada"), bob = client(Role::kTuner, "bob");
   const int64_t id = *ada->submit(spec_for("desk"), "model");
