@@ -79,7 +79,8 @@ DirectWork from_proto(const pb::DirectWork& message, const std::string& device_i
           .epoch = message.lease().epoch(),
           .queued = message.queued(),
           .unacknowledged = message.unacknowledged(),
-          .acknowledged = message.acknowledged()};
+          .acknowledged = message.acknowledged(),
+          .number = message.number()};
 }
 
 // They are kept, 64 a slot: so much of their texts, cut between characters, since half of one would make each

@@ -204,8 +204,13 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
     }
   }
   for (const SlotOffer& slot : info.slots) {
-    leases_.raise_epoch({info.id, slot.slot}, slot.highest_epoch);
+    const SlotKey key{info.id, slot.slot};
+    leases_.raise_epoch(key, slot.highest_epoch);
     device.dirty.insert(slot.slot);
+    const Lease* lease = leases_.on(key);
+    if (const auto direct = lease ? direct_.find(lease->id) : direct_.end();
+        direct != direct_.end() && device.run != run)
+      direct->second.next_run();
   }
   device.session = ++last_session_;
   device.link = std::move(link);

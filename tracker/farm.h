@@ -93,6 +93,7 @@ struct DirectWork {
   uint64_t queued = 0;
   uint64_t unacknowledged = 0;
   uint64_t acknowledged = 0;  // since this run of the agent has served it
+  uint64_t number = 0;        // from 1; of two reports of a slot by one run of the agent the higher is newer
 };
 
 // What the agent should do with one slot.
@@ -232,7 +233,8 @@ class Farm {
   // the first kMostFailuresTold do.
   void report_outcomes(SessionId session, const std::vector<LeaseOutcome>& outcomes);
   static constexpr uint32_t kMostFailuresTold = 1000;
-  // What is shown of trials that take another way; counts only under a lease of this device, which listens.
+  // What is shown of trials that take another way; counts only under a lease of this device, which listens,
+  // and only if it is newer than what was reported of it.
   void report_direct(SessionId session, const std::vector<DirectWork>& work);
   void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
   // What is desired of all its slots is due again.

@@ -115,8 +115,7 @@ void Farm::report_direct(SessionId session, const std::vector<DirectWork>& work)
     if (lease == leases_.active().end() || lease->second.epoch != told.epoch) continue;
     if (told.slot.device_id != device->info->id || lease->second.slot != told.slot) continue;
     DirectCounts& counts = direct_[told.lease];
-    if (told.acknowledged < counts.told.acknowledged) counts.earlier += counts.told.acknowledged;
-    counts.told = told;
+    if (told.number > counts.told.number) counts.told = told;
   }
 }
 

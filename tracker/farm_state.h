@@ -47,6 +47,12 @@ struct Farm::Stream {
 struct Farm::DirectCounts {
   DirectWork told;
   uint64_t earlier = 0;  // acknowledged under earlier runs of the agent, which counts from 0 in each
+
+  // What the run that has ended had queued is gone with it.
+  void next_run() {
+    earlier += told.acknowledged;
+    told = {};
+  }
 };
 
 struct Farm::Asker {

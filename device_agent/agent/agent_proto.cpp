@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,7 @@ namespace pb = tunefarm::farm::v1;
 constexpr int kRepliesPerMessage = 32;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
+constexpr absl::Duration kTellOfWorkEvery = absl::Seconds(1);
 constexpr int kLookEvery = 10;  // failures to connect after which it looks again why
 
 pb::SlotReply& add_reply(pb::AgentMessage& message, uint32_t slot, const LeaseRef& lease) {
@@ -50,7 +52,8 @@ void add_golden(pb::AgentMessage& message, const SlotRunner::Golden& golden) {
   sample.set_age_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(golden.age)));
 }
 
-void add_direct_work(pb::AgentMessage& message, uint32_t slot, const DirectWork& work) {
+void add_direct_work(pb::AgentMessage& message, uint32_t slot, const SlotRunner::DirectReport& report) {
+  const DirectWork& work = report.work;
   pb::DirectWork& told = *message.mutable_report()->add_direct();
   told.set_slot(slot);
   told.mutable_lease()->set_lease_id(work.lease.id);
@@ -58,6 +61,7 @@ void add_direct_work(pb::AgentMessage& message, uint32_t slot, const DirectWork&
   told.set_queued(work.queued);
   told.set_unacknowledged(work.unacknowledged);
   told.set_acknowledged(work.acknowledged);
+  told.set_number(report.number);
 }
 
 // These will be the same after any number of attempts.
@@ -125,12 +129,14 @@ class Agent::Impl {
 
   absl::Status run() {
     for (const auto& slot : slots_) slot->start([this, slot = slot.get()] { tell_of(*slot); });
+    std::thread telling([this] { tell_now_and_then(); });
     const absl::Status status = stay_connected();
     {
       const std::scoped_lock lock(mutex_);
       stop_ = true;
       changed_.notify_all();
     }
+    telling.join();
     for (const auto& slot : slots_) slot->stop();
     if (server_) server_->stop(absl::ZeroDuration());
     return status;
@@ -329,6 +335,17 @@ class Agent::Impl {
       message.Clear();
     }
     if (message.has_report()) session->say(message);
+  }
+
+  // The end of a trial tells at once what goes straight; a holder's submissions and acknowledgements between
+  // are for the next look, so that they cost no message each.
+  void tell_now_and_then() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kTellOfWorkEvery), [this] { return stop_; })) {
+      lock.unlock();
+      for (const auto& slot : slots_) tell_of(*slot);
+      lock.lock();
+    }
   }
 
   const AgentOptions options_;

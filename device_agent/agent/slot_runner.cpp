@@ -109,12 +109,13 @@ std::vector<std::string> SlotRunner::take_outcomes() {
   return taken;
 }
 
-std::optional<DirectWork> SlotRunner::take_direct_work() {
+std::optional<SlotRunner::DirectReport> SlotRunner::take_direct_work() {
   const std::scoped_lock lock(mutex_);
   std::optional<DirectWork> work = state_.direct_work();
   if (work == work_told_) return std::nullopt;
   work_told_ = work;
-  return work;
+  if (!work) return std::nullopt;  // the lease is over, and the tracker knows
+  return DirectReport{*std::move(work), ++work_reports_};
 }
 
 absl::Status SlotRunner::open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link) {
@@ -154,13 +155,9 @@ bool SlotRunner::submit_direct(const LeaseRef& lease, QueuedTrial trial) {
     if (!state_.takes_replies()) return false;
     changed_.wait(lock);
   }
-  const std::optional<DirectWork> before = state_.direct_work();
   state_.submit(lease, std::move(trial));
   queue_changed_ = true;
   changed_.notify_all();
-  lock.unlock();
-  // The end of each trial tells how many are left; that there are any again nobody else tells.
-  if (before && before->queued == 0) something_to_tell_();
   return true;
 }
 

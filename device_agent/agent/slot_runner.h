@@ -50,8 +50,9 @@ class SlotRunner {
 
   uint32_t slot() const { return settings_.slot; }
 
-  // Begins to work. `something_to_tell` is called without a lock from the slot's thread when there is
-  // something for the tracker to take.
+  // Begins to work. `something_to_tell` is called without a lock when there is something for the tracker to
+  // take, but not for direct work alone: that changes too often, and it is for the caller to look now and
+  // then.
   void start(std::function<void()> something_to_tell);
   // Ends what runs, trial or golden kernel, and the threads. Blocks.
   void stop();
@@ -73,8 +74,14 @@ class SlotRunner {
   // How trials ended whose replies went straight to their holder (serialized farm.v1.TrialOutcome), since the
   // last call; if there are too many, the newest.
   std::vector<std::string> take_outcomes();
-  // What goes straight, if the tracker has been told something else since the last rewind().
-  std::optional<DirectWork> take_direct_work();
+  // What goes straight, if the tracker has been told something else since the last rewind(). Reports that
+  // several threads take may overtake each other on their way: of two the one with the higher number is
+  // newer.
+  struct DirectReport {
+    DirectWork work;
+    uint64_t number = 0;
+  };
+  std::optional<DirectReport> take_direct_work();
 
   // A holder that comes straight; as SlotState.
   absl::Status open_direct(const LeaseRef& lease, std::shared_ptr<DirectLink> link);
@@ -123,6 +130,7 @@ class SlotRunner {
   rpc::Instant golden_overdue_ = -absl::InfiniteDuration();  // from then on before the next trial
   std::deque<std::string> outcomes_;                         // that the tracker has not been told
   std::optional<DirectWork> work_told_;                      // to the tracker
+  uint64_t work_reports_ = 0;
   bool queue_changed_ = false;
   bool draining_ = false;
   bool stop_ = false;

@@ -73,10 +73,11 @@ class FarmTest : public testing::Test {
   }
 
   // To whom holders may go straight.
-  Farm::SessionId attach_listening(const std::string& id, const std::string& key) {
+  Farm::SessionId attach_listening(const std::string& id, const std::string& key,
+                                   const std::string& run = "run") {
     const DeviceInfo info{
         .id = id, .key = key, .listens = true, .slots = {{0, 2, 0}}, .hello = hello_bytes(id, key)};
-    return *farm_->attach(info, "run", std::make_shared<FakeLink>());
+    return *farm_->attach(info, run, std::make_shared<FakeLink>());
   }
 
   // farm.v1.AgentHello by hand: agent_id = 2, device_key = 4, slots = 6 {cpus = 2 packed}.

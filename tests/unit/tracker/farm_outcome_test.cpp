@@ -42,32 +42,68 @@ TEST_F(FarmOutcomeTest, OfTwoBoardsThatMeasureItConvictsACandidate) {
   EXPECT_FALSE(is_bad(candidate_));
 }
 
-TEST_F(FarmOutcomeTest, ShowsWhatGoesStraightBesideWhatComesThrough) {
+class FarmDirectTest : public FarmOutcomeTest {
+ protected:
+  // Of the first device's first slot: unanswered, unacknowledged, answered.
+  std::vector<uint64_t> shown() {
+    const SlotStatus slot = farm_->devices()[0].slots[0];
+    return {slot.unanswered, slot.unacknowledged, slot.answered};
+  }
+
+  static DirectWork told(const Lease& of, uint64_t number, uint64_t queued, uint64_t unacknowledged,
+                         uint64_t acknowledged) {
+    return {.slot = of.slot,
+            .lease = of.id,
+            .epoch = of.epoch,
+            .queued = queued,
+            .unacknowledged = unacknowledged,
+            .acknowledged = acknowledged,
+            .number = number};
+  }
+};
+
+TEST_F(FarmDirectTest, ShowsWhatGoesStraightBesideWhatComesThrough) {
   const auto a = attach_listening("a", "a");
   const Lease granted = lease("a");
-  const auto shown = [this] {
-    const SlotStatus slot = farm_->devices()[0].slots[0];
-    return std::vector<uint64_t>{slot.unanswered, slot.unacknowledged, slot.answered};
-  };
-  const auto told = [&](uint64_t queued, uint64_t unacknowledged, uint64_t acknowledged) {
-    return DirectWork{.slot = granted.slot,
-                      .lease = granted.id,
-                      .epoch = granted.epoch,
-                      .queued = queued,
-                      .unacknowledged = unacknowledged,
-                      .acknowledged = acknowledged};
-  };
   EXPECT_THAT(shown(), testing::ElementsAre(0, 0, 0));
-  farm_->report_direct(a, {told(3, 1, 5)});
+  farm_->report_direct(a, {told(granted, 1, 3, 1, 5)});
   EXPECT_THAT(shown(), testing::ElementsAre(3, 1, 6));
   const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
   farm_->submit(*stream, 1, "t");
   EXPECT_THAT(shown(), testing::ElementsAre(4, 1, 6));
-  farm_->report_direct(a, {told(0, 0, 6)});
+  farm_->report_direct(a, {told(granted, 2, 0, 0, 6)});
   farm_->report(a, {reply(granted, 1)}, false);
   EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 7));
-  farm_->report_direct(a, {told(0, 0, 2)});
-  EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 9)) << "the agent was started again, and counts anew";
+}
+
+TEST_F(FarmDirectTest, ReportThatWasOvertakenSaysNothing) {
+  const auto a = attach_listening("a", "a");
+  const Lease granted = lease("a");
+  farm_->report_direct(a, {told(granted, 2, 0, 1, 7)});
+  farm_->report_direct(a, {told(granted, 1, 1, 1, 6)});
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 8));
+  farm_->report_direct(a, {told(granted, 3, 0, 0, 8)});
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 0, 8)) << "each answer counts once";
+  const auto again = attach_listening("a", "a");
+  farm_->report_direct(again, {told(granted, 3, 9, 9, 9)});
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 0, 8)) << "the same run goes on counting its reports";
+  farm_->report_direct(again, {told(granted, 4, 1, 0, 8)});
+  EXPECT_THAT(shown(), testing::ElementsAre(1, 0, 8));
+}
+
+TEST_F(FarmDirectTest, AgentThatWasStartedAgainHasNothingQueuedAndCountsAnew) {
+  const auto a = attach_listening("a", "a", "first run");
+  const Lease granted = lease("a");
+  farm_->report_direct(a, {told(granted, 9, 3, 1, 5)});
+  const auto again = attach_listening("a", "a", "second run");
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 0, 5));
+  // Its holder goes on through the tracker.
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  farm_->submit(*stream, 6, "t");
+  farm_->report(again, {reply(granted, 6)}, false);
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 6));
+  farm_->report_direct(again, {told(granted, 1, 0, 0, 2)});
+  EXPECT_THAT(shown(), testing::ElementsAre(0, 1, 8)) << "the run that goes straight again counts from 0";
 }
 
 TEST_F(FarmOutcomeTest, ShowsNothingThatAnAgentSaysOfAnothersSlot) {
@@ -77,7 +113,8 @@ TEST_F(FarmOutcomeTest, ShowsNothingThatAnAgentSaysOfAnothersSlot) {
   const Lease of_a = lease("a"), of_c = lease("c");
   const auto say = [&](Farm::SessionId session, const std::string& device, const Lease& of, uint64_t epoch) {
     farm_->report_direct(
-        session, {{.slot = {device, 0}, .lease = of.id, .epoch = epoch, .queued = 9, .acknowledged = 9}});
+        session,
+        {{.slot = {device, 0}, .lease = of.id, .epoch = epoch, .queued = 9, .acknowledged = 9, .number = 1}});
   };
   say(b, "b", of_a, of_a.epoch);
   say(b, "a", of_a, of_a.epoch);

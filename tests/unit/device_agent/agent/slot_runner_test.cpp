@@ -206,7 +206,7 @@ class SilentLink final : public DirectLink {
   void cancel() override {}
 };
 
-TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndWhenThereIsWorkAgain) {
+TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndNumbersWhatItTells) {
   LeaseExecutor executor;
   SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
                   {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
@@ -214,21 +214,24 @@ TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndWhenThereIsWorkAgain)
   slot.start([&] { ++asked; });
   const Desired wanted = desired(1);
   ASSERT_TRUE(slot.apply({.lease = wanted.lease, .remaining = wanted.remaining}).ok());
-  EXPECT_EQ(slot.take_direct_work(), std::nullopt) << "its holder has not come straight";
+  EXPECT_FALSE(slot.take_direct_work()) << "its holder has not come straight";
   slot.drain();  // so that what is submitted stays in the queue
   ASSERT_TRUE(slot.open_direct(*wanted.lease, std::make_shared<SilentLink>()).ok());
   const int before = asked;
   ASSERT_TRUE(slot.submit_direct(*wanted.lease, wanted.window.front()));
-  EXPECT_EQ(asked, before + 1) << "there is work again";
   ASSERT_TRUE(slot.submit_direct(*wanted.lease, {2, wanted.window.front().trial}));
-  EXPECT_EQ(asked, before + 1) << "the end of the first tells of the second";
-  const std::optional<DirectWork> told = slot.take_direct_work();
+  EXPECT_EQ(asked, before) << "a submission is no message of its own";
+  const auto told = slot.take_direct_work();
   ASSERT_TRUE(told);
-  EXPECT_EQ(told->lease, *wanted.lease);
-  EXPECT_EQ(told->queued, 2u);
-  EXPECT_EQ(slot.take_direct_work(), std::nullopt) << "it is told";
+  EXPECT_EQ(told->work.lease, *wanted.lease);
+  EXPECT_EQ(told->work.queued, 2u);
+  EXPECT_EQ(told->number, 1u);
+  EXPECT_FALSE(slot.take_direct_work()) << "it is told";
   slot.rewind();
-  EXPECT_EQ(slot.take_direct_work(), told) << "but not to the next session";
+  const auto again = slot.take_direct_work();
+  ASSERT_TRUE(again) << "but not to the next session";
+  EXPECT_EQ(again->work, told->work);
+  EXPECT_EQ(again->number, 2u);
 }
 
 TEST_F(SlotRunnerTest, AnswersOnlyOnceItsLeaseIsOnTheDisk) {
