@@ -135,7 +135,9 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     using Hook = grpc::experimental::InterceptionHookPoints;
     if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA)) enter();
     const bool is_audited = guard_.audit_ && rule_ && rule_->audited;
-    if (is_audited && object_.empty() && batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
+    // Whoever cancels the call passes here, too, on his own thread beside the call's: what is kept of the call
+    // is looked at only after the hook point has said that this is not he.
+    if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE) && is_audited && object_.empty()) {
       const auto* request = static_cast<const google::protobuf::Message*>(batch->GetRecvMessage());
       if (request) object_ = field_text(*request, *rule_->audited);
     }
