@@ -20,6 +20,8 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(3);
+// For a call to say why there is no connection: gRPC knows by then, or will not soon.
+constexpr absl::Duration kWhyTimeout = absl::Seconds(1);
 
 struct Answer {
   pb::Description description;
@@ -29,16 +31,19 @@ struct Answer {
 
 absl::StatusOr<Answer> ask(const Endpoint& tracker, const std::shared_ptr<Credentials>& credentials) {
   TF_RETURN_IF_ERROR(require_protection(tracker, "--tracker", credentials));
-  grpc::ClientContext context;
-  set_deadline(context, kAnswerTimeout);
-  Answer answer;
+  const bool secured = credentials != nullptr;
   const auto channel = make_channel(tracker, credentials, Role::kTracker);
-  if (!wait_until_connected(*channel, kAnswerTimeout))
-    return unreachable("tracker", tracker, credentials != nullptr);
+  const bool connected = wait_until_connected(*channel, kAnswerTimeout);
+  grpc::ClientContext context;
+  set_deadline(context, connected ? kAnswerTimeout : kWhyTimeout);
+  Answer answer;
   const absl::Time sent = absl::Now();
-  TF_RETURN_IF_ERROR(
-      from_grpc(pb::Agents::NewStub(channel)->Describe(&context, pb::DescribeRequest(), &answer.description),
-                "tracker", tracker, credentials != nullptr));
+  const grpc::Status status =
+      pb::Agents::NewStub(channel)->Describe(&context, pb::DescribeRequest(), &answer.description);
+  const bool unavailable = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+  if (!connected && (unavailable || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED))
+    return unreachable("tracker", tracker, secured, unavailable ? status.error_message() : "");
+  TF_RETURN_IF_ERROR(from_grpc(status, "tracker", tracker, secured));
   answer.took = absl::Now() - sent;
   answer.ahead = absl::FromUnixNanos(answer.description.unix_time_ns()) - (sent + answer.took / 2);
   return answer;

@@ -77,6 +77,19 @@ TEST_F(Doctor, TrackerTellsItsProtocolAndItsClock) {
   EXPECT_EQ(checks[2].health, Health::kGood) << "it is this machine's";
 }
 
+TEST_F(Doctor, PortOfAnotherMemberIsNoTrackers) {
+  pb::Agents::Service service;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&service}, {member(Role::kTuner, "ada")});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const rpc::Endpoint& port = (*server)->endpoint();
+  const auto checks = rpc::examine_tracker(port, member(Role::kViewer, "eve"), "this program");
+  ASSERT_EQ(checks.size(), 1u);
+  EXPECT_EQ(checks[0].health, Health::kFailed);
+  EXPECT_EQ(checks[0].detail, absl::StrCat("what answers at ", port.text(),
+                                           " is the tuner ada, and a tracker is expected there"));
+  EXPECT_THAT(checks[0].remedy, HasSubstr("compare the port with `tracker serve --listen`"));
+}
+
 // Another version, and a clock that is an hour ahead.
 class StrangeTracker final : public pb::Agents::Service {
  public:
