@@ -29,4 +29,8 @@ Trouble trouble_of(const absl::Status& error) {
   return {.truth = std::move(message), .remedy = std::move(remedy)};
 }
 
+std::string code_and_message(const absl::Status& status) {
+  return status.ToString(absl::StatusToStringMode::kWithNoExtraData);
+}
+
 }  // namespace tf

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/event_log.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "tracker/farm_state.h"
 
@@ -65,7 +66,7 @@ void Farm::take_over(StoredState state) {
   for (Lease& lease : state.leases) take_over(std::move(lease));
   for (StoredReservation& stored : state.reservations) {
     const absl::Status taken = take_over(std::move(stored));
-    if (!taken.ok()) spdlog::error("a reservation is left out: {}", taken.ToString());
+    if (!taken.ok()) spdlog::error("a reservation is left out: {}", code_and_message(taken));
   }
   reservations_change_ = reservations_.next_change(clock_.now());
 }

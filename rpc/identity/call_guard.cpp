@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/audit_log.h"
@@ -115,7 +116,7 @@ class CallGuard::Processor final : public grpc::AuthMetadataProcessor {
     if (!status.ok() && guard_.audit_) {
       guard_.audit_->record_denial({.who = name_of(certificate ? certificate->identity() : std::nullopt),
                                     .method = short_name(method),
-                                    .outcome = status.ToString()});
+                                    .outcome = code_and_message(status)});
     }
     return to_grpc(status);
   }
@@ -135,8 +136,8 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     using Hook = grpc::experimental::InterceptionHookPoints;
     if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA)) enter();
     const bool is_audited = guard_.audit_ && rule_ && rule_->audited;
-    // Whoever cancels the call passes here, too, on his own thread beside the call's: what is kept of the call
-    // is looked at only after the hook point has said that this is not he.
+    // Whoever cancels the call passes here, too, on his own thread beside the call's: what is kept of the
+    // call is looked at only after the hook point has said that this is not he.
     if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE) && is_audited && object_.empty()) {
       const auto* request = static_cast<const google::protobuf::Message*>(batch->GetRecvMessage());
       if (request) object_ = field_text(*request, *rule_->audited);
@@ -177,7 +178,7 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     const AuditLine line{.who = name_of(who_),
                          .method = short_name(info_.method()),
                          .object = absl::StrCat(made_, made_.empty() || object_.empty() ? "" : " ", object_),
-                         .outcome = outcome.ToString()};
+                         .outcome = code_and_message(outcome)};
     const bool is_audited = rule_ && rule_->audited;
     if (absl::IsPermissionDenied(outcome) || (is_audited && absl::IsUnauthenticated(outcome))) {
       guard_.audit_->record_denial(line);

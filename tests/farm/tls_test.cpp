@@ -6,6 +6,9 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/access_table.h"
+#include "rpc/identity/audit_log.h"
+#include "rpc/identity/call_guard.h"
+#include "rpc/server.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"
 #include "tests/farm/tls_handshake.h"
@@ -202,6 +205,26 @@ TEST_F(SecuredFarm, AuditLogTellsWhoDidWhat) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("nowhere"))) << "only grants change something";
+}
+
+TEST_F(SecuredFarm, AuditLogSaysOnceWhatToDoAboutAnOutcome) {
+  const std::string path = dir_.file("audited.jsonl");
+  {
+    const auto log = rpc::AuditLog::open(path);
+    ASSERT_TRUE(log.ok()) << log.status();
+    rpc::CallGuard guard(rpc::real_wall_clock(), log->get());
+    tunefarm::farm::v1::Operators::Service nothing;
+    const auto server =
+        rpc::Server::start({"127.0.0.1", 0}, {&nothing}, {member(Role::kTuner, "ada"), &guard});
+    ASSERT_TRUE(server.ok()) << server.status();
+    const auto channel = rpc::make_channel((*server)->endpoint(), admin_, Role::kTuner);
+    const absl::Status status = call(channel, "/tunefarm.farm.v1.Operators/SetAdmission").status();
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  }
+  const std::vector<std::string> lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("UNIMPLEMENTED: who answers at that address"));
+  EXPECT_THAT(lines[0], Not(HasSubstr("remedy"))) << "and no more than the message";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "rpc/call_pool.h"
@@ -87,7 +88,7 @@ class MemberService final : public pb::Members::CallbackService {
     const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
                               .method = "Members/Join",
                               .object = certificate.ok() ? certificate->serial() : "",
-                              .outcome = certificate.status().ToString()};
+                              .outcome = code_and_message(certificate.status())};
     certificate.ok() ? audit_.record(line) : audit_.record_denial(line);
     return answer(certificate, reply);
   }

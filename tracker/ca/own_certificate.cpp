@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/remedy.h"
 #include "base/status.h"
 #include "rpc/identity/identity_folder.h"
 #include "tracker/ca/members.h"
@@ -61,7 +62,7 @@ void OwnCertificate::keep() {
     absl::StatusOr<rpc::Certificate> certificate =
         members_.issue(kTracker, rpc::make_certificate_request(credentials_->key(), kTracker.name), hosts_);
     const absl::Status renewed = certificate.ok() ? credentials_->renew(*certificate) : certificate.status();
-    if (!renewed.ok()) spdlog::error("cannot renew the tracker's certificate: {}", renewed.ToString());
+    if (!renewed.ok()) spdlog::error("cannot renew the tracker's certificate: {}", code_and_message(renewed));
   } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop_; }));
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/backoff.h"
@@ -211,7 +212,7 @@ class FarmRunner::Impl {
         changed_.notify_all();
         return;
       }
-      spdlog::debug("farm stream: {}", status.ToString());
+      spdlog::debug("farm stream: {}", code_and_message(status));
       changed_.wait_for(lock, absl::ToChronoMilliseconds(backoff.next()), [this] { return cancelled_; });
     }
   }

@@ -33,5 +33,10 @@ TEST(Remedy, IsMissingWhereAnErrorIsOfAnotherKind) {
   EXPECT_EQ(trouble.remedy, "");
 }
 
+TEST(Remedy, LogSaysItOnce) {
+  EXPECT_EQ(code_and_message(full()), "RESOURCE_EXHAUSTED: /x is full: 3 of 3 MiB: make room");
+  EXPECT_EQ(code_and_message(absl::OkStatus()), "OK");
+}
+
 }  // namespace
 }  // namespace tf
