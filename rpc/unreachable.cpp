@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/owned_fd.h"
 #include "base/remedy.h"
+#include "rpc/default_endpoints.h"
 #include "rpc/identity/key_pair.h"
 
 namespace tf::rpc {
@@ -69,7 +70,8 @@ std::string client_hello() {
 
 // Which port it should be; the likely mistakes are the other ports of the same machine.
 std::string compared_port(const std::string& what) {
-  return absl::StrCat("compare the port with `", what, " serve --listen` (", what == "tuner" ? 7191 : 7190,
+  const Endpoint usual = parse_endpoint(what == "tuner" ? kDefaultTuner : kDefaultTracker).value();
+  return absl::StrCat("compare the port with `", what, " serve --listen` (", usual.port,
                       " by default); --metrics and an agent's --listen are others");
 }
 

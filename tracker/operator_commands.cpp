@@ -14,13 +14,14 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "rpc/default_endpoints.h"
 #include "tracker/operator_client.h"
 
 namespace tf::tracker {
 namespace {
 
 struct Arguments {
-  std::string tracker = kDefaultTracker;
+  std::string tracker = rpc::kDefaultTracker;
   std::string tls;
   std::string key;
   std::string selector;

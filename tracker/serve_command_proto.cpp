@@ -13,13 +13,13 @@
 #include "base/status.h"
 #include "rpc/daemon_environment.h"
 #include "rpc/daemon_log.h"
+#include "rpc/default_endpoints.h"
 #include "rpc/metrics/page.h"
 #include "rpc/operating_options.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
 #include "tracker/daemon.h"
-#include "tracker/tracker_link.h"
 
 namespace tf::tracker {
 namespace {
@@ -70,7 +70,7 @@ void add_number(CLI::App& command, const std::string& name, const std::string& w
 
 tunefarm::config::v1::Tracker default_serve_config() {
   tunefarm::config::v1::Tracker config;
-  config.set_listen(kDefaultTracker);
+  config.set_listen(rpc::kDefaultTracker);
   config.set_state(rpc::default_state_folder() + "/tracker.db");
   config.set_artifact_mib(2048);
   config.set_lease_seconds(60);

@@ -15,9 +15,6 @@ struct TrackerLink {
   std::shared_ptr<rpc::Credentials> credentials;  // null: plain text
 };
 
-// Where commands look for a tracker, and where one listens, unless they are told.
-inline constexpr const char* kDefaultTracker = "127.0.0.1:7190";
-
 // From a command's --tracker and --tls (empty: plain text). INVALID_ARGUMENT: no HOST:PORT.
 // rpc::credentials_of_command's errors.
 absl::StatusOr<TrackerLink> link_to(const std::string& tracker, const std::string& tls);

@@ -30,6 +30,7 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/daemon_environment.h"
 #include "rpc/daemon_log.h"
+#include "rpc/default_endpoints.h"
 #include "rpc/identity/join_command.h"
 #include "rpc/identity/membership.h"
 #include "rpc/metrics/page.h"
@@ -44,7 +45,7 @@ using tunefarm::config::v1::DeviceAgent;
 
 DeviceAgent default_config() {
   DeviceAgent config;
-  config.set_tracker("127.0.0.1:7190");
+  config.set_tracker(tf::rpc::kDefaultTracker);
   config.set_device("cpu");
   config.set_cache_mib(512);
   config.set_golden_seconds(300);

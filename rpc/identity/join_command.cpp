@@ -11,13 +11,14 @@
 #include "absl/strings/str_join.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
 
 namespace tf::rpc {
 namespace {
 
 struct Arguments {
-  std::string tracker = "127.0.0.1:7190";
+  std::string tracker = kDefaultTracker;
   std::string token;
   std::string name;
   std::string tls;

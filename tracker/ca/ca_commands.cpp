@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "rpc/default_endpoints.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct Arguments {
   std::string dir;
-  std::string tracker = kDefaultTracker;
+  std::string tracker = rpc::kDefaultTracker;
   std::string tls;
   std::string role;
   std::string name;

@@ -9,9 +9,6 @@ class App;
 
 namespace tf::tuner_cli {
 
-inline constexpr const char* kDefaultServer = "127.0.0.1:7191";
-inline constexpr const char* kDefaultTracker = "127.0.0.1:7190";
-
 // What the command line asks for: set by the chosen command while it is parsed, run after. Returns the exit
 // code.
 struct Invocation {

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "compiler/onnx/import.h"
 #include "compiler/target/target.h"
+#include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/follow.h"
@@ -27,7 +28,7 @@ using service::JobClient;
 using service::JobView;
 
 struct ServerArguments {
-  std::string address = kDefaultServer;
+  std::string address = rpc::kDefaultTuner;
   std::string tls;
 };
 

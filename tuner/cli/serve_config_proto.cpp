@@ -2,9 +2,9 @@
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_log.h"
+#include "rpc/default_endpoints.h"
 #include "rpc/text_config.h"
 #include "rpc/transfer.h"
-#include "tuner/cli/commands.h"
 #include "tuner/cli/serve_config.h"
 #include "tuner/service/waiting_limits.h"
 
@@ -32,8 +32,8 @@ absl::Status check(const Tuner& config) {
 
 Tuner default_serve_config() {
   Tuner config;
-  config.set_tracker(kDefaultTracker);
-  config.set_listen(kDefaultServer);
+  config.set_tracker(rpc::kDefaultTracker);
+  config.set_listen(rpc::kDefaultTuner);
   config.set_log_level("info");
   config.set_log_format("text");
   const service::WaitingLimits limits;
