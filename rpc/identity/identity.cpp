@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/check.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -53,6 +54,8 @@ std::vector<std::string> roles_joining_by(std::string_view program) {
   for (const auto& [role, name] : kRoles) {
     if (role != Role::kTracker && joining_program(role) == program) names.emplace_back(name);
   }
+  // To whoever asks for members with these roles, none would mean any.
+  TF_CHECK(!names.empty()) << std::string(program) << " has no join command";
   return names;
 }
 

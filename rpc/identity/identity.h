@@ -31,7 +31,7 @@ std::vector<std::string> joinable_roles();
 // The program whose `join` command makes members with this role: "device_agent" for agents, "tuner" for all
 // others, whoever they are.
 std::string_view joining_program(Role role);
-// The joinable roles of which it is that program.
+// The joinable roles of which it is that program, which must be one of the two.
 std::vector<std::string> roles_joining_by(std::string_view program);
 // What to do for a certificate with this role, to stand after a colon.
 std::string how_to_join(Role role);

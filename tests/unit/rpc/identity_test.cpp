@@ -40,6 +40,10 @@ TEST(Identity, EveryRoleThatATokenGivesIsOfOneJoinCommand) {
   EXPECT_THAT(all, testing::UnorderedElementsAreArray(joinable_roles()));
 }
 
+TEST(Identity, NoProgramsJoinCommandMakesMembersOfAnyRole) {
+  EXPECT_DEATH(roles_joining_by("agent"), "agent has no join command");
+}
+
 TEST(Identity, RefusesWhatIsNoMember) {
   for (const char* uri : {"", "tunefarm://", "tunefarm://agent", "tunefarm://agent/", "tunefarm://king/x",
                           "tunefarm://agent/a/b", "tunefarm://agent/a,URI:tunefarm", "https://agent/x"}) {
