@@ -116,7 +116,7 @@ absl::StatusOr<int64_t> JobQueue::submit(database::Job job, const JobSpec& spec)
 
 absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
   std::lock_guard lock(mutex_);
-  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_settled(id));
   if (entry->job.state == JobState::kCancelled) return as_before(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "cancel");
   if (entry->running && entry->intent == Intent::kCancel) return view(*entry);
@@ -135,7 +135,7 @@ absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
 
 absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
   std::lock_guard lock(mutex_);
-  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_settled(id));
   if (entry->job.state == JobState::kPaused) return as_before(*entry);
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "pause");
   if (entry->running) {
@@ -152,7 +152,7 @@ absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
 
 absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
   std::lock_guard lock(mutex_);
-  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_settled(id));
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "resume");
   if (entry->job.device.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -208,6 +208,14 @@ absl::StatusOr<JobQueue::Entry*> JobQueue::find_entry(int64_t id) {
   auto found = entries_.find(id);
   if (found != entries_.end()) return found->second.get();
   return absl::NotFoundError(absl::StrCat("there is no job ", id, "; `tuner jobs` lists them"));
+}
+
+absl::StatusOr<JobQueue::Entry*> JobQueue::find_settled(int64_t id) {
+  TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
+  const auto end = unsaved_.find(id);
+  if (end != unsaved_.end() && end->second.state != entry->job.state)
+    TF_RETURN_IF_ERROR(save_end(*entry, database::Job(end->second)));
+  return entry;
 }
 
 absl::StatusOr<JobView> JobQueue::as_before(Entry& entry) {

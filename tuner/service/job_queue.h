@@ -98,7 +98,6 @@ class JobQueue {
     rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
     Intent intent = Intent::kFinish;
-    std::optional<database::Job> unsaved;  // as it ended; the store did not take it, and is asked again
     std::atomic<bool> stop = false;
     std::thread thread;
   };
@@ -118,15 +117,18 @@ class JobQueue {
   rpc::Instant next_wake();                              // mutex_ is held
   void run(Entry& entry);                                // a job's thread
   void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
-  void save_end(Entry& entry, database::Job next);  // mutex_ is held
-  void save_ends();                                 // what was not saved before; mutex_ is held
-  void become(Entry& entry, database::Job next);    // as the store has it; mutex_ is held
+  // How a run has ended; what the store does not take, it is asked again. mutex_ is held.
+  absl::Status save_end(Entry& entry, database::Job next);
+  void save_ends();                               // what was not saved before; mutex_ is held
+  void become(Entry& entry, database::Job next);  // as the store has it; mutex_ is held
   static database::Job in_state(database::Job job, database::JobState state, std::string detail);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held
-  absl::StatusOr<JobView> view(Entry& entry);                                          // mutex_ is held
-  absl::StatusOr<JobView> as_before(Entry& entry);                                     // mutex_ is held
-  void changed(Entry& entry);                                                          // mutex_ is held
+  // Whose end, if it has ended, is in the store. mutex_ is held.
+  absl::StatusOr<Entry*> find_settled(int64_t id);
+  absl::StatusOr<JobView> view(Entry& entry);       // mutex_ is held
+  absl::StatusOr<JobView> as_before(Entry& entry);  // mutex_ is held
+  void changed(Entry& entry);                       // mutex_ is held
 
   database::Store& store_;
   JobExecutor& executor_;
@@ -134,10 +136,11 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::unique_ptr<Entry>> entries_;
-  JobIndex index_;                       // of them
-  std::vector<std::thread> over_;        // of runs that have ended
-  std::multiset<std::string> arriving_;  // submitters of jobs that are not in the store yet
-  rpc::UsageLedger running_;             // by submitter; begins anew with the process
+  JobIndex index_;                            // of them
+  std::map<int64_t, database::Job> unsaved_;  // as they ended, by their ids: the store did not take it
+  std::vector<std::thread> over_;             // of runs that have ended
+  std::multiset<std::string> arriving_;       // submitters of jobs that are not in the store yet
+  rpc::UsageLedger running_;                  // by submitter; begins anew with the process
   bool draining_ = false;
   std::thread scheduler_;
 };

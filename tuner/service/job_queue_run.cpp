@@ -100,8 +100,9 @@ rpc::Instant JobQueue::next_wake() {
   for (const int64_t id : index_.not_over()) {
     const Entry& entry = *entries_.at(id);
     const bool waits = entry.job.state == JobState::kQueued && !entry.running;
-    if (waits || entry.unsaved) wake = std::min(wake, entry.not_before);
+    if (waits) wake = std::min(wake, entry.not_before);
   }
+  for (const auto& [id, end] : unsaved_) wake = std::min(wake, entries_.at(id)->not_before);
   return wake;
 }
 
@@ -151,27 +152,36 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
     next = in_state(entry.job, JobState::kFailed, std::string(result.status().message()));
     next.status_code = static_cast<int32_t>(result.status().code());
   }
-  save_end(entry, std::move(next));
+  (void)save_end(entry, std::move(next));                                 // what fails is tried again
   if (entry.thread.joinable()) over_.push_back(std::move(entry.thread));  // else drain() has it
 }
 
-void JobQueue::save_end(Entry& entry, database::Job next) {
+absl::Status JobQueue::save_end(Entry& entry, database::Job next) {
   const absl::Status kept = store_.update_job(next);
-  if (kept.ok()) return become(entry, std::move(next));
+  // What was cancelled or paused is so in the store already, without how far it came: for that nobody waits.
+  const bool is_known = entry.intent == Intent::kCancel || entry.intent == Intent::kPause;
+  if ((kept.ok() || is_known) && next.state != entry.job.state) become(entry, next);
+  if (kept.ok()) {
+    unsaved_.erase(next.id);
+    return kept;
+  }
   spdlog::error("cannot keep that job {} is {}, and tries again: {}", next.id,
                 database::job_state_name(next.state), std::string(kept.message()));
-  entry.unsaved = std::move(next);
+  unsaved_.insert_or_assign(next.id, std::move(next));
   entry.not_before = options_.clock->now() + options_.retry_after;
   changed(entry);
+  return kept;
 }
 
 void JobQueue::save_ends() {
-  std::vector<Entry*> due;
-  for (const int64_t id : index_.not_over()) {
-    Entry& entry = *entries_.at(id);
-    if (entry.unsaved && entry.not_before <= options_.clock->now()) due.push_back(&entry);
+  std::vector<database::Job> due;
+  for (const auto& [id, end] : unsaved_) {
+    if (entries_.at(id)->not_before <= options_.clock->now()) due.push_back(end);
   }
-  for (Entry* entry : due) save_end(*entry, *std::exchange(entry->unsaved, std::nullopt));
+  for (database::Job& end : due) {
+    Entry& entry = *entries_.at(end.id);
+    (void)save_end(entry, std::move(end));
+  }
 }
 
 database::Job JobQueue::in_state(database::Job job, JobState state, std::string detail) {
@@ -192,7 +202,7 @@ void JobQueue::become(Entry& entry, database::Job next) {
   index_.leave(entry.job.id, entry.job.state);
   index_.enter(next.id, next.state);
   entry.job = std::move(next);
-  entry.unsaved.reset();
+  unsaved_.erase(entry.job.id);
   spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name,
                database::job_state_name(entry.job.state), entry.job.detail.empty() ? "" : ": ",
                entry.job.detail);
