@@ -110,12 +110,14 @@ class JobQueue {
   absl::Status take_over();
   Entry& keep(const database::Job& job);                 // which the store has; mutex_ is held
   absl::Status find_room(const std::string& submitter);  // mutex_ is held
-  void schedule();                                       // the scheduler thread
-  Entry* next_to_run();                                  // null: none; mutex_ is held
-  void begin(Entry& entry);                              // as the store takes it; mutex_ is held
-  void ended(Entry& entry);                              // it runs no more; mutex_ is held
-  rpc::Instant next_wake();                              // mutex_ is held
-  void run(Entry& entry);                                // a job's thread
+  // To run, which a run of `tuner tune` does only where it began. mutex_ is held.
+  static bool waits(const Entry& entry);
+  void schedule();           // the scheduler thread
+  Entry* next_to_run();      // null: none; mutex_ is held
+  void begin(Entry& entry);  // as the store takes it; mutex_ is held
+  void ended(Entry& entry);  // it runs no more; mutex_ is held
+  rpc::Instant next_wake();  // mutex_ is held
+  void run(Entry& entry);    // a job's thread
   void finish(Entry& entry, const absl::StatusOr<session::Progress>& result);
   // How a run has ended; what the store does not take, it is asked again. mutex_ is held.
   absl::Status save_end(Entry& entry, database::Job next);

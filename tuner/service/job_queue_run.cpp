@@ -49,6 +49,11 @@ void JobQueue::drain() {
   for (std::thread& thread : threads) thread.join();
 }
 
+bool JobQueue::waits(const Entry& entry) {
+  const bool is_embedded = entry.job.device.empty();
+  return entry.job.state == JobState::kQueued && !entry.running && !is_embedded;
+}
+
 JobQueue::Entry* JobQueue::next_to_run() {
   const rpc::Instant now = options_.clock->now();
   const auto devices_of = [](const Entry& entry) { return std::pair(entry.job.device, entry.spec.selector); };
@@ -62,8 +67,7 @@ JobQueue::Entry* JobQueue::next_to_run() {
   Turn first;
   for (const int64_t id : index_.not_over()) {
     Entry& entry = *entries_.at(id);
-    const bool waits = entry.job.state == JobState::kQueued && !entry.running;
-    if (!waits || entry.not_before > now || busy.contains(devices_of(entry))) continue;
+    if (!waits(entry) || entry.not_before > now || busy.contains(devices_of(entry))) continue;
     const std::string& submitter = entry.job.submitter;
     auto cost = costs.find(submitter);
     if (cost == costs.end()) cost = costs.emplace(submitter, running_.cost(submitter)).first;
@@ -99,8 +103,7 @@ rpc::Instant JobQueue::next_wake() {
   rpc::Instant wake = absl::InfiniteDuration();
   for (const int64_t id : index_.not_over()) {
     const Entry& entry = *entries_.at(id);
-    const bool waits = entry.job.state == JobState::kQueued && !entry.running;
-    if (waits) wake = std::min(wake, entry.not_before);
+    if (waits(entry)) wake = std::min(wake, entry.not_before);
   }
   for (const auto& [id, end] : unsaved_) wake = std::min(wake, entries_.at(id)->not_before);
   return wake;
