@@ -26,6 +26,9 @@ class TransferMemory {
     ~Share() {
       if (memory_) memory_->give_back(*this);
     }
+    // So much more, of a transfer that tells only on its way how large it is. UNAVAILABLE: too much is on its
+    // way.
+    absl::Status grow(uint64_t bytes) { return memory_->grow(*this, bytes); }
 
    private:
     friend class TransferMemory;
@@ -39,10 +42,13 @@ class TransferMemory {
 
   explicit TransferMemory(uint64_t most_bytes, size_t most_of_each = std::numeric_limits<size_t>::max())
       : most_bytes_(most_bytes), most_of_each_(most_of_each) {}
-  // UNAVAILABLE: too much is on its way, or as many transfers of `whose` as may be; try again.
+  // UNAVAILABLE: too much is on its way, or as many transfers of `whose` as may be; try again. One of no
+  // bytes counts as a transfer, too.
   absl::StatusOr<Share> take(uint64_t bytes, const std::string& whose = "");
 
  private:
+  absl::Status grow(Share& share, uint64_t bytes);
+  absl::Status take_bytes(uint64_t bytes);  // mutex_ is held
   void give_back(const Share& share);
 
   const uint64_t most_bytes_;

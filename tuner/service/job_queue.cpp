@@ -91,7 +91,7 @@ absl::Status JobQueue::check_submission(const std::string& submitter, const JobS
 }
 
 absl::StatusOr<int64_t> JobQueue::submit(database::Job job, const JobSpec& spec) {
-  TF_RETURN_IF_ERROR(check_submission(job.submitter, spec));
+  TF_RETURN_IF_ERROR(service::check(spec));
   job.options = to_json(spec);
   job.state = JobState::kQueued;
   job.created_unix_ns = absl::GetCurrentTimeNanos();

@@ -62,8 +62,8 @@ class JobQueue {
   // wrong with it comes before whether there is room, which may change. Errors as service::check,
   // JobExecutor::check and service::check_room.
   absl::Status check_submission(const std::string& submitter, const JobSpec& spec);
-  // Checks the job, with its model, keeps it, and queues it; its id. The model's file must be there already.
-  // RESOURCE_EXHAUSTED: too many wait.
+  // Checks the model of a job that check_submission would take, keeps it, and queues it; its id. The model's
+  // file must be there already. RESOURCE_EXHAUSTED: too many wait. Asks no tracker.
   absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
 
   // Running trials are finished first: the view may still say running, but the store has it already, so that

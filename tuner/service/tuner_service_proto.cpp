@@ -37,16 +37,10 @@ absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
                    "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
 }
 
-// Models on their way take no more together, however slowly they come; one always finds room, and of one
-// submitter there are two at most.
+// Models on their way take no more together, however slowly they come; one always finds room.
 constexpr uint64_t kMostModelsBytes = uint64_t{1} << 30;
-constexpr size_t kMostModelsOfEach = 2;
-
-// A model, and what it takes of the memory for models.
-struct Model {
-  rpc::Received received;
-  std::optional<rpc::TransferMemory::Share> memory;
-};
+// Of one submitter, from the specification on: each has the tracker asked.
+constexpr size_t kMostSubmissionsOfEach = 2;
 
 // A job that runs tells of each of its tasks, perhaps some hundreds; a message holds 4 MiB.
 constexpr size_t kPageJobs = 50;
@@ -57,7 +51,7 @@ class TunerService final : public pb::Tuner::Service {
       : queue_(queue),
         models_(models),
         most_model_bytes_(most_model_bytes),
-        memory_(std::max(kMostModelsBytes, most_model_bytes), kMostModelsOfEach),
+        memory_(std::max(kMostModelsBytes, most_model_bytes), kMostSubmissionsOfEach),
         stalls_(patience) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
@@ -115,27 +109,24 @@ class TunerService final : public pb::Tuner::Service {
     return stalls_.read([&] { return reader.Read(&request); }, [&] { context.TryCancel(); });
   }
 
-  // The stream of one submission after its first message.
-  absl::StatusOr<Model> receive_model(const grpc::ServerContext& context, SubmitReader& reader,
-                                      const std::string& submitter) {
+  // The stream of one submission after its first message; the memory for the model is of that share.
+  absl::StatusOr<rpc::Received> receive_model(const grpc::ServerContext& context, SubmitReader& reader,
+                                              rpc::TransferMemory::Share& place) {
     pb::SubmitRequest request;
     rpc::Assembler assembler(most_model_bytes_);
-    std::optional<rpc::TransferMemory::Share> taken;
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
       TF_ASSIGN_OR_RETURN(const bool came, read(context, reader, request));
       if (!came) break;
       if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
       const pb::ModelChunk& chunk = request.chunk();
-      if (!taken) {  // the first says how much comes
+      if (is_first) {  // which says how much comes
         TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_model_bytes_));
-        TF_ASSIGN_OR_RETURN(rpc::TransferMemory::Share share, memory_.take(chunk.size_bytes(), submitter));
-        taken.emplace(std::move(share));
+        TF_RETURN_IF_ERROR(place.grow(chunk.size_bytes()));
       }
       TF_RETURN_IF_ERROR(assembler.add(
           {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
     }
-    TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
-    return Model{std::move(received), std::move(taken)};
+    return std::move(assembler).finish();
   }
 
   absl::StatusOr<int64_t> submit(const grpc::ServerContext& context, SubmitReader& reader) {
@@ -148,10 +139,11 @@ class TunerService final : public pb::Tuner::Service {
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
+    TF_ASSIGN_OR_RETURN(rpc::TransferMemory::Share place, memory_.take(0, submitter));
     TF_RETURN_IF_ERROR(queue_.check_submission(submitter, spec));
-    TF_ASSIGN_OR_RETURN(const Model model, receive_model(context, reader, submitter));
-    const Digest& digest = model.received.digest;
-    TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.received.bytes));
+    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(context, reader, place));
+    const Digest& digest = model.digest;
+    TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.bytes));
     absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,
                                                 .model_digest = digest.hex(),
                                                 .model_path = path,

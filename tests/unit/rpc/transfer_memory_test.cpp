@@ -42,5 +42,19 @@ TEST(TransferMemory, OfOnePeerKeepsNobodyElsesAway) {
   EXPECT_TRUE(memory.take(90, "ada").ok());
 }
 
+TEST(TransferMemory, ATransferThatTellsItsSizeLateHasItsPlaceBefore) {
+  TransferMemory memory(100, 1);
+  {
+    auto share = memory.take(0, "ada");
+    ASSERT_TRUE(share.ok()) << share.status();
+    EXPECT_TRUE(absl::IsUnavailable(memory.take(0, "ada").status()));
+    EXPECT_TRUE(share->grow(60).ok());
+    EXPECT_TRUE(absl::IsUnavailable(share->grow(41)));
+    EXPECT_TRUE(absl::IsUnavailable(memory.take(41, "bob").status()));
+    EXPECT_TRUE(memory.take(40, "bob").ok());
+  }
+  EXPECT_TRUE(memory.take(100, "ada").ok());
+}
+
 }  // namespace
 }  // namespace tf::rpc

@@ -277,8 +277,7 @@ TEST_F(JobQueueTest, ARefusedJobLeavesNothingBehind) {
   JobSpec nonsense = spec_for("desk"), endless = spec_for("desk");
   nonsense.target = "nonsense";
   endless.trials = 0;
-  EXPECT_THAT(std::string(queue_->submit(job_for("desk"), nonsense).status().message()),
-              HasSubstr("no target"));
+  EXPECT_THAT(std::string(queue_->check_submission("", nonsense).message()), HasSubstr("no target"));
   EXPECT_THAT(std::string(queue_->submit(job_for("desk"), endless).status().message()),
               HasSubstr("--minutes"));
   EXPECT_TRUE(store_->jobs()->empty());

@@ -16,6 +16,11 @@ namespace tf::service {
 class ScriptedExecutor final : public JobExecutor {
  public:
   absl::Status check(const JobSpec& spec) override {
+    {
+      std::lock_guard lock(mutex_);
+      ++checks_;
+      changed_.notify_all();
+    }
     if (spec.target == "nonsense") return absl::InvalidArgumentError("there is no target \"nonsense\"");
     if (spec.device_key == "nowhere") return absl::NotFoundError("no device has the key \"nowhere\"");
     return absl::OkStatus();
@@ -57,6 +62,13 @@ class ScriptedExecutor final : public JobExecutor {
     changed_.notify_all();
   }
 
+  // How many jobs were checked, once there are that many.
+  int wait_for_checks(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return checks_ >= count; });
+    return checks_;
+  }
+
   // While it is slow, a job that is stopped has still something to measure.
   void set_slow(bool slow) {
     std::lock_guard lock(mutex_);
@@ -77,6 +89,7 @@ class ScriptedExecutor final : public JobExecutor {
   std::map<int64_t, std::vector<absl::Status>> ends_;
   std::vector<int64_t> started_;
   bool slow_ = false;
+  int checks_ = 0;
 };
 
 inline JobSpec spec_for(const std::string& device) {

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/time/clock.h"
+#include "base/status.h"
 #include "base/temporary_folder.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
@@ -18,24 +19,28 @@ namespace pb = tunefarm::tune::v1;
 
 constexpr uint64_t kBytes = 600 << 20;  // of which one fits into what models may take together
 
-// Announces a model and sends nothing of it.
-class Upload {
+// Begins a submission and says nothing of its model.
+class Submission {
  public:
-  explicit Upload(pb::Tuner::Stub& stub) {
+  Submission(pb::Tuner::Stub& stub, const std::string& submitter) {
     rpc::set_deadline(context_, absl::Seconds(60));
     writer_ = stub.Submit(&context_, &reply_);
     pb::SubmitRequest request;
     *request.mutable_spec() = to_proto(spec_for("desk"));
-    writer_->Write(request);
-    request.mutable_chunk()->set_digest(sha256("model").hex());
-    request.mutable_chunk()->set_size_bytes(kBytes);
+    request.set_submitter(submitter);
     writer_->Write(request);
   }
-  ~Upload() {
+  ~Submission() {
     context_.TryCancel();
     if (open_) writer_->Finish();
   }
 
+  void announce_model() {
+    pb::SubmitRequest request;
+    request.mutable_chunk()->set_digest(sha256("model").hex());
+    request.mutable_chunk()->set_size_bytes(kBytes);
+    writer_->Write(request);
+  }
   // Whether the server still reads.
   bool goes_on() {
     pb::SubmitRequest nothing;
@@ -59,45 +64,83 @@ class Upload {
   bool open_ = true;
 };
 
-absl::StatusOr<std::unique_ptr<Daemon>> serve(const TemporaryFolder& folder, absl::Duration patience) {
-  return Daemon::start({.listen = {.host = "127.0.0.1"},
-                        .database_path = folder.file("t.db"),
-                        .most_model_bytes = kBytes,
-                        .model_patience = patience},
-                       [](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
-                         return std::make_unique<ScriptedExecutor>();
-                       });
+// Announces a model and sends nothing of it.
+class Upload : public Submission {
+ public:
+  Upload(pb::Tuner::Stub& stub, const std::string& submitter) : Submission(stub, submitter) {
+    announce_model();
+  }
+};
+
+struct Served {
+  std::unique_ptr<Daemon> daemon;
+  ScriptedExecutor* executor = nullptr;  // the daemon's
+};
+
+absl::StatusOr<Served> serve(const TemporaryFolder& folder,
+                             absl::Duration patience = rpc::kTransferPatience) {
+  Served served;
+  TF_ASSIGN_OR_RETURN(served.daemon,
+                      Daemon::start({.listen = {.host = "127.0.0.1"},
+                                     .database_path = folder.file("t.db"),
+                                     .most_model_bytes = kBytes,
+                                     .model_patience = patience},
+                                    [&](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
+                                      auto executor = std::make_unique<ScriptedExecutor>();
+                                      served.executor = executor.get();
+                                      return executor;
+                                    }));
+  return served;
 }
 
 TEST(UploadMemory, SlowModelsTakeNoMoreTogetherThanTheyMay) {
   const TemporaryFolder folder = *TemporaryFolder::make();
-  const auto daemon = serve(folder, absl::Minutes(1));
-  ASSERT_TRUE(daemon.ok()) << daemon.status();
-  const auto stub = pb::Tuner::NewStub(rpc::make_channel((*daemon)->endpoint()));
-  auto slow = std::make_unique<Upload>(*stub);
+  const auto served = serve(folder);
+  ASSERT_TRUE(served.ok()) << served.status();
+  const auto stub = pb::Tuner::NewStub(rpc::make_channel(served->daemon->endpoint()));
+  auto slow = std::make_unique<Upload>(*stub, "ada");
   grpc::Status status;
   const absl::Time deadline = absl::Now() + absl::Seconds(10);
   do {  // until the first has arrived
-    status = Upload(*stub).end();
-    if (!slow->goes_on()) slow = std::make_unique<Upload>(*stub);  // it came after the other
+    status = Upload(*stub, "bob").end();
+    if (!slow->goes_on()) slow = std::make_unique<Upload>(*stub, "ada");  // it came after the other
   } while (status.error_code() != grpc::StatusCode::UNAVAILABLE && absl::Now() < deadline);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
-  EXPECT_THAT(status.error_message(), testing::HasSubstr("try again"));
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("MiB are on their way here at once: try again"));
+}
+
+TEST(UploadMemory, OfOneSubmitterTwoSubmissionsHaveTheTrackerAsked) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto served = serve(folder);
+  ASSERT_TRUE(served.ok()) << served.status();
+  const auto stub = pb::Tuner::NewStub(rpc::make_channel(served->daemon->endpoint()));
+  const Submission first(*stub, "ada"), second(*stub, "ada");  // their models have not even begun to come
+  ASSERT_EQ(served->executor->wait_for_checks(2), 2);
+  const std::string address = served->daemon->endpoint().text();
+  const absl::Status third =
+      make_job_client(address, nullptr, "ada").value()->submit(spec_for("desk"), "m").status();
+  EXPECT_TRUE(absl::IsUnavailable(third)) << third;
+  EXPECT_THAT(std::string(third.message()), testing::HasSubstr("2 transfers of ada"));
+  EXPECT_EQ(served->executor->wait_for_checks(2), 2);
+  const absl::Status others =
+      make_job_client(address, nullptr, "bob").value()->submit(spec_for("desk"), "m").status();
+  EXPECT_TRUE(others.ok()) << others;
+  EXPECT_EQ(served->executor->wait_for_checks(3), 3) << "one that is taken is asked for once";
 }
 
 TEST(UploadMemory, AModelThatStandsStillIsGivenUp) {
   const TemporaryFolder folder = *TemporaryFolder::make();
-  const auto daemon = serve(folder, absl::Milliseconds(100));
-  ASSERT_TRUE(daemon.ok()) << daemon.status();
-  const auto stub = pb::Tuner::NewStub(rpc::make_channel((*daemon)->endpoint()));
-  const grpc::Status ended = Upload(*stub).wait();
+  const auto served = serve(folder, absl::Milliseconds(100));
+  ASSERT_TRUE(served.ok()) << served.status();
+  const auto stub = pb::Tuner::NewStub(rpc::make_channel(served->daemon->endpoint()));
+  const grpc::Status ended = Upload(*stub, "ada").wait();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
   grpc::ClientContext context;
   rpc::set_deadline(context, absl::Seconds(60));
   pb::SubmitReply reply;
   EXPECT_EQ(stub->Submit(&context, &reply)->Finish().error_code(), grpc::StatusCode::CANCELLED)
       << "nothing came at all";
-  const auto client = *make_job_client((*daemon)->endpoint().text());
+  const auto client = *make_job_client(served->daemon->endpoint().text());
   EXPECT_TRUE(client->list()->empty());
   EXPECT_TRUE(client->submit(spec_for("desk"), "model").ok());
 }
