@@ -48,6 +48,7 @@ class ArtifactStore {
   static constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 30;
   // UNAVAILABLE: too much is on its way, try again.
   absl::StatusOr<Memory> take_memory(uint64_t bytes) { return memory_.take(bytes); }
+  uint64_t taken_memory_bytes() { return memory_.taken_bytes(); }
 
   // Makes the folder if need be and takes in what it holds. The least recently used go first when max_bytes
   // is exceeded.

@@ -22,13 +22,20 @@ class Clock {
 // CLOCK_BOOTTIME: also counts while the machine sleeps, since a lease runs out then too. Lives for ever.
 const Clock& real_clock();
 
-// Stands still until told to advance. Not thread-safe.
+// Stands still until told to advance. Thread-safe.
 class FakeClock final : public Clock {
  public:
-  Instant now() const override { return now_; }
-  void advance(absl::Duration by) { now_ += by; }
+  Instant now() const override {
+    const std::scoped_lock lock(mutex_);
+    return now_;
+  }
+  void advance(absl::Duration by) {
+    const std::scoped_lock lock(mutex_);
+    now_ += by;
+  }
 
  private:
+  mutable std::mutex mutex_;
   Instant now_ = absl::Seconds(1000);
 };
 

@@ -1,10 +1,19 @@
 #include "rpc/stall_watch.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace tf::rpc {
+namespace {
 
-StallWatch::StallWatch(absl::Duration patience) : patience_(patience), thread_([this] { watch(); }) {}
+// While anybody waits: a clock that is not the machine's tells nobody that it moves.
+constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
+
+}  // namespace
+
+StallWatch::StallWatch(const Clock& clock, absl::Duration patience)
+    : clock_(clock), patience_(patience), thread_([this] { watch(); }) {}
 
 StallWatch::~StallWatch() {
   {
@@ -19,7 +28,7 @@ StallWatch::Wait StallWatch::begin(std::function<void()> end) {
   auto waiting = std::make_shared<Waiting>();
   waiting->end = std::move(end);
   const std::scoped_lock lock(mutex_);
-  waiting->until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(patience_);
+  waiting->until = clock_.now() + patience_;
   waiting->at = waits_.insert(waits_.end(), waiting);
   if (waits_.size() == 1) changed_.notify_all();
   return Wait(*this, std::move(waiting));
@@ -44,9 +53,9 @@ void StallWatch::watch() {
       changed_.wait(lock);
       continue;
     }
-    const Time until = waits_.front()->until;
-    if (std::chrono::steady_clock::now() < until) {
-      changed_.wait_until(lock, until);
+    const absl::Duration left = waits_.front()->until - clock_.now();
+    if (left > absl::ZeroDuration()) {
+      changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, kLookEvery)));
       continue;
     }
     const std::shared_ptr<Waiting> stalled = std::move(waits_.front());

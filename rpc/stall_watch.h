@@ -3,7 +3,6 @@
 // holds, memory or a thread, for as long as they like. A peer that is gone is noticed sooner (channel.h);
 // this is for one that lives. Does not know: calls, what is waited for.
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -15,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "rpc/clock.h"
 
 namespace tf::rpc {
 
@@ -24,7 +24,8 @@ inline constexpr absl::Duration kTransferPatience = absl::Minutes(1);
 // Thread-safe; has a thread of its own. Must outlive its waits.
 class StallWatch {
  public:
-  explicit StallWatch(absl::Duration patience = kTransferPatience);
+  // The clock must be thread-safe and outlive this; it is looked at often enough to be a test's.
+  explicit StallWatch(const Clock& clock = real_clock(), absl::Duration patience = kTransferPatience);
   ~StallWatch();
 
   class Wait;
@@ -39,11 +40,10 @@ class StallWatch {
   absl::Status stalled() const;
 
  private:
-  using Time = std::chrono::steady_clock::time_point;
   // Its lock is recursive: `end` may be what finishes the wait.
   struct Waiting {
     std::function<void()> end;
-    Time until;
+    Instant until;
     bool listed = true;  // under the watch's lock
     std::list<std::shared_ptr<Waiting>>::iterator at;
     std::recursive_mutex mutex;
@@ -54,6 +54,7 @@ class StallWatch {
   void watch();
   bool finish(Waiting& waiting);
 
+  const Clock& clock_;
   const absl::Duration patience_;
   std::mutex mutex_;
   std::condition_variable changed_;

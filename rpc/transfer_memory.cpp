@@ -35,6 +35,11 @@ absl::Status TransferMemory::grow(Share& share, uint64_t bytes) {
   return absl::OkStatus();
 }
 
+uint64_t TransferMemory::taken_bytes() {
+  const std::scoped_lock lock(mutex_);
+  return taken_;
+}
+
 void TransferMemory::give_back(const Share& share) {
   const std::scoped_lock lock(mutex_);
   taken_ -= share.bytes_;

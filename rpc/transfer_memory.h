@@ -45,6 +45,7 @@ class TransferMemory {
   // UNAVAILABLE: too much is on its way, or as many transfers of `whose` as may be; try again. One of no
   // bytes counts as a transfer, too.
   absl::StatusOr<Share> take(uint64_t bytes, const std::string& whose = "");
+  uint64_t taken_bytes();
 
  private:
   absl::Status grow(Share& share, uint64_t bytes);

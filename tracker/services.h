@@ -21,13 +21,13 @@ class Farm;
 
 // What they are given must outlive the services, the services the server. Leases, heartbeats, trials and
 // replies are answered by gRPC's own threads, which are few and wait for nobody; artifacts (their disk, their
-// digests) take the pool `transfers`, operators the pool `calls`. An artifact of which nothing comes for
-// longer than the patience is given up.
+// digests) take the pool `transfers`, operators the pool `calls`. An artifact that is
+// uploaded and of which nothing comes for kTransferPatience, by that clock, is given up.
 std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
                                                   rpc::CallPool& transfers);
 std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
                                                   rpc::CallPool& transfers,
-                                                  absl::Duration patience = rpc::kTransferPatience);
+                                                  const rpc::Clock& clock = rpc::real_clock());
 std::unique_ptr<grpc::Service> make_operator_service(Farm& farm, rpc::CallPool& calls);
 
 }  // namespace tf::tracker

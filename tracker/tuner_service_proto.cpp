@@ -244,8 +244,8 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
 
 class TunerService final : public pb::Tuners::CallbackService {
  public:
-  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, absl::Duration patience)
-      : farm_(farm), artifacts_(artifacts), transfers_(transfers), stalls_(patience) {}
+  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, const rpc::Clock& clock)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers), stalls_(clock) {}
 
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
                                          const pb::AcquireLeaseRequest* request,
@@ -302,8 +302,8 @@ class TunerService final : public pb::Tuners::CallbackService {
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers, absl::Duration patience) {
-  return std::make_unique<TunerService>(farm, artifacts, transfers, patience);
+                                                  rpc::CallPool& transfers, const rpc::Clock& clock) {
+  return std::make_unique<TunerService>(farm, artifacts, transfers, clock);
 }
 
 }  // namespace tf::tracker

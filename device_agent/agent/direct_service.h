@@ -23,6 +23,6 @@ class SlotRunner;
 
 // Slots and cache must outlive the service. An upload of which nothing comes for longer is ended.
 std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache,
-                                                   absl::Duration patience = rpc::kTransferPatience);
+                                                   const rpc::Clock& clock = rpc::real_clock());
 
 }  // namespace tf::agent

@@ -85,8 +85,8 @@ class DirectStream final : public DirectLink {
 
 class DirectService final : public pb::Tuners::Service {
  public:
-  DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache, absl::Duration patience)
-      : slots_(std::move(slots)), cache_(cache), stalls_(patience) {}
+  DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache, const rpc::Clock& clock)
+      : slots_(std::move(slots)), cache_(cache), stalls_(clock) {}
 
   grpc::Status FindMissingArtifacts(grpc::ServerContext* context,
                                     const pb::FindMissingArtifactsRequest* request,
@@ -187,8 +187,8 @@ class DirectService final : public pb::Tuners::Service {
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache,
-                                                   absl::Duration patience) {
-  return std::make_unique<DirectService>(std::move(slots), cache, patience);
+                                                   const rpc::Clock& clock) {
+  return std::make_unique<DirectService>(std::move(slots), cache, clock);
 }
 
 }  // namespace tf::agent

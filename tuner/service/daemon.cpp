@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   queue.on_end = [&models = *parts->models](const database::Job& job) { models.end_use(job); };
   TF_ASSIGN_OR_RETURN(parts->queue, JobQueue::start(*parts->store, *parts->executor, std::move(queue)));
   parts->tuner_service =
-      make_tuner_service(*parts->queue, *parts->models, options.most_model_bytes, options.model_patience);
+      make_tuner_service(*parts->queue, *parts->models, options.most_model_bytes, *options.queue.clock);
   parts->records_service = make_records_service(*parts->store);
   if (options.credentials) {
     TF_ASSIGN_OR_RETURN(parts->audit, rpc::AuditLog::open(options.database_path + ".audit.jsonl"));

@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "rpc/endpoint.h"
 #include "rpc/metrics/metric.h"
-#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
 #include "tuner/service/job_queue.h"
 
@@ -28,8 +27,7 @@ struct DaemonOptions {
   std::function<void(const absl::Status&)> on_membership_end = nullptr;
   std::string database_path;  // models are kept in the folder database_path + ".models"
   uint64_t most_model_bytes = rpc::kMaxArtifactBytes;
-  absl::Duration model_patience = rpc::kTransferPatience;  // for the next bytes of one
-  JobQueueOptions queue;
+  JobQueueOptions queue;  // whose clock is the daemon's
 };
 
 // Makes the executor, given the store that the daemon has opened.

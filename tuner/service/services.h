@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/time/time.h"
 #include "database/store.h"
+#include "rpc/clock.h"
 #include "tuner/service/job_queue.h"
 #include "tuner/service/model_files.h"
 
@@ -17,9 +17,9 @@ class Service;
 namespace tf::service {
 
 // Queue, models and records must outlive the services. A larger model is refused, and one of which nothing
-// comes for longer than the patience is given up.
+// comes for rpc::kTransferPatience, by that clock, is given up.
 std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
-                                                  uint64_t most_model_bytes, absl::Duration patience);
+                                                  uint64_t most_model_bytes, const rpc::Clock& clock);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
 
 }  // namespace tf::service

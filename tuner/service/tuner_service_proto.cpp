@@ -47,12 +47,12 @@ constexpr size_t kPageJobs = 50;
 
 class TunerService final : public pb::Tuner::Service {
  public:
-  TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes, absl::Duration patience)
+  TunerService(JobQueue& queue, ModelFiles& models, uint64_t most_model_bytes, const rpc::Clock& clock)
       : queue_(queue),
         models_(models),
         most_model_bytes_(most_model_bytes),
         memory_(std::max(kMostModelsBytes, most_model_bytes), kMostSubmissionsOfEach),
-        stalls_(patience) {}
+        stalls_(clock) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
                       pb::SubmitReply* reply) override {
@@ -180,8 +180,8 @@ class TunerService final : public pb::Tuner::Service {
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
-                                                  uint64_t most_model_bytes, absl::Duration patience) {
-  return std::make_unique<TunerService>(queue, models, most_model_bytes, patience);
+                                                  uint64_t most_model_bytes, const rpc::Clock& clock) {
+  return std::make_unique<TunerService>(queue, models, most_model_bytes, clock);
 }
 
 }  // namespace tf::service

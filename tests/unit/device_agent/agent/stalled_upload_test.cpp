@@ -2,6 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <future>
+
 #include "base/temporary_folder.h"
 #include "device_agent/agent/direct_service.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -17,14 +19,18 @@ namespace pb = tunefarm::farm::v1;
 TEST(StalledUpload, IsEnded) {
   const TemporaryFolder dir = *TemporaryFolder::make();
   const auto cache = *rpc::ArtifactStore::open(dir.path(), 1 << 20);
-  const auto service = make_direct_service({}, *cache, absl::Milliseconds(50));
+  rpc::FakeClock clock;
+  const auto service = make_direct_service({}, *cache, clock);
   const auto server = *rpc::Server::start({"127.0.0.1", 0}, {service.get()});
   const auto stub = pb::Tuners::NewStub(rpc::make_channel(server->endpoint()));
   grpc::ClientContext context;
   rpc::set_deadline(context, absl::Seconds(60));
   pb::UploadArtifactReply reply;
   const auto writer = stub->UploadArtifact(&context, &reply);
-  const grpc::Status ended = writer->Finish();
+  auto finished = std::async(std::launch::async, [&] { return writer->Finish(); });
+  while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
+    clock.advance(rpc::kTransferPatience);
+  const grpc::Status ended = finished.get();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
 }
 

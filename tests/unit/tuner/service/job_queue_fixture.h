@@ -15,7 +15,7 @@
 
 namespace tf::service {
 
-// Thread-safe, unlike rpc::FakeClock: the queue's threads read it.
+// Unlike rpc::FakeClock it goes on with each reading.
 class SteppedClock final : public rpc::Clock {
  public:
   rpc::Instant now() const override {

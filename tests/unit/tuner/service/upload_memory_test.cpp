@@ -2,11 +2,15 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
+#include <future>
+
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/temporary_folder.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
+#include "rpc/stall_watch.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/job_client.h"
@@ -72,19 +76,26 @@ class Upload : public Submission {
   }
 };
 
+// Of a call that ends when nothing has come for long enough.
+grpc::Status end_of(const std::function<grpc::Status()>& call, rpc::FakeClock& clock) {
+  auto ended = std::async(std::launch::async, call);
+  while (ended.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
+    clock.advance(rpc::kTransferPatience);
+  return ended.get();
+}
+
 struct Served {
   std::unique_ptr<Daemon> daemon;
   ScriptedExecutor* executor = nullptr;  // the daemon's
 };
 
-absl::StatusOr<Served> serve(const TemporaryFolder& folder,
-                             absl::Duration patience = rpc::kTransferPatience) {
+absl::StatusOr<Served> serve(const TemporaryFolder& folder, const rpc::Clock& clock = rpc::real_clock()) {
   Served served;
   TF_ASSIGN_OR_RETURN(served.daemon,
                       Daemon::start({.listen = {.host = "127.0.0.1"},
                                      .database_path = folder.file("t.db"),
                                      .most_model_bytes = kBytes,
-                                     .model_patience = patience},
+                                     .queue = {.clock = &clock}},
                                     [&](database::Store&) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
                                       auto executor = std::make_unique<ScriptedExecutor>();
                                       served.executor = executor.get();
@@ -130,15 +141,19 @@ TEST(UploadMemory, OfOneSubmitterTwoSubmissionsHaveTheTrackerAsked) {
 
 TEST(UploadMemory, AModelThatStandsStillIsGivenUp) {
   const TemporaryFolder folder = *TemporaryFolder::make();
-  const auto served = serve(folder, absl::Milliseconds(100));
+  rpc::FakeClock clock;
+  const auto served = serve(folder, clock);
   ASSERT_TRUE(served.ok()) << served.status();
   const auto stub = pb::Tuner::NewStub(rpc::make_channel(served->daemon->endpoint()));
-  const grpc::Status ended = Upload(*stub, "ada").wait();
+  Upload upload(*stub, "ada");
+  ASSERT_EQ(served->executor->wait_for_checks(1), 1);
+  const grpc::Status ended = end_of([&] { return upload.wait(); }, clock);
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
   grpc::ClientContext context;
   rpc::set_deadline(context, absl::Seconds(60));
   pb::SubmitReply reply;
-  EXPECT_EQ(stub->Submit(&context, &reply)->Finish().error_code(), grpc::StatusCode::CANCELLED)
+  const auto silent = stub->Submit(&context, &reply);
+  EXPECT_EQ(end_of([&] { return silent->Finish(); }, clock).error_code(), grpc::StatusCode::CANCELLED)
       << "nothing came at all";
   const auto client = *make_job_client(served->daemon->endpoint().text());
   EXPECT_TRUE(client->list()->empty());
