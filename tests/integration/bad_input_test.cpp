@@ -288,10 +288,10 @@ TEST_F(Tuning, ATunerThatIsNotThereIsNamed) {
   expect_refusal("tuner",
                  {"submit", file("mlp.onnx"), "--target", "host", "--device", "box", "--server", nobody},
                  kFailed, words);
-  // What no tuner would take needs none to say so.
+  // Which targets there are is for a tuner to say, which may be newer than its client.
   expect_refusal("tuner",
-                 {"submit", file("mlp.onnx"), "--target", "cuda", "--device", "box", "--server", nobody}, 3,
-                 "no device of a farm measures kernels for cuda");
+                 {"submit", file("mlp.onnx"), "--target", "cuda", "--device", "box", "--server", nobody},
+                 kFailed, words);
   expect_refusal("tuner", {"best", "--db", "tuner://" + nobody}, kFailed, words);
   expect_refusal("compiler", {"build", file("mlp.onnx"), "--db", "tuner://" + nobody, "-o", file("out")},
                  kFailed, words);

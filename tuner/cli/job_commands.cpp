@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "compiler/onnx/import.h"
-#include "compiler/target/target.h"
 #include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
@@ -18,7 +17,6 @@
 #include "tuner/cli/local_user.h"
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
-#include "tuner/service/farm_devices.h"
 #include "tuner/service/job_client.h"
 
 namespace tf::tuner_cli {
@@ -59,7 +57,8 @@ struct Submission {
   std::string model;  // its bytes
 };
 
-// What can be told here is told before anything is sent.
+// What can be told here is told before anything is sent. Which targets a farm measures for, and what they may
+// be, is the tuner's to say, which may be newer; it does before the model comes.
 absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   Submission made;
   TF_ASSIGN_OR_RETURN(made.spec, finish_spec(arguments));
@@ -69,21 +68,13 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   return made;
 }
 
-// NOT_FOUND: no device that it asks for, and nothing else.
-absl::StatusOr<int64_t> submit(JobClient& client, const Submission& made) {
-  // One that this program does not know is for the tuner to judge, which may be newer.
-  if (const auto target = target::parse_target(made.spec.target); target.ok())
-    TF_RETURN_IF_ERROR(service::check_measurable(*target));
-  return client.submit(made.spec, made.model);
-}
-
 int run_submit(const SubmitArguments& arguments) {
   const absl::StatusOr<Submission> made = read_submission(arguments);
   if (!made.ok()) return report_error("tuner submit", made.status());
   const absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner submit", client.status());
-  const absl::StatusOr<int64_t> id = submit(**client, *made);
-  if (!id.ok()) {
+  const absl::StatusOr<int64_t> id = (*client)->submit(made->spec, made->model);
+  if (!id.ok()) {  // NOT_FOUND: no device that it asks for, and nothing else
     const ExitCode code = report_error("tuner submit", id.status());
     return absl::IsNotFound(id.status()) ? kExitNoDevice : code;
   }
