@@ -133,7 +133,7 @@ int run_change(const JobArguments& arguments, const ChangeCommand& command) {
   absl::StatusOr<JobView> view = ((*client).get()->*command.change)(arguments.id);
   if (!view.ok()) return report_error(program.c_str(), view.status());
   if (arguments.json) {
-    std::printf("%s\n", job_json(*view).c_str());
+    std::printf("%s\n", change_json(*view).c_str());
   } else {
     std::fprintf(stderr, "%s\n", change_text(*view, command.then).c_str());
   }
@@ -150,7 +150,7 @@ void add_change(CLI::App& app, Invocation& invocation, const ChangeCommand& chan
   CLI::App* command = app.add_subcommand(change.name, change.help);
   command->add_option("job", arguments->id, "The job's number")->required();
   add_server_option(*command, arguments->server);
-  command->add_flag("--json", arguments->json, "Print the job as JSON");
+  command->add_flag("--json", arguments->json, "Print the job as JSON, and whether it is unchanged");
   command->footer(absl::StrCat("Example: tuner ", change.name, " 3"));
   command->callback([arguments, &invocation, change] {
     invocation.run = [arguments, change] { return run_change(*arguments, change); };

@@ -8,7 +8,9 @@
 
 namespace tf::tuner_cli {
 
-std::string job_json(const service::JobView& view) {
+namespace {
+
+nlohmann::json to_json(const service::JobView& view) {
   nlohmann::json out = {{"job", view.job.id},
                         {"state", database::job_state_name(view.job.state)},
                         {"detail", view.job.detail},
@@ -22,6 +24,18 @@ std::string job_json(const service::JobView& view) {
                         {"started_unix_ns", view.job.started_unix_ns},
                         {"finished_unix_ns", view.job.finished_unix_ns}};
   if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
+  return out;
+}
+
+}  // namespace
+
+std::string job_json(const service::JobView& view) {
+  return json_text(to_json(view));
+}
+
+std::string change_json(const service::JobView& view) {
+  nlohmann::json out = to_json(view);
+  out["unchanged"] = view.unchanged;
   return json_text(out);
 }
 

@@ -11,6 +11,8 @@ namespace tf::tuner_cli {
 // The job as one line of JSON.
 std::string job_json(const service::JobView& view);
 
+// What came of a cancel, pause or resume: the job as job_json has it, and whether it was so already.
+std::string change_json(const service::JobView& view);
 // What came of a cancel, pause or resume: "job 3 is paused", "job 3 is paused already", or, of one that is
 // still measuring, "job 3 finishes what it is measuring, then " and what it does then.
 std::string change_text(const service::JobView& view, const std::string& then);

@@ -14,6 +14,17 @@ TEST(JobJson, SaysWhoseJobItIs) {
   EXPECT_EQ(json["submitter"], "ada");
 }
 
+TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {
+  service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
+  for (const bool unchanged : {false, true}) {
+    view.unchanged = unchanged;
+    const nlohmann::json json = nlohmann::json::parse(change_json(view));
+    EXPECT_EQ(json["state"], "paused");
+    EXPECT_EQ(json["unchanged"], unchanged);
+    EXPECT_FALSE(nlohmann::json::parse(job_json(view)).contains("unchanged")) << "of no change";
+  }
+}
+
 TEST(ChangeText, SaysWhatTheJobIsAndWhetherItWasSoAlready) {
   service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
   EXPECT_EQ(change_text(view, "stops"), "job 3 is paused");
