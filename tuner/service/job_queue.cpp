@@ -160,6 +160,7 @@ absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
   }
   if (entry->running && entry->intent == Intent::kCancel) return being_cancelled(id, "resume");
   // One that is still draining towards its pause goes straight back into the queue.
+  if (entry->running && entry->intent == Intent::kQueueAgain) return view(*entry);
   if (entry->running && entry->intent == Intent::kPause) {
     TF_RETURN_IF_ERROR(store_.update_job(entry->job));
     entry->intent = Intent::kQueueAgain;

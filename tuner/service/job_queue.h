@@ -68,8 +68,9 @@ class JobQueue {
 
   // Running trials are finished first: the view may still say running, but the store has it already, so that
   // a process that dies meanwhile forgets nothing that anybody was told. A job that is so already stays as it
-  // is (JobView::unchanged). FAILED_PRECONDITION if it is over, or a run of `tuner tune` that is to be
-  // resumed, NOT_FOUND if there is none.
+  // is (JobView::unchanged); one that is still on its way there is told so again, as if for the first time.
+  // FAILED_PRECONDITION if it is over, or a run of `tuner tune` that is to be resumed, NOT_FOUND if there is
+  // none.
   absl::StatusOr<JobView> cancel(int64_t id);
   absl::StatusOr<JobView> pause(int64_t id);
   absl::StatusOr<JobView> resume(int64_t id);
