@@ -20,6 +20,7 @@ class JobExecutor {
 
   // Whether such a job can run at all, as far as its options tell, before anybody brings its model.
   // INVALID_ARGUMENT: no such target, strategy or selector. NOT_FOUND: no device that it asks for.
+  // UNAVAILABLE: who knows the devices does not answer.
   virtual absl::Status check(const JobSpec& spec) = 0;
   // Whether its model can be tuned so, before it is accepted: the model is read.
   virtual absl::Status check_model(const database::Job& job, const JobSpec& spec) = 0;
