@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/remedy.h"
 
 namespace tf {
 
@@ -19,8 +20,9 @@ absl::StatusOr<std::vector<uint32_t>> parse_cpu_list(std::string_view text) {
     const bool read =
         ends.size() <= 2 && absl::SimpleAtoi(ends.front(), &first) && absl::SimpleAtoi(ends.back(), &last);
     if (!read || last < first || last >= CPU_SETSIZE)
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", std::string(text), "\" is not a list of CPUs (as in 0-3,6)"));
+      return with_remedy(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("\"", std::string(text), "\" is not a list of CPUs"),
+                         "write them as in 0-3,6");
     for (uint32_t cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
   }
   return cpus;

@@ -9,13 +9,17 @@ namespace tf {
 namespace {
 
 constexpr const char* kPayload = "tunefarm/remedy";
-constexpr std::string_view kBetween = ": ";
+constexpr std::string_view kColon = ": ";
+constexpr std::string_view kSemicolon = "; ";
+static_assert(kColon.size() == kSemicolon.size());  // trouble_of need not know which it was
 
 }  // namespace
 
-absl::Status with_remedy(absl::StatusCode code, std::string_view truth, std::string_view remedy) {
+absl::Status with_remedy(absl::StatusCode code, std::string_view truth, std::string_view remedy,
+                         Between between) {
   const std::string what_to_do(remedy);
-  absl::Status status(code, absl::StrCat(std::string(truth), std::string(kBetween), what_to_do));
+  const std::string_view mark = between == Between::kColon ? kColon : kSemicolon;
+  absl::Status status(code, absl::StrCat(std::string(truth), std::string(mark), what_to_do));
   status.SetPayload(kPayload, absl::Cord(what_to_do));
   return status;
 }
@@ -25,7 +29,7 @@ Trouble trouble_of(const absl::Status& error) {
   const auto payload = error.GetPayload(kPayload);
   if (!payload) return {.truth = std::move(message), .remedy = ""};
   std::string remedy(*payload);
-  message.resize(message.size() - remedy.size() - kBetween.size());
+  message.resize(message.size() - remedy.size() - kColon.size());
   return {.truth = std::move(message), .remedy = std::move(remedy)};
 }
 

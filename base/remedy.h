@@ -9,8 +9,12 @@
 
 namespace tf {
 
-// An error with the message "TRUTH: REMEDY".
-absl::Status with_remedy(absl::StatusCode code, std::string_view truth, std::string_view remedy);
+// What stands between the two in a message: a semicolon if the truth has a colon of its own.
+enum class Between { kColon, kSemicolon };
+
+// An error with the message "TRUTH: REMEDY", or "TRUTH; REMEDY".
+absl::Status with_remedy(absl::StatusCode code, std::string_view truth, std::string_view remedy,
+                         Between between = Between::kColon);
 
 struct Trouble {
   std::string truth;   // the whole message, if it has no remedy of its own

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 
 namespace tf::database {
 namespace {
@@ -28,14 +30,16 @@ HeldLocks& held_locks() {
 }
 
 absl::Status refused(const std::string& database_path, pid_t holder, std::string_view remedy) {
-  return absl::FailedPreconditionError(absl::StrCat("cannot write ", database_path, ": process ", holder,
-                                                    " is writing it; ", std::string(remedy)));
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat("cannot write ", database_path, ": process ", holder, " is writing it"),
+                     remedy, Between::kSemicolon);
 }
 
 absl::Status cannot_lock(const std::string& lock_path) {
-  return absl::ErrnoToStatus(
-      errno,
-      absl::StrCat("cannot lock ", lock_path, "; check that its folder is writable, and that it is no link"));
+  const int reason = errno;
+  return with_remedy(absl::ErrnoToStatusCode(reason),
+                     absl::StrCat("cannot lock ", lock_path, ": ", std::generic_category().message(reason)),
+                     "check that its folder is writable, and that it is no link", Between::kSemicolon);
 }
 
 }  // namespace
@@ -117,15 +121,19 @@ absl::Status check_local_file_system(const std::string& database_path) {
   if (folder.empty()) folder = ".";
   struct statfs info;
   if (::statfs(folder.c_str(), &info) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the database ", database_path, ": folder ",
-                                                   folder, " cannot be read; make it or give another path"));
+    const int reason = errno;
+    return with_remedy(absl::ErrnoToStatusCode(reason),
+                       absl::StrCat("cannot open the database ", database_path, ": folder ", folder,
+                                    " cannot be read (", std::generic_category().message(reason), ")"),
+                       "make it or give another path", Between::kSemicolon);
   }
   const std::string_view network = network_file_system_name(static_cast<unsigned long>(info.f_type));
   if (network.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "cannot keep a database at ", database_path, ": its folder is on a network file system (",
-      std::string(network),
-      "), where its log can be lost; use a local disk, or talk to a tuner (--db tuner://HOST:PORT)"));
+  return with_remedy(
+      absl::StatusCode::kFailedPrecondition,
+      absl::StrCat("cannot keep a database at ", database_path, ": its folder is on a network file system (",
+                   std::string(network), "), where its log can be lost"),
+      "use a local disk, or talk to a tuner (--db tuner://HOST:PORT)", Between::kSemicolon);
 }
 
 }  // namespace tf::database

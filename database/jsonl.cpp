@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "database/memory_store.h"
 #include "database/record_json.h"
@@ -68,20 +69,24 @@ class BulkInserter {
 };
 
 absl::Status at_line(const std::string& path, int64_t line, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ":", line, ": ", std::string(status.message())));
+  const Trouble trouble = trouble_of(status);
+  const std::string truth = absl::StrCat(path, ":", line, ": ", trouble.truth);
+  if (trouble.remedy.empty()) return absl::Status(status.code(), truth);
+  return with_remedy(status.code(), truth, trouble.remedy, Between::kSemicolon);
 }
 
 absl::Status check_header(const JsonLine& line) {
   const auto* header = std::get_if<JsonHeader>(&line);
   if (header == nullptr) {
-    return absl::InvalidArgumentError(
-        "not a file of tuning records: its first line is no header; make one with "
-        "`tuner export`");
+    return with_remedy(absl::StatusCode::kInvalidArgument,
+                       "not a file of tuning records: its first line is no header",
+                       "make one with `tuner export`", Between::kSemicolon);
   }
   if (header->version <= kJsonLinesVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("the records have version ", header->version,
-                                                    ", this program knows up to ", kJsonLinesVersion,
-                                                    "; use the program that wrote them"));
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat("the records have version ", header->version, ", this program knows up to ",
+                                  kJsonLinesVersion),
+                     "use the program that wrote them", Between::kSemicolon);
 }
 
 // Goes through the lines of a file with that text. INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line
@@ -90,7 +95,8 @@ absl::Status for_each_record(const std::string& path, std::string_view text,
                              const std::function<absl::Status(const Workload&)>& on_workload,
                              const std::function<absl::Status(const Measurement&)>& on_measurement) {
   if (text.empty())
-    return absl::InvalidArgumentError(absl::StrCat(path, " is empty; make one with `tuner export`"));
+    return with_remedy(absl::StatusCode::kInvalidArgument, path + " is empty", "make one with `tuner export`",
+                       Between::kSemicolon);
   for (int64_t line = 1; !text.empty(); ++line) {
     const std::string_view record_text = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(record_text.size() + 1, text.size()));

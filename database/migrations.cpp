@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "database/sqlite_connection.h"
 #include "database/transaction.h"
@@ -69,9 +70,10 @@ absl::Status check_schema(Connection& connection, int64_t version) {
     const bool is_same = is_ours && (object.is_stored || own->second.sql == object.sql);
     const bool swallows = is_ours && resolves_conflicts(object);
     if (!swallows && (object.type == "trigger" ? is_same : own == ours->end() || is_ours)) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot use ", connection.path(), " as a tuning database: the ", printable(object.type),
-                     " ", printable(name), " in it is none of ours; remove it, or give another path"));
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       absl::StrCat("cannot use ", connection.path(), " as a tuning database: the ",
+                                    printable(object.type), " ", printable(name), " in it is none of ours"),
+                       "remove it, or give another path", Between::kSemicolon);
   }
   return absl::OkStatus();
 }
@@ -89,13 +91,15 @@ absl::StatusOr<SchemaState> schema_state(Connection& connection) {
   const std::string cannot = absl::StrCat("cannot use ", connection.path(), " as a tuning database: ");
   if (application == 0 && version == 0 && objects == 0) return SchemaState::kEmpty;
   if (application != kApplicationId) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(cannot, "it is an SQLite database of another program; give another path"));
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       cannot + "it is an SQLite database of another program", "give another path",
+                       Between::kSemicolon);
   }
   if (version > current_schema_version()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(cannot, "its schema has version ", version, ", this program knows up to ",
-                     current_schema_version(), "; use the program that wrote it (it was left unchanged)"));
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       absl::StrCat(cannot, "its schema has version ", version, ", this program knows up to ",
+                                    current_schema_version()),
+                       "use the program that wrote it (it was left unchanged)", Between::kSemicolon);
   }
   TF_RETURN_IF_ERROR(check_schema(connection, version));
   return version == current_schema_version() ? SchemaState::kCurrent : SchemaState::kOlder;

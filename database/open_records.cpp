@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 #include "database/jsonl.h"
 #include "database/sqlite_store.h"
 
@@ -21,8 +22,8 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, c
   if (spec.starts_with(kScheme)) {
     const std::string host_port = spec.substr(kScheme.size());
     if (host_port.find(':') == std::string::npos || host_port.ends_with(':')) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", spec, "\" names no tuner; write tuner://HOST:PORT"));
+      return with_remedy(absl::StatusCode::kInvalidArgument, absl::StrCat("\"", spec, "\" names no tuner"),
+                         "write tuner://HOST:PORT", Between::kSemicolon);
     }
     if (remote) return remote(host_port);
     return absl::InvalidArgumentError(

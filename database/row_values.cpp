@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/printable.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
@@ -177,10 +178,12 @@ absl::StatusOr<Measurement> measurement_of(const Statement& row) {
 }  // namespace
 
 absl::Status damaged_row(const Statement& row, std::string_view table, int64_t id, const absl::Status& why) {
-  return absl::DataLossError(absl::StrCat(row.path(), " has a damaged row ", id, " of ", std::string(table),
-                                          ": ", std::string(why.message()),
-                                          "; nothing was used: restore a copy, or move the file away and "
-                                          "import what `tuner export` wrote before"));
+  return with_remedy(absl::StatusCode::kDataLoss,
+                     absl::StrCat(row.path(), " has a damaged row ", id, " of ", std::string(table), ": ",
+                                  std::string(why.message())),
+                     "nothing was used: restore a copy, or move the file away and import what `tuner export` "
+                     "wrote before",
+                     Between::kSemicolon);
 }
 
 absl::StatusOr<Measurement> read_measurement(const Statement& row) {

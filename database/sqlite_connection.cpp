@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
+#include "base/remedy.h"
 #include "base/status.h"
+#include "database/store_errors.h"
 
 namespace tf::database {
 namespace {
@@ -21,34 +23,36 @@ absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
   const std::string cannot = absl::StrCat("cannot use ", path, " as a tuning database: ");
   switch (code & 0xff) {
     case SQLITE_NOTADB:
-      return absl::FailedPreconditionError(
-          absl::StrCat(cannot, "it is not a database file; give another path (it was left unchanged)"));
+      return with_remedy(absl::StatusCode::kFailedPrecondition, cannot + "it is not a database file",
+                         "give another path (it was left unchanged)", Between::kSemicolon);
     case SQLITE_CORRUPT:
-      return absl::DataLossError(absl::StrCat(
-          cannot, "it is damaged (", reason,
-          "); restore a copy, or move it away and rescue what is left with: sqlite3 ", path, " .recover"));
+      return damaged_file(path, reason);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return absl::UnavailableError(
-          absl::StrCat(cannot, "another program holds it locked; close that and try again"));
+      return with_remedy(absl::StatusCode::kUnavailable, cannot + "another program holds it locked",
+                         "close that and try again", Between::kSemicolon);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return absl::PermissionDeniedError(absl::StrCat(cannot, "the file or its folder is not writable (",
-                                                      reason, "); change its owner or give another path"));
+      return with_remedy(absl::StatusCode::kPermissionDenied,
+                         absl::StrCat(cannot, "the file or its folder is not writable (", reason, ")"),
+                         "change its owner or give another path", Between::kSemicolon);
     case SQLITE_CANTOPEN:
-      return absl::PermissionDeniedError(
-          absl::StrCat(cannot, reason, "; check that the folder exists and that you may write to it"));
+      return with_remedy(absl::StatusCode::kPermissionDenied, cannot + reason,
+                         "check that the folder exists and that you may write to it", Between::kSemicolon);
     case SQLITE_FULL:
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "cannot write ", path, ": the disk is full; free some space (nothing acknowledged is lost)"));
+      return with_remedy(absl::StatusCode::kResourceExhausted,
+                         absl::StrCat("cannot write ", path, ": the disk is full"),
+                         "free some space (nothing acknowledged is lost)", Between::kSemicolon);
     case SQLITE_IOERR:
-      return absl::InternalError(absl::StrCat("cannot read or write ", path, ": ", reason, " (",
-                                              sqlite3_errstr(code), "); check the disk"));
+      return with_remedy(
+          absl::StatusCode::kInternal,
+          absl::StrCat("cannot read or write ", path, ": ", reason, " (", sqlite3_errstr(code), ")"),
+          "check the disk", Between::kSemicolon);
     case SQLITE_TOOBIG:
-      return absl::DataLossError(absl::StrCat(
-          cannot,
-          "it has a value of more than 64 MB, which no record has; restore a copy or give another path"));
+      return with_remedy(absl::StatusCode::kDataLoss,
+                         cannot + "it has a value of more than 64 MB, which no record has",
+                         "restore a copy or give another path", Between::kSemicolon);
     case SQLITE_CONSTRAINT:
       return absl::FailedPreconditionError(absl::StrCat("cannot write to ", path, ": ", reason));
     default:
@@ -60,9 +64,10 @@ absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
 absl::Status check_plain(const std::string& path) {
   struct stat there;
   if (::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("cannot use ", path, " as a tuning database: it is a ",
-                                                    S_ISDIR(there.st_mode) ? "folder" : "pipe or a device",
-                                                    "; give the path of a file"));
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat("cannot use ", path, " as a tuning database: it is a ",
+                                  S_ISDIR(there.st_mode) ? "folder" : "pipe or a device"),
+                     "give the path of a file", Between::kSemicolon);
 }
 
 std::string file_uri(const std::string& path, std::string_view parameters) {
@@ -196,9 +201,9 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
     }
     if (code == SQLITE_OK && write && sqlite3_db_readonly(db, "main") == 1) {
       // SQLite falls back to reading a file that it may not write.
-      return absl::PermissionDeniedError(
-          absl::StrCat("cannot write the tuning database ", path,
-                       ": the file is read-only; change its mode or give another path"));
+      return with_remedy(absl::StatusCode::kPermissionDenied,
+                         absl::StrCat("cannot write the tuning database ", path, ": the file is read-only"),
+                         "change its mode or give another path", Between::kSemicolon);
     }
     if (code == SQLITE_OK) return connection;
     // A reader needs the shared-memory file beside the log, which it cannot make in a folder that it may not

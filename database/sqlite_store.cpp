@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/printable.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "database/commit_queue.h"
 #include "database/file_lock.h"
@@ -195,20 +197,17 @@ class SqliteStore final : public SqliteView<Store> {
 absl::Status prepare_for_writing(Connection& db, SchemaState state) {
   if (state != SchemaState::kEmpty) {
     TF_ASSIGN_OR_RETURN(std::string verdict, db.query_text("PRAGMA quick_check(1)"));
-    if (verdict != "ok") {
-      return absl::DataLossError(
-          absl::StrCat("cannot use ", db.path(), " as a tuning database: it is damaged (", printable(verdict),
-                       "); restore a copy, or move it away and rescue what is left with: sqlite3 ", db.path(),
-                       " .recover"));
-    }
+    if (verdict != "ok") return damaged_file(db.path(), printable(verdict));
   }
   if (state == SchemaState::kEmpty)
     TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA page_size = ", kPageBytes)));
   TF_ASSIGN_OR_RETURN(std::string mode, db.query_text("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
-    return absl::FailedPreconditionError(absl::StrCat("cannot use ", db.path(),
-                                                      " as a tuning database: its file system "
-                                                      "has no shared memory for the log; use a local disk"));
+    return with_remedy(
+        absl::StatusCode::kFailedPrecondition,
+        absl::StrCat("cannot use ", db.path(),
+                     " as a tuning database: its file system has no shared memory for the log"),
+        "use a local disk", Between::kSemicolon);
   }
   TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA synchronous = FULL; PRAGMA cache_size = -", kCacheKib)));
   if (state != SchemaState::kCurrent) TF_RETURN_IF_ERROR(migrate(db));
@@ -216,10 +215,10 @@ absl::Status prepare_for_writing(Connection& db, SchemaState state) {
 }
 
 absl::Status missing(const std::string& path) {
-  return absl::NotFoundError(absl::StrCat("there is no database ", path,
-                                          "; check the path, or make it with `tuner tune "
-                                          "--db ",
-                                          path, "` or `tuner import`"));
+  return with_remedy(
+      absl::StatusCode::kNotFound, absl::StrCat("there is no database ", path),
+      absl::StrCat("check the path, or make it with `tuner tune --db ", path, "` or `tuner import`"),
+      Between::kSemicolon);
 }
 
 }  // namespace
@@ -244,8 +243,11 @@ absl::Status check_makeable(const std::string& path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the database ", path, ": folder ", folder,
-                                                 " cannot be written; allow it or give another path"));
+  const int reason = errno;
+  return with_remedy(absl::ErrnoToStatusCode(reason),
+                     absl::StrCat("cannot make the database ", path, ": folder ", folder,
+                                  " cannot be written (", std::generic_category().message(reason), ")"),
+                     "allow it or give another path", Between::kSemicolon);
 }
 
 absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path) {
@@ -254,14 +256,15 @@ absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& 
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::open(path, Access::kReadOnly));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*connection));
   if (state == SchemaState::kEmpty) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot read ", path, ": it is empty, not a tuning database; give another path"));
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       absl::StrCat("cannot read ", path, ": it is empty, not a tuning database"),
+                       "give another path", Between::kSemicolon);
   }
   if (state == SchemaState::kOlder) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot read ", path,
-        ": its schema is older than this program's; any writing command, such as `tuner import`, "
-        "brings it up to date"));
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       absl::StrCat("cannot read ", path, ": its schema is older than this program's"),
+                       "any writing command, such as `tuner import`, brings it up to date",
+                       Between::kSemicolon);
   }
   return std::make_unique<SqliteView<Records>>(std::move(connection));
 }

@@ -1,6 +1,7 @@
 #include "database/store_errors.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 
 namespace tf::database {
 
@@ -24,6 +25,14 @@ absl::Status ambiguous_workload(const std::string& key_or_prefix) {
 absl::Status workload_missing(const WorkloadKey& key) {
   return absl::FailedPreconditionError(
       absl::StrCat("the database has no workload ", key.hex(), "; add the workload before its measurements"));
+}
+
+absl::Status damaged_file(const std::string& path, const std::string& reason) {
+  return with_remedy(absl::StatusCode::kDataLoss,
+                     absl::StrCat("cannot use ", path, " as a tuning database: it is damaged (", reason, ")"),
+                     absl::StrCat("restore a copy, or move it away and rescue what is left with: sqlite3 ",
+                                  path, " .recover"),
+                     Between::kSemicolon);
 }
 
 absl::Status refused(const absl::Status& why) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/child_process.h"
 #include "base/cpu_list.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/frame.h"
@@ -144,9 +145,9 @@ absl::StatusOr<std::string> worker_beside_us() {
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::filesystem::path worker = self.parent_path() / "build_worker";
   if (error || !std::filesystem::exists(worker, error)) {
-    return absl::NotFoundError(
-        absl::StrCat("no build worker at ", worker.string(),
-                     "; it is installed beside this program: build target build_worker"));
+    return with_remedy(
+        absl::StatusCode::kNotFound, absl::StrCat("there is no build worker ", worker.string()),
+        "put the build_worker of this version beside this program, or build target build_worker");
   }
   return worker.string();
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/cpu_list.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "device_agent/agent/offer.h"
 #include "proto/config/v1/farm.pb.h"
@@ -16,8 +17,10 @@ using tunefarm::config::v1::DeviceAgent;
 
 absl::StatusOr<std::vector<CpuSet>> slots_of(const Device& device, const CpuSet& allowed) {
   if (!device.slots().empty() && !device.cpus().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("--cpus ", device.cpus(), " makes one slot, --slots ",
-                                                   device.slots(), " several: give one of them"));
+    return with_remedy(
+        absl::StatusCode::kInvalidArgument,
+        absl::StrCat("--cpus ", device.cpus(), " makes one slot, --slots ", device.slots(), " several"),
+        "give one of them");
   }
   std::vector<CpuSet> slots = {allowed};
   if (!device.slots().empty()) {
@@ -33,14 +36,17 @@ absl::StatusOr<std::vector<CpuSet>> slots_of(const Device& device, const CpuSet&
 
 absl::StatusOr<Offer> offer_of(const Device& device, const CpuSet& allowed) {
   if (device.key().empty())
-    return absl::InvalidArgumentError("a device needs a key that tuners ask for: give --key");
+    return with_remedy(absl::StatusCode::kInvalidArgument, "a device needs a key that tuners ask for",
+                       "give --key");
   Offer offer{.key = device.key(), .id = device.id(), .advertise = device.advertise()};
   TF_ASSIGN_OR_RETURN(offer.slots, slots_of(device, allowed));
   if (!device.listen().empty()) {
     TF_ASSIGN_OR_RETURN(offer.listen, rpc::parse_endpoint(device.listen()));
   } else if (!device.advertise().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--advertise ", device.advertise(), " without --listen: nobody would answer there"));
+    return with_remedy(
+        absl::StatusCode::kInvalidArgument,
+        absl::StrCat("--advertise ", device.advertise(), " without --listen: nobody would answer there"),
+        "give both, or neither", Between::kSemicolon);
   }
   if (!device.advertise().empty()) TF_RETURN_IF_ERROR(rpc::parse_endpoint(device.advertise()).status());
   return offer;
@@ -63,9 +69,9 @@ std::vector<Device> devices_of(const DeviceAgent& config) {
 absl::StatusOr<std::vector<Offer>> offers_of(const DeviceAgent& config, const CpuSet& allowed,
                                              const std::string& state_folder) {
   if (!config.devices().empty() && !config.key().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("the key ", config.key(), " beside ",
-                                                   config.devices_size(),
-                                                   " devices: give each device its own key instead"));
+    return with_remedy(absl::StatusCode::kInvalidArgument,
+                       absl::StrCat("the key ", config.key(), " beside ", config.devices_size(), " devices"),
+                       "give each device its own key instead");
   }
   std::vector<Offer> offers;
   std::vector<CpuSet> all_slots;
@@ -73,8 +79,8 @@ absl::StatusOr<std::vector<Offer>> offers_of(const DeviceAgent& config, const Cp
   for (const Device& device : devices_of(config)) {
     TF_ASSIGN_OR_RETURN(Offer offer, offer_of(device, allowed));
     if (!keys.insert(offer.key).second)
-      return absl::InvalidArgumentError(
-          absl::StrCat("two devices with the key ", offer.key, ": make one of them a slot"));
+      return with_remedy(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("two devices with the key ", offer.key), "make one of them a slot");
     const std::string own = absl::StrCat("/agent-", offer.key);
     offer.state_dir = config.state_dir().empty() ? state_folder + own
                       : config.devices().empty() ? config.state_dir()

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/cpu_list.h"
+#include "base/remedy.h"
 #include "base/status.h"
 
 namespace tf::agent {
@@ -18,8 +19,9 @@ absl::StatusOr<std::vector<CpuSet>> parse_slots(std::string_view text) {
   for (const std::string& part : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
     const absl::StatusOr<CpuSet> cpus = parse_cpu_list(absl::StrReplaceAll(part, {{"+", ","}}));
     if (!cpus.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", std::string(text), "\" is not a list of slots (as in 0-1,2-3 or 0+4,1+5)"));
+      return with_remedy(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("\"", std::string(text), "\" is not a list of slots"),
+                         "write them as in 0-1,2-3 or 0+4,1+5");
     }
     slots.push_back(*cpus);
     std::ranges::sort(slots.back());
@@ -39,11 +41,14 @@ absl::Status check_slots(const std::vector<CpuSet>& slots, const CpuSet& allowed
   for (const CpuSet& cpus : slots) {
     for (const uint32_t cpu : cpus) {
       if (!taken.insert(cpu).second)
-        return absl::InvalidArgumentError(
-            absl::StrCat(said, ": CPU ", cpu, " comes twice; name each CPU once"));
+        return with_remedy(absl::StatusCode::kInvalidArgument,
+                           absl::StrCat(said, ": CPU ", cpu, " comes twice"), "name each CPU once",
+                           Between::kSemicolon);
       if (std::ranges::find(allowed, cpu) == allowed.end()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(said, ": this process may run on ", absl::StrJoin(allowed, ","), " only"));
+        return with_remedy(
+            absl::StatusCode::kInvalidArgument,
+            absl::StrCat(said, ": this process may run on ", absl::StrJoin(allowed, ","), " only"),
+            "name some of those", Between::kSemicolon);
       }
     }
   }

@@ -1,6 +1,10 @@
 // What `tuner doctor` says of a farm, a database and a port.
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
+#include "database/migrations.h"
+#include "database/sqlite_connection.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {
@@ -26,6 +30,24 @@ TEST_F(Tuning, TheDoctorLooksWhetherADatabaseThatIsNotThereCouldBeMade) {
   EXPECT_EQ(nowhere.code, 1) << nowhere.out;
   EXPECT_THAT(nowhere.out, HasSubstr("FAILED  database "));
   EXPECT_THAT(nowhere.out, HasSubstr("make it or give another path"));
+}
+
+// Another remedy beside the database's own could only contradict it.
+TEST_F(Tuning, TheDoctorSaysOfAnOlderDatabaseHowToBringItUpToDateAndNothingElse) {
+  {
+    const auto connection = database::Connection::open(file("old.db"), database::Access::kWrite);
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    ASSERT_TRUE(database::migrate(**connection, {database::migrations().front()}).ok());
+  }
+  const Result found = run("tuner", {"doctor", "--json", "--db", file("old.db")});
+  EXPECT_EQ(found.code, 1) << found.out << found.err;
+  nlohmann::json database;
+  for (const nlohmann::json& check : nlohmann::json::parse(found.out))
+    if (check["check"] == "database") database = check;
+  ASSERT_TRUE(database.is_object()) << found.out;
+  EXPECT_EQ(database["detail"],
+            "cannot read " + file("old.db") + ": its schema is older than this program's");
+  EXPECT_EQ(database["remedy"], "any writing command, such as `tuner import`, brings it up to date");
 }
 
 TEST_F(Tuning, TheDoctorSaysWhatFailsOfTheFarmAndWhatToDo) {

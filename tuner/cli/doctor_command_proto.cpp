@@ -125,7 +125,7 @@ int run(const DoctorArguments& arguments) {
       check_of("measuring", examine_runner(), "put the trial_worker of this version beside this program")};
   if (!arguments.db.empty())
     checks.push_back(check_of("database", examine_database(arguments.db, arguments.tls),
-                              "give another --db, or bring that one back from a copy"));
+                              "mend that, or give another --db"));
   examine_farm(arguments, checks);
   if (!arguments.listen.empty()) checks.push_back(examine_listen(arguments.listen, !arguments.tls.empty()));
   std::fputs((arguments.json ? checks_json(checks) : checks_table(checks)).c_str(), stdout);

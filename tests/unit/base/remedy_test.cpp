@@ -19,6 +19,14 @@ TEST(Remedy, IsThePartOfTheMessageThatSaysWhatToDo) {
   EXPECT_EQ(trouble.remedy, "make room");
 }
 
+TEST(Remedy, FollowsASemicolonWhereTheTruthHasAColon) {
+  const absl::Status empty = with_remedy(absl::StatusCode::kFailedPrecondition, "cannot read /x: it is empty",
+                                         "give another", Between::kSemicolon);
+  EXPECT_EQ(empty.message(), "cannot read /x: it is empty; give another");
+  EXPECT_EQ(trouble_of(empty).truth, "cannot read /x: it is empty");
+  EXPECT_EQ(trouble_of(empty).remedy, "give another");
+}
+
 TEST(Remedy, GoesWithTheErrorFromCallToCall) {
   const auto caller = []() -> absl::Status {
     TF_RETURN_IF_ERROR(full());

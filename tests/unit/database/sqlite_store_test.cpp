@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/remedy.h"
 #include "base/temporary_folder.h"
 #include "database/file_lock.h"
 #include "database/migrations.h"
@@ -277,11 +278,24 @@ TEST(SqliteStore, MissingFilesAndFoldersAreNamed) {
   EXPECT_THAT(message(open_records(folder.file("no.db")).status()), HasSubstr("there is no database"));
   EXPECT_EQ(open_records(folder.file("no.db")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(message(open_sqlite_store(folder.file("no/t.db")).status()),
-              HasSubstr("cannot be read; make it"));
+              HasSubstr("cannot be read (No such file or directory); make it"));
   ASSERT_TRUE(write_file(folder.file("empty.db"), "").ok());
   EXPECT_THAT(message(open_records(folder.file("empty.db")).status()), HasSubstr("it is empty"));
   std::filesystem::create_directory(folder.file("folder.db"));
   EXPECT_THAT(message(open_sqlite_store(folder.file("folder.db")).status()), HasSubstr("cannot use"));
+}
+
+TEST(SqliteStore, WhatKeepsAFileFromBeingReadIsToldApartFromWhatToDo) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  ASSERT_TRUE(write_file(folder.file("empty.db"), "").ok());
+  ASSERT_TRUE(write_file(folder.file("text.db"), std::string(2000, 'x')).ok());
+  std::filesystem::create_directory(folder.file("folder.db"));
+  for (const char* name : {"no.db", "empty.db", "text.db", "folder.db"}) {
+    const absl::Status status = open_records(folder.file(name)).status();
+    const Trouble trouble = trouble_of(status);
+    EXPECT_NE(trouble.remedy, "") << status;
+    EXPECT_EQ(message(status), trouble.truth + "; " + trouble.remedy);
+  }
 }
 
 TEST(SqliteStore, NetworkFileSystemsAreKnownByTheirNumbers) {

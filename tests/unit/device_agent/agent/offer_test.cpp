@@ -1,5 +1,6 @@
 #include "device_agent/agent/offer.h"
 
+#include "base/remedy.h"
 #include "device_agent/agent/doctor.h"
 #include "proto/config/v1/farm.pb.h"
 
@@ -15,6 +16,7 @@ const CpuSet four = {0, 1, 2, 3};
 std::string refusal(const DeviceAgent& config) {
   const absl::Status status = offers_of(config, four, "/state").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_NE(trouble_of(status).remedy, "") << status;  // else a doctor would add one of its own
   return std::string(status.message());
 }
 

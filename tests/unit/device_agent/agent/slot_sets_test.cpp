@@ -25,7 +25,7 @@ TEST(SlotSets, OverlappingAndAbsentCpusAreNamed) {
   EXPECT_EQ(check_slots({{0, 1}, {1, 2}}, {0, 1, 2}, "--slots 0-1,1-2").message(),
             "--slots 0-1,1-2: CPU 1 comes twice; name each CPU once");
   EXPECT_EQ(check_slots({{0}, {7}}, {0, 1}, "--slots 0,7").message(),
-            "--slots 0,7: this process may run on 0,1 only");
+            "--slots 0,7: this process may run on 0,1 only; name some of those");
 }
 
 }  // namespace
