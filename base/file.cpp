@@ -25,18 +25,6 @@ bool is_standard_output(const struct stat& there) {
   return ::fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == there.st_dev && out.st_ino == there.st_ino;
 }
 
-// Where the file itself is, or would be: what the path's last part links to, also if nothing is there yet.
-std::string linked_file(std::string path) {
-  constexpr int kMostLinks = 40;  // as Linux follows
-  for (int i = 0; i < kMostLinks; ++i) {
-    std::error_code error;
-    const std::filesystem::path link = std::filesystem::read_symlink(path, error);
-    if (error) break;
-    path = (std::filesystem::path(path).parent_path() / link).string();
-  }
-  return path;
-}
-
 absl::Status fill_in_place(const std::string& path, const struct stat& there,
                            const std::function<absl::Status(int)>& fill) {
   if (is_standard_output(there)) {
@@ -72,6 +60,17 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
 }
 
 }  // namespace
+
+std::string linked_file(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path link = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = (std::filesystem::path(path).parent_path() / link).string();
+  }
+  return path;
+}
 
 absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes) {
   const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));

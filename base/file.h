@@ -20,6 +20,9 @@ inline constexpr int64_t kMostFileBytes = int64_t{2} << 30;
 // `most_bytes`.
 absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes = kMostFileBytes);
 
+// Where the file itself is, or would be: what the path's last part links to, also if nothing is there yet.
+std::string linked_file(std::string path);
+
 // Replaces the file as one step: a reader sees the old bytes or the new ones, also after a crash (write to a
 // temporary neighbour, fsync, rename, fsync the folder). Symbolic links are followed. What is there and no
 // plain file (a device, a pipe), and what standard output is, stays and is written to.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/remedy.h"
 
 namespace tf::database {
@@ -116,11 +117,15 @@ std::string_view network_file_system_name(unsigned long f_type) {
   }
 }
 
+std::string folder_of(const std::string& database_path) {
+  const std::string folder = std::filesystem::path(linked_file(database_path)).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 absl::Status check_local_file_system(const std::string& database_path) {
-  std::string folder = std::filesystem::path(database_path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  const std::string folder = folder_of(database_path);
   struct statfs info;
-  if (::statfs(folder.c_str(), &info) != 0) {
+  if (::statfs((folder + "/").c_str(), &info) != 0) {  // the slash: a file is no folder
     const int reason = errno;
     return with_remedy(absl::ErrnoToStatusCode(reason),
                        absl::StrCat("cannot open the database ", database_path, ": folder ", folder,

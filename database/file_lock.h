@@ -35,7 +35,11 @@ class FileLock {
 // The name of a network file system with this statfs f_type; empty for a local one.
 std::string_view network_file_system_name(unsigned long f_type);
 
-// FAILED_PRECONDITION if the path's folder is on a network file system, NOT_FOUND if there is no such folder.
+// Where SQLite keeps the file and its log, or will: the folder of what a link leads to, also if nothing is
+// there yet. "." for one without a folder.
+std::string folder_of(const std::string& database_path);
+
+// FAILED_PRECONDITION if that folder is on a network file system, NOT_FOUND if there is none.
 absl::Status check_local_file_system(const std::string& database_path);
 
 }  // namespace tf::database

@@ -1,8 +1,5 @@
 #include "database/open_records.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -35,7 +32,7 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, c
 
 bool is_new_file(const std::string& spec) {
   if (spec.starts_with(kScheme) || spec.ends_with(kJsonLines)) return false;
-  return ::access(spec.c_str(), F_OK) != 0 && errno == ENOENT;
+  return is_missing(spec);
 }
 
 }  // namespace tf::database

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <mutex>
 #include <span>
 #include <system_error>
@@ -240,8 +239,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
 
 absl::Status check_makeable(const std::string& path) {
   TF_RETURN_IF_ERROR(check_local_file_system(path));
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  const std::string folder = folder_of(path);
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return absl::OkStatus();
   const int reason = errno;
   return with_remedy(absl::ErrnoToStatusCode(reason),
@@ -250,8 +248,12 @@ absl::Status check_makeable(const std::string& path) {
                      "allow it or give another path", Between::kSemicolon);
 }
 
+bool is_missing(const std::string& path) {
+  return ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 absl::StatusOr<std::unique_ptr<Records>> open_sqlite_records(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) return missing(path);
+  if (is_missing(path)) return missing(path);
   TF_RETURN_IF_ERROR(check_local_file_system(path));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::open(path, Access::kReadOnly));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*connection));

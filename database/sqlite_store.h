@@ -27,7 +27,10 @@ struct SqliteOptions {
 absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
                                                          const SqliteOptions& options = {});
 
-// Whether open_sqlite_store could make the file, which is not there; makes nothing. NOT_FOUND no such folder,
+// Whether there is nothing at the path, nor where it links to; not if that cannot be told.
+bool is_missing(const std::string& path);
+
+// Whether open_sqlite_store could make the file, which is missing; makes nothing. NOT_FOUND no such folder,
 // PERMISSION_DENIED it cannot be written, FAILED_PRECONDITION it is on a network file system.
 absl::Status check_makeable(const std::string& path);
 

@@ -298,6 +298,28 @@ TEST(SqliteStore, WhatKeepsAFileFromBeingReadIsToldApartFromWhatToDo) {
   }
 }
 
+TEST(SqliteStore, AFileCouldBeMadeWhereALinkLeadsToAndNotWhereItStands) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::filesystem::create_symlink("no/t.db", folder.file("t.db"));
+  EXPECT_TRUE(is_missing(folder.file("t.db")));
+  EXPECT_EQ(folder_of(folder.file("t.db")), folder.file("no"));
+  const absl::Status nowhere = check_makeable(folder.file("t.db"));
+  EXPECT_EQ(nowhere.code(), absl::StatusCode::kNotFound) << nowhere;
+  EXPECT_THAT(trouble_of(nowhere).remedy, HasSubstr("make it"));
+  std::filesystem::create_directory(folder.file("no"));
+  EXPECT_TRUE(check_makeable(folder.file("t.db")).ok());
+  EXPECT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
+  EXPECT_TRUE(read_file(folder.file("no/t.db")).ok());
+  EXPECT_FALSE(is_missing(folder.file("t.db")));
+}
+
+TEST(SqliteStore, AFileIsNoFolderToMakeADatabaseIn) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  ASSERT_TRUE(write_file(folder.file("plain"), "x").ok());
+  EXPECT_TRUE(is_missing(folder.file("plain/t.db")));
+  EXPECT_THAT(message(check_makeable(folder.file("plain/t.db"))), HasSubstr("Not a directory"));
+}
+
 TEST(SqliteStore, NetworkFileSystemsAreKnownByTheirNumbers) {
   EXPECT_EQ(network_file_system_name(0x6969), "NFS");
   EXPECT_EQ(network_file_system_name(0xfffffffffe534d42), "SMB2");  // sign-extended on 64-bit hosts
