@@ -1,7 +1,6 @@
 # Code for other processors than this build's, by Debian's cross compilers (g++-aarch64-linux-gnu), where they are
-# installed. TF_CROSS_ARCHS lists the architectures that there is a compiler for, TF_MODEL_ARCHS those of them that models
-# are built for: what GCC makes of the runtime for armv7 calls libgcc, which a model must not need. Nothing else depends on
-# them.
+# installed: TF_CROSS_ARCHS lists the architectures that there is one for. What models for these need is made with them,
+# and what tests run under an emulator; nothing else depends on them.
 set(TF_TRIPLE_aarch64 aarch64-linux-gnu)
 set(TF_TRIPLE_armv7 arm-linux-gnueabihf)
 set(TF_TRIPLE_riscv64 riscv64-linux-gnu)
@@ -14,8 +13,6 @@ foreach(arch aarch64 armv7 riscv64)
     endif()
   endif()
 endforeach()
-set(TF_MODEL_ARCHS ${TF_CROSS_ARCHS})
-list(REMOVE_ITEM TF_MODEL_ARCHS armv7)
 
 # Objects of C++ sources, appended to the variable `result`.
 function(tf_cross_objects result arch folder)

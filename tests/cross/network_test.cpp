@@ -105,8 +105,8 @@ TEST_P(BuiltFor, SqueezenetGivesTheAnswerOfThisProcessor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, BuiltFor,
-                         ::testing::Values("aarch64:cpu=cortex-a72", "x86_64:cpu=nehalem",
-                                           "x86_64:cpu=haswell"),
+                         ::testing::Values("aarch64:cpu=cortex-a72", "armv7:cpu=cortex-a9",
+                                           "x86_64:cpu=nehalem", "x86_64:cpu=haswell"),
                          [](const auto& each) {
                            const target::Target target = *target::parse_target(each.param);
                            std::string name = target.cpu;

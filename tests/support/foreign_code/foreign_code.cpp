@@ -140,4 +140,20 @@ absl::StatusOr<std::vector<std::string>> run_foreign_model(const std::string& pa
   return outputs;
 }
 
+absl::StatusOr<std::vector<Arithmetic>> run_foreign_arithmetic(
+    const target::Target& target, std::span<const std::pair<int64_t, int64_t>> pairs) {
+  std::string input;
+  for (const auto& [dividend, divisor] : pairs) {
+    append_number(input, dividend);
+    append_number(input, divisor);
+  }
+  TF_ASSIGN_OR_RETURN(const Session session, Session::make());
+  TF_ASSIGN_OR_RETURN(const std::string output, session.run(target, "arithmetic_runner", "", input));
+  std::vector<Arithmetic> results(pairs.size());
+  if (output.size() != results.size() * sizeof(Arithmetic))
+    return absl::InternalError("arithmetic_runner wrote too little or too much");
+  std::memcpy(results.data(), output.data(), output.size());
+  return results;
+}
+
 }  // namespace tf::support

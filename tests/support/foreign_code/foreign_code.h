@@ -1,15 +1,18 @@
 #pragma once
 // Owns: running kernels and models for other processors than this one under qemu-user, for tests. Programs of
-// our own that were cross-compiled load them (kernel_runner.cpp, model_runner.cpp). Does not know: how either
+// our own that were cross-compiled load them (kernel_runner.cpp, model_runner.cpp), or calculate as models do
+// (arithmetic_runner.cpp). Does not know: how either
 // is made.
 
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/target/target.h"
+#include "tests/support/foreign_code/arithmetic.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
 namespace tf::support {
@@ -36,5 +39,9 @@ absl::StatusOr<std::vector<std::string>> run_foreign_model(const std::string& pa
                                                            std::span<const std::string> inputs,
                                                            std::span<const uint64_t> output_bytes,
                                                            int threads);
+
+// Of each pair of dividend and divisor, by the arithmetic of an armv7 model.
+absl::StatusOr<std::vector<Arithmetic>> run_foreign_arithmetic(
+    const target::Target& target, std::span<const std::pair<int64_t, int64_t>> pairs);
 
 }  // namespace tf::support
