@@ -15,6 +15,7 @@
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/model_header.h"
 #include "compiler/driver/model_tables.h"
+#include "compiler/driver/runtime_archive.h"
 #include "compiler/graph/memory_plan.h"
 #include "compiler/schedule/default_schedule.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -171,24 +172,17 @@ absl::StatusOr<TemporaryFolder> scratch_folder(const std::string& folder) {
   return TemporaryFolder::make_in({folder});
 }
 
-// Of the tree that this program was built in: beside its own folder, or where CMake put it. Those for other
-// processors than this one stand in a folder of their name.
+// Of the tree that this program was built in: beside its own folder, or where CMake put it.
 absl::StatusOr<std::string> default_runtime_archive(const target::Target& target) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path beside = self.parent_path().parent_path() / "lib" / "libtf_runtime_model.a";
-  fs::path archive = !error && fs::exists(beside, error) ? beside : fs::path(TF_RUNTIME_MODEL_ARCHIVE);
-  if (target.arch == target::host_target().arch) return archive.string();
-  const std::string arch(target::arch_name(target.arch));
-  archive = archive.parent_path() / arch / archive.filename();
-  if (fs::exists(archive, error)) return archive.string();
-  return absl::FailedPreconditionError(absl::StrCat("a model for ", target.text(), " needs the runtime as ",
-                                                    archive.string(), ", which is not there: install g++-",
-                                                    arch, "-linux-gnu, configure and build again"));
+  const fs::path own = !error && fs::exists(beside, error) ? beside : fs::path(TF_RUNTIME_MODEL_ARCHIVE);
+  return runtime_archive_of(target, target::host_target().arch, own.string());
 }
 
-absl::Status link(const std::vector<Kernel>& kernels, const TemporaryFolder& scratch, BuildPool& pool,
-                  const BuildModelOptions& options) {
+absl::Status link(const std::vector<Kernel>& kernels, const TemporaryFolder& scratch,
+                  const std::string& runtime_archive, BuildPool& pool, const BuildModelOptions& options) {
   proto::BuildRequest request;
   proto::LinkModelRequest& link = *request.mutable_link();
   for (const Kernel& kernel : kernels) {
@@ -199,11 +193,7 @@ absl::Status link(const std::vector<Kernel>& kernels, const TemporaryFolder& scr
   link.set_blob_path(scratch.file("model.blob"));
   link.set_weights_path(scratch.file("weights.bin"));
   link.set_output_path(scratch.file("model.so"));
-  std::string archive = options.runtime_archive_path;
-  if (archive.empty()) {
-    TF_ASSIGN_OR_RETURN(archive, default_runtime_archive(options.target));
-  }
-  link.set_runtime_archive_path(archive);
+  link.set_runtime_archive_path(runtime_archive);
   link.set_target(options.target.text());
   TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(request));
   if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));
@@ -263,6 +253,11 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
   graph::Program program = planned;
   TF_CHECK(choices.size() == program.tasks.size()) << "one choice a task is wanted";
   TF_ASSIGN_OR_RETURN(const TemporaryFolder scratch, scratch_folder(options.folder));
+  std::string runtime_archive = options.runtime_archive_path;
+  // Before kernels are compiled, which takes a while.
+  if (runtime_archive.empty()) {
+    TF_ASSIGN_OR_RETURN(runtime_archive, default_runtime_archive(options.target));
+  }
   ModelReport report;
   TF_ASSIGN_OR_RETURN(const std::vector<Kernel> kernels,
                       KernelBuilder(program, choices, pool, options).run(report));
@@ -272,7 +267,7 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
   TF_ASSIGN_OR_RETURN(const ModelTables tables,
                       make_tables(program, memory, kernels, scratch.file("weights.bin")));
   TF_RETURN_IF_ERROR(write_file(scratch.file("model.blob"), tables.blob));
-  TF_RETURN_IF_ERROR(link(kernels, scratch, pool, options));
+  TF_RETURN_IF_ERROR(link(kernels, scratch, runtime_archive, pool, options));
   TF_RETURN_IF_ERROR(write_file((fs::path(options.folder) / "model.h").string(), model_header(program)));
   std::error_code error;
   fs::rename(scratch.file("model.so"), fs::path(options.folder) / "model.so", error);
