@@ -41,6 +41,8 @@ struct Incumbent {
   double noise = 0;  // of one of its samples, relative (base/race.h)
 };
 
+inline constexpr int kMaxTries = 3;  // of what could not be measured
+
 // A candidate's way through the pipeline. Requests and replies are held by pointer: their types stay out of
 // headers.
 struct Work {
@@ -50,7 +52,7 @@ struct Work {
   std::shared_ptr<const Place> place;
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
   Priority priority = Priority::kRace;
-  int tries = 0;
+  int tries = 0;  // before this one
   // Set once it is built, so that trying again to measure it does not build it again.
   std::shared_ptr<const tunefarm::kernel::v1::BuildReply> built;
   measure::ArtifactBytes artifact, reference;

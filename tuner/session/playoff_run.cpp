@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "proto/farm/v1/trial.pb.h"
-
 namespace tf::session {
 namespace {
 
@@ -89,7 +87,7 @@ class Hall {
       if (!finished) continue;
       const auto seat = seats_.extract(finished->work.ticket);
       if (seat.empty()) continue;
-      if (is_spoiled(*finished)) {
+      if (limits_.throttling.spoils(*finished)) {
         const auto delay = absl::ToChronoMilliseconds(limits_.retry_delay * (finished->work.tries + 1));
         waiting_.emplace(Clock::now() + delay, Waiting{seat.mapped(), *std::move(finished)});
       } else {
@@ -119,12 +117,6 @@ class Hall {
     if (waiting_.empty()) return kPatience;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(waiting_.begin()->first - Clock::now());
     return std::clamp(left, std::chrono::milliseconds(0), kPatience);
-  }
-
-  bool is_spoiled(const Finished& finished) {
-    if (!finished.status.ok() || !finished.result) return false;
-    const auto& device = finished.result->device();
-    return limits_.throttling.spoils(device.fingerprint(), device.throttled(), finished.work.tries);
   }
 
   // Of the table that has waited longest; it leaves once it is decided.

@@ -4,23 +4,22 @@
 #include <set>
 #include <string>
 
+#include "tuner/session/pipeline.h"
+
 namespace tf::session {
 
-inline constexpr int kMaxTries = 3;  // of what could not be measured
 inline constexpr char kThrottled[] = "the device throttled meanwhile";
 
 // Not thread-safe.
 class Throttling {
  public:
-  // Of a trial that was tried so often before, on the device with that fingerprint: whether its time is to be
-  // taken again. What throttles always, or for as long as we try, is as fast as it is.
-  bool spoils(const std::string& fingerprint, bool throttled, int tries) {
-    if (!throttled) steady_.insert(fingerprint);
-    return throttled && steady_.contains(fingerprint) && tries + 1 < kMaxTries;
-  }
+  // Whether its time is to be taken again. What failed has none: it counts however hot the device was. What
+  // throttles always, or for as long as we try, is as fast as it is: so are the next ones on that kind
+  // of machine, until one has measured without throttling.
+  bool spoils(const Finished& finished);
 
  private:
-  std::set<std::string> steady_;  // fingerprints: they have measured without throttling
+  std::set<std::string> steady_;  // fingerprints: they measure without throttling
 };
 
 }  // namespace tf::session

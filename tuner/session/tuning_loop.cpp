@@ -140,7 +140,7 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
       take_twin(flight, finished);
       return absl::OkStatus();
     }
-    if (is_throttled(finished)) {
+    if (throttling_.spoils(finished)) {
       runner_.acknowledge(*finished.result);
       finished.status = absl::UnavailableError(kThrottled);
       return not_measured(std::move(flight), std::move(finished));
@@ -194,13 +194,6 @@ void TuningLoop::observe_rest() {
       count(left.problem, left.record);
     }
   }
-}
-
-// Whether its time is to be taken again.
-bool TuningLoop::is_throttled(const Finished& finished) {
-  if (!finished.result) return false;
-  const auto& device = finished.result->device();
-  return throttling_.spoils(device.fingerprint(), device.throttled(), finished.work.tries);
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.

@@ -76,7 +76,6 @@ class TuningLoop {
   void observe_rest();
   absl::Status not_measured(InFlight flight, Finished finished);
   bool is_twin(const InFlight& flight, const Finished& finished) const;
-  bool is_throttled(const Finished& finished);
   void take_twin(const InFlight& flight, const Finished& finished);
   void fill(Pipeline& pipeline, bool draining);
   absl::Status give_up(int task, const absl::Status& why);

@@ -11,7 +11,6 @@
 #include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
-#include "tuner/session/throttling.h"
 #include "tuner/session/yardsticks.h"
 
 namespace tf::session {
