@@ -112,11 +112,12 @@ class Hall {
 
   bool is_over() const { return limits_.stop.load() || Clock::now() >= limits_.deadline; }
 
+  // Who waits for a device to cool looks now and then whether it is over.
   std::chrono::milliseconds patience() const {
-    constexpr auto kPatience = std::chrono::milliseconds(60'000);
+    constexpr auto kPatience = std::chrono::milliseconds(60'000), kLook = std::chrono::milliseconds(100);
     if (waiting_.empty()) return kPatience;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(waiting_.begin()->first - Clock::now());
-    return std::clamp(left, std::chrono::milliseconds(0), kPatience);
+    return std::clamp(left, std::chrono::milliseconds(0), kLook);
   }
 
   // Of the table that has waited longest; it leaves once it is decided.

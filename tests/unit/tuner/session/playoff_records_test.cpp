@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "compiler/schedule/default_schedule.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
@@ -229,6 +230,29 @@ TEST_F(PlayOffRun, MakesNoTrialAgainOnceItIsToStop) {
   runner_.stop_after = 1;
   runner_.stop = &stop_;
   expect_one_round(play({.stop = stop_, .throttling = throttling_, .retry_delay = absl::Hours(1)}));
+}
+
+// Both trials wait by then, or will.
+TEST_F(PlayOffRun, WaitsForNoDeviceToCoolOnceItIsToStop) {
+  begin_to_throttle();
+  const auto began = std::chrono::steady_clock::now();
+  std::thread user([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop_ = true;
+  });
+  expect_one_round(play({.stop = stop_, .throttling = throttling_, .retry_delay = absl::Hours(1)}));
+  user.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
+}
+
+TEST_F(PlayOffRun, WaitsForNoDeviceToCoolBeyondTheDeadline) {
+  begin_to_throttle();
+  const auto began = std::chrono::steady_clock::now();
+  expect_one_round(play({.stop = stop_,
+                         .deadline = began + std::chrono::milliseconds(500),
+                         .throttling = throttling_,
+                         .retry_delay = absl::Hours(1)}));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 
 }  // namespace
