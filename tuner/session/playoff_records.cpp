@@ -13,6 +13,7 @@
 #include "compiler/schedule/schedule.h"
 #include "tuner/session/playoff.h"
 #include "tuner/session/playoff_run.h"
+#include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
 
@@ -127,13 +128,8 @@ absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, S
 absl::Status note_spoiled(const Subject& subject, const Finished& finished, measure::Runner& runner,
                           database::Store& store) {
   runner.acknowledge(*finished.result);
-  return store.add_attempt({.problem = subject.problem,
-                            .schedule = subject.schedule,
-                            .artifact_digest = finished.work.artifact.digest,
-                            .status_code = absl::StatusCodeToString(absl::StatusCode::kUnavailable),
-                            .detail = kThrottled,
-                            .job_id = subject.job_id,
-                            .time_unix_ns = now_unix_ns()});
+  return store.add_attempt(
+      attempt_of(subject, finished.work.artifact.digest, absl::UnavailableError(kThrottled)));
 }
 
 // Those that were tried, by the time that they take of the network's, the most first.

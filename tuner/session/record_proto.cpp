@@ -111,4 +111,15 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
   return possible.ok() ? record : implausible(subject, record, possible);
 }
 
+database::Attempt attempt_of(const Subject& subject, const std::string& artifact_digest,
+                             const absl::Status& why) {
+  return {.problem = subject.problem,
+          .schedule = subject.schedule,
+          .artifact_digest = artifact_digest,
+          .status_code = absl::StatusCodeToString(why.code()),
+          .detail = std::string(why.message()),
+          .job_id = subject.job_id,
+          .time_unix_ns = now_unix_ns()};
+}
+
 }  // namespace tf::session

@@ -1,6 +1,9 @@
 #pragma once
 // Owns: turning what builders and runners say (proto messages) into what the database keeps.
 
+#include <string>
+
+#include "absl/status/status.h"
 #include "database/record.h"
 
 namespace tunefarm::kernel::v1 {
@@ -34,5 +37,9 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
 // samples of negative time, becomes the outcome implausible.
 database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& built,
                                 const tunefarm::farm::v1::TrialResult& result);
+
+// A try that gave no measurement.
+database::Attempt attempt_of(const Subject& subject, const std::string& artifact_digest,
+                             const absl::Status& why);
 
 }  // namespace tf::session

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status.h"
-#include "base/unix_time.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -235,15 +234,8 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
 absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
   const int task = flight.task;
   ++progress_.not_measured;
-  database::Attempt attempt;
-  attempt.problem = flight.subject.problem;
-  attempt.schedule = flight.subject.schedule;
-  attempt.artifact_digest = finished.work.artifact.digest;
-  attempt.status_code = absl::StatusCodeToString(finished.status.code());
-  attempt.detail = std::string(finished.status.message());
-  attempt.job_id = options_.job_id;
-  attempt.time_unix_ns = now_unix_ns();
-  TF_RETURN_IF_ERROR(store_.add_attempt(attempt));
+  TF_RETURN_IF_ERROR(
+      store_.add_attempt(attempt_of(flight.subject, finished.work.artifact.digest, finished.status)));
   if (measure::may_retry(finished.status)) {
     if (++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
       return absl::UnavailableError(

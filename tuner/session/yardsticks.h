@@ -81,7 +81,7 @@ class Survey {
   std::vector<Build> builds_;   // of those that are not
 };
 
-// Both steps at once.
+// Both steps at once, for who has nothing to do meanwhile: benchmarks and tests.
 absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
                                                     measure::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop);
