@@ -12,6 +12,7 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
+#include "rpc/flow_limits.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "tuner/measure/farm_link.h"
@@ -24,6 +25,8 @@ namespace tf::measure {
 namespace {
 
 namespace pb = tunefarm::farm::v1;
+
+static_assert(kMostUnacknowledged <= rpc::FlowLimits().replies);
 
 constexpr absl::Duration kAcquireWait = absl::Seconds(30);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long cancel() may have to wait

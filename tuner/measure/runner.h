@@ -3,6 +3,7 @@
 // machine), FarmRunner (devices behind a tracker). Does not know: search, schedules, or how an artifact is
 // built.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,6 +38,10 @@ struct MeasureRequest {
 // Whether trying the same again may help: the candidate is as good as before, the way to the device was not.
 bool may_retry(const absl::Status& status);
 
+// Of results that are not acknowledged, a place that measures keeps so many at least before it measures no
+// more.
+inline constexpr size_t kMostUnacknowledged = 256;
+
 // Thread-safe. run() blocks; to keep N slots busy, call it from N threads (a few more hide a farm's latency).
 class Runner {
  public:
@@ -49,7 +54,8 @@ class Runner {
   virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) = 0;
 
   // The result of an earlier run() is durable: the farm may forget it now. Until then it is kept, and sent
-  // again after a lost connection. Every result must be acknowledged in the end; decorators pass this on.
+  // again after a lost connection. Every result must be acknowledged in the end, and before
+  // kMostUnacknowledged wait for it: beyond them the farm gives this runner no more. Decorators pass this on.
   virtual void acknowledge(const tunefarm::farm::v1::TrialResult& /*result*/) {}
 
   // How many run() calls make progress at the same time; at least 1. May change as devices come and go.

@@ -56,6 +56,13 @@ class Playoff {
     return in;
   }
 
+  // That there may be yet, the present round's included.
+  size_t most_trials_left() const {
+    const auto in = static_cast<size_t>(
+        std::ranges::count_if(finalists_, [](const Finalist& each) { return !each.out; }));
+    return in < 2 ? 0 : in * static_cast<size_t>(kRounds - rounds_);
+  }
+
   // Its trial of this round: the median of its samples. Without it, it is out.
   void add(size_t finalist, double median_ns) { finalists_[finalist].trials_ns.push_back(median_ns); }
   // It did not run as it should: it is out, whatever it took before, and whoever it beat.

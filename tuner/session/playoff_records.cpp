@@ -169,12 +169,12 @@ absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOption
     }
     if (pairings.empty()) return attempts;
     const int64_t began_unix_ns = now_unix_ns();
-    const std::vector<std::vector<Played>> rankings =
-        play_off(pipeline, pairings, limits, spoiled, kTickets * (1 + turn));
+    const Decided decided = [&](size_t i, const std::vector<Played>& ranking) {
+      TF_RETURN_IF_ERROR(noted);
+      return record(ranking, began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store);
+    };
+    TF_RETURN_IF_ERROR(play_off(pipeline, pairings, limits, spoiled, decided, kTickets * (1 + turn)));
     TF_RETURN_IF_ERROR(noted);
-    for (size_t i = 0; i < rankings.size(); ++i)
-      TF_RETURN_IF_ERROR(
-          record(rankings[i], began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store));
   }
 }
 

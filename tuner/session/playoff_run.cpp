@@ -7,6 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/status.h"
+#include "tuner/measure/runner.h"
+
 namespace tf::session {
 namespace {
 
@@ -17,7 +20,18 @@ struct Table {
   std::vector<Work> works;  // of the finalists, built after their first trial
   std::vector<Played> players;
   size_t playing = 0;  // trials of the present round whose results have not come
+  bool is_decided = false;
+
+  // Results that it has, and may come to have.
+  size_t most_results() const {
+    size_t results = playoff.most_trials_left();
+    for (const Played& player : players) results += player.results.size();
+    return results;
+  }
 };
+// The others are for what was withdrawn: nobody acknowledges that.
+constexpr size_t kMostResults = measure::kMostUnacknowledged - 64;
+static_assert(Playoff::kFinalists * Playoff::kRounds <= kMostResults);
 
 Table make_table(const Pairing& pairing) {
   Table table{.pairing = &pairing, .playoff = Playoff(pairing.contenders.size())};
@@ -66,24 +80,46 @@ std::vector<Played> ranking(Table& table) {
   return ranked;
 }
 
-// All tables, with as many trials under way as keep the pipeline busy.
+// All tables, with as many trials under way as keep the pipeline busy, and as many results kept as may be.
 class Hall {
  public:
   Hall(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-       const Spoiled& spoiled, uint64_t first_ticket)
-      : pipeline_(pipeline), limits_(limits), spoiled_(spoiled), next_ticket_(first_ticket) {
+       const Spoiled& spoiled, const Decided& decided, uint64_t first_ticket)
+      : pipeline_(pipeline),
+        limits_(limits),
+        spoiled_(spoiled),
+        decided_(decided),
+        next_ticket_(first_ticket) {
     for (const Pairing& pairing : pairings) tables_.push_back(make_table(pairing));
-    for (Table& table : tables_) next_.push_back(&table);
   }
 
-  void play() {
+  absl::Status play() {
+    TF_RETURN_IF_ERROR(play_rounds());
+    // What is not decided goes by the rounds it had.
+    for (Table& table : tables_) TF_RETURN_IF_ERROR(decide(table));
+    return absl::OkStatus();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // What came of a trial that is to be made again.
+  struct Waiting {
+    Seat seat;
+    Finished finished;
+  };
+
+  absl::Status play_rounds() {
     const auto depth = static_cast<size_t>(std::max(1, pipeline_.depth()));
     for (;;) {
       while (!waiting_.empty() && (is_over() || waiting_.begin()->first <= Clock::now())) end_waiting();
-      while (!next_.empty() && seats_.size() + waiting_.size() < depth && !is_over()) begin_round();
-      if (seats_.empty() && waiting_.empty()) return;
+      open_tables();
+      while (!next_.empty() && seats_.size() + waiting_.size() < depth && !is_over()) {
+        TF_RETURN_IF_ERROR(begin_round());
+        open_tables();
+      }
+      if (seats_.empty() && waiting_.empty()) return absl::OkStatus();
       std::optional<Finished> finished = pipeline_.next(patience());
-      if (!finished && waiting_.empty()) return;
+      if (!finished && waiting_.empty()) return absl::OkStatus();
       if (!finished) continue;
       const auto seat = seats_.extract(finished->work.ticket);
       if (seat.empty()) continue;
@@ -96,19 +132,22 @@ class Hall {
     }
   }
 
-  std::vector<std::vector<Played>> rankings() {
-    std::vector<std::vector<Played>> all;
-    for (Table& table : tables_) all.push_back(ranking(table));
-    return all;
+  // As many as may keep their results; one always may.
+  void open_tables() {
+    size_t results = 0;
+    for (size_t i = 0; i < opened_; ++i)
+      if (!tables_[i].is_decided) results += tables_[i].most_results();
+    for (; opened_ < tables_.size(); ++opened_) {
+      results += tables_[opened_].most_results();
+      if (results > kMostResults) return;
+      next_.push_back(&tables_[opened_]);
+    }
   }
 
- private:
-  using Clock = std::chrono::steady_clock;
-  // What came of a trial that is to be made again.
-  struct Waiting {
-    Seat seat;
-    Finished finished;
-  };
+  absl::Status decide(Table& table) {
+    if (std::exchange(table.is_decided, true)) return absl::OkStatus();
+    return decided_(static_cast<size_t>(&table - tables_.data()), ranking(table));
+  }
 
   bool is_over() const { return limits_.stop.load() || Clock::now() >= limits_.deadline; }
 
@@ -121,15 +160,18 @@ class Hall {
   }
 
   // Of the table that has waited longest; it leaves once it is decided.
-  void begin_round() {
+  absl::Status begin_round() {
     Table& table = *next_.front();
     next_.pop_front();
-    for (const size_t contender : table.playoff.next_round()) {
+    const std::vector<size_t> round = table.playoff.next_round();
+    if (round.empty()) return decide(table);
+    for (const size_t contender : round) {
       Work work = table.works[contender];
       work.tries = 0;
       ++table.playing;
       submit(std::move(work), {&table, contender});
     }
+    return absl::OkStatus();
   }
 
   void submit(Work work, const Seat& seat) {
@@ -159,7 +201,9 @@ class Hall {
   Pipeline& pipeline_;
   const PlayOffLimits& limits_;
   const Spoiled& spoiled_;
+  const Decided& decided_;
   std::vector<Table> tables_;
+  size_t opened_ = 0;                                  // of them, the first so many
   std::deque<Table*> next_;                            // between two rounds
   std::map<uint64_t, Seat> seats_;                     // under way, by ticket
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be made again
@@ -168,12 +212,9 @@ class Hall {
 
 }  // namespace
 
-std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Pairing> pairings,
-                                          const PlayOffLimits& limits, const Spoiled& spoiled,
-                                          uint64_t first_ticket) {
-  Hall hall(pipeline, pairings, limits, spoiled, first_ticket);
-  hall.play();
-  return hall.rankings();
+absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
+                      const Spoiled& spoiled, const Decided& decided, uint64_t first_ticket) {
+  return Hall(pipeline, pairings, limits, spoiled, decided, first_ticket).play();
 }
 
 }  // namespace tf::session

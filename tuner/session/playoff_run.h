@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "database/record.h"
 #include "tuner/session/pipeline.h"
@@ -52,13 +53,18 @@ struct PlayOffLimits {
 // Told of each result that does not count, because the trial is made again.
 using Spoiled = std::function<void(const Subject& subject, const Finished& finished)>;
 
-// Runs the play-offs side by side, the first ones first; what else comes out of the pipeline is left alone.
-// Of each, those that were measured, the winner first, who failed last. A candidate that can no longer be
-// measured is out. A round waits for the trials of it that are made again; what throttles for as long as we
-// try counts as it is. What is not decided in the end goes by the rounds it had. Ends when no result comes
-// for a minute; what comes after all is none of the next call's, whose tickets are others.
-std::vector<std::vector<Played>> play_off(Pipeline& pipeline, std::span<const Pairing> pairings,
-                                          const PlayOffLimits& limits, const Spoiled& spoiled,
-                                          uint64_t first_ticket = 0);
+// Told of each play-off once it is over, by its place among the pairings: those that were measured, the
+// winner first, who failed last. Their results are to be acknowledged by then: until a play-off is over it
+// keeps them.
+using Decided = std::function<absl::Status(size_t pairing, std::vector<Played> ranking)>;
+
+// Runs the play-offs, the first ones first, as many side by side as may keep their results
+// (kMostUnacknowledged of runner.h); what else comes out of the pipeline is left alone. A candidate that can
+// no longer be measured is out. A round waits for the trials of it that are made again; what throttles for as
+// long as we try counts as it is. What is not decided in the end goes by the rounds it had. Ends when no
+// result comes for a minute; what comes after all is none of the next call's, whose tickets are others.
+// Errors: those of `decided`, at once.
+absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
+                      const Spoiled& spoiled, const Decided& decided, uint64_t first_ticket = 0);
 
 }  // namespace tf::session

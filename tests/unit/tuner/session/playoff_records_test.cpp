@@ -184,7 +184,15 @@ TEST_F(PlayOffTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
 class PlayOffRun : public TuneTest {
  protected:
   std::vector<Played> play(const PlayOffLimits& limits) {
-    return play_off(pipeline_, pairings_, limits, [this](const auto&, const auto&) { ++spoiled_; }).at(0);
+    std::vector<Played> ranking;
+    const Decided decided = [&](size_t pairing, std::vector<Played> all) {
+      EXPECT_EQ(pairing, 0u);
+      ranking = std::move(all);
+      return absl::OkStatus();
+    };
+    const Spoiled spoiled = [this](const auto&, const auto&) { ++spoiled_; };
+    EXPECT_TRUE(play_off(pipeline_, pairings_, limits, spoiled, decided).ok());
+    return ranking;
   }
 
   // A device that was steady.
@@ -223,6 +231,38 @@ TEST_F(PlayOffRun, BeginsNoRoundAfterTheDeadline) {
   const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
   ASSERT_EQ(ranking.size(), 2u);
   EXPECT_EQ(ranking[0].results.size(), Playoff::kRounds);
+}
+
+// Else the device would measure no more, and the play-offs wait for each other for ever.
+TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
+  const std::vector<Pairing> pairings(
+      6, {.task = 0, .contenders = std::vector(Playoff::kFinalists, contender_)});
+  std::vector<size_t> order;
+  int acknowledged = 0, most_kept = 0;
+  const Decided decided = [&](size_t pairing, const std::vector<Played>& ranking) {
+    order.push_back(pairing);
+    most_kept = std::max(most_kept, runner_.runs - acknowledged);
+    for (const Played& played : ranking) acknowledged += static_cast<int>(played.results.size());
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(play_off(pipeline_, pairings, {.stop = stop_, .throttling = throttling_}, {}, decided).ok());
+  std::ranges::sort(order);
+  EXPECT_THAT(order, testing::ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(acknowledged, runner_.runs);
+  EXPECT_GT(acknowledged, static_cast<int>(measure::kMostUnacknowledged)) << "else this test shows nothing";
+  EXPECT_LT(most_kept, static_cast<int>(measure::kMostUnacknowledged));
+}
+
+TEST_F(PlayOffRun, EndsAtTheFirstErrorOfWhoIsTold) {
+  const std::vector<Pairing> pairings(3, pairings_.front());
+  int told = 0;
+  const Decided decided = [&](size_t, const std::vector<Played>&) {
+    ++told;
+    return absl::DataLossError("the disk is full");
+  };
+  EXPECT_EQ(play_off(pipeline_, pairings, {.stop = stop_, .throttling = throttling_}, {}, decided).code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(told, 1);
 }
 
 TEST_F(PlayOffRun, MakesNoTrialAgainOnceItIsToStop) {
