@@ -17,6 +17,7 @@
 namespace tf {
 
 inline constexpr double kNoiseFloor = 0.01;  // no machine is calmer
+inline constexpr double kNoiseCeiling = 1;  // what is noisier tells no more
 inline constexpr double kShared = 0.02;
 
 // Half at 0, an eighth at `noise`, falling with the square from there: what recorded samples of kernels stay
@@ -89,7 +90,7 @@ inline Estimate estimate(std::vector<double> runs_ns) {
   std::vector<double> shares;
   for (double run_ns : runs_ns) shares.push_back(std::abs(std::log(run_ns / out.median_ns)));
   std::sort(shares.begin(), shares.end());
-  out.noise = std::max(kNoiseFloor, shares[(3 * n) / 4 == n ? n - 1 : (3 * n) / 4]);
+  out.noise = std::clamp(shares[(3 * n) / 4 == n ? n - 1 : (3 * n) / 4], kNoiseFloor, kNoiseCeiling);
   size_t outside = 0;  // samples left out at each end: P(at most so many of n below the median) <= 2.5%
   double term = std::pow(0.5, static_cast<double>(n)), below = term;
   while (below <= 0.025 && outside + 1 < (n + 1) / 2) {

@@ -94,6 +94,9 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
   refused({"--target", "host", "--threads", "4096"}, "this process may run on");
   refused({"--target", "host", "--minutes", "0"}, "not a number above 0");
+  refused({"--target", "host", "--minutes", "inf"}, "between 0 and 525600, a year, not be inf");
+  refused({"--target", "host", "--until-gain", "101"}, "between 0 and 100, not be 101");
+  refused({"--target", "host", "--dim", "N=1", "--dim", "N=2"}, "gives \"N\" twice");
   refused({"--target", "host", "--trials", "-1"}, "not a number above 0");
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
 }

@@ -12,6 +12,12 @@
 #include "compiler/schedule/numerics.h"
 
 namespace tf::service {
+namespace {
+
+constexpr int kMostMinutes = 365 * 24 * 60;
+
+}  // namespace
+
 std::string to_json(const JobSpec& spec) {
   return json_text(nlohmann::json{{"model_name", spec.model_name},
                                   {"target", spec.target},
@@ -62,13 +68,13 @@ absl::Status check(const JobSpec& spec) {
   if (spec.trials < 0) {
     return absl::InvalidArgumentError(absl::StrCat("--trials must not be negative, as ", spec.trials, " is"));
   }
-  if (!(spec.minutes >= 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--minutes must not be negative, as ", spec.minutes, " is"));
+  if (!(spec.minutes >= 0 && spec.minutes <= kMostMinutes)) {
+    return absl::InvalidArgumentError(absl::StrCat("--minutes must lie between 0 and ", kMostMinutes,
+                                                   ", a year, not be ", spec.minutes));
   }
-  if (!(spec.until_gain_percent >= 0)) {
+  if (!(spec.until_gain_percent >= 0 && spec.until_gain_percent <= 100)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--until-gain must not be negative, as ", spec.until_gain_percent, " is"));
+        absl::StrCat("--until-gain must lie between 0 and 100, not be ", spec.until_gain_percent));
   }
   if (spec.trials == 0 && spec.minutes == 0 && spec.until_gain_percent == 0) {
     return absl::InvalidArgumentError(
@@ -86,7 +92,8 @@ absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& 
       return absl::InvalidArgumentError(
           absl::StrCat("--dim takes NAME=N with N of at least 1, as in batch=4, not \"", part, "\""));
     }
-    dims[sides[0]] = value;
+    if (!dims.try_emplace(sides[0], value).second)
+      return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", sides[0], "\" twice"));
   }
   return absl::OkStatus();
 }

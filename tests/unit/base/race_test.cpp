@@ -102,6 +102,7 @@ TEST(Estimate, OfFewSamplesHasTheOutermostAsBoundsButNeverNone) {
 
 TEST(Estimate, TakesItsNoiseFromWhatAQuarterOfTheSamplesExceeds) {
   EXPECT_NEAR(estimate({970, 1000, 1000, 1000, 1000, 1000, 1050, 1050}).noise, std::log(1.05), 1e-9);
+  EXPECT_EQ(estimate({1000, 1000, 9000, 9000}).noise, tf::kNoiseCeiling);
 }
 
 TEST(RatioOf, ComparesTimesThatWereTakenBesideEachOther) {
