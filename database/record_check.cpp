@@ -87,6 +87,9 @@ bool is_rate(double per_s) {
 }
 
 absl::Status check(const JobRates& rates) {
+  if (rates.fingerprint.size() > kMaxTextBytes)
+    return absl::InvalidArgumentError(
+        absl::StrCat("its fingerprint has ", rates.fingerprint.size(), " bytes"));
   const std::pair<std::string_view, std::optional<double>> all[] = {
       {"flops_per_s", rates.flops_per_s},
       {"l2_bytes_per_s", rates.l2_bytes_per_s},

@@ -48,7 +48,8 @@ const char kSelectJobTask[] =
     "p.id = t.problem_id JOIN workloads w ON w.id = p.workload_id ";
 
 const char kSelectJobRates[] =
-    "SELECT job_id, flops_per_s, l2_bytes_per_s, shared_bytes_per_s, memory_bytes_per_s FROM job_rates ";
+    "SELECT job_id, fingerprint, flops_per_s, l2_bytes_per_s, shared_bytes_per_s, memory_bytes_per_s "
+    "FROM job_rates ";
 
 namespace {
 
@@ -59,7 +60,7 @@ constexpr char kProblemTypes[] = "bttttii";
 constexpr char kWorkloadTypes[] = "ttrbi";
 constexpr char kJobTypes[] = "ittttttitiiiit";
 constexpr char kJobTaskTypes[] = "iitrirb";
-constexpr char kJobRatesTypes[] = "irrrr";
+constexpr char kJobRatesTypes[] = "itrrrr";
 
 WorkloadKey read_key(const std::string& blob) {
   WorkloadKey key;
@@ -248,10 +249,11 @@ absl::StatusOr<JobRates> read_job_rates(const Statement& row) {
   };
   absl::Status status = check_types(row, kJobRatesTypes);
   const JobRates rates{.job_id = row.integer(0),
-                       .flops_per_s = rate(1),
-                       .l2_bytes_per_s = rate(2),
-                       .shared_bytes_per_s = rate(3),
-                       .memory_bytes_per_s = rate(4)};
+                       .fingerprint = row.text(1),
+                       .flops_per_s = rate(2),
+                       .l2_bytes_per_s = rate(3),
+                       .shared_bytes_per_s = rate(4),
+                       .memory_bytes_per_s = rate(5)};
   if (status.ok()) status = check(rates);
   if (!status.ok()) return damaged_row(row, "job_rates", row.integer(0), status);
   return rates;

@@ -1,7 +1,8 @@
--- What one core of the machine that measures was found to reach when a job began, a second; NULL: not measured. The job goes on
--- with that wherever it is resumed, so that it proposes the same.
+-- The machine that measured when a job began, and what one core of it was found to reach a second; NULL: not measured. The job
+-- goes on with that wherever it is resumed, so that it proposes the same.
 CREATE TABLE job_rates (
   job_id             INTEGER PRIMARY KEY REFERENCES jobs (id),
+  fingerprint        TEXT NOT NULL,
   flops_per_s        REAL,
   l2_bytes_per_s     REAL,
   shared_bytes_per_s REAL,

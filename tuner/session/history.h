@@ -25,7 +25,7 @@ struct Viewpoint {
   target::Target target;
   int threads = 1;
   std::string device_class;
-  std::string fingerprint;  // of the machine that measures now
+  std::string fingerprint;  // of the machine that measured when the session's job began
   // Of that machine; also of others with its target, of which the records do not say what they reach.
   model::MeasuredRates measured = {};
   schedule::Numerics allowed_numerics;

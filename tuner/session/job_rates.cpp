@@ -18,20 +18,20 @@ constexpr Rate kRates[] = {
 
 }  // namespace
 
-absl::StatusOr<std::optional<model::MeasuredRates>> rates_of_job(database::Store& store, int64_t job_id) {
+absl::StatusOr<std::optional<FirstMachine>> first_machine(database::Store& store, int64_t job_id) {
   if (job_id == 0) return std::nullopt;
   TF_ASSIGN_OR_RETURN(const std::optional<database::JobRates> kept, store.job_rates(job_id));
   if (!kept) return std::nullopt;
-  model::MeasuredRates rates;
-  for (const auto& [of_job, measured] : kRates) rates.*measured = ((*kept).*of_job).value_or(0);
-  return rates;
+  FirstMachine machine{.fingerprint = kept->fingerprint};
+  for (const auto& [of_job, measured] : kRates) machine.rates.*measured = ((*kept).*of_job).value_or(0);
+  return machine;
 }
 
-absl::Status keep_rates(database::Store& store, int64_t job_id, const model::MeasuredRates& rates) {
+absl::Status keep_first_machine(database::Store& store, int64_t job_id, const FirstMachine& machine) {
   if (job_id == 0) return absl::OkStatus();
-  database::JobRates kept{.job_id = job_id};
+  database::JobRates kept{.job_id = job_id, .fingerprint = machine.fingerprint};
   for (const auto& [of_job, measured] : kRates)
-    if (rates.*measured > 0) kept.*of_job = rates.*measured;
+    if (machine.rates.*measured > 0) kept.*of_job = machine.rates.*measured;
   return store.save_job_rates(kept);
 }
 

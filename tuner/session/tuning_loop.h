@@ -16,6 +16,7 @@
 #include "tuner/session/background_model.h"
 #include "tuner/session/earlier_results.h"
 #include "tuner/session/history.h"
+#include "tuner/session/job_rates.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/progress_meter.h"
 #include "tuner/session/scheduler.h"
@@ -53,10 +54,9 @@ class TuningLoop {
 
   // `fingerprint` is the machine's that measures.
   absl::Status begin_survey(const std::string& fingerprint);
-  absl::StatusOr<model::MeasuredRates> end_survey(const std::atomic<bool>& stop);
-  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own,
-                                       const std::string& fingerprint, const model::MeasuredRates& measured);
-  absl::Status recall(TaskState& task, const std::string& fingerprint);
+  absl::Status end_survey(const std::atomic<bool>& stop);
+  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own);
+  absl::Status recall(TaskState& task);
   bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
@@ -103,8 +103,8 @@ class TuningLoop {
   std::map<uint64_t, Arrival> arrived_;     // of those, by ticket, until the ones before them have arrived
   std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this job
   EarlierResults earlier_;
-  std::optional<model::MeasuredRates> rates_;  // that an earlier run of the job began with
-  std::optional<Survey> survey_;               // else; what it builds may take longer than anybody waits
+  FirstMachine machine_;          // of the job
+  std::optional<Survey> survey_;  // of a new one; what it builds may take longer than anybody waits
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;

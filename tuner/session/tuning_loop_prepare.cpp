@@ -7,7 +7,6 @@
 #include "compiler/schedule/schedule.h"
 #include "database/which_count.h"
 #include "proto/farm/v1/trial.pb.h"
-#include "tuner/session/job_rates.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/tuning_loop.h"
 
@@ -63,11 +62,11 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
   TF_RETURN_IF_ERROR(begin_survey(here.fingerprint()));
   // Beside its builds.
   TF_ASSIGN_OR_RETURN(const std::vector<TaskSpace> spaces, spaces_of(tasks, options_));
-  TF_ASSIGN_OR_RETURN(const model::MeasuredRates measured, end_survey(stop));
-  TF_ASSIGN_OR_RETURN(History history, read_history(problems, here.fingerprint(), measured));
+  TF_RETURN_IF_ERROR(end_survey(stop));
+  TF_ASSIGN_OR_RETURN(History history, read_history(problems));
   for (size_t i = 0; i < tasks.size(); ++i) {
-    std::unique_ptr<TaskState> state = TaskState::create(tasks[i], options_, spaces[i].on(measured), &model_,
-                                                         options_.seed * 1'000'003 + i, &history);
+    std::unique_ptr<TaskState> state = TaskState::create(tasks[i], options_, spaces[i].on(machine_.rates),
+                                                         &model_, options_.seed * 1'000'003 + i, &history);
     const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
         store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
@@ -76,7 +75,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
     shown.weight = tasks[i].weight;
     shown.flops = flops;
     tasks_.push_back(std::move(state));
-    TF_RETURN_IF_ERROR(recall(*tasks_[i], here.fingerprint()));
+    TF_RETURN_IF_ERROR(recall(*tasks_[i]));
   }
   results_at_training_ = results_;
   std::vector<model::Example> examples = learned();
@@ -97,10 +96,12 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
-// What a job began with it goes on with: drafts by other rates would have it propose otherwise.
+// What a job began with it goes on with: drafts by other rates, or seen from another machine, it would propose
+// otherwise.
 absl::Status TuningLoop::begin_survey(const std::string& fingerprint) {
-  TF_ASSIGN_OR_RETURN(rates_, rates_of_job(store_, options_.job_id));
-  if (rates_ || !options_.yardsticks) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const std::optional<FirstMachine> kept, first_machine(store_, options_.job_id));
+  machine_ = kept.value_or(FirstMachine{.fingerprint = fingerprint});
+  if (kept || !options_.yardsticks) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(Survey survey,
                       Survey::begin({.machine = {options_.target, options_.device_class, fingerprint},
                                      .before_record = earlier_.first_record(),
@@ -111,27 +112,25 @@ absl::Status TuningLoop::begin_survey(const std::string& fingerprint) {
 }
 
 // Before there are candidates at work, so that nothing disturbs it. Whoever is stopped meanwhile has no trial
-// yet, and begins anew.
-absl::StatusOr<model::MeasuredRates> TuningLoop::end_survey(const std::atomic<bool>& stop) {
-  if (rates_) return *rates_;
-  if (!survey_) return model::MeasuredRates();
-  TF_ASSIGN_OR_RETURN(const model::MeasuredRates measured, survey_->finish(runner_, store_, stop));
-  if (!stop) TF_RETURN_IF_ERROR(keep_rates(store_, options_.job_id, measured));
-  return measured;
+// yet, and begins anew. That nothing was measured is kept, too.
+absl::Status TuningLoop::end_survey(const std::atomic<bool>& stop) {
+  if (survey_) {
+    TF_ASSIGN_OR_RETURN(machine_.rates, survey_->finish(runner_, store_, stop));
+  }
+  if (stop) return absl::OkStatus();
+  return keep_first_machine(store_, options_.job_id, machine_);
 }
 
 // What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks
 // alone.
-absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own,
-                                                 const std::string& fingerprint,
-                                                 const model::MeasuredRates& measured) {
+absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own) {
   History history;
   if (options_.strategy == search::Kind::kAnsorLike) return history;
   TF_RETURN_IF_ERROR(history.read(store_, {.target = options_.target,
                                            .threads = options_.threads,
                                            .device_class = options_.device_class,
-                                           .fingerprint = fingerprint,
-                                           .measured = measured,
+                                           .fingerprint = machine_.fingerprint,
+                                           .measured = machine_.rates,
                                            .allowed_numerics = options_.allowed_numerics,
                                            .own = own,
                                            .before_record = earlier_.first_record()}));
@@ -148,7 +147,7 @@ bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
 
 // What this database's sessions knew of the task here before the job began; what others measured is history.
 // The job's own results come when the search proposes them again; only their code is known before.
-absl::Status TuningLoop::recall(TaskState& task, const std::string& fingerprint) {
+absl::Status TuningLoop::recall(TaskState& task) {
   database::Filter filter;
   filter.problem = task.problem();
   std::vector<database::Measurement> before;
@@ -156,7 +155,7 @@ absl::Status TuningLoop::recall(TaskState& task, const std::string& fingerprint)
     if (!is_of_this_kind(record)) return absl::OkStatus();
     if (options_.job_id != 0 && record.job_id == options_.job_id) {
       task.know_code(record.code_digest, time_of(record));
-    } else if (is_from_here(record, fingerprint)) {
+    } else if (record.id < earlier_.first_record() && is_from_here(record, machine_.fingerprint)) {
       before.push_back(record);
     }
     return absl::OkStatus();

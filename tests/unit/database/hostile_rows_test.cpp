@@ -155,6 +155,8 @@ TEST_F(HostileRows, OfRatesThatNoCoreReachesAreRefused) {
       {"shared_bytes_per_s = 1e30", "its shared_bytes_per_s is 1e+30"},
       {"memory_bytes_per_s = 1e-300", "its memory_bytes_per_s is 1e-300"},
       {"memory_bytes_per_s = 'fast'", "its memory_bytes_per_s is of a type that it cannot have"},
+      {"fingerprint = x'00ff'", "its fingerprint is of a type that it cannot have"},
+      {"fingerprint = printf('%.*c', 5000000, 'x')", "its fingerprint has 5000000 bytes"},
   };
   const std::string clean = *read_file(path_);
   for (const auto& [change, said] : faults) {

@@ -85,9 +85,10 @@ TEST_P(JobContract, AJobKeepsTheRatesThatItBeganWith) {
   const int64_t job = *store_->add_job({.model_name = "net.onnx"});
   ASSERT_TRUE(store_->job_rates(job).ok());
   EXPECT_EQ(*store_->job_rates(job), std::nullopt);
-  const JobRates rates{.job_id = job, .flops_per_s = 1.25e11, .memory_bytes_per_s = 2e10};
+  const JobRates rates{
+      .job_id = job, .fingerprint = "desk", .flops_per_s = 1.25e11, .memory_bytes_per_s = 2e10};
   ASSERT_TRUE(store_->save_job_rates(rates).ok());
-  ASSERT_TRUE(store_->save_job_rates({.job_id = job, .flops_per_s = 9e11}).ok());
+  ASSERT_TRUE(store_->save_job_rates({.job_id = job, .fingerprint = "board", .flops_per_s = 9e11}).ok());
   EXPECT_EQ(*store_->job_rates(job), rates) << "whatever was read since";
   EXPECT_EQ(*store_->job_rates(job + 1), std::nullopt);
   EXPECT_EQ(store_->save_job_rates({.job_id = job + 1}).code(), absl::StatusCode::kNotFound);
@@ -107,6 +108,10 @@ TEST_P(JobContract, RatesThatNoCoreReachesAreRefusedInOneLine) {
                                                                 testing::Not(testing::HasSubstr("\n"))));
     }
   }
+  const absl::Status endless =
+      store_->save_job_rates({.job_id = job, .fingerprint = std::string(5'000'000, 'x')});
+  EXPECT_EQ(endless.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(endless.message()), testing::HasSubstr("its fingerprint has 5000000 bytes"));
   EXPECT_EQ(*store_->job_rates(job), std::nullopt);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "database/memory_store.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
@@ -148,6 +149,36 @@ TEST_F(EarlierJobs, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
     EXPECT_EQ(progress->trials, static_cast<int64_t>(records().size()));
   }
   EXPECT_EQ(runner_.runs, 120) << "what an earlier run measured was measured again";
+  EXPECT_EQ(order(), expected);
+}
+
+TEST_F(EarlierJobs, GoesOnAsIfNoOtherHadComeMeanwhile) {
+  const auto order = [&] {
+    std::vector<std::string> all;
+    for (const auto& record : records())
+      if (record.job_id == options_.job_id) all.push_back(record.problem.workload.hex() + record.schedule);
+    return all;
+  };
+  options_.budget.trials = 80;
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = order();
+
+  store_ = database::make_memory_store();
+  options_.job_id = store_->add_job({}).value();
+  runner_.runs = 0;
+  runner_.stop_after = 20;
+  runner_.stop = &stop_;
+  ASSERT_TRUE(run().ok());
+  ASSERT_LT(order().size(), 80u);
+  runner_.stop_after = 0;
+  stop_ = false;
+  const int64_t paused = std::exchange(options_.job_id, store_->add_job({}).value());
+  options_.seed = 2;
+  ASSERT_TRUE(run().ok());
+  ASSERT_EQ(order().size(), 80u) << "of the same tasks";
+  options_.job_id = paused;
+  options_.seed = 1;
+  ASSERT_TRUE(run().ok());
   EXPECT_EQ(order(), expected);
 }
 

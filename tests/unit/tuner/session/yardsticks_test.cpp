@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <utility>
 
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/schedule.h"
@@ -45,11 +46,21 @@ class Yardsticks : public TuneTest {
     stop_ = false;
   }
 
-  // The candidates of the tasks, as they were recorded.
+  // The same after a job that ended.
+  void begin_after_another() {
+    begin_anew();
+    const int64_t trials = std::exchange(options_.budget.trials, 40);
+    ASSERT_TRUE(run().ok());
+    options_.budget.trials = trials;
+    options_.job_id = store_->add_job({}).value();
+    runner_.runs = 0;
+  }
+
+  // The candidates of the job, as they were recorded.
   std::vector<std::string> proposals() {
     std::vector<std::string> all;
     for (const auto& record : records())
-      if (!is_yardstick(record.problem.workload))
+      if (record.job_id == options_.job_id)
         all.push_back(record.problem.workload.hex() + record.schedule);
     return all;
   }
@@ -171,16 +182,17 @@ TEST_F(Yardsticks, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenIt
   let_times_depend_on_schedules();
   options_.budget.trials = 120;  // several trainings
   options_.yardsticks = false;
+  begin_after_another();
   ASSERT_TRUE(run().ok());
   const std::vector<std::string> without = proposals();
-  begin_anew();
   options_.yardsticks = true;
   runner_.warm_ns = 300;
+  begin_after_another();
   ASSERT_TRUE(run().ok());
   const std::vector<std::string> expected = proposals();
   EXPECT_NE(expected, without) << "else this test shows nothing";
 
-  begin_anew();
+  begin_after_another();
   runner_.stop_after = 44;
   runner_.stop = &stop_;
   ASSERT_TRUE(run().ok());
@@ -196,6 +208,7 @@ TEST_F(Yardsticks, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenIt
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(proposals(), expected);
   EXPECT_EQ(yardstick_records().size(), kYardsticks) << "it has its rates";
+  EXPECT_EQ(began_with->fingerprint, "desk") << "from where the other job's times are of here";
   EXPECT_EQ(store_->job_rates(options_.job_id).value(), began_with);
 }
 
@@ -207,11 +220,31 @@ TEST_F(Yardsticks, AreNoneForAJobThatBeganWithoutThem) {
   ASSERT_TRUE(run().ok());
   const auto began_with = store_->job_rates(options_.job_id).value();
   ASSERT_TRUE(began_with.has_value());
-  EXPECT_EQ(*began_with, (database::JobRates{.job_id = options_.job_id}));
+  EXPECT_EQ(*began_with, (database::JobRates{.job_id = options_.job_id, .fingerprint = "desk"}));
   runner_.refuses_warm = stop_ = false;
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(proposals().size(), 60u);
   EXPECT_TRUE(yardstick_records().empty());
+}
+
+// Though the store knew them when it began.
+TEST_F(Yardsticks, AreNoneForAJobThatAProgramWithoutThemBegan) {
+  runner_.warm_ns = 300;
+  ASSERT_TRUE(is_measured(rates()));
+  let_times_depend_on_schedules();
+  options_.yardsticks = false;
+  options_.budget.trials = 60;
+  runner_.runs = 0;
+  runner_.stop_after = 30;
+  runner_.stop = &stop_;
+  ASSERT_TRUE(run().ok());
+  const database::JobRates none{.job_id = options_.job_id, .fingerprint = "desk"};
+  EXPECT_EQ(store_->job_rates(options_.job_id).value(), none);
+  options_.yardsticks = true;
+  stop_ = false;
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(proposals().size(), 60u);
+  EXPECT_EQ(store_->job_rates(options_.job_id).value(), none);
 }
 
 TEST_F(Yardsticks, AreLeftOutWhereTheDeviceOnlyRotates) {
