@@ -95,6 +95,8 @@ class Expansion {
 
   // Of whole numbers below 2^24 in f32, or 2^32 in f64. If n/d is not whole it lies 1/d or more below the
   // next whole number, and rounding moves it by less: n/d * 2^-24 or 2^-53. So it is cut off to the same.
+  // Magnitudes fit into an unsigned i32 even of the lowest i32 by -1, where the CPU would cut the signed
+  // quotient to the highest.
   llvm::Value* real_quotient(bool is_signed, llvm::Value* a, llvm::Value* b) {
     const bool narrow = a->getType()->getScalarSizeInBits() < 24;
     llvm::Type* i32 = with_lanes_of(b_.getInt32Ty(), a);
@@ -104,7 +106,10 @@ class Expansion {
                        : b_.CreateUIToFP(b_.CreateZExt(v, i32), real);
     };
     llvm::Value* q = b_.CreateFDiv(as_real(a), as_real(b));
-    return b_.CreateTrunc(is_signed ? b_.CreateFPToSI(q, i32) : b_.CreateFPToUI(q, i32), a->getType());
+    if (narrow && is_signed) return b_.CreateTrunc(b_.CreateFPToSI(q, i32), a->getType());
+    if (is_signed) q = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, q);
+    q = b_.CreateTrunc(b_.CreateFPToUI(q, i32), a->getType());
+    return is_signed ? with_sign_of_quotient(a, b, q) : q;
   }
 
   llvm::Value* wide_quotient(bool is_signed, llvm::Value* a, llvm::Value* b) {
@@ -112,7 +117,11 @@ class Expansion {
     auto magnitude = [&](llvm::Value* v) {
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, b_.getFalse());
     };
-    llvm::Value* q = of_lanes(magnitude(a), magnitude(b));
+    return with_sign_of_quotient(a, b, of_lanes(magnitude(a), magnitude(b)));
+  }
+
+  // The magnitude q of a/b, negative where the signs differ.
+  llvm::Value* with_sign_of_quotient(llvm::Value* a, llvm::Value* b, llvm::Value* q) {
     llvm::Value* negative = b_.CreateICmpSLT(b_.CreateXor(a, b), llvm::Constant::getNullValue(a->getType()));
     return b_.CreateSelect(negative, b_.CreateNeg(q), q);
   }

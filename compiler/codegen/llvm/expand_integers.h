@@ -22,8 +22,8 @@ IntegerUnit integer_unit(const llvm::TargetMachine& machine);
 //   sdiv, srem … i64    → a call of tf.udiv64 with magnitudes, a function that the module is given
 // and for one that does not divide
 //   sdiv, srem … i32    → the quotient of floats, cut off: exact, as these hold more digits than it has
-// where nothing is constant: LLVM multiplies instead of dividing by constants. Results are LLVM's, and a
-// quotient that LLVM leaves undefined, of the lowest i64 by -1, wraps.
+// where nothing is constant: LLVM multiplies instead of dividing by constants. Results are LLVM's, and the
+// quotient that LLVM leaves undefined, of the lowest number by -1, wraps in every width; its remainder is 0.
 void expand_integers(llvm::Module& module, const IntegerUnit& unit);
 
 }  // namespace tf::codegen

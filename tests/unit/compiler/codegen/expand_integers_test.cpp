@@ -253,15 +253,13 @@ Pairs<T> all_pairs_of_bytes() {
   return pairs;
 }
 
-// LLVM does not say what the lowest number by -1 is.
+// The lowest by -1 is among them.
 template <typename T>
 Pairs<T> words() {
   Pairs<T> pairs;
   for (const auto& [a, b] : wide_pairs()) {
     const std::pair<T, T> pair(static_cast<T>(a), static_cast<T>(b));
-    const bool defined = !std::is_signed_v<T> || pair.first != std::numeric_limits<T>::min() ||
-                         pair.second != static_cast<T>(-1);
-    if (pair.second != 0 && defined) pairs.push_back(pair);
+    if (pair.second != 0) pairs.push_back(pair);
   }
   return pairs;
 }
