@@ -11,8 +11,15 @@ absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptio
                               const std::function<void(const Progress&)>& report) {
   if (tasks.empty()) return absl::InvalidArgumentError("nothing to tune: the network has no tunable kernel");
   TuningLoop loop(tasks, options, builder, runner, store, report);
-  TF_RETURN_IF_ERROR(loop.prepare(tasks, stop));
-  return loop.run(stop);
+  const auto run = [&]() -> absl::StatusOr<Progress> {
+    TF_RETURN_IF_ERROR(loop.prepare(tasks, stop));
+    return loop.run(stop);
+  };
+  absl::StatusOr<Progress> progress = run();
+  // Who stops or fails waits for no yardstick that is still being built. After any other end the caller goes
+  // on with the builder.
+  if ((stop || !progress.ok()) && loop.is_building_yardsticks()) builder.cancel();
+  return progress;
 }
 
 }  // namespace tf::session

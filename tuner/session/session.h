@@ -95,7 +95,7 @@ struct Progress {
 //
 // `report` is called from the calling thread, about four times a second. Errors: what the store, the builder
 // or the runner says when they cannot go on at all (NOT_FOUND for an unknown device key, say); failed
-// candidates are no errors.
+// candidates are no errors. After a stop or an error the builder may be cancelled.
 absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptions& options,
                               measure::Builder& builder, measure::Runner& runner, database::Store& store,
                               const std::atomic<bool>& stop,

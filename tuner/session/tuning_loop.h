@@ -39,6 +39,8 @@ class TuningLoop {
   // measured, for as long as candidates wait for that, and until `stop` is set.
   absl::Status prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop);
   absl::StatusOr<Progress> run(const std::atomic<bool>& stop);
+  // For which the loop's end waits.
+  bool is_building_yardsticks() const { return survey_ && survey_->is_building(); }
 
  private:
   struct InFlight {

@@ -55,7 +55,8 @@ struct YardstickOptions {
 
 // Finds out what the machine reaches, by the store's records; yardsticks that have none on such a machine are
 // built, measured and recorded, which takes a second or two, once. In two steps, so that builders work while
-// who drafts gets ready. What cannot be built or measured in time stays 0: that is no error. Not thread-safe.
+// who drafts gets ready. What cannot be built or measured in time stays 0: that is no error. Where one is not
+// built in time none is measured, and a line in the log says so. Not thread-safe.
 class Survey {
  public:
   // Has all of them built that are wanted, beside each other. The builder must outlive the survey. Errors:
@@ -71,6 +72,9 @@ class Survey {
   // session.
   absl::StatusOr<model::MeasuredRates> finish(measure::Runner& runner, database::Store& store,
                                               const std::atomic<bool>& stop);
+
+  // Whether any is being built, which nobody waits for after finish() but the destructor.
+  bool is_building() const;
 
  private:
   struct Build;

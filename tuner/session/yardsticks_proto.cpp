@@ -1,3 +1,5 @@
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -161,6 +163,10 @@ struct Survey::Build {
   Yardstick yardstick;
   std::future<absl::StatusOr<kernel::BuildReply>> reply;
 
+  bool is_under_way() const {
+    return reply.valid() && reply.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  }
+
   bool is_there_before(Clock::time_point deadline, const std::atomic<bool>& stop) const {
     constexpr auto kLook = std::chrono::milliseconds(50);
     while (reply.wait_until(std::min(Clock::now() + kLook, deadline)) != std::future_status::ready)
@@ -198,7 +204,12 @@ absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, dat
   const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(options_.patience);
   const bool are_built =
       std::ranges::all_of(builds_, [&](const Build& build) { return build.is_there_before(deadline, stop); });
-  if (!are_built) return rates_;  // what is built meanwhile would disturb the others
+  if (!are_built) {  // what is built meanwhile would disturb the others
+    if (!stop)
+      spdlog::info("what this machine reaches was not measured: the kernels for that were not built in {}",
+                   absl::FormatDuration(options_.patience));
+    return rates_;
+  }
   Measurer measurer(options_, runner, store, deadline);
   for (Build& build : builds_) {
     if (stop || Clock::now() >= deadline) break;
@@ -208,6 +219,10 @@ absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, dat
     rates_.*build.yardstick.rate = rate_by(*record, build.yardstick.amount);
   }
   return rates_;
+}
+
+bool Survey::is_building() const {
+  return std::ranges::any_of(builds_, &Build::is_under_way);
 }
 
 absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,

@@ -2,11 +2,15 @@
 
 #include "tuner/session/yardsticks.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 
 #include "compiler/passes/lower.h"
@@ -60,8 +64,7 @@ class Yardsticks : public TuneTest {
   std::vector<std::string> proposals() {
     std::vector<std::string> all;
     for (const auto& record : records())
-      if (record.job_id == options_.job_id)
-        all.push_back(record.problem.workload.hex() + record.schedule);
+      if (record.job_id == options_.job_id) all.push_back(record.problem.workload.hex() + record.schedule);
     return all;
   }
 
@@ -333,6 +336,23 @@ TEST_F(Yardsticks, AreNotMeasuredOnceTheSessionIsToStop) {
   EXPECT_TRUE(records().empty());
 }
 
+// What the program says while there is one.
+class CapturedLog {
+ public:
+  CapturedLog() {
+    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::move(sink)));
+  }
+  ~CapturedLog() { spdlog::set_default_logger(before_); }
+  CapturedLog(const CapturedLog&) = delete;
+  CapturedLog& operator=(const CapturedLog&) = delete;
+  std::string text() const { return text_.str(); }
+
+ private:
+  const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+  std::ostringstream text_;
+};
+
 // Passes builds on. Of yardsticks each waits, for a while, for what the test wants to see first.
 class HeldBuilder final : public measure::Builder {
  public:
@@ -352,7 +372,10 @@ class HeldBuilder final : public measure::Builder {
     changed_.notify_all();
   }
   int slots() const override { return builder_.slots(); }
-  void cancel() override { builder_.cancel(); }
+  void cancel() override {
+    let_go();
+    builder_.cancel();
+  }
 
   int enough = 1000;  // at once, so that they go on by themselves
   int came_in_vain = 0;
@@ -365,13 +388,42 @@ class HeldBuilder final : public measure::Builder {
   bool is_let_go_ = false;
 };
 
-TEST_F(Yardsticks, AreBuiltBesideEachOtherAndAsTheSessionGetsReady) {
+TEST_F(Yardsticks, AreBuiltBesideEachOther) {
   HeldBuilder held(builder_);
   held.enough = kYardsticks;
   const YardstickOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
   Survey survey = Survey::begin(options, held, *store_).value();
   EXPECT_TRUE(is_measured(survey.finish(runner_, *store_, stop_).value()));
   EXPECT_EQ(held.came_in_vain, 0) << "one waited for the other to be built";
+}
+
+TEST_F(Yardsticks, AreBuiltWhileWhoBeganThemGetsReady) {
+  HeldBuilder held(builder_);
+  const YardstickOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
+  Survey survey = Survey::begin(options, held, *store_).value();
+  EXPECT_TRUE(survey.is_building());
+  held.let_go();
+  EXPECT_TRUE(is_measured(survey.finish(runner_, *store_, stop_).value()));
+  EXPECT_FALSE(survey.is_building());
+  EXPECT_EQ(held.came_in_vain, 0) << "who began them had to wait";
+}
+
+TEST_F(Yardsticks, ThatAreStillBeingBuiltHoldNoEndUp) {
+  const auto came_in_vain = [this] {
+    HeldBuilder held(builder_);
+    const absl::StatusOr<Progress> progress =
+        tune(tasks_, options_, held, runner_, *store_, stop_, [](const Progress&) {});
+    EXPECT_TRUE(progress.ok() || !stop_) << progress.status();
+    return held.came_in_vain;
+  };
+  options_.yardstick_patience = absl::Milliseconds(20);
+  runner_.stop_after = 5;
+  runner_.stop = &stop_;
+  EXPECT_EQ(came_in_vain(), 0) << "of a session that stops";
+  begin_anew();
+  runner_.stop_after = 0;
+  tasks_.back().binding = {{"no such dimension", 3}};
+  EXPECT_EQ(came_in_vain(), 0) << "of one that cannot begin";
 }
 
 TEST_F(Yardsticks, ThatAreNotBuiltInTimeHoldNoSessionUp) {
@@ -381,11 +433,13 @@ TEST_F(Yardsticks, ThatAreNotBuiltInTimeHoldNoSessionUp) {
     return std::chrono::microseconds(0);
   };
   options_.yardstick_patience = absl::Milliseconds(20);
+  const CapturedLog log;
   const absl::StatusOr<Progress> progress =
       tune(tasks_, options_, held, runner_, *store_, stop_, [](const Progress&) {});
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 24);
   EXPECT_EQ(held.came_in_vain, 0) << "a candidate waited for them";
+  EXPECT_THAT(log.text(), testing::HasSubstr("not built in 20ms"));
   EXPECT_TRUE(yardstick_records().empty());
   options_.job_id = store_->add_job({}).value();
   options_.yardstick_patience = absl::Seconds(10);
@@ -395,9 +449,9 @@ TEST_F(Yardsticks, ThatAreNotBuiltInTimeHoldNoSessionUp) {
 
 // One of four runs uses up the time of all.
 TEST_F(Yardsticks, OfASlowDeviceAreNotBegunOnceTheirTimeIsUp) {
-  runner_.delay = [] { return std::chrono::microseconds(1'200'000); };
+  runner_.delay = [] { return std::chrono::seconds(3); };
   const YardstickOptions options = {.machine = {options_.target, options_.device_class, runner_.fingerprint},
-                                    .patience = absl::Seconds(1)};
+                                    .patience = absl::Seconds(3)};
   const MeasuredRates rates = measured_rates(options, builder_, runner_, *store_, stop_).value();
   EXPECT_GT(rates.flops_per_s, 0);
   EXPECT_EQ(rates.memory_bytes_per_s, 0);
