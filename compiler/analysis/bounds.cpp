@@ -94,7 +94,8 @@ Interval unary(ir::UnaryOp op, const Interval& a) {
     case ir::UnaryOp::kNot:
       return Interval::point(1) - a;
     case ir::UnaryOp::kAbs:
-      if (a.has_min() && a.min >= 0) return a;
+      if (!a.has_min()) return Interval::everything();  // the lowest i64 is its own negative
+      if (a.min >= 0) return a;
       return max(max(a, Interval::point(0) - a), Interval::point(0));
   }
   return Interval::everything();
@@ -105,6 +106,72 @@ Interval fit(Element element, const Interval& value) {
   const Interval type = element_range(element);
   return type.contains(value) ? value : type;
 }
+
+// Whether i64 arithmetic may leave its type.
+enum class Overflow : uint8_t { kNever, kWraps };
+
+class Bounds {
+ public:
+  Bounds(const RangeMap& ranges, Overflow overflow) : ranges_(ranges), overflow_(overflow) {}
+
+  Interval of(const Expr& expr) const {
+    const Element element = expr->type().element;
+    if (tensor::is_float(element)) return Interval::everything();
+    switch (expr->kind()) {
+      case ExprKind::kIntImm:
+        return Interval::point(as<ir::IntImm>(expr)->value);
+      case ExprKind::kVarNode: {
+        auto found = ranges_.find(as<VarNode>(expr));
+        return found == ranges_.end() ? element_range(element) : found->second;
+      }
+      case ExprKind::kUnary: {
+        const auto* node = as<ir::Unary>(expr);
+        const Interval value = unary(node->op, of(node->a));
+        return node->op == ir::UnaryOp::kNeg ? wrapped(element, value) : fit(element, value);
+      }
+      case ExprKind::kBinary: {
+        const auto* node = as<ir::Binary>(expr);
+        const Interval value = binary(node->op, of(node->a), of(node->b));
+        const bool overflows =
+            node->op == BinaryOp::kAdd || node->op == BinaryOp::kSub || node->op == BinaryOp::kMul;
+        return overflows ? wrapped(element, value) : fit(element, value);
+      }
+      case ExprKind::kSelect: {
+        const auto* node = as<ir::Select>(expr);
+        return join(of(node->if_true), of(node->if_false));
+      }
+      case ExprKind::kCast: {
+        const Expr& from = as<ir::Cast>(expr)->a;
+        if (tensor::is_float(from->type().element)) return element_range(element);
+        if (element == Element::kBool) return truth(true, true);
+        return fit(element, of(from));
+      }
+      case ExprKind::kRamp: {
+        const auto* node = as<ir::Ramp>(expr);
+        const Interval steps{0, expr->type().lanes - 1};
+        return wrapped(element, of(node->base) + of(node->stride) * steps);
+      }
+      case ExprKind::kBroadcast:
+        return of(as<ir::Broadcast>(expr)->value);
+      case ExprKind::kCall:
+      case ExprKind::kLoad:
+      case ExprKind::kFloatImm:
+        return element_range(element);
+    }
+    return Interval::everything();
+  }
+
+ private:
+  // What may overflow has no bound at one end at least: the other is no bound either once it wraps.
+  Interval wrapped(Element element, const Interval& value) const {
+    if (element == Element::kInt64 && overflow_ == Overflow::kWraps && !value.is_bounded())
+      return Interval::everything();
+    return fit(element, value);
+  }
+
+  const RangeMap& ranges_;
+  const Overflow overflow_;
+};
 
 }  // namespace
 
@@ -190,44 +257,11 @@ Interval iterations(const ir::For& loop, const RangeMap& ranges) {
 }
 
 Interval interval_of(const Expr& expr, const RangeMap& ranges) {
-  const Element element = expr->type().element;
-  if (tensor::is_float(element)) return Interval::everything();
-  switch (expr->kind()) {
-    case ExprKind::kIntImm:
-      return Interval::point(as<ir::IntImm>(expr)->value);
-    case ExprKind::kVarNode: {
-      auto found = ranges.find(as<VarNode>(expr));
-      return found == ranges.end() ? element_range(element) : found->second;
-    }
-    case ExprKind::kUnary:
-      return fit(element, unary(as<ir::Unary>(expr)->op, interval_of(as<ir::Unary>(expr)->a, ranges)));
-    case ExprKind::kBinary: {
-      const auto* node = as<ir::Binary>(expr);
-      return fit(element, binary(node->op, interval_of(node->a, ranges), interval_of(node->b, ranges)));
-    }
-    case ExprKind::kSelect: {
-      const auto* node = as<ir::Select>(expr);
-      return join(interval_of(node->if_true, ranges), interval_of(node->if_false, ranges));
-    }
-    case ExprKind::kCast: {
-      const Expr& from = as<ir::Cast>(expr)->a;
-      if (tensor::is_float(from->type().element)) return element_range(element);
-      if (element == Element::kBool) return truth(true, true);
-      return fit(element, interval_of(from, ranges));
-    }
-    case ExprKind::kRamp: {
-      const auto* node = as<ir::Ramp>(expr);
-      const Interval steps{0, expr->type().lanes - 1};
-      return fit(element, interval_of(node->base, ranges) + interval_of(node->stride, ranges) * steps);
-    }
-    case ExprKind::kBroadcast:
-      return interval_of(as<ir::Broadcast>(expr)->value, ranges);
-    case ExprKind::kCall:
-    case ExprKind::kLoad:
-    case ExprKind::kFloatImm:
-      return element_range(element);
-  }
-  return Interval::everything();
+  return Bounds(ranges, Overflow::kNever).of(expr);
+}
+
+Interval wrapping_interval_of(const Expr& expr, const RangeMap& ranges) {
+  return Bounds(ranges, Overflow::kWraps).of(expr);
 }
 
 }  // namespace tf::analysis

@@ -53,6 +53,9 @@ using RangeMap = std::map<const VarNode*, Interval>;
 // The values that an integer or bool expression can have, over all lanes. Each operand is taken by itself (x
 // - x gives more than 0): simplify first where that matters. Floats give everything.
 Interval interval_of(const Expr& expr, const RangeMap& ranges);
+// Of data: an i64 negation, sum or product that may overflow wraps, and so gives everything. Of indices,
+// which must not overflow, interval_of knows more.
+Interval wrapping_interval_of(const Expr& expr, const RangeMap& ranges);
 // The values of the loop's variable, if it runs.
 Interval iterations(const ir::For& loop, const RangeMap& ranges);
 // The values of the integer element type.

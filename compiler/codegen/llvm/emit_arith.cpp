@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "compiler/analysis/access.h"
 #include "compiler/codegen/llvm/emitter.h"
 
 namespace tf::codegen {
@@ -57,6 +58,11 @@ struct FloatFormat {
 
 }  // namespace
 
+analysis::Interval Emitter::range_of(const ir::Expr& e) const {
+  return analysis::contains_load(e) ? analysis::wrapping_interval_of(e, ranges_)
+                                    : analysis::interval_of(e, ranges_);
+}
+
 // Quotients and remainders that round towards minus infinity. Divisions by a constant whose dividend is known
 // not to be negative (nearly all indices) are unsigned, and 32 bits wide where the dividend fits: vectors of
 // 64-bit quotients have no fast instructions anywhere.
@@ -68,7 +74,7 @@ llvm::Value* Emitter::floor_division(const ir::Binary& e) {
   if (element == tensor::Element::kUInt8 || element == tensor::Element::kBool) {
     return modulus ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
   }
-  analysis::Interval range = analysis::interval_of(e.a, ranges_);
+  analysis::Interval range = range_of(e.a);
   std::optional<int64_t> divisor = tensor::as_int(e.b);
   if (divisor && *divisor > 0 && std::has_single_bit(static_cast<uint64_t>(*divisor))) {
     int shift = std::countr_zero(static_cast<uint64_t>(*divisor));
@@ -124,8 +130,7 @@ llvm::Value* Emitter::cast(const ir::Cast& e) {
   };
   if (tensor::is_float(to)) {
     // Indices, nearly always: 32 bits convert in vectors and on every CPU.
-    if (from == tensor::Element::kInt64 &&
-        analysis::Interval{INT32_MIN, INT32_MAX}.contains(analysis::interval_of(e.a, ranges_)))
+    if (from == tensor::Element::kInt64 && analysis::Interval{INT32_MIN, INT32_MAX}.contains(range_of(e.a)))
       a = b_.CreateTrunc(a, with_lanes_of(b_.getInt32Ty(), a));
     // What f32 cannot hold is not rounded to it first: to a half, that would be rounding twice.
     const bool half = to == tensor::Element::kFloat16 || to == tensor::Element::kBFloat16;

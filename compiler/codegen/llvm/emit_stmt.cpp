@@ -25,7 +25,7 @@ void Emitter::stmt(const ir::Stmt& s) {
       auto* let = ir::as<ir::Let>(s);
       memo_.back().clear();
       frame_.vars[let->var.get()] = value(let->value);
-      ranges_[let->var.get()] = analysis::interval_of(let->value, ranges_);
+      ranges_[let->var.get()] = range_of(let->value);
       depths_[let->var.get()] = depth_;
       return stmt(let->body);
     }

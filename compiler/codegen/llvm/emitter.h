@@ -104,6 +104,8 @@ class Emitter {
   llvm::Value* sum_of_terms(const AffineIndex& index);
 
   // emit_arith.cpp
+  // The values of an integer expression. Indices do not overflow; what has a load is data, and wraps.
+  analysis::Interval range_of(const ir::Expr& e) const;
   llvm::Value* floor_division(const ir::Binary& e);
   llvm::Value* min_max(bool is_max, tensor::Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(const ir::Cast& e);

@@ -22,15 +22,18 @@ constexpr Element kElements[] = {Element::kBool,     Element::kInt8,    Element:
                                  Element::kBFloat16, Element::kFloat32, Element::kFloat64};
 constexpr const char* kVector = "ramp(i * 8, 1, 8)";
 
-// c = EXPRESSION of $a and $b over 72 elements: by scalars, then by vectors of eight.
+// c = EXPRESSION of $a, $b and $7 over 72 elements: by scalars, then by vectors of eight.
 std::string element_wise(Element in, Element out, const std::string& expression) {
   std::string from(tensor::element_name(in)), to(tensor::element_name(out));
-  auto at = [&](const std::string& index) {
-    return absl::StrReplaceAll(expression, {{"$a", "a[" + index + "]"}, {"$b", "b[" + index + "]"}});
+  const std::string seven = absl::StrCat("7", from);
+  auto at = [&](const std::string& index, const std::string& constant) {
+    return absl::StrReplaceAll(expression,
+                               {{"$a", "a[" + index + "]"}, {"$b", "b[" + index + "]"}, {"$7", constant}});
   };
   return absl::StrCat("function kernel(a: ", from, "[72], b: ", from, "[72], c: ", to, "[72], d: ", to,
-                      "[72]) {\n  for i = 0 extent 72 { c[i] = ", at("i"), " }\n  for i = 0 extent 9 { d[",
-                      kVector, "] = ", at(kVector), " }\n}\n");
+                      "[72]) {\n  for i = 0 extent 72 { c[i] = ", at("i", seven),
+                      " }\n  for i = 0 extent 9 { d[", kVector,
+                      "] = ", at(kVector, absl::StrCat("broadcast(", seven, ", 8)")), " }\n}\n");
 }
 
 class Expressions : public ::testing::TestWithParam<Element> {};
@@ -164,6 +167,18 @@ TEST(ExpressionCode, IndicesThatFitBecomeFloatsBy32Bits) {
     const bool converts_wide = code->llvm_ir.find("itofp i64") != std::string::npos ||
                                code->llvm_ir.find("itofp nneg i64") != std::string::npos;
     EXPECT_EQ(converts_wide, wide) << code->llvm_ir;
+  }
+}
+
+// Taken for whole numbers without end these would lie between -7 and 7, and fit into 32 bits.
+TEST(ExpressionCode, DataThatOverflowsWraps) {
+  for (const char* e : {"min(abs($a), $7)", "min(max($a, $7) + $7, $7)", "min(max($a, $7) * $7, $7)",
+                        "max(min($a, $7) - $7, -$7)", "min(-min($a, $7), $7)"}) {
+    const OracleOptions options{.tolerance = 0, .special_values = true, .low = -9e18, .high = 9e18};
+    expect_agrees(element_wise(Element::kInt64, Element::kFloat32, absl::StrCat("cast<f32>(", e, ")")),
+                  options);
+    expect_agrees(element_wise(Element::kInt64, Element::kInt64, absl::StrCat("(", e, ") // $7")), options);
+    expect_agrees(element_wise(Element::kInt64, Element::kInt64, absl::StrCat("(", e, ") % $7")), options);
   }
 }
 
