@@ -22,7 +22,8 @@ class Board : public ::testing::TestWithParam<const char*> {
     ASSERT_TRUE(lowered.ok()) << lowered.status();
     const absl::StatusOr<KernelCode> code = compile(lowered->function, target_);
     ASSERT_TRUE(code.ok()) << code.status();
-    EXPECT_TRUE(link_shared(code->object, target_).ok());
+    const absl::StatusOr<std::string> shared = link_shared(code->object, target_);
+    EXPECT_TRUE(shared.ok()) << shared.status();
   }
 
   const target::Target target_ = *target::parse_target(GetParam());

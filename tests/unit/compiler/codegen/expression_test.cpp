@@ -205,15 +205,17 @@ TEST(ExpressionCode, WhatPassesMustTakeOutIsRefused) {
 }
 
 // What LLVM has no instructions for it calls: conversions and divisions above all.
-std::vector<std::string> operations(Element element) {
+std::vector<std::string> operations(Element element, const target::Target& target) {
   std::vector<std::string> all = {"select($a < $b, $a, $b)"};
   for (const Element to : kElements)
     all.push_back(absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)"));
   if (element == Element::kBool) return all;
   if (tensor::is_float(element)) {
     all.push_back("sqrt(max($a, $b)) + floor($a) / round($b) - ceil(-$b) * rsqrt(abs($a))");
+    all.push_back("ldexp($a, logb($b))");
+    if (element != Element::kFloat64 || target.vector.fma) all.push_back("fma($a, $b, $a)");
   } else {
-    all.insert(all.end(), {"min($a, $b) * $a + abs($b)", "$a // $b", "$a % $b"});
+    all.insert(all.end(), {"min($a, $b) * $a + abs($b)", "$a // $b", "$a % $b", "$a // $7", "$a % $7"});
   }
   return all;
 }
@@ -224,7 +226,7 @@ TEST_P(EveryArchitecture, CompilesWithoutLibraryCalls) {
   const absl::StatusOr<target::Target> target = target::parse_target(GetParam());
   ASSERT_TRUE(target.ok()) << target.status();
   for (const Element element : kElements) {
-    for (const std::string& operation : operations(element)) {
+    for (const std::string& operation : operations(element, *target)) {
       Element to = element;
       if (operation.starts_with("cast<"))
         to = *tensor::element_from_name(operation.substr(5, operation.find('>') - 5));
