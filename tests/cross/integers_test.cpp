@@ -22,22 +22,33 @@ class Integers : public ::testing::TestWithParam<std::string> {
     if (missing.has_value()) GTEST_SKIP() << *missing;
   }
 
-  // c = d = EXPRESSION of $a, $b and $7 over 96 elements, by scalars and by vectors of four.
+  // c = d = EXPRESSION of $a, $b, $7 and the highest number of the type, $highest, over 96 elements, by
+  // scalars and by vectors of four.
   void expect_agrees(Element in, Element out, const std::string& expression,
                      codegen::OracleOptions options) const {
     const std::string from(tensor::element_name(in)), to(tensor::element_name(out));
-    const std::string seven = absl::StrCat("7", from);
-    const auto at = [&](const std::string& index, const std::string& constant) {
-      return absl::StrReplaceAll(expression,
-                                 {{"$a", "a[" + index + "]"}, {"$b", "b[" + index + "]"}, {"$7", constant}});
+    const auto at = [&](const std::string& index, const std::string& opener, const std::string& end) {
+      const auto constant = [&](int64_t value) { return absl::StrCat(opener, value, from, end); };
+      return absl::StrReplaceAll(expression, {{"$a", "a[" + index + "]"},
+                                              {"$b", "b[" + index + "]"},
+                                              {"$7", constant(7)},
+                                              {"$highest", constant(highest(in))}});
     };
     options.targets = {GetParam()};
     codegen::expect_agrees(
         absl::StrCat("function kernel(a: ", from, "[96], b: ", from, "[96], c: ", to, "[96], d: ", to,
-                     "[96]) {\n  for i = 0 extent 96 { c[i] = ", at("i", seven),
+                     "[96]) {\n  for i = 0 extent 96 { c[i] = ", at("i", "", ""),
                      " }\n  for i = 0 extent 24 { d[ramp(i * 4, 1, 4)] = ",
-                     at("ramp(i * 4, 1, 4)", absl::StrCat("broadcast(", seven, ", 4)")), " }\n}\n"),
+                     at("ramp(i * 4, 1, 4)", "broadcast(", ", 4)"), " }\n}\n"),
         options);
+  }
+
+ private:
+  static int64_t highest(Element element) {
+    return element == Element::kInt8    ? INT8_MAX
+           : element == Element::kUInt8 ? UINT8_MAX
+           : element == Element::kInt32 ? INT32_MAX
+                                        : INT64_MAX;
   }
 };
 
@@ -59,13 +70,24 @@ TEST_P(Integers, AreDivided) {
   struct Range {
     Element element;
     double low, high;
+    bool special_values = false;  // of i64 its ends, of the others all numbers
   };
-  for (const auto& [element, low, high] :
-       {Range{Element::kInt8, -100, 100}, Range{Element::kUInt8, 1, 255}, Range{Element::kInt32, -100, 100},
-        Range{Element::kInt32, -2e9, 2e9}, Range{Element::kInt64, -100, 100},
-        Range{Element::kInt64, -3e10, 3e10}, Range{Element::kInt64, -9e18, 9e18}}) {
+  for (const auto& [element, low, high, special_values] :
+       {Range{Element::kInt8, -100, 100, true}, Range{Element::kUInt8, 1, 255, true},
+        Range{Element::kInt32, -100, 100}, Range{Element::kInt32, -2e9, 2e9, true},
+        Range{Element::kInt64, -100, 100}, Range{Element::kInt64, -3e10, 3e10},
+        Range{Element::kInt64, -9e18, 9e18, true}}) {
     for (const char* expression : {"$a // $b", "$a % $b", "$a // $7 + $b % $7"})
-      expect_agrees(element, element, expression, {.nonzero = true, .low = low, .high = high});
+      expect_agrees(element, element, expression,
+                    {.special_values = special_values, .nonzero = true, .low = low, .high = high});
+  }
+}
+
+// All elements are -1, and so -1 times the highest number and -1 is the lowest.
+TEST_P(Integers, WrapWhereTheLowestIsDividedByMinusOne) {
+  for (const Element element : {Element::kInt8, Element::kInt32, Element::kInt64}) {
+    for (const char* expression : {"($a * $highest + $a) // $b", "($a * $highest + $a) % $b"})
+      expect_agrees(element, element, expression, {.low = -1, .high = -1});
   }
 }
 

@@ -66,7 +66,18 @@ double element_value(Element element, const uint8_t* p) {
   return 0;
 }
 
-// Random elements; floats of 16 bits are random bits of moderate exponents.
+// As people read it; an i64 has more digits than a double.
+std::string element_text(Element element, const uint8_t* p) {
+  if (tensor::is_float(element)) return std::to_string(element_value(element, p));
+  int64_t value = 0;
+  if (element == Element::kInt64)
+    std::memcpy(&value, p, sizeof value);
+  else
+    value = static_cast<int64_t>(element_value(element, p));
+  return std::to_string(value);
+}
+
+// Random elements; floats of 16 bits are random bits, of moderate exponents unless the range is wide.
 class Filler {
  public:
   Filler(const OracleOptions& options, uint32_t seed) : options_(options), random_(seed) {}
@@ -88,6 +99,21 @@ class Filler {
                           -T(0),          L::max(),      L::lowest(),    L::min()};
     put(p, options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : static_cast<T>(v));
   }
+  // Any number of the type for a special one.
+  template <typename T>
+  void put_integer(uint8_t* p, int64_t v) {
+    T integer = static_cast<T>(options_.special_values ? static_cast<int64_t>(random_()) : v);
+    if (options_.nonzero && integer == 0) integer = 3;
+    put(p, integer);
+  }
+  // Exponents from -5 to 4, as sums of larger numbers would overflow, or up to that of a wide range's end.
+  uint16_t half_bits(uint32_t fraction_bits, int bias) {
+    const int end = std::min(std::ilogb(std::max(options_.high, 1.0)), bias);
+    const uint32_t exponents = end < 10 ? 10 : static_cast<uint32_t>(end) + 6;
+    const uint32_t exponent = static_cast<uint32_t>(bias - 5) + random_() % exponents;
+    return static_cast<uint16_t>((random_() % 2 << 15) | (exponent << fraction_bits) |
+                                 random_() % (1U << fraction_bits));
+  }
   void one(Element element, uint8_t* p) {
     double v = std::uniform_real_distribution<double>(options_.low, options_.high)(random_);
     int64_t integer = static_cast<int64_t>(v);
@@ -96,14 +122,11 @@ class Filler {
       case Element::kBool:
         return put<uint8_t>(p, random_() % 2);
       case Element::kInt8:
-        return put(p,
-                   static_cast<int8_t>(options_.special_values ? static_cast<int64_t>(random_()) : integer));
+        return put_integer<int8_t>(p, integer);
       case Element::kUInt8:
-        return put(p,
-                   static_cast<uint8_t>(options_.special_values ? static_cast<int64_t>(random_()) : integer));
+        return put_integer<uint8_t>(p, integer);
       case Element::kInt32:
-        return put(p,
-                   static_cast<int32_t>(options_.special_values ? static_cast<int64_t>(random_()) : integer));
+        return put_integer<int32_t>(p, integer);
       case Element::kInt64: {
         // The ends, and numbers beside the middle of two f32 or of two f64.
         const int64_t specials[] = {INT64_MIN,
@@ -118,15 +141,13 @@ class Filler {
       }
       case Element::kFloat16: {
         const uint16_t specials[] = {0x7e00, 0x7c00, 0xfc00, 0, 0x8000, 0x7bff, 0x0001, 0x83ff};
-        uint16_t bits =
-            static_cast<uint16_t>((random_() % 2 << 15) | ((10 + random_() % 10) << 10) | random_() % 1024);
+        const uint16_t bits = half_bits(10, 15);
         return put<uint16_t>(p,
                              options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : bits);
       }
       case Element::kBFloat16: {
         const uint16_t specials[] = {0x7fc0, 0x7f80, 0xff80, 0, 0x8000, 0x7f7f, 0x0080, 0x8080};
-        uint16_t bits =
-            static_cast<uint16_t>((random_() % 2 << 15) | ((122 + random_() % 10) << 7) | random_() % 128);
+        const uint16_t bits = half_bits(7, 127);
         return put<uint16_t>(p,
                              options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : bits);
       }
@@ -181,8 +202,9 @@ std::string difference(const ir::Function& function, const Buffers& got, const B
       double w = element_value(param.element, want[i]->data() + at);
       const bool same = std::memcmp(got[i]->data() + at, want[i]->data() + at, size) == 0;
       if (!same && !(tensor::is_float(param.element) && close(param.element, g, w, tolerance))) {
-        return param.name + "[" + std::to_string(at / size) + "] is " + std::to_string(g) +
-               ", the interpreter says " + std::to_string(w);
+        return param.name + "[" + std::to_string(at / size) + "] is " +
+               element_text(param.element, got[i]->data() + at) + ", the interpreter says " +
+               element_text(param.element, want[i]->data() + at);
       }
     }
   }

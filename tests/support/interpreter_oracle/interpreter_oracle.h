@@ -20,7 +20,7 @@ struct OracleOptions {
   bool special_values =
       false;             // sprinkle NaN, infinities, zeros of both signs and the smallest and largest numbers
   bool nonzero = false;  // no zeros among integers (divisors)
-  double low = -100, high = 100;
+  double low = -100, high = 100;  // floats of 16 bits heed only a high from 1024 on, by their exponents
 };
 
 // Adds a test failure that shows the function where the results differ, or where either way fails. Runs it
