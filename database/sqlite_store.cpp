@@ -224,6 +224,8 @@ absl::Status missing(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
                                                          const SqliteOptions& options) {
+  // SQLite takes it for a database that nobody keeps.
+  if (path.empty()) return absl::InvalidArgumentError("the path of the database is empty: give --db FILE");
   TF_RETURN_IF_ERROR(check_local_file_system(path));
   TF_ASSIGN_OR_RETURN(
       std::unique_ptr<FileLock> lock,

@@ -255,9 +255,11 @@ StateStore::StateStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr
 StateStore::~StateStore() = default;
 
 absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (path.empty())
+    return absl::InvalidArgumentError("--state is empty: give the path of the tracker's state file");
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  if (!error) std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ", folder.string(), ": ",
                                                     error.message(), "; give another --state"));

@@ -40,8 +40,8 @@ uint64_t available_bytes() {
 
 // The folder, or the nearest above it that is there.
 std::string existing_folder(std::filesystem::path folder) {
-  folder = std::filesystem::absolute(folder);
   std::error_code error;
+  folder = std::filesystem::absolute(folder, error);
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   return folder.string();
 }

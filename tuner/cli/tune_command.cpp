@@ -187,9 +187,10 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   options.budget.reserve_s = [&spec](const session::Progress& progress) {
     return trial_seconds(spec, progress);
   };
-  TF_ASSIGN_OR_RETURN(
-      database::Job job,
-      open_job(*store, spec, std::filesystem::absolute(arguments.model).string(), sha256(model)));
+  std::error_code error;  // where the working folder has gone, the path is kept as it was given
+  const std::filesystem::path path = std::filesystem::absolute(arguments.model, error);
+  TF_ASSIGN_OR_RETURN(database::Job job,
+                      open_job(*store, spec, error ? arguments.model : path.string(), sha256(model)));
   options.job_id = job.id;
   if (!arguments.json) {
     const auto used = std::ranges::count_if(tasks, [](const session::Task& task) { return task.weight > 0; });

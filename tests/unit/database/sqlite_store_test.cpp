@@ -228,6 +228,12 @@ TEST(SqliteStore, AnotherProgramsDatabaseIsRefusedAndLeftAsItWas) {
   EXPECT_EQ(*read_file(path), before);
 }
 
+TEST(SqliteStore, AnEmptyPathIsRefused) {
+  const absl::Status refused = open_sqlite_store("").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(message(refused), HasSubstr("give --db FILE"));
+}
+
 TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");

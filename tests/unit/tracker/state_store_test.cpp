@@ -67,6 +67,12 @@ class StateStoreTest : public testing::Test {
   std::string path_;
 };
 
+TEST_F(StateStoreTest, EmptyPathIsRefused) {
+  const absl::Status refused = StateStore::open("").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("--state is empty"));
+}
+
 TEST_F(StateStoreTest, KeepsLeasesAndEpochs) {
   {
     const auto store = *StateStore::open(path_);
