@@ -16,8 +16,11 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.identity.v1.Members/Join",
        .anyone = true},  // audits itself: who is known after it
       {.method = "/tunefarm.identity.v1.Members/Renew", .roles = kEveryRole, .audited = "", .routine = true},
-      {.method = "/tunefarm.identity.v1.Members/IssueToken", .roles = {kAdmin}, .audited = "name"},
-      {.method = "/tunefarm.identity.v1.Members/Revoke", .roles = {kAdmin}, .audited = "name"},
+      {.method = "/tunefarm.identity.v1.Members/IssueToken", .roles = {kAdmin}, .audited = "role/name"},
+      {.method = "/tunefarm.identity.v1.Members/Revoke",
+       .roles = {kAdmin},
+       .audited = "name",
+       .revokes = true},
       {.method = "/tunefarm.identity.v1.Members/ListMembers", .roles = {kAdmin}},
       {.method = "/tunefarm.identity.v1.Members/ListRevoked", .roles = kEveryRole},
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "rpc/grpc_status.h"
@@ -72,6 +73,17 @@ std::string field_text(const google::protobuf::Message& message, std::string_vie
   }
 }
 
+// What AccessRule::audited asks for.
+std::string object_text(const google::protobuf::Message& message, std::string_view audited) {
+  std::vector<std::string> texts;
+  const std::vector<std::string> paths = absl::StrSplit(std::string(audited), '/');
+  for (const std::string& path : paths) {
+    std::string text = field_text(message, path);
+    if (!text.empty()) texts.push_back(std::move(text));
+  }
+  return absl::StrJoin(texts, "/");
+}
+
 }  // namespace
 
 std::optional<Certificate> caller_certificate(const grpc::ServerContextBase& context) {
@@ -87,6 +99,7 @@ std::optional<Identity> caller(const grpc::ServerContextBase& context) {
 struct CallGuard::Call {
   std::string serial;
   absl::Time not_after;
+  bool revokes = false;  // AccessRule::revokes
   std::recursive_mutex mutex;
   grpc::ServerContextBase* context = nullptr;  // null: it has answered
 
@@ -140,7 +153,7 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     // call is looked at only after the hook point has said that this is not he.
     if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE) && is_audited && object_.empty()) {
       const auto* request = static_cast<const google::protobuf::Message*>(batch->GetRecvMessage());
-      if (request) object_ = field_text(*request, *rule_->audited);
+      if (request) object_ = object_text(*request, *rule_->audited);
     }
     if (is_audited && !rule_->audited_reply.empty() &&
         batch->QueryInterceptionHookPoint(Hook::PRE_SEND_MESSAGE)) {
@@ -163,6 +176,7 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
     call_ = std::make_shared<Call>();
     call_->serial = certificate->serial();
     call_->not_after = certificate->not_after();
+    call_->revokes = rule_ && rule_->revokes;
     call_->context = info_.server_context();
     bool revoked = false;
     {
@@ -268,7 +282,7 @@ void CallGuard::set_revoked(std::set<std::string> serials) {
     const std::scoped_lock lock(mutex_);
     revoked_ = serials;
   }
-  end_if([&](const Call& call) { return serials.contains(call.serial); });
+  end_if([&](const Call& call) { return !call.revokes && serials.contains(call.serial); });
 }
 
 void CallGuard::end_if(const std::function<bool(const Call&)>& over) {

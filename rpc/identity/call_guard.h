@@ -40,7 +40,8 @@ class CallGuard {
   explicit CallGuard(const WallClock& clock = real_wall_clock(), AuditLog* audit = nullptr);
   ~CallGuard();
 
-  // Serials of certificates that are good no more, all of them; ends what their owners have under way.
+  // Serials of certificates that are good no more, all of them; ends what their owners have under way, but
+  // for calls that revoke.
   void set_revoked(std::set<std::string> serials);
 
   // OK if a caller with this certificate (none: without) may call the method now. UNAUTHENTICATED: no

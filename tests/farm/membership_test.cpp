@@ -49,6 +49,15 @@ TEST_F(SecuredFarm, RevokedTunerIsCutOffInTheMiddleOfItsTrials) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("is revoked"));
 }
 
+TEST_F(SecuredFarm, AdminThatRevokesItselfHearsOfItAndIsCutOff) {
+  const tracker::TrackerLink eve{endpoint(), member(Role::kAdmin, "eve")};
+  const auto serials = tracker::revoke_member(eve, "admin/eve");
+  ASSERT_TRUE(serials.ok()) << serials.status();
+  EXPECT_EQ(serials->size(), 1u);
+  const absl::Status next = tracker::revoke_member(eve, "nobody").status();
+  EXPECT_TRUE(absl::IsUnauthenticated(next)) << next;
+}
+
 TEST_F(SecuredFarm, RevocationOutlivesTheTracker) {
   const auto vera = member(Role::kViewer, "vera");
   ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "vera").ok());

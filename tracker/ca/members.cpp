@@ -171,10 +171,32 @@ absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name
                                                      ": say which, as in ", whose.begin()->first));
     }
     if (!is_over) serials = roll_.good(whose.begin()->second);
-    if (!serials.empty()) TF_RETURN_IF_ERROR(apply({.revoked = serials}, clock_.now()));
+    if (!serials.empty()) {
+      TF_RETURN_IF_ERROR(check_dispensable(whose.begin()->second, all));
+      TF_RETURN_IF_ERROR(apply({.revoked = serials}, clock_.now()));
+    }
   }
   if (!serials.empty()) tell_revoked();
   return serials;
+}
+
+// Without these there is no farm, and nothing that an admin could ask of it brings them back.
+absl::Status Members::check_dispensable(const rpc::Identity& member, const CertificatePage& all) {
+  if (member.role == rpc::Role::kTracker) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        member.text(), " is this tracker's own certificate, which is not revoked: if its key is known to ",
+        "others, so may be the CA's beside it: make a new CA (`tracker ca init`) and let all join that"));
+  }
+  if (member.role != rpc::Role::kAdmin) return absl::OkStatus();
+  const bool has_other = std::ranges::any_of(all.certificates, [&](const IssuedCertificate& issued) {
+    return issued.identity.role == rpc::Role::kAdmin && issued.identity.name != member.name &&
+           roll_.is_good(issued.serial);
+  });
+  if (has_other) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      member.text(), " is the last admin, and nobody could let in another: issue another admin's ",
+      "certificate first (`tracker ca token --role admin`, then `",
+      std::string(rpc::joining_program(member.role)), " join`)"));
 }
 
 absl::StatusOr<CertificatePage> Members::list(int64_t after, size_t most) {

@@ -54,7 +54,8 @@ class Members {
 
   // `name`: NAME, ROLE/NAME, or a serial, which stands for its member, as long as it is not revoked itself:
   // what was renewed from it ends too. The serials that were good until now. NOT_FOUND: there is none such.
-  // INVALID_ARGUMENT: NAME is that of several members.
+  // INVALID_ARGUMENT: NAME is that of several members. FAILED_PRECONDITION: it is the last admin whose
+  // certificate is good, or the tracker itself.
   absl::StatusOr<std::vector<std::string>> revoke(const std::string& name);
   // All certificates that were ever issued, page by page (MemberStore::certificates).
   absl::StatusOr<CertificatePage> list(int64_t after, size_t most);
@@ -74,6 +75,7 @@ class Members {
                                        MemberStore::Change change,
                                        const std::vector<std::string>& hosts = {});
   absl::StatusOr<rpc::Certificate> newest(const rpc::Identity& identity, const std::string& request);
+  absl::Status check_dispensable(const rpc::Identity& member, const CertificatePage& all);
   absl::Status apply(const MemberStore::Change& change, absl::Time now);
   void tell_revoked();
 

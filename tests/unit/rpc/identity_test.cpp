@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
@@ -198,7 +199,8 @@ TEST(AccessTable, AuditsFieldsThatRequestAndReplyHave) {
     const auto* method =
         pool->FindMethodByName(path.substr(0, path.find('/')) + "." + path.substr(path.find('/') + 1));
     ASSERT_NE(method, nullptr) << path;
-    EXPECT_TRUE(has_field(method->input_type(), std::string(*rule.audited))) << path;
+    const std::vector<std::string> fields = absl::StrSplit(std::string(*rule.audited), '/');
+    for (const std::string& field : fields) EXPECT_TRUE(has_field(method->input_type(), field)) << path;
     if (rule.audited_reply.empty()) continue;
     EXPECT_TRUE(has_field(method->output_type(), std::string(rule.audited_reply))) << path;
   }

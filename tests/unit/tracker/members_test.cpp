@@ -184,6 +184,37 @@ TEST_F(MembersTest, RevokesAllOfAMemberByItsNameOrASerial) {
   EXPECT_EQ(members_->revocations().serials.size(), 3u) << "durable";
 }
 
+TEST_F(MembersTest, LastAdminIsNotRevokedByNameOrBySerial) {
+  const auto admin = join(Role::kAdmin, "", "admin");
+  const auto late = join(Role::kAdmin, "", "late");
+  ASSERT_TRUE(members_->revoke("late").ok());
+  ASSERT_TRUE(join(Role::kViewer, "", "vera").ok());
+  for (const std::string& name : {std::string("admin/admin"), admin->serial()}) {
+    const absl::Status refused = members_->revoke(name).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("is the last admin"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("`tracker ca token --role admin`"));
+  }
+  EXPECT_TRUE(members_->renew(*admin, request()).ok()) << "it is as good as before";
+  EXPECT_THAT(*members_->revoke("late"), IsEmpty()) << "which is revoked already";
+  ASSERT_TRUE(join(Role::kAdmin, "", "next").ok());
+  EXPECT_EQ(members_->revoke("admin/admin")->size(), 2u);
+}
+
+TEST_F(MembersTest, AdminWhoseCertificateHasEndedDoesNotCountAsAnother) {
+  ASSERT_TRUE(join(Role::kAdmin, "", "old").ok());
+  clock_.advance(absl::Hours(24 * 31));
+  ASSERT_TRUE(join(Role::kAdmin, "", "admin").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(members_->revoke("admin/admin").status()));
+}
+
+TEST_F(MembersTest, TrackersOwnCertificateIsNotRevoked) {
+  ASSERT_TRUE(members_->issue({Role::kTracker, "tracker"}, request(), {}).ok());
+  const absl::Status refused = members_->revoke("tracker/tracker").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("this tracker's own certificate"));
+}
+
 TEST_F(MembersTest, RevokedCertificateIsNotRenewed) {
   const auto box = join(Role::kAgent, "", "box");
   ASSERT_TRUE(members_->revoke("box").ok());
