@@ -76,7 +76,9 @@ std::string mistake(const CLI::App& command, const std::vector<std::string>& not
     return absl::StrCat("there is no command '", given, "'", guess.empty() ? "." : guess, " There are ",
                         absl::StrJoin(commands, ", "));
   }
-  if (!commands.empty()) return absl::StrCat("give a command: ", absl::StrJoin(commands, ", "));
+  const bool lacks_command =
+      !commands.empty() && command.get_require_subcommand_min() > 0 && error.get_name() == "RequiredError";
+  if (lacks_command) return absl::StrCat("give a command: ", absl::StrJoin(commands, ", "));
   if (!not_understood.empty()) return absl::StrCat("'", not_understood.front(), "' is one argument too many");
   return error.what();
 }

@@ -57,6 +57,28 @@ TEST(CommandLine, SaysWhichCommandWantsWhat) {
   EXPECT_THAT(said("cut oak --cuts 10"), StartsWith("saw cut: --cuts: Value 10 not in range"));
 }
 
+TEST(CommandLine, OfAProgramThatNeedsNoCommandNamesTheValueThatIsWrong) {
+  CLI::App app("Sands things", "sander");
+  int grit = 0;
+  std::string key;
+  app.add_option("--grit", grit)->check(CLI::Range(40, 400));
+  app.add_option("--key", key);
+  app.add_subcommand("doctor", "Check it");
+  const auto said = [&](const std::string& arguments) -> std::string {
+    try {
+      app.parse(arguments);
+    } catch (const CLI::ParseError& error) {
+      return tf::describe_mistake(app, error);
+    }
+    return "";
+  };
+  EXPECT_THAT(said("--grit 7"), StartsWith("sander: --grit: Value 7 not in range"));
+  EXPECT_THAT(said("--key"), StartsWith("sander: --key: "));
+  EXPECT_EQ(
+      said("doktor"),
+      "sander: there is no command 'doktor'; did you mean doctor? There are doctor; see `sander --help`");
+}
+
 TEST(CommandLine, SaysNothingToWhatItUnderstands) {
   EXPECT_EQ(said("cut oak --cuts 3"), "");
 }
