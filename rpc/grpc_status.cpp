@@ -28,7 +28,10 @@ absl::Status from_grpc(const grpc::Status& status, const std::string& what, cons
   const bool unconnected = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
                            (says("failed to connect") || says("DNS") || says("Connection refused") ||
                             says("handshake failed") || says("verification check failed"));
-  return unconnected ? unreachable(what, endpoint, secured, status.error_message()) : from_grpc(status);
+  if (unconnected) return unreachable(what, endpoint, secured, status.error_message());
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty())
+    return knows_no_such_call(what, endpoint);
+  return from_grpc(status);
 }
 
 }  // namespace tf::rpc

@@ -136,4 +136,11 @@ absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool
   return because(absl::StrCat(it, " does not speak as a ", what, " does"), port);
 }
 
+absl::Status knows_no_such_call(const std::string& what, const Endpoint& endpoint) {
+  return with_remedy(absl::StatusCode::kUnimplemented,
+                     absl::StrCat("what answers at ", endpoint.text(), " is no ", what,
+                                  ", or one of another version: it does not know this call"),
+                     absl::StrCat(compared_port(what), ", and both programs' versions"));
+}
+
 }  // namespace tf::rpc

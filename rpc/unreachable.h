@@ -26,4 +26,7 @@ Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most = absl::Second
 absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool secured,
                          const std::string& detail = "");
 
+// UNIMPLEMENTED of a server that was reached and answers calls, of which it does not know this one.
+absl::Status knows_no_such_call(const std::string& what, const Endpoint& endpoint);
+
 }  // namespace tf::rpc

@@ -98,5 +98,14 @@ TEST(FromGrpc, AServiceThatIsNotThereIsSaidInWords) {
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("check that the port is a tuner's"));
 }
 
+TEST(FromGrpc, AServiceThatIsNotAtAnAddressIsSaidWithBoth) {
+  const grpc::Status unknown(grpc::StatusCode::UNIMPLEMENTED, "");
+  const absl::Status status = from_grpc(unknown, "tracker", {.host = "127.0.0.1", .port = 7191}, false);
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("what answers at 127.0.0.1:7191 is no tracker, or one of another version"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("`tracker serve --listen` (7190 by default)"));
+}
+
 }  // namespace
 }  // namespace tf::rpc
