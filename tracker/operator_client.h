@@ -44,9 +44,14 @@ struct ReserveOptions {
   absl::Time from;
   absl::Time until;
 };
-// Its id, or with kJson all of it. INVALID_ARGUMENT: no user, a window that is over, or no selector.
-absl::StatusOr<std::string> reserve(const TrackerLink& tracker, const ReserveOptions& options,
-                                    TextFormat format);
+struct MadeReservation {
+  uint64_t id = 0;
+  uint32_t devices = 0;  // that it covers now
+  std::string text;      // its id, or with kJson all of it
+};
+// INVALID_ARGUMENT: no user, a window that is over or too long, or no selector.
+absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const ReserveOptions& options,
+                                        TextFormat format);
 // NOT_FOUND: no such reservation.
 absl::Status unreserve(const TrackerLink& tracker, uint64_t id);
 

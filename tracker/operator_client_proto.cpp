@@ -63,8 +63,8 @@ absl::Status forget_device(const TrackerLink& tracker, const std::string& device
   return call(tracker, request, &pb::Operators::Stub::ForgetDevice).status();
 }
 
-absl::StatusOr<std::string> reserve(const TrackerLink& tracker, const ReserveOptions& options,
-                                    TextFormat format) {
+absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const ReserveOptions& options,
+                                        TextFormat format) {
   pb::ReserveRequest request;
   request.set_user(options.user);
   request.set_device_key(options.key);
@@ -72,7 +72,10 @@ absl::StatusOr<std::string> reserve(const TrackerLink& tracker, const ReserveOpt
   request.set_from_unix_ms(absl::ToUnixMillis(options.from));
   request.set_until_unix_ms(absl::ToUnixMillis(options.until));
   TF_ASSIGN_OR_RETURN(const pb::Reservation made, call(tracker, request, &pb::Operators::Stub::Reserve));
-  return format == TextFormat::kJson ? reservation_json(made) : absl::StrCat(made.id(), "\n");
+  return MadeReservation{
+      .id = made.id(),
+      .devices = made.devices(),
+      .text = format == TextFormat::kJson ? reservation_json(made) : absl::StrCat(made.id(), "\n")};
 }
 
 absl::Status unreserve(const TrackerLink& tracker, uint64_t id) {

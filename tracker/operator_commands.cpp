@@ -114,7 +114,15 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
         absl::StrCat("--for ", arguments.duration, " is no duration as in 1h30m"));
   }
   options.until = options.from + duration;
-  return print(tracker::reserve(tracker, options, format_of(arguments)));
+  TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
+  std::fputs(made.text.c_str(), stdout);
+  if (made.devices == 0 && !arguments.json) {
+    std::fprintf(stderr,
+                 "tracker: no device has that key and those labels now; reservation %llu keeps those that "
+                 "come: `tracker devices` shows which there are, `tracker unreserve %llu` ends it\n",
+                 static_cast<unsigned long long>(made.id), static_cast<unsigned long long>(made.id));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status unreserve(const TrackerLink& tracker, const Arguments& arguments) {
@@ -206,9 +214,10 @@ void add_reservation_commands(Adder& adder) {
   making.add_option("--key", arguments.key, "Devices with this key; default: any");
   making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
   making.add_option("--from", arguments.from, "When it begins, as in 2026-05-01T09:00:00Z; default: now");
-  making.add_option("--for", arguments.duration, "How long, as in 1h30m")->required();
+  making.add_option("--for", arguments.duration, "How long, as in 1h30m; at most 366 days")->required();
   adder.add("unreserve", "End a reservation", "unreserve 3", unreserve)
       .add_option("ID", arguments.id, "As `tracker reservations` lists it")
+      ->check(CLI::PositiveNumber)
       ->required();
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace tf::tracker {
 
 absl::Status ReservationBook::check(const std::string& user, absl::Time from, absl::Time until,
@@ -9,6 +11,11 @@ absl::Status ReservationBook::check(const std::string& user, absl::Time from, ab
   if (user.empty()) return absl::InvalidArgumentError("a reservation needs a user: give --user");
   if (until <= from || until <= now) {
     return absl::InvalidArgumentError("the reservation's window is empty or over: give a later end");
+  }
+  if (until - from > kLongestReservation) {
+    return absl::InvalidArgumentError(absl::StrCat("the reservation's window is longer than ",
+                                                   kLongestReservation / absl::Hours(24),
+                                                   " days: give a shorter --for"));
   }
   return absl::OkStatus();
 }

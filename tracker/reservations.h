@@ -29,10 +29,13 @@ struct Reservation {
   bool in_force(rpc::Instant now) const { return from <= now && now < until; }
 };
 
+// A longer one is a slip of the pen, and would keep its devices from everybody else.
+constexpr absl::Duration kLongestReservation = absl::Hours(24 * 366);
+
 // Not thread-safe. Reservations are few: a look at a device looks at all.
 class ReservationBook {
  public:
-  // INVALID_ARGUMENT: no user, or a window that is empty or over.
+  // INVALID_ARGUMENT: no user, or a window that is empty, over or longer than that.
   static absl::Status check(const std::string& user, absl::Time from, absl::Time until, absl::Time now);
 
   // Above all that were ever added.

@@ -275,7 +275,9 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   EXPECT_EQ(run({"tracker", "reserve", "--user", "alice", "--selector", "room=lab3", "--from",
                  "2099-05-01T09:00:00Z", "--for", "1h30m", "--tracker", endpoint.text()}),
             0);
-  EXPECT_EQ(output(), "1\n");
+  EXPECT_EQ(lines_of(dir_.path() + "/out").size(), 2u) << output();
+  EXPECT_THAT(output(), HasSubstr("1\n"));
+  EXPECT_THAT(output(), HasSubstr("no device has that key and those labels now; reservation 1 keeps"));
   EXPECT_EQ(run({"tracker", "reservations", "--tracker", endpoint.text()}), 0);
   EXPECT_THAT(output(),
               HasSubstr("1   alice  -    room=lab3  2099-05-01T09:00:00Z  2099-05-01T10:30:00Z  no"));
@@ -285,6 +287,12 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   expect_one_line_with("room in (a)");
   EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--for", "soon", "--tracker", endpoint.text()}), 2);
   expect_one_line_with("1h30m");
+  EXPECT_EQ(
+      run({"tracker", "reserve", "--user", "bob", "--for", "9999999999999h", "--tracker", endpoint.text()}),
+      2);
+  expect_one_line_with("longer than 366 days");
+  EXPECT_EQ(run({"tracker", "unreserve", "-1", "--tracker", endpoint.text()}), 2);
+  expect_one_line_with("-1");
   EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--key", "pi", "--for", "1h", "--json", "--tracker",
                  endpoint.text()}),
             0);

@@ -83,6 +83,13 @@ TEST_F(FarmSharingTest, UnreservedDeviceIsForEverybodyAgain) {
   EXPECT_TRUE(absl::IsNotFound(farm_->unreserve(made->reservation.id)));
   EXPECT_TRUE(absl::IsInvalidArgument(
       farm_->reserve({.user = "a", .device_key = "", .selector = {}, .from = now, .until = now}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(farm_
+                                          ->reserve({.user = "a",
+                                                     .device_key = "",
+                                                     .selector = {},
+                                                     .from = now,
+                                                     .until = now + absl::Hours(24 * 366 + 1)})
+                                          .status()));
 }
 
 TEST_F(FarmSharingTest, LongHolderMakesRoomForAWaiterAndIsServedAgainAfterIt) {
