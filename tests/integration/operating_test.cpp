@@ -48,5 +48,25 @@ TEST_F(Tuning, AServedTunerShowsItsHealthItsServicesItsNumbersAndLogsAsJson) {
   }
 }
 
+TEST_F(Tuning, TunerWithoutTlsSaysAtOnceThatItsTrackerSpeaksTls) {
+  const rpc::Endpoint at = farm_test::free_endpoint();
+  ASSERT_EQ(run("tracker", {"ca", "init", "--dir", file("ca")}).code, 0);
+  const auto tracker =
+      start("tracker", {"serve", "--tls", file("ca"), "--listen", at.text(), "--state", file("state.db")},
+            "tracker.log");
+  const auto logged = [&](const std::string& log, const std::string& part) {
+    for (const std::string& line : farm_test::lines_of(file(log))) {
+      if (line.find(part) != std::string::npos) return true;
+    }
+    return false;
+  };
+  wait_until("the tracker", [&] { return logged("tracker.log", "mutual TLS"); });
+  const auto tuner =
+      start("tuner", {"serve", "--db", file("t.db"), "--tracker", at.text(), "--listen", "127.0.0.1:0"},
+            "tuner.log");
+  wait_until("a warning",
+             [&] { return logged("tuner.log", "speaks TLS, and this is plain text: give --tls DIR"); });
+}
+
 }  // namespace
 }  // namespace tf::integration_test
