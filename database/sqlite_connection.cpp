@@ -18,15 +18,16 @@ namespace tf::database {
 namespace {
 
 // What was asked, what is true, what to do.
-absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
+absl::Status sqlite_status(int code, sqlite3* db, const DatabaseFile& file) {
+  const std::string& path = file.path;
   const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
-  const std::string cannot = absl::StrCat("cannot use ", path, " as a tuning database: ");
+  const std::string cannot = absl::StrCat("cannot use ", path, " as ", file.use, ": ");
   switch (code & 0xff) {
     case SQLITE_NOTADB:
       return with_remedy(absl::StatusCode::kFailedPrecondition, cannot + "it is not a database file",
                          "give another path (it was left unchanged)", Between::kSemicolon);
     case SQLITE_CORRUPT:
-      return damaged_file(path, reason);
+      return damaged_file(path, reason, file.use);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return with_remedy(absl::StatusCode::kUnavailable, cannot + "another program holds it locked",
@@ -61,11 +62,11 @@ absl::Status sqlite_status(int code, sqlite3* db, const std::string& path) {
 }
 
 // Opening a pipe would wait for its other end.
-absl::Status check_plain(const std::string& path) {
+absl::Status check_plain(const DatabaseFile& file) {
   struct stat there;
-  if (::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return absl::OkStatus();
+  if (::stat(file.path.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return absl::OkStatus();
   return with_remedy(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat("cannot use ", path, " as a tuning database: it is a ",
+                     absl::StrCat("cannot use ", file.path, " as ", file.use, ": it is a ",
                                   S_ISDIR(there.st_mode) ? "folder" : "pipe or a device"),
                      "give the path of a file", Between::kSemicolon);
 }
@@ -80,7 +81,7 @@ std::string file_uri(const std::string& path, std::string_view parameters) {
 
 Statement::Statement(Statement&& other) noexcept
     : db_(other.db_),
-      path_(other.path_),
+      file_(other.file_),
       statement_(other.statement_),
       next_parameter_(other.next_parameter_) {
   other.statement_ = nullptr;
@@ -127,7 +128,7 @@ absl::StatusOr<bool> Statement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  return sqlite_status(sqlite3_extended_errcode(db_), db_, *path_);
+  return sqlite_status(sqlite3_extended_errcode(db_), db_, *file_);
 }
 
 absl::Status Statement::run() {
@@ -181,15 +182,17 @@ std::string Statement::name(int column) const {
   return name == nullptr ? "column" : name;
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access) {
-  TF_RETURN_IF_ERROR(check_plain(path));
+absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& path, Access access,
+                                                             const std::string& use) {
+  const DatabaseFile file{.path = path, .use = use};
+  TF_RETURN_IF_ERROR(check_plain(file));
   const bool write = access == Access::kWrite;
   const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
                     SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   for (std::string_view parameters : {"", "?immutable=1"}) {
     sqlite3* db = nullptr;
     int code = sqlite3_open_v2(file_uri(path, parameters).c_str(), &db, flags, nullptr);
-    std::unique_ptr<Connection> connection(new Connection(db, path));
+    std::unique_ptr<Connection> connection(new Connection(db, file));
     if (code == SQLITE_OK) {
       sqlite3_busy_timeout(db, 5000);
       // Of what we write, nothing comes near it; what another wrote must not take all memory.
@@ -212,7 +215,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
     const bool retry = !write && parameters.empty() && no_log &&
                        ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) &&
                        ::access(path.c_str(), R_OK) == 0;
-    if (!retry) return sqlite_status(code, db, path);
+    if (!retry) return sqlite_status(code, db, file);
   }
   TF_UNREACHABLE() << path;
   return absl::InternalError("");
@@ -225,7 +228,7 @@ Connection::~Connection() {
 
 absl::Status Connection::execute(const std::string& sql) {
   const int code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
-  return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, path_);
+  return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, file_);
 }
 
 absl::StatusOr<Statement> Connection::prepare(const std::string& sql) {
@@ -234,10 +237,10 @@ absl::StatusOr<Statement> Connection::prepare(const std::string& sql) {
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-    if (code != SQLITE_OK) return sqlite_status(code, db_, path_);
+    if (code != SQLITE_OK) return sqlite_status(code, db_, file_);
     found = statements_.emplace(sql, statement).first;
   }
-  return Statement(db_, &path_, found->second);
+  return Statement(db_, &file_, found->second);
 }
 
 absl::StatusOr<int64_t> Connection::query_int(const std::string& sql) {
@@ -266,7 +269,7 @@ void Connection::keep_log() {
 
 absl::Status Connection::checkpoint() {
   const int code = sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-  return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, path_);
+  return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, file_);
 }
 
 bool Connection::in_transaction() const {

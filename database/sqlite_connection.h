@@ -17,12 +17,18 @@ struct sqlite3_stmt;
 
 namespace tf::database {
 
+// What messages call it: "cannot use PATH as a tuning database".
+struct DatabaseFile {
+  std::string path;
+  std::string use;
+};
+
 // A prepared statement being run. Parameters are bound by position from 1, columns are read from 0. Resets
 // itself when it goes out of scope, so that the connection can hand it out again.
 class Statement {
  public:
-  Statement(sqlite3* db, const std::string* path, sqlite3_stmt* statement)
-      : db_(db), path_(path), statement_(statement) {}
+  Statement(sqlite3* db, const DatabaseFile* file, sqlite3_stmt* statement)
+      : db_(db), file_(file), statement_(statement) {}
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&&) = delete;
   ~Statement();
@@ -48,11 +54,11 @@ class Statement {
   // NULL (r).
   bool is_of_type(int column, char type) const;
   std::string name(int column) const;
-  const std::string& path() const { return *path_; }
+  const std::string& path() const { return file_->path; }
 
  private:
   sqlite3* db_;
-  const std::string* path_;
+  const DatabaseFile* file_;
   sqlite3_stmt* statement_;
   int next_parameter_ = 1;
 };
@@ -62,13 +68,14 @@ enum class Access { kReadOnly, kWrite };
 class Connection {
  public:
   // kWrite makes the file if there is none. A read-only connection never checkpoints, and reads a folder it
-  // may not write to if no writer left a log there.
-  static absl::StatusOr<std::unique_ptr<Connection>> open(const std::string& path, Access access);
+  // may not write to if no writer left a log there. `use` is what the file is to its user, for messages.
+  static absl::StatusOr<std::unique_ptr<Connection>> open(const std::string& path, Access access,
+                                                          const std::string& use = "a tuning database");
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path; }
   // Any number of statements without rows or parameters.
   absl::Status execute(const std::string& sql);
   // Prepared once and cached; must not be asked for again while an earlier Statement of the same text lives.
@@ -86,9 +93,9 @@ class Connection {
   bool in_transaction() const;
 
  private:
-  Connection(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  Connection(sqlite3* db, DatabaseFile file) : db_(db), file_(std::move(file)) {}
   sqlite3* db_;
-  std::string path_;
+  DatabaseFile file_;
   std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
   int64_t log_pages_ = 0;
 };

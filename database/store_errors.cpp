@@ -27,9 +27,9 @@ absl::Status workload_missing(const WorkloadKey& key) {
       absl::StrCat("the database has no workload ", key.hex(), "; add the workload before its measurements"));
 }
 
-absl::Status damaged_file(const std::string& path, const std::string& reason) {
+absl::Status damaged_file(const std::string& path, const std::string& reason, const std::string& use) {
   return with_remedy(absl::StatusCode::kDataLoss,
-                     absl::StrCat("cannot use ", path, " as a tuning database: it is damaged (", reason, ")"),
+                     absl::StrCat("cannot use ", path, " as ", use, ": it is damaged (", reason, ")"),
                      absl::StrCat("restore a copy, or move it away and rescue what is left with: sqlite3 ",
                                   path, " .recover"),
                      Between::kSemicolon);

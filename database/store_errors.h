@@ -15,7 +15,8 @@ absl::Status unknown_workload(const std::string& key_or_prefix);
 absl::Status ambiguous_workload(const std::string& key_or_prefix);
 absl::Status workload_missing(const WorkloadKey& key);
 // DATA_LOSS, with what SQLite says of the file, and how to save what is left.
-absl::Status damaged_file(const std::string& path, const std::string& reason);
+absl::Status damaged_file(const std::string& path, const std::string& reason,
+                          const std::string& use = "a tuning database");
 // Of a measurement, or a job's rates, that check() finds impossible.
 absl::Status refused(const absl::Status& why);
 absl::Status refused(const JobRates& rates, const absl::Status& why);

@@ -266,7 +266,8 @@ absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& 
   }
   TF_ASSIGN_OR_RETURN(
       auto lock, database::FileLock::acquire(path, "stop that tracker, or give this one another --state"));
-  TF_ASSIGN_OR_RETURN(auto db, database::Connection::open(path, database::Access::kWrite));
+  TF_ASSIGN_OR_RETURN(auto db,
+                      database::Connection::open(path, database::Access::kWrite, "the tracker state"));
   TF_RETURN_IF_ERROR(prepare_schema(*db));
   TF_RETURN_IF_ERROR(failpoint("tracker.state.opened"));
   return std::unique_ptr<StateStore>(new StateStore(std::move(lock), std::move(db)));

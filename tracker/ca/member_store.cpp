@@ -55,7 +55,8 @@ MemberStore::~MemberStore() = default;
 absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string& path) {
   TF_ASSIGN_OR_RETURN(auto lock,
                       database::FileLock::acquire(path, "stop that tracker, or give this one another CA"));
-  TF_ASSIGN_OR_RETURN(auto db, database::Connection::open(path, database::Access::kWrite));
+  TF_ASSIGN_OR_RETURN(auto db,
+                      database::Connection::open(path, database::Access::kWrite, "the list of members"));
   TF_RETURN_IF_ERROR(prepare_schema(*db));
   return std::unique_ptr<MemberStore>(new MemberStore(std::move(lock), std::move(db)));
 }

@@ -73,6 +73,18 @@ TEST_F(StateStoreTest, EmptyPathIsRefused) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("--state is empty"));
 }
 
+TEST_F(StateStoreTest, WhatIsNoDatabaseIsRefusedAsNoStateOfATracker) {
+  std::filesystem::create_directories(folder_);
+  const std::string file = folder_ + "/network.onnx";
+  std::ofstream(file) << std::string(4096, 'x');
+  for (const std::string& path : {folder_, file}) {
+    const absl::Status refused = StateStore::open(path).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("cannot use " + path + " as the tracker state: it is"));
+  }
+}
+
 TEST_F(StateStoreTest, KeepsLeasesAndEpochs) {
   {
     const auto store = *StateStore::open(path_);
