@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -83,7 +85,28 @@ std::string mistake(const CLI::App& command, const std::vector<std::string>& not
   return error.what();
 }
 
+// What is wrong with a text for a whole number; whether it is one, the parser finds out.
+std::string beyond(const std::string& text, bool is_signed) {
+  if (!is_signed && text.starts_with('-')) return absl::StrCat("'", text, "' is below 0");
+  errno = 0;
+  is_signed ? (void)std::strtoll(text.c_str(), nullptr, 0) : (void)std::strtoull(text.c_str(), nullptr, 0);
+  return errno == ERANGE ? absl::StrCat("'", text, "' is too large a number") : "";
+}
+
 }  // namespace
+
+void refuse_no_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    const std::string type = option->get_type_name();
+    const bool is_signed = type.starts_with("INT"), is_whole = is_signed || type.starts_with("UINT");
+    option->check([is_signed, is_whole](const std::string& text) -> std::string {
+      if (text.empty()) return "the value is empty: give one, or leave it out";
+      return is_whole ? beyond(text, is_signed) : "";
+    });
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_no_values(*command);
+}
 
 std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
@@ -107,6 +130,7 @@ std::function<std::string(const std::string&)> at_least(double least) {
 }
 
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
+  refuse_no_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {

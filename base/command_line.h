@@ -17,6 +17,11 @@ namespace tf {
 // asked for was printed, or one line on stderr that says what is wrong.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
 
+// Before parsing, which does so by itself: refuses, of every option of every command, a value that is empty
+// (a variable of a script that is not set) and a whole number that the option's type does not hold, which the
+// parser would wrap or cut off.
+void refuse_no_values(CLI::App& app);
+
 // For check() of an option: what is wrong with a text that is no finite number of at least `least`; else
 // nothing.
 std::function<std::string(const std::string&)> at_least(double least);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
@@ -55,9 +56,19 @@ void add_zoo_command(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("zoo", "Write a well-known network with random weights as an ONNX file");
   command->add_option("name", arguments->name, "The network's name, or 'list'")->required();
   command->add_option("-o,--output", arguments->output, "The file to write");
-  command->add_option("--batch", arguments->options.batch, "Size of the batch axis")->capture_default_str();
-  command->add_option("--batch-name", arguments->options.batch_name,
-                      "Leave the batch axis open under this name; a build then says --dim NAME=N");
+  auto* batch = command->add_option("--batch", arguments->options.batch, "Size of the batch axis")
+                    ->capture_default_str();
+  // As --dim can say it.
+  const auto is_name = [](const std::string& text) {
+    return text.find_first_of(" \t\n,=") == std::string::npos
+               ? std::string()
+               : absl::StrCat("'", text, "' is no name: it has a blank, a comma or an equals sign");
+  };
+  command
+      ->add_option("--batch-name", arguments->options.batch_name,
+                   "Leave the batch axis open under this name; a build then says --dim NAME=N")
+      ->check(is_name)
+      ->excludes(batch);
   command->add_option("--sequence", arguments->options.sequence, "Tokens a text, of networks that read text")
       ->capture_default_str();
   command->add_option("--seed", arguments->options.seed, "Seed of the weights")->capture_default_str();

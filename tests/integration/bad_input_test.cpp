@@ -98,7 +98,13 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   refused({"--target", "host", "--until-gain", "101"}, "between 0 and 100, not be 101");
   refused({"--target", "host", "--dim", "N=1", "--dim", "N=2"}, "gives \"N\" twice");
   refused({"--target", "host", "--trials", "-1"}, "not a number above 0");
+  refused({"--target", "host", "--trials", "99999999999999999999"}, "too large a number");
+  refused({"--target", "host", "--seed", "-1"}, "'-1' is below 0");
+  refused({"--target", "host", "--strategy", ""}, "--strategy: the value is empty");
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
+  expect_refusal("tuner", {"best", "--db", file("new.db"), "--top", "0"}, kUsage, "at least 1");
+  expect_refusal("tuner", {"doctor", "--db", ""}, kUsage, "--db: the value is empty");
+  expect_refusal("tuner", {"pause", "99999999999999999999"}, kUsage, "too large a number");
 }
 
 TEST_F(BadInput, ATunerDoesNotServeWithACertificateThatMayLeaseNothing) {

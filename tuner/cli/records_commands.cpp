@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -246,6 +247,7 @@ void add_best(CLI::App& app, Invocation& invocation) {
   command->add_option("--allow", arguments->allow,
                       absl::StrCat("Numerics that a schedule may use: ", schedule::kAllowHelp));
   command->add_option("--top", arguments->top, "So many schedules a problem, the fastest")
+      ->check(at_least(1))
       ->capture_default_str();
   command->add_flag("--schedule", arguments->schedule, "Print the schedules too");
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");

@@ -4,6 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_split.h"
 
 namespace {
 
@@ -15,14 +22,26 @@ std::string said(const std::string& arguments) {
   CLI::App app("Cuts things", "saw");
   app.require_subcommand(1);
   std::string wood, glue;
-  int cuts = 0;
+  int64_t cuts = 0;
+  uint64_t seed = 0;
+  std::vector<std::string> grains;
+  bool slow = false;
   CLI::App* cut = app.add_subcommand("cut", "Cut it");
   cut->add_option("wood", wood)->required();
   cut->add_option("--cuts", cuts)->check(CLI::Range(1, 9));
+  cut->add_option("--passes", cuts);
+  cut->add_option("--seed", seed);
+  cut->add_option("--grain", grains);
+  cut->add_flag("--slow", slow);
   CLI::App* join = app.add_subcommand("join", "Join it");
   join->add_option("--glue", glue)->required();
+  tf::refuse_no_values(app);
   try {
-    app.parse(arguments);
+    // Split here, because the library drops words that are empty; '' is one. It takes the last word first.
+    std::vector<std::string> words = absl::StrSplit(arguments, ' ', absl::SkipEmpty());
+    std::replace(words.begin(), words.end(), std::string("''"), std::string());
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return tf::describe_mistake(app, error);
   }
@@ -79,8 +98,23 @@ TEST(CommandLine, OfAProgramThatNeedsNoCommandNamesTheValueThatIsWrong) {
       "sander: there is no command 'doktor'; did you mean doctor? There are doctor; see `sander --help`");
 }
 
+TEST(CommandLine, RefusesValuesThatAreEmpty) {
+  EXPECT_EQ(said("join --glue ''"),
+            "saw join: --glue: the value is empty: give one, or leave it out; see `saw join --help`");
+  EXPECT_THAT(said("cut ''"), StartsWith("saw cut: wood: the value is empty"));
+  EXPECT_THAT(said("cut oak --passes ''"), HasSubstr("--passes: the value is empty"));
+  EXPECT_THAT(said("cut oak --grain a ''"), HasSubstr("--grain: the value is empty"));
+}
+
+TEST(CommandLine, RefusesNumbersThatItWouldWrapOrCutOff) {
+  EXPECT_THAT(said("cut oak --seed -1"), StartsWith("saw cut: --seed: '-1' is below 0;"));
+  EXPECT_THAT(said("cut oak --seed 18446744073709551616"), HasSubstr("is too large a number"));
+  EXPECT_THAT(said("cut oak --passes 9223372036854775808"), HasSubstr("is too large a number"));
+  EXPECT_EQ(said("cut oak --passes -9223372036854775808 --seed 18446744073709551615"), "");
+}
+
 TEST(CommandLine, SaysNothingToWhatItUnderstands) {
-  EXPECT_EQ(said("cut oak --cuts 3"), "");
+  EXPECT_EQ(said("cut oak --cuts 3 --slow --grain a b"), "");
 }
 
 }  // namespace
