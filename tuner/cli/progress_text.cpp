@@ -108,6 +108,7 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
   if (progress.expected_gain) out["expected_gain"] = *progress.expected_gain;
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
   if (job_id != 0) out["job"] = job_id;
+                        {"nothing_new", progress.nothing_new},
   if (trial) out["network"] = trial_json(*trial);
   return json_text(out);
 }
@@ -162,7 +163,9 @@ std::string task_table(const session::Progress& progress) {
     absl::StrAppend(
         &used, "\nkernels between other layouts, measured to choose layouts by when the model is built:\n",
         unused);
-  return absl::StrCat(used, given_up);
+  const std::string why =
+      progress.nothing_new ? "nothing new to try: all that the search proposes is known already\n" : "";
+  return absl::StrCat(used, given_up, why);
 }
 
 }  // namespace tf::tuner_cli

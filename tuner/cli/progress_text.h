@@ -28,7 +28,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
 std::string trial_text(const session::NetworkTrial& trial);
 
 // A row a task: best time, GFLOP/s, trials, occurrences; the total of one pass over the network; then, on
-// their own, tasks of weight 0, which the network does not use, and what was given up.
+// their own, tasks of weight 0, which the network does not use, what was given up, and whether it ended for
+// want of anything new.
 std::string task_table(const session::Progress& progress);
 
 // "1.234 ms", "56.7 us", "890 ns", with three or more digits.

@@ -91,7 +91,8 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
 absl::Status close_job(database::Store& store, database::Job job,
                        const absl::StatusOr<session::Progress>& result, bool interrupted) {
   job.state = !result.ok() ? JobState::kFailed : interrupted ? JobState::kPaused : JobState::kDone;
-  job.detail = result.ok() ? absl::StrCat(result->trials, " trials, ", result->failures, " failed")
+  job.detail = result.ok() ? absl::StrCat(result->trials, " trials, ", result->failures, " failed",
+                                          result->nothing_new ? "; nothing new to try" : "")
                            : std::string(result.status().message());
   job.status_code = static_cast<int32_t>(result.status().code());
   if (database::is_final(job.state)) job.finished_unix_ns = absl::GetCurrentTimeNanos();

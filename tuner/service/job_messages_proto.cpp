@@ -53,6 +53,7 @@ pb::Progress to_proto(const session::Progress& progress) {
   if (progress.expected_gain) out.set_expected_gain(*progress.expected_gain);
   out.set_device_busy_share(progress.device_busy_share);
   out.set_current_task(progress.current_task);
+  out.set_nothing_new(progress.nothing_new);
   for (const session::TaskProgress& task : progress.tasks) {
     pb::TaskProgress* added = out.add_tasks();
     added->set_label(task.label);
@@ -78,6 +79,7 @@ session::Progress from_proto(const pb::Progress& progress) {
   if (progress.has_expected_gain()) out.expected_gain = progress.expected_gain();
   out.device_busy_share = progress.device_busy_share();
   out.current_task = progress.current_task();
+  out.nothing_new = progress.nothing_new();
   for (const pb::TaskProgress& task : progress.tasks()) {
     out.tasks.push_back({.label = task.label(),
                          .weight = task.weight(),

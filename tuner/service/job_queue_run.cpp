@@ -18,7 +18,8 @@ namespace {
 using database::JobState;
 
 std::string summary(const session::Progress& progress) {
-  return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed");
+  return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed",
+                      progress.nothing_new ? "; nothing new to try" : "");
 }
 
 }  // namespace

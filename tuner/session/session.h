@@ -84,7 +84,8 @@ struct Progress {
   int64_t twins = 0;             // candidates with the code of another: not measured, no trials
   // Between the timed samples of one candidate and the next on the same device, median; unset without two.
   std::optional<double> median_gap_s;
-  int current_task = -1;  // the one that was served last
+  int current_task = -1;     // the one that was served last
+  bool nothing_new = false;  // it ended before its budget did: no task has anything new to try
   std::vector<TaskProgress> tasks;
 };
 

@@ -60,6 +60,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
     if (!draining_since && (stop.load() || is_enough())) draining_since = now;
     absl::StatusOr<bool> more = step(pipeline, draining_since.has_value());
     if (!more.ok()) failure = more.status();
+    if (failure.ok() && !*more) progress_.nothing_new = !draining_since;
     if (!failure.ok() || !*more) break;
     if (draining_since && now - *draining_since > kDrainLimit) break;  // a device that stays away
     if (now - reported >= kReportEvery) {

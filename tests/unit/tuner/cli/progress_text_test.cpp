@@ -68,6 +68,15 @@ TEST(ProgressLine, AddsUpTheNetworkOnceEveryKernelHasATime) {
   EXPECT_THAT(progress_line(progress, 0), HasSubstr("network at best 1.000 ms")) << "no part of the network";
 }
 
+TEST(TaskTable, SaysThatThereWasNothingNewToTry) {
+  session::Progress progress = some_progress();
+  EXPECT_THAT(task_table(progress), Not(HasSubstr("nothing new")));
+  EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["nothing_new"], false);
+  progress.nothing_new = true;
+  EXPECT_THAT(task_table(progress), HasSubstr("\nnothing new to try: "));
+  EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["nothing_new"], true);
+}
+
 TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   session::NetworkTrial trial{
       .untuned_ns = 23e6, .tuned_ns = 20e6, .visits = 40, .kernels = 25, .tuned = 18, .faster = 17};

@@ -24,6 +24,7 @@ TEST_F(TuneTest, SpendsItsBudgetOfTrialsAndRecordsEachOnce) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 24);
+  EXPECT_FALSE(progress->nothing_new) << "its budget was spent";
   EXPECT_EQ(records().size(), 24u);
   EXPECT_EQ(runner_.acknowledged, 24);
   std::set<std::string> schedules;
