@@ -115,7 +115,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
 
 std::string trial_text(const session::NetworkTrial& trial) {
   std::string out = absl::StrFormat(
-      "the network itself, %d times in turns: untuned %s, tuned %s: %.3f of the time (%.3f to %.3f)\n"
+      "the network itself, %d times in turns: untuned %s, tuned %s (medians); turn by turn, tuned takes %.3f "
+      "of untuned (%.3f to %.3f)\n"
       "of %d kernels, %d have a schedule of their own, %d of which are surely faster there than the untuned "
       "one\n",
       trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,

@@ -23,8 +23,9 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
 std::string progress_json(const session::Progress& progress, int64_t job_id,
                           const std::optional<session::NetworkTrial>& trial = std::nullopt);
 
-// "the network itself, 40 times in turns: untuned 23.051 ms, tuned 21.402 ms: 0.928 of the time (0.921 to
-// 0.936)", what became of its kernels, and plainly if it is slower.
+// "the network itself, 40 times in turns: untuned 23.051 ms, tuned 21.402 ms (medians); turn by turn, tuned
+// takes 0.928 of untuned (0.921 to 0.936)": the median of the turns' ratios, which on a noisy machine is not
+// the ratio of the medians; what became of its kernels, and plainly if it is slower.
 std::string trial_text(const session::NetworkTrial& trial);
 
 // A row a task: best time, GFLOP/s, trials, occurrences; the total of one pass over the network; then, on
