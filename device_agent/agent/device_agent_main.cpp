@@ -116,8 +116,9 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .advertise = offer.advertise},
                                         facts));
   const auto reached = served.agent->endpoint();
-  spdlog::info("{} with the key {}, {} slots on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(),
-               offer.key, offer.slots.size(), tf::agent::slots_text(offer.slots), peak_gflops,
+  spdlog::info("{} with the key {}, {} slot{} on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(),
+               offer.key, offer.slots.size(), offer.slots.size() == 1 ? "" : "s",
+               tf::agent::slots_text(offer.slots), peak_gflops,
                reached ? ", listening on " + reached->text() : "");
   return served;
 }

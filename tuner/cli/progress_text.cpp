@@ -47,6 +47,10 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
           {"kernels_failed", trial.failed}};
 }
 
+const char* was_or_were(int kernels) {
+  return kernels == 1 ? "was" : "were";
+}
+
 }  // namespace
 
 std::string duration_text(double ns) {
@@ -104,11 +108,11 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
                         {"elapsed_s", progress.elapsed_s},
                         {"device_busy_share", progress.device_busy_share},
                         {"current_task", progress.current_task},
+                        {"nothing_new", progress.nothing_new},
                         {"tasks", std::move(tasks)}};
   if (progress.expected_gain) out["expected_gain"] = *progress.expected_gain;
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
   if (job_id != 0) out["job"] = job_id;
-                        {"nothing_new", progress.nothing_new},
   if (trial) out["network"] = trial_json(*trial);
   return json_text(out);
 }
@@ -122,16 +126,18 @@ std::string trial_text(const session::NetworkTrial& trial) {
       trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
       trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster);
   if (trial.put_back > 0)
-    absl::StrAppendFormat(&out, "%d were not, and builds take the untuned one\n", trial.put_back);
+    absl::StrAppendFormat(&out, "%d %s not, and builds take the untuned one\n", trial.put_back,
+                          was_or_were(trial.put_back));
   if (trial.untried > 0)
-    absl::StrAppendFormat(&out, "%d were not, and builds take others, which were not tried there yet\n",
-                          trial.untried);
+    absl::StrAppendFormat(&out, "%d %s not, and builds take others, which were not tried there yet\n",
+                          trial.untried, was_or_were(trial.untried));
   if (trial.failed > 0)
     absl::StrAppendFormat(&out, "with %d the network crashed or hung: builds take others from now on\n",
                           trial.failed);
   if (trial.other_layouts > 0)
-    absl::StrAppendFormat(&out, "%d lie between other layouts than without tuning and were not compared\n",
-                          trial.other_layouts);
+    absl::StrAppendFormat(&out, "%d %s between other layouts than without tuning and %s not compared\n",
+                          trial.other_layouts, trial.other_layouts == 1 ? "lies" : "lie",
+                          was_or_were(trial.other_layouts));
   // Layouts and what lies between kernels may cost more than faster kernels gain.
   if (trial.ratio.low_ns >= 1)
     absl::StrAppend(&out, "it is slower than without tuning: build it without --db, or tune it for longer\n");

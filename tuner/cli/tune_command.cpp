@@ -101,13 +101,13 @@ absl::Status close_job(database::Store& store, database::Job job,
 
 // Candidates run here: the target must be a machine that this one can stand in for.
 absl::Status check_runs_here(const target::Target& target, int threads, size_t cpus) {
-  const target::Target host = target::host_target();
   if (target.is_gpu())
     return absl::InvalidArgumentError(
         absl::StrCat("--target ", target.text(),
                      ": no kernels are measured on GPUs yet, here or by a farm's agents; `compiler kernel "
                      "--target ",
                      target.text(), "` compiles one"));
+  const target::Target host = target::host_target();
   const auto refuse = [&](const std::string& truth) {
     return absl::InvalidArgumentError(
         absl::StrCat("--target ", target.text(), ": ", truth,

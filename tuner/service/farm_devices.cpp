@@ -82,7 +82,8 @@ absl::Status check_farm(const FarmView& farm, const std::string& key, const targ
     return absl::NotFoundError(
         absl::StrCat("no device with the key \"", key, "\" that runs code for ", target.text(), " has ",
                      text_of(needs), ": device ", farm.device->id, " has ", farm.device->threads,
-                     " threads and ", labels.empty() ? "no labels" : absl::StrCat("the labels ", labels),
+                     farm.device->threads == 1 ? " thread" : " threads", " and ",
+                     labels.empty() ? "no labels" : absl::StrCat("the labels ", labels),
                      "; give another --selector or --threads"));
   }
   return absl::NotFoundError(absl::StrCat("no device with the key \"", key, "\" runs code for ",

@@ -92,7 +92,7 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   trial.other_layouts = 3;
   trial.failed = 1;
   EXPECT_THAT(trial_text(trial),
-              HasSubstr("\n2 were not, and builds take the untuned one\n1 were not, and builds take others"));
+              HasSubstr("\n2 were not, and builds take the untuned one\n1 was not, and builds take others"));
   EXPECT_THAT(trial_text(trial), HasSubstr("\n3 lie between other layouts than without tuning"));
   EXPECT_THAT(trial_text(trial), HasSubstr("\nwith 1 the network crashed or hung: builds take others"));
   EXPECT_THAT(trial_text(trial), Not(HasSubstr("slower")));
