@@ -39,12 +39,17 @@ absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& worklo
   return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads, allowed));
 }
 
+absl::Status in_file(const std::string& path, const absl::Status& mistake) {
+  return absl::Status(mistake.code(), absl::StrCat(path, ": ", mistake.message()));
+}
+
 // A given schedule, if it is one of this workload.
 absl::StatusOr<std::string> given_schedule_text(const tensor::Workload& workload, const std::string& path) {
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
-  TF_ASSIGN_OR_RETURN(const schedule::Schedule schedule, schedule::parse_schedule(text));
-  TF_RETURN_IF_ERROR(schedule::apply(workload, schedule).status());
-  return schedule::to_string(schedule);
+  const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(text);
+  if (!schedule.ok()) return in_file(path, schedule.status());
+  TF_RETURN_IF_ERROR(schedule::apply(workload, *schedule).status());
+  return schedule::to_string(*schedule);
 }
 
 // Legal, but hardly what was meant.
@@ -63,7 +68,8 @@ void warn_of_empty_stages(const tensor::Workload& workload) {
 absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& arguments) {
   proto::BuildKernelRequest request;
   TF_ASSIGN_OR_RETURN(*request.mutable_workload(), read_file(arguments.workload));
-  TF_ASSIGN_OR_RETURN(const tensor::Workload workload, tensor::parse_workload(request.workload()));
+  const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(request.workload());
+  if (!workload.ok()) return in_file(arguments.workload, workload.status());
   TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(arguments.binding));
   request.mutable_binding()->insert(binding.begin(), binding.end());
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
@@ -72,7 +78,7 @@ absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& argu
   request.set_output(target.is_gpu() ? proto::BLOB_KIND_CUBIN : proto::BLOB_KIND_ELF_SHARED);
   request.mutable_in_layouts()->Assign(arguments.in_layouts.begin(), arguments.in_layouts.end());
   request.mutable_out_layouts()->Assign(arguments.out_layouts.begin(), arguments.out_layouts.end());
-  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(workload, binding));
+  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(*workload, binding));
   warn_of_empty_stages(bound);
   TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), arguments.schedule.empty()
                                                        ? default_schedule_text(bound, target, arguments)

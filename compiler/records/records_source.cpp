@@ -176,8 +176,10 @@ absl::StatusOr<Lock> read_lock(const std::string& path) {
     return Lock{read_entries(json.at("tasks"), target, threads),
                 read_entries(json.at("layouts"), target, threads),
                 json.at("allow").get<schedule::Numerics>()};
-  } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " is not a tuning.lock: ", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    // What the library says of it is for programmers.
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is not a tuning.lock, or a damaged one: bring it back, or build once without --locked"));
   }
 }
 

@@ -77,7 +77,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"build " + file("mlp.onnx") + " --db ''" + out, 2, "--db: the value is empty"},
       {"show 123456 --db " + file("none.db"), 1, "there is no database"},
       {"kernel " + file("none.workload"), 1, "No such file"},
-      {"kernel " + file("garbage.onnx") + " --ir", 2, "workload"},
+      {"kernel " + file("garbage.onnx") + " --ir", 2, "garbage.onnx: line 1, column 1"},
   };
   for (const auto& [arguments, code, message] : mistakes) {
     const Answer answer = run(arguments);

@@ -267,7 +267,9 @@ TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
         "{\"version\": 2, \"target\": \"\", \"threads\": 1, \"tasks\": [], \"layouts\": []}",
         "{\"version\": 3, \"target\": \"\", \"threads\": 1, \"tasks\": [3], \"layouts\": []}"}) {
     std::ofstream(path) << text;
-    EXPECT_FALSE(read_lock(path).ok()) << text;
+    const absl::Status refused = read_lock(path).status();
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("without --locked")) << text;
+    EXPECT_THAT(std::string(refused.message()), testing::Not(HasSubstr("json.exception"))) << text;
   }
   unlink(path.c_str());
 }
