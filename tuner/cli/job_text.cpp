@@ -23,6 +23,17 @@ nlohmann::json to_json(const service::JobView& view) {
                         {"created_unix_ns", view.job.created_unix_ns},
                         {"started_unix_ns", view.job.started_unix_ns},
                         {"finished_unix_ns", view.job.finished_unix_ns}};
+  // What it was asked for; who wrote a job of long ago may have said nothing of it.
+  if (const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(view.job.options);
+      spec.ok()) {
+    out["selector"] = spec->selector;
+    out["priority"] = spec->priority;
+    out["threads"] = spec->threads;
+    out["allow"] = spec->allowed_numerics;
+    out["budget"] = {{"trials", spec->trials},
+                     {"minutes", spec->minutes},
+                     {"until_gain_percent", spec->until_gain_percent}};
+  }
   if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
   return out;
 }

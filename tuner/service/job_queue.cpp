@@ -231,7 +231,11 @@ absl::StatusOr<JobView> JobQueue::view(Entry& entry) {
     TF_ASSIGN_OR_RETURN(trials, store_.count_trials(entry.job.id));
     if (database::is_final(entry.job.state)) entry.trials = trials;
   }
-  return JobView{.job = entry.job, .trials = *trials, .progress = entry.progress, .version = entry.version};
+  JobView view{.job = entry.job, .trials = *trials, .progress = entry.progress, .version = entry.version};
+  if (const Entry* other = waits_for(entry)) {  // as of now: not of the job, so the store does not have it
+    absl::StrAppend(&view.job.detail, view.job.detail.empty() ? "" : "; ", "waits for job ", other->job.id);
+  }
+  return view;
 }
 
 void JobQueue::changed(Entry& entry) {

@@ -111,8 +111,14 @@ class JobQueue {
   absl::Status take_over();
   Entry& keep(const database::Job& job);                 // which the store has; mutex_ is held
   absl::Status find_room(const std::string& submitter);  // mutex_ is held
+  // Of those with the same, one runs at a time.
+  static std::pair<std::string, std::string> devices_of(const Entry& entry) {
+    return {entry.job.device, entry.spec.selector};
+  }
   // To run, which a run of `tuner tune` does only where it began. mutex_ is held.
   static bool waits(const Entry& entry);
+  // For whose devices it waits, if it does; null: nobody's. mutex_ is held.
+  const Entry* waits_for(const Entry& entry) const;
   void schedule();           // the scheduler thread
   Entry* next_to_run();      // null: none; mutex_ is held
   void begin(Entry& entry);  // as the store takes it; mutex_ is held

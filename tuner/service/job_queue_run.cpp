@@ -55,9 +55,17 @@ bool JobQueue::waits(const Entry& entry) {
   return entry.job.state == JobState::kQueued && !entry.running && !is_embedded;
 }
 
+const JobQueue::Entry* JobQueue::waits_for(const Entry& entry) const {
+  if (!waits(entry)) return nullptr;
+  for (const int64_t id : index_.not_over()) {
+    const Entry& other = *entries_.at(id);
+    if (other.running && devices_of(other) == devices_of(entry)) return &other;
+  }
+  return nullptr;
+}
+
 JobQueue::Entry* JobQueue::next_to_run() {
   const rpc::Instant now = options_.clock->now();
-  const auto devices_of = [](const Entry& entry) { return std::pair(entry.job.device, entry.spec.selector); };
   std::set<std::pair<std::string, std::string>> busy;
   for (const int64_t id : index_.not_over()) {
     const Entry& entry = *entries_.at(id);

@@ -14,6 +14,19 @@ TEST(JobJson, SaysWhoseJobItIs) {
   EXPECT_EQ(json["submitter"], "ada");
 }
 
+TEST(JobJson, SaysWhatTheJobWasAskedFor) {
+  service::JobView view{.job = {.id = 3, .device = "desk"}};
+  view.job.options = to_json(service::JobSpec{
+      .selector = "room=lab3", .priority = 5, .threads = 2, .trials = 60, .allowed_numerics = {"bf16"}});
+  const nlohmann::json json = nlohmann::json::parse(job_json(view));
+  EXPECT_EQ(json["selector"], "room=lab3");
+  EXPECT_EQ(json["priority"], 5);
+  EXPECT_EQ(json["threads"], 2);
+  EXPECT_EQ(json["allow"], std::vector<std::string>{"bf16"});
+  EXPECT_EQ(json["budget"]["trials"], 60);
+  EXPECT_EQ(json["budget"]["minutes"], 0);
+}
+
 TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {
   service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
   for (const bool unchanged : {false, true}) {

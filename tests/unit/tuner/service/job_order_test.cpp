@@ -1,5 +1,6 @@
 // Whose job is next, by a clock that stands still until it is told to go.
 
+#include "absl/strings/str_cat.h"
 #include "tests/unit/tuner/service/job_queue_fixture.h"
 
 namespace tf::service {
@@ -40,6 +41,18 @@ TEST_F(JobOrderTest, NobodysManyJobsHoldUpAnothersFew) {
   end_after(absl::Minutes(5), b2);  // again: his first took half of what ada's did
   end_after(absl::Minutes(5), a2);
   end_after(absl::Minutes(5), a3);
+}
+
+TEST_F(JobOrderTest, AJobSaysWhoseDevicesItWaitsFor) {
+  start();
+  const int64_t a1 = submit("desk", "ada");
+  executor_.wait_for_starts(1);
+  const int64_t b1 = submit("desk", "bob");
+  EXPECT_EQ(queue_->find(b1)->job.detail, absl::StrCat("waits for job ", a1));
+  EXPECT_EQ(queue_->list()->back().job.detail, absl::StrCat("waits for job ", a1));
+  EXPECT_EQ(store_->find_job(b1)->detail, "");
+  end_after(absl::Minutes(1), a1);
+  end_after(absl::Minutes(1), b1);
 }
 
 TEST_F(JobOrderTest, AHigherPriorityGoesFirstWhoeverHadMore) {
