@@ -160,16 +160,16 @@ absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter&
   return counts;
 }
 
-absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store) {
-  TransferCounts counts;
-  TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
-  std::set<WorkloadKey> known;
-  TF_ASSIGN_OR_RETURN(std::vector<Workload> present, store.workloads());
-  for (const Workload& workload : present) known.insert(workload.key());
+namespace {
+
+// How many workloads it has beside the known ones, if each of its lines can be inserted where these are.
+absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& text,
+                                    std::set<WorkloadKey> known) {
+  int64_t workloads = 0;
   TF_RETURN_IF_ERROR(for_each_record(
       path, text,
       [&](const Workload& workload) {
-        if (known.insert(workload.key()).second) ++counts.workloads;
+        if (known.insert(workload.key()).second) ++workloads;
         return absl::OkStatus();
       },
       [&](const Measurement& measurement) -> absl::Status {
@@ -177,6 +177,27 @@ absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& stor
         return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement.problem.workload.hex(),
                                                        " does not stand above its measurement"));
       }));
+  return workloads;
+}
+
+}  // namespace
+
+absl::Status check_jsonl_text(const std::string& path, const std::string& text) {
+  return check_lines(path, text, {}).status();
+}
+
+absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store) {
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  return import_jsonl_text(path, text, store);
+}
+
+absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const std::string& text,
+                                                 Store& store) {
+  TransferCounts counts;
+  std::set<WorkloadKey> known;
+  TF_ASSIGN_OR_RETURN(std::vector<Workload> present, store.workloads());
+  for (const Workload& workload : present) known.insert(workload.key());
+  TF_ASSIGN_OR_RETURN(counts.workloads, check_lines(path, text, std::move(known)));
   BulkInserter inserter(store);
   TF_RETURN_IF_ERROR(for_each_record(
       path, text, [&](const Workload& workload) { return store.add_workload(workload); },

@@ -31,6 +31,12 @@ absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter&
 // read_file (base/file.h); INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line that is no record.
 absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store);
 
+// The same of what was read of it.
+absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const std::string& text,
+                                                 Store& store);
+// Whether that would succeed with a store that is empty, as far as the text goes.
+absl::Status check_jsonl_text(const std::string& path, const std::string& text);
+
 // The file's records, in memory.
 absl::StatusOr<std::unique_ptr<Records>> open_jsonl_records(const std::string& path);
 

@@ -104,6 +104,8 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
   expect_refusal("tuner", {"best", "--db", file("new.db"), "--top", "0"}, kUsage, "at least 1");
   expect_refusal("tuner", {"doctor", "--db", ""}, kUsage, "--db: the value is empty");
+  expect_refusal("tuner", {"import", file("mlp.onnx"), "--db", file("new.db")}, kUsage, "mlp.onnx:1");
+  EXPECT_FALSE(read_file(file("new.db")).ok()) << "nor does an import of junk";
   expect_refusal("tuner", {"pause", "99999999999999999999"}, kUsage, "too large a number");
 }
 
@@ -216,6 +218,16 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   EXPECT_EQ(run("tuner", {"jobs", "--server", tuner_at_.text(), "--json"}).out, "");
   EXPECT_EQ(measured("tune.db"), 0);
   EXPECT_TRUE(std::filesystem::is_empty(file("tune.db.models"))) << "nor a model";
+}
+
+TEST_F(BadRequest, ATunerThatCannotListenMakesNoDatabase) {
+  wait_for_agent();
+  wait_until("the tuner", [&] { return run("tuner", {"jobs", "--server", tuner_at_.text()}).code == 0; });
+  expect_refusal(
+      "tuner", {"serve", "--db", file("n.db"), "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()},
+      kFailed, "the port is in use");
+  for (const char* name : {"n.db", "n.db.lock", "n.db.installation"})
+    EXPECT_FALSE(std::filesystem::exists(file(name))) << name;
 }
 
 TEST_F(BadRequest, ATunerThatIsFullSaysSo) {

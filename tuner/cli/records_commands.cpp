@@ -2,14 +2,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/command_line.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/status.h"
@@ -221,8 +225,13 @@ absl::Status import_records(const TransferArguments& arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot import into ", arguments.db, ": give a database file that no tuner has open"));
   }
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.file));
+  // A file that is none makes no database.
+  if (std::error_code error; !std::filesystem::exists(arguments.db, error))
+    TF_RETURN_IF_ERROR(database::check_jsonl_text(arguments.file, text));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
-  TF_ASSIGN_OR_RETURN(database::TransferCounts counts, database::import_jsonl(arguments.file, *store));
+  TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
+                      database::import_jsonl_text(arguments.file, text, *store));
   report_counts("imported", counts, arguments.json);
   return absl::OkStatus();
 }
