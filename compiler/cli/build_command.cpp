@@ -175,8 +175,9 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
     std::printf("%-12s %5lld %10.3f", task.key.substr(0, 12).c_str(), static_cast<long long>(task.count),
                 task.flops / 1e6);
     if (task.used) {
-      std::printf(" %9.1f %8.1f %-9s %s\n", task.used->median_ns / 1e3, task.flops / task.used->median_ns,
-                  numerics.c_str(), task.label.c_str());
+      // A kernel may take some nanoseconds.
+      std::printf(" %9.*f %8.1f %-9s %s\n", task.used->median_ns < 100 ? 3 : 1, task.used->median_ns / 1e3,
+                  task.flops / task.used->median_ns, numerics.c_str(), task.label.c_str());
     } else {
       std::printf(" %9s %8s %-9s %s%s%s\n", "untuned", "", numerics.c_str(), task.label.c_str(),
                   task.problem.empty() ? "" : ": ", task.problem.c_str());

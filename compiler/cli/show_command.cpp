@@ -140,8 +140,9 @@ absl::Status run(const ShowArguments& arguments) {
   }
   // A record may be another's: its texts are shown, not obeyed.
   for (const nlohmann::json& entry : all) {
-    std::printf("# %s\n# %s, %d threads, device %s, %.1f us, record %.12s\n", printable(workload.op).c_str(),
+    std::printf("# %s\n# %s, %d thread%s, device %s, %.1f us, record %.12s\n", printable(workload.op).c_str(),
                 printable(entry["target"].get<std::string>()).c_str(), entry["threads"].get<int>(),
+                entry["threads"].get<int>() == 1 ? "" : "s",
                 printable(entry["device_class"].get<std::string>()).c_str(),
                 entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
     for (const char* part : {"workload", "schedule", "ir", "asm"}) {
