@@ -23,8 +23,9 @@ bool Endpoint::is_loopback() const {
 
 absl::StatusOr<Endpoint> parse_endpoint(std::string_view text) {
   const auto malformed = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(text), "\" is not HOST:PORT (as in 127.0.0.1:7190)"));
+    return with_remedy(absl::StatusCode::kInvalidArgument,
+                       absl::StrCat("\"", std::string(text), "\" is not HOST:PORT"),
+                       "write it as in 127.0.0.1:7190", Between::kSemicolon);
   };
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return malformed();

@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/server.h"
 #include "tests/farm/secured_farm.h"
@@ -79,7 +80,9 @@ TEST_F(Doctor, TrackerTellsItsProtocolAndItsClock) {
 
 TEST_F(Doctor, PortOfAnotherMemberIsNoTrackers) {
   pb::Agents::Service service;
-  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&service}, {member(Role::kTuner, "ada")});
+  rpc::CallGuard guard;
+  const auto server =
+      rpc::Server::start({"127.0.0.1", 0}, {&service}, {member(Role::kTuner, "ada"), &guard});
   ASSERT_TRUE(server.ok()) << server.status();
   const rpc::Endpoint& port = (*server)->endpoint();
   const auto checks = rpc::examine_tracker(port, member(Role::kViewer, "eve"), "this program");
