@@ -4,16 +4,10 @@
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
+#include "rpc/stepped_call.h"
 #include "rpc/transfer.h"
 
 namespace tf::agent {
-namespace {
-
-constexpr absl::Duration kDownloadTimeout = absl::Seconds(60);
-
-}  // namespace
 
 ArtifactFetcher::ArtifactFetcher(std::shared_ptr<grpc::Channel> channel,
                                  std::unique_ptr<rpc::ArtifactStore> cache)
@@ -51,19 +45,26 @@ void ArtifactFetcher::prefetch(const std::string& name) {
 absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, const std::stop_token& end) {
   namespace pb = tunefarm::farm::v1;
   const auto stub = pb::Agents::NewStub(channel_);
-  grpc::ClientContext context;
-  rpc::set_deadline(context, kDownloadTimeout);
-  const std::stop_callback cancel(end, [&context] { context.TryCancel(); });
+  rpc::SteppedCall call;
+  const std::stop_callback cancel(end, [&call] { call.context().TryCancel(); });
   pb::FetchArtifactRequest request;
   request.set_digest(digest.hex());
-  const auto reader = stub->FetchArtifact(&context, request);
+  grpc::Status finished;
+  const auto reader = stub->AsyncFetchArtifact(&call.context(), request, call.queue(), call.tag());
   rpc::Assembler assembler;
   absl::Status added;
   pb::ArtifactChunk chunk;
-  while (added.ok() && reader->Read(&chunk))
+  const auto next = [&] {
+    reader->Read(&chunk, call.tag());
+    return call.step();
+  };
+  const bool began = call.step();
+  while (began && added.ok() && next())
     added = assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()});
-  if (!added.ok()) context.TryCancel();
-  const absl::Status status = rpc::from_grpc(reader->Finish());
+  if (!added.ok()) call.context().TryCancel();
+  reader->Finish(&finished, call.tag());
+  call.step();
+  const absl::Status status = call.ended(finished);
   TF_RETURN_IF_ERROR(added);
   TF_RETURN_IF_ERROR(status);
   TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());

@@ -49,10 +49,12 @@ pb::TrackerMessage desired(const std::string& lease, uint64_t epoch, int trials,
   return message;
 }
 
-// Answers an agent's hello, then does what the test says.
+// Answers an agent's hello, then does what the test says. Of the transfers that it is asked for, so many
+// never begin.
 class ScriptedTracker final : public pb::Agents::Service {
  public:
-  explicit ScriptedTracker(std::function<void(AgentStream&)> script) : script_(std::move(script)) {}
+  ScriptedTracker(std::function<void(AgentStream&)> script, int stalled_transfers)
+      : script_(std::move(script)), stalled_transfers_(stalled_transfers) {}
 
   grpc::Status Synchronize(grpc::ServerContext*, AgentStream* stream) override {
     pb::AgentMessage hello;
@@ -65,8 +67,10 @@ class ScriptedTracker final : public pb::Agents::Service {
     return {grpc::StatusCode::FAILED_PRECONDITION, "the script is over"};
   }
 
-  grpc::Status FetchArtifact(grpc::ServerContext*, const pb::FetchArtifactRequest* request,
+  grpc::Status FetchArtifact(grpc::ServerContext* context, const pb::FetchArtifactRequest* request,
                              grpc::ServerWriter<pb::ArtifactChunk>* writer) override {
+    for (const bool stalls = stalled_transfers_-- > 0; stalls && !context->IsCancelled();)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const std::string bytes = request->digest() == sha256(kEndless).hex() ? kEndless : kCandidate;
     pb::ArtifactChunk chunk;
     chunk.set_digest(sha256(bytes).hex());
@@ -78,18 +82,21 @@ class ScriptedTracker final : public pb::Agents::Service {
 
  private:
   const std::function<void(AgentStream&)> script_;
+  std::atomic<int> stalled_transfers_;
   std::atomic<bool> done_ = false;
 };
 
 // An agent's life under a script.
 class AgentMessages : public testing::Test {
  protected:
-  void live(const std::function<void(AgentStream&)>& script) {
+  void live(const std::function<void(AgentStream&)>& script, int stalled_transfers = 0) {
     std::atomic<bool> made = false;
-    ScriptedTracker tracker([&](AgentStream& stream) {
-      while (!made) std::this_thread::yield();
-      script(stream);
-    });
+    ScriptedTracker tracker(
+        [&](AgentStream& stream) {
+          while (!made) std::this_thread::yield();
+          script(stream);
+        },
+        stalled_transfers);
     const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
     ASSERT_TRUE(server.ok()) << server.status();
     agent_.emplace(agent::AgentOptions{.tracker = (*server)->endpoint(), .state_dir = dir_.path() + "/a"});
@@ -123,6 +130,17 @@ TEST_F(AgentMessages, ATrialThatIsAskedForTwiceRunsOnce) {
     rest();
   });
   EXPECT_EQ(executor().begun(), 1);
+}
+
+TEST_F(AgentMessages, AnArtifactThatDoesNotComeIsAskedForAgainWithinSeconds) {
+  live(
+      [](AgentStream& stream) {
+        const absl::Duration began = now();
+        stream.Write(desired("L", 1, 1));
+        EXPECT_TRUE(next_reply(stream).reply().has_result());
+        EXPECT_LT(now() - began, absl::Seconds(30));
+      },
+      1);
 }
 
 TEST_F(AgentMessages, AnAcknowledgementThatComesTwiceOrForNothingIsHarmless) {
