@@ -2,11 +2,13 @@
 // Owns: FarmRunner's connections and unary calls: leases from the tracker, uploads to where the trials go,
 // which is the agent itself while it can be reached, else the tracker. Does not know: trials.
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,33 +38,45 @@ class FarmLink {
   // That one leads to its agent no more: from now on through the tracker, until the next lease.
   void leave(const std::shared_ptr<Way>& direct, const std::string& why);
 
-  // Waits for a free slot, at most so long, and sees whether its agent can be reached. Errors as
+  // Waits for a free slot, at most so long, and sees whether its agent can be reached. Before that it repeats
+  // what release() could not say, so that nobody waits for a slot that is leased to himself. Errors as
   // FarmRunner::connect; CANCELLED after cancel().
   absl::StatusOr<LeasedDevice> acquire(absl::Duration wait);
   // NOT_FOUND: the lease has ended. ABORTED: it must make room for another.
   absl::Status renew(const LeasedDevice& lease);
   void release(const LeasedDevice& lease);
 
-  // Makes sure that the artifact is where the trials go; asks only the first time.
+  // Makes sure that the artifact is where the trials go; asks only the first time. Of one artifact there is
+  // one upload at a time, for several trials have one reference; others go beside it. It may take as long as
+  // it moves (rpc/stepped_call.h); where the agent does not take it, the tracker is asked. CANCELLED after
+  // cancel().
   absl::Status upload(const ArtifactBytes& artifact);
   // It has been evicted there after all.
   void forget(const std::string& digest);
 
-  // Ends a running acquire() and every later one.
+  // Ends a running acquire() or upload() and every later one.
   void cancel();
 
  private:
+  class CancellableCall;
+
   void try_direct(const LeasedDevice& lease);
+  absl::Status repeat_releases();
+  absl::Status begin_upload(const std::string& digest);
+  void end_upload(const std::string& digest);
+  absl::Status upload_one(const ArtifactBytes& artifact);
   bool is_uploaded(const Way& way, const std::string& digest);
   absl::Status upload_to(const Way& way, const ArtifactBytes& artifact);
 
   const FarmRunnerOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
-  std::mutex uploading_;  // one upload at a time: two trials of one reference send it once
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::shared_ptr<Way> to_tracker_;
-  std::shared_ptr<Way> to_agent_;  // null: not reached
-  grpc::ClientContext* acquiring_ = nullptr;
+  std::shared_ptr<Way> to_agent_;         // null: not reached
+  std::set<std::string> uploading_;       // digests
+  std::vector<LeasedDevice> unreleased_;  // that the tracker may still take for ours
+  std::set<grpc::ClientContext*> calls_;  // under way that cancel() ends
   bool cancelled_ = false;
 };
 

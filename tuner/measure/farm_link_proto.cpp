@@ -11,6 +11,7 @@
 #include "rpc/identity/credentials.h"
 #include "rpc/protocol.h"
 #include "rpc/random_id.h"
+#include "rpc/stepped_call.h"
 #include "rpc/transfer.h"
 #include "tuner/measure/farm_link.h"
 
@@ -23,7 +24,7 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
 constexpr absl::Duration kDirectTimeout = absl::Seconds(1);  // an agent that is near answers sooner
 constexpr absl::Duration kRenewTimeout = absl::Seconds(3);  // also how long the runner's end may have to wait
-constexpr absl::Duration kUploadTimeout = absl::Seconds(60);
+constexpr absl::Duration kReleaseTimeout = absl::Seconds(2);  // the same
 
 // The same for all runners of this process, so that they do not end each other's leases.
 const std::string& process_run() {
@@ -68,7 +69,30 @@ pb::LeaseName name_of(const LeasedDevice& lease) {
   return name;
 }
 
+absl::Status cancelled() {
+  return absl::CancelledError("the farm runner is cancelled");
+}
+
 }  // namespace
+
+// A call that cancel() ends, for as long as this lives.
+class FarmLink::CancellableCall {
+ public:
+  CancellableCall(FarmLink& link, grpc::ClientContext& context) : link_(link), context_(context) {
+    const std::scoped_lock lock(link_.mutex_);
+    link_.calls_.insert(&context_);
+    if (link_.cancelled_) context_.TryCancel();
+  }
+  CancellableCall(const CancellableCall&) = delete;
+  ~CancellableCall() {
+    const std::scoped_lock lock(link_.mutex_);
+    link_.calls_.erase(&context_);
+  }
+
+ private:
+  FarmLink& link_;
+  grpc::ClientContext& context_;
+};
 
 FarmLink::FarmLink(FarmRunnerOptions options)
     : options_(std::move(options)),
@@ -107,6 +131,7 @@ void FarmLink::try_direct(const LeasedDevice& lease) {
 }
 
 absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
+  TF_RETURN_IF_ERROR(repeat_releases());
   pb::AcquireLeaseRequest request;
   request.set_protocol_version(rpc::kProtocolVersion);
   request.set_device_key(options_.device_key);
@@ -123,17 +148,9 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   request.set_holder_run_number(options_.run_number);
   grpc::ClientContext context;
   rpc::set_deadline(context, wait + kCallTimeout);
-  {
-    const std::scoped_lock lock(mutex_);
-    if (cancelled_) return absl::CancelledError("the farm runner is cancelled");
-    acquiring_ = &context;
-  }
+  const CancellableCall call(*this, context);
   pb::LeaseGrant grant;
   const grpc::Status status = pb::Tuners::NewStub(channel_)->AcquireLease(&context, request, &grant);
-  {
-    const std::scoped_lock lock(mutex_);
-    acquiring_ = nullptr;
-  }
   TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", options_.tracker, options_.credentials != nullptr));
   const LeasedDevice lease = from_proto(grant);
   try_direct(lease);
@@ -150,21 +167,59 @@ absl::Status FarmLink::renew(const LeasedDevice& lease) {
 
 void FarmLink::release(const LeasedDevice& lease) {
   grpc::ClientContext context;
-  rpc::set_deadline(context, absl::Seconds(2));
+  rpc::set_deadline(context, kReleaseTimeout);
   pb::ReleaseLeaseReply reply;
-  // If it does not arrive, the lease expires by itself.
-  pb::Tuners::NewStub(channel_)->ReleaseLease(&context, name_of(lease), &reply);
+  const absl::Status released =
+      rpc::from_grpc(pb::Tuners::NewStub(channel_)->ReleaseLease(&context, name_of(lease), &reply));
+  if (!absl::IsUnavailable(released) && !absl::IsDeadlineExceeded(released)) return;
+  // If nobody comes to repeat it, the lease expires by itself.
+  const std::scoped_lock lock(mutex_);
+  unreleased_.push_back(lease);
+}
+
+absl::Status FarmLink::repeat_releases() {
+  std::vector<LeasedDevice> unreleased;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (cancelled_) return cancelled();
+    unreleased = std::exchange(unreleased_, {});
+  }
+  for (const LeasedDevice& lease : unreleased) release(lease);
+  const std::scoped_lock lock(mutex_);
+  if (unreleased_.empty()) return absl::OkStatus();
+  return absl::UnavailableError("the tracker does not hear that a lease is given back");
 }
 
 absl::Status FarmLink::upload(const ArtifactBytes& artifact) {
-  const std::scoped_lock one(uploading_);
+  TF_RETURN_IF_ERROR(begin_upload(artifact.digest));
+  const absl::Status uploaded = upload_one(artifact);
+  end_upload(artifact.digest);
+  return uploaded;
+}
+
+absl::Status FarmLink::begin_upload(const std::string& digest) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return cancelled_ || !uploading_.contains(digest); });
+  if (cancelled_) return cancelled();
+  uploading_.insert(digest);
+  return absl::OkStatus();
+}
+
+void FarmLink::end_upload(const std::string& digest) {
+  const std::scoped_lock lock(mutex_);
+  uploading_.erase(digest);
+  changed_.notify_all();
+}
+
+absl::Status FarmLink::upload_one(const ArtifactBytes& artifact) {
   while (true) {
     const std::shared_ptr<Way> way = this->way();
     if (is_uploaded(*way, artifact.digest)) return absl::OkStatus();
     const absl::Status sent = upload_to(*way, artifact);
-    if (sent.ok()) {
+    {
       const std::scoped_lock lock(mutex_);
-      way->uploaded.insert(artifact.digest);
+      if (cancelled_) return cancelled();
+      if (sent.ok()) way->uploaded.insert(artifact.digest);
     }
     // Whatever is wrong with the agent's way (no room there, gone), the tracker's may be better.
     if (sent.ok() || !way->direct) return sent;
@@ -191,20 +246,28 @@ absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) 
   }
   if (reply.missing().empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
-  grpc::ClientContext context;
-  rpc::set_deadline(context, kUploadTimeout);
+  rpc::SteppedCall call;
+  const CancellableCall cancellable(*this, call.context());
   pb::UploadArtifactReply uploaded;
-  const auto writer = stub->UploadArtifact(&context, &uploaded);
-  rpc::send_chunks(digest, *artifact.bytes, [&](const rpc::Chunk& chunk) {
-    pb::ArtifactChunk message;
-    message.set_digest(chunk.digest.data(), chunk.digest.size());
-    message.set_size_bytes(chunk.size_bytes);
-    message.set_content(chunk.content.data(), chunk.content.size());
-    if (way.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*way.direct);
-    return writer->Write(message);
-  });
-  writer->WritesDone();
-  return rpc::from_grpc(writer->Finish());
+  grpc::Status finished;
+  const auto writer = stub->AsyncUploadArtifact(&call.context(), &uploaded, call.queue(), call.tag());
+  bool going = call.step();
+  going = going && rpc::send_chunks(digest, *artifact.bytes, [&](const rpc::Chunk& chunk) {
+            pb::ArtifactChunk message;
+            message.set_digest(chunk.digest.data(), chunk.digest.size());
+            message.set_size_bytes(chunk.size_bytes);
+            message.set_content(chunk.content.data(), chunk.content.size());
+            if (way.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*way.direct);
+            writer->Write(message, call.tag());
+            return call.step();
+          });
+  if (going) {
+    writer->WritesDone(call.tag());
+    call.step();
+  }
+  writer->Finish(&finished, call.tag());
+  call.step(rpc::longest_answer(artifact.bytes->size()));
+  return call.ended(finished);
 }
 
 void FarmLink::forget(const std::string& digest) {
@@ -216,7 +279,8 @@ void FarmLink::forget(const std::string& digest) {
 void FarmLink::cancel() {
   const std::scoped_lock lock(mutex_);
   cancelled_ = true;
-  if (acquiring_) acquiring_->TryCancel();
+  for (grpc::ClientContext* context : calls_) context->TryCancel();
+  changed_.notify_all();
 }
 
 }  // namespace tf::measure
