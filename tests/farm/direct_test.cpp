@@ -15,6 +15,7 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/channel.h"
+#include "rpc/clock.h"
 #include "rpc/protocol.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
@@ -46,10 +47,12 @@ class DirectTest : public testing::Test {
             .advertise = advertise};
   }
 
-  absl::StatusOr<std::unique_ptr<FarmRunner>> connect() {
+  absl::StatusOr<std::unique_ptr<FarmRunner>> connect(const measure::SilenceLimits& silence = {}) {
     for (int i = 0; i < 100; ++i) {
-      auto runner = FarmRunner::connect(
-          {.tracker = daemon_->endpoint(), .device_key = "box", .first_wait = absl::Seconds(5)});
+      auto runner = FarmRunner::connect({.tracker = daemon_->endpoint(),
+                                         .device_key = "box",
+                                         .first_wait = absl::Seconds(5),
+                                         .silence = silence});
       if (!absl::IsNotFound(runner.status())) return runner;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -124,6 +127,22 @@ TEST_F(DirectTest, JobGoesOnThroughTheTrackerUnderTheSameLeaseWhenTheWayIsCut) {
   run_job(**runner, 60, [&](int done) {
     if (done == 20) line.cut();
   });
+  EXPECT_FALSE((*runner)->is_direct());
+  EXPECT_EQ((*runner)->leased_device().lease_id, lease);
+}
+
+// Long before pings find out that nobody is at the other end.
+TEST_F(DirectTest, JobGoesOnThroughTheTrackerWhenTheWayIsSilent) {
+  TcpProxy line(listen_);
+  AgentThread agent(listening(line.endpoint().text()));
+  auto runner = connect({.slack = absl::Seconds(1)});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const std::string lease = (*runner)->leased_device().lease_id;
+  const rpc::Instant began = rpc::real_clock().now();
+  run_job(**runner, 60, [&](int done) {
+    if (done == 20) line.set_silent(true);
+  });
+  EXPECT_LT(rpc::real_clock().now() - began, absl::Seconds(12));
   EXPECT_FALSE((*runner)->is_direct());
   EXPECT_EQ((*runner)->leased_device().lease_id, lease);
 }

@@ -73,6 +73,74 @@ class SupersedingTracker final : public pb::Tuners::Service {
   std::atomic<int> asked = 0;
 };
 
+// Takes all trials, and answers those of its later streams.
+class SilentTracker final : public pb::Tuners::Service {
+ public:
+  explicit SilentTracker(int silent_streams) : silent_streams_(silent_streams) {}
+
+  grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
+                            pb::LeaseGrant* grant) override {
+    grant->set_lease_id("l" + std::to_string(++leases));
+    grant->set_epoch(1);
+    grant->set_device_id("a1");
+    return grpc::Status::OK;
+  }
+  grpc::Status ReleaseLease(grpc::ServerContext*, const pb::LeaseName*, pb::ReleaseLeaseReply*) override {
+    ++released;
+    return grpc::Status::OK;
+  }
+  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest*,
+                                    pb::FindMissingArtifactsReply*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status Measure(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>* stream) override {
+    const bool answers = ++streams > silent_streams_;
+    pb::MeasureRequest message;
+    while (stream->Read(&message)) {
+      if (!message.has_assignment() || !answers) continue;
+      pb::MeasureReply reply;
+      reply.set_sequence(message.assignment().sequence());
+      reply.mutable_result()->set_outcome(pb::OUTCOME_OK);
+      stream->Write(reply);
+    }
+    return grpc::Status::OK;
+  }
+
+  std::atomic<int> leases = 0, released = 0, streams = 0;
+
+ private:
+  const int silent_streams_;
+};
+
+absl::StatusOr<pb::TrialResult> run_before(SilentTracker& tracker) {
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  if (!server.ok()) return server.status();
+  const auto runner = FarmRunner::connect(
+      {.tracker = (*server)->endpoint(),
+       .device_key = "box",
+       .silence = {.slack = absl::Milliseconds(300), .reference = absl::Milliseconds(300)}});
+  if (!runner.ok()) return runner.status();
+  return (*runner)->run(request(pb::Trial(), "candidate"));
+}
+
+TEST(FarmRunnerTest, ATrialOfWhichNothingIsHeardIsToldAgainUnderTheSameLease) {
+  SilentTracker tracker(1);
+  const absl::StatusOr<pb::TrialResult> result = run_before(tracker);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->lease_id(), "l1");
+  EXPECT_EQ(tracker.streams, 2);
+}
+
+TEST(FarmRunnerTest, ATrialOfWhichNothingIsEverHeardIsGivenUp) {
+  SilentTracker tracker(1000);
+  const absl::Status given_up = run_before(tracker).status();
+  EXPECT_TRUE(absl::IsUnavailable(given_up)) << given_up;
+  EXPECT_THAT(std::string(given_up.message()), testing::HasSubstr("the lease ended 3 times"));
+  EXPECT_GE(tracker.released, 3) << "of devices that others may fare better with";
+  EXPECT_GE(tracker.streams, 2 * 3);
+}
+
 TEST(FarmRunnerTest, ARunThatANewerOneHasSupersededHearsItInsteadOfWaitingForEver) {
   SupersedingTracker tracker;
   const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});

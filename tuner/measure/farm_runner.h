@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "rpc/endpoint.h"
 #include "tuner/measure/runner.h"
+#include "tuner/measure/silence.h"
 
 namespace tf::rpc {
 class Credentials;
@@ -35,6 +36,7 @@ struct FarmRunnerOptions {
   uint64_t run_number = 0;  // which run of the holder: a newer one has a higher number; 0: not known
   absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
   absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
+  SilenceLimits silence = {};                    // of a device that has trials
 };
 
 // The slot that is leased, with the device's raw facts.
@@ -65,9 +67,11 @@ struct LeasedDevice {
 // Once the tracker or the device is back, that is: until then it waits, and cancel() ends the wait. When
 // others wait for the slot, it finishes what is under way, gives the lease back and acquires another. A trial
 // under which the lease ends three times against its holder's will is given up as UNAVAILABLE: it may be the
-// reason. Trials and artifacts go straight to the agent where it can be reached, and through the tracker from
-// the moment when it cannot. Once the tracker refuses this runner for good (another protocol), run() returns
-// what it said; UNAVAILABLE if that is that a newer run of its holder is at work.
+// reason. A device that is silent for longer than its trials may take (silence.h) is told them again, then
+// given back, which counts as such an end: so each trial ends, whatever was lost on the way. Trials and
+// artifacts go straight to the agent where it can be reached, and through the tracker from the moment when it
+// cannot. Once the tracker refuses this runner for good (another protocol), run() returns what it said;
+// UNAVAILABLE if that is that a newer run of its holder is at work.
 class FarmRunner final : public Runner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: plain text beyond loopback. NOT_FOUND: no device with

@@ -1,5 +1,6 @@
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"
+#include "rpc/clock.h"
 #include "rpc/flow_limits.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
@@ -20,6 +22,7 @@
 #include "tuner/measure/held_lease_proto.h"
 #include "tuner/measure/measure_messages_proto.h"
 #include "tuner/measure/measure_stream_proto.h"
+#include "tuner/measure/silence.h"
 
 namespace tf::measure {
 namespace {
@@ -30,6 +33,7 @@ static_assert(kMostUnacknowledged <= rpc::FlowLimits().replies);
 
 constexpr absl::Duration kAcquireWait = absl::Seconds(30);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long cancel() may have to wait
+constexpr absl::Duration kLook = absl::Milliseconds(500);     // whether the device is silent
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
 constexpr int kMaxUploads = 4;
@@ -61,7 +65,8 @@ class FarmRunner::Impl {
         signer_(options_.credentials ? std::make_unique<rpc::ArtifactSigner>(options_.credentials) : nullptr),
         link_(std::move(link)),
         device_(first),
-        held_(std::move(first)) {
+        held_(std::move(first)),
+        silence_(options_.silence) {
     keeping_ = std::thread([this] { keep_stream(); });
     renewing_ = std::thread([this] { keep_renewing(); });
   }
@@ -170,6 +175,7 @@ class FarmRunner::Impl {
     changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || held_.begins_trials(); });
     if (cancelled_) return cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
+    if (held_.unanswered().empty()) silence_.broken(rpc::real_clock().now());
     const std::shared_ptr<PendingTrial> pending = held_.add(trial);
     const std::shared_ptr<MeasureStream> stream = stream_;
     lock.unlock();
@@ -256,6 +262,7 @@ class FarmRunner::Impl {
       // first, so that nobody writes before the hello.
       stream->writing.lock();
       stream_ = stream;
+      silence_.begins_anew(rpc::real_clock().now());
       unanswered = held_.unanswered();
     }
     stream->say_hello(*lease);
@@ -274,6 +281,10 @@ class FarmRunner::Impl {
     const absl::Status ended =
         rpc::from_grpc(stream->finish(), "tracker", options_.tracker, options_.credentials != nullptr);
     if (!way->direct) return ended;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (cancelled_) return cancelled();
+    }
     // Whether the lease is over only the tracker can say: that is where we go on.
     link_->leave(way, std::string(ended.message()));
     worked = true;
@@ -282,6 +293,7 @@ class FarmRunner::Impl {
 
   void received(MeasureStream& stream, pb::MeasureReply reply) {
     std::unique_lock lock(mutex_);
+    silence_.broken(rpc::real_clock().now());
     const uint64_t sequence = reply.sequence();
     const bool is_failure = reply.has_failure();
     const bool stale = reply.failure().kind() == pb::FAILURE_KIND_STALE_EPOCH;
@@ -305,9 +317,14 @@ class FarmRunner::Impl {
 
   void keep_renewing() {
     std::unique_lock lock(mutex_);
+    rpc::Instant renew_at = rpc::real_clock().now() + options_.term / 3;
     while (true) {
-      changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.term / 3), [this] { return cancelled_; });
+      const absl::Duration left = std::min(renew_at - rpc::real_clock().now(), kLook);
+      changed_.wait_for(lock, absl::ToChronoMilliseconds(left), [this] { return cancelled_; });
       if (cancelled_) return;
+      end_silence(lock);
+      if (rpc::real_clock().now() < renew_at) continue;
+      renew_at = rpc::real_clock().now() + options_.term / 3;
       const std::optional<LeasedDevice> lease = held_.lease();
       if (!lease) continue;
       lock.unlock();
@@ -319,6 +336,38 @@ class FarmRunner::Impl {
     }
   }
 
+  // With the lock held.
+  void end_silence(std::unique_lock<std::mutex>& lock) {
+    if (!stream_ || held_.unanswered().empty()) return;
+    int64_t run_ns = 0;
+    for (const auto& [sequence, pending] : held_.unanswered())
+      run_ns = std::max(run_ns, pending->trial.limits().run_timeout_ns());
+    const absl::Duration run_limit = absl::Nanoseconds(run_ns);
+    const std::string lasted =
+        absl::FormatDuration(absl::Trunc(silence_.longest(run_limit), absl::Seconds(1)));
+    const Remedy remedy = silence_.remedy(rpc::real_clock().now(), run_limit);
+    if (remedy == Remedy::kNone) return;
+    const bool again = remedy == Remedy::kTellAgain;
+    spdlog::warn("device {} has answered none of {} trials for {}: {}", device_.device_id,
+                 held_.unanswered().size(), lasted,
+                 again ? "they are told again, through the tracker" : "its lease is given back");
+    if (again) {
+      stream_->context.TryCancel();
+    } else {
+      give_back(lock, *held_.lease());
+    }
+  }
+
+  // With the lock held.
+  void give_back(std::unique_lock<std::mutex>& lock, const LeasedDevice lease) {
+    const std::shared_ptr<MeasureStream> stream = stream_;
+    drop_lease();
+    lock.unlock();
+    if (stream) stream->context.TryCancel();
+    link_->release(lease);
+    lock.lock();
+  }
+
   // Another has a claim to the slot: what is under way comes to its end there, as long as the present term
   // lasts; what comes after it waits for the next lease.
   void make_room(std::unique_lock<std::mutex>& lock, const LeasedDevice& lease, const absl::Status& why) {
@@ -327,12 +376,7 @@ class FarmRunner::Impl {
     held_.make_room();
     changed_.wait(lock, [&] { return cancelled_ || !held_.is(lease) || held_.unanswered().empty(); });
     if (cancelled_ || !held_.is(lease)) return;
-    const std::shared_ptr<MeasureStream> stream = stream_;
-    drop_lease();
-    lock.unlock();
-    if (stream) stream->context.TryCancel();
-    link_->release(lease);
-    lock.lock();
+    give_back(lock, lease);
   }
 
   const FarmRunnerOptions options_;
@@ -344,6 +388,7 @@ class FarmRunner::Impl {
   LeasedDevice device_;
   HeldLease held_;
   std::shared_ptr<MeasureStream> stream_;
+  Silence silence_;
   absl::Status hopeless_;  // no attempt will get better
   bool cancelled_ = false;
   std::thread keeping_;

@@ -1,0 +1,60 @@
+#pragma once
+// Owns: how long a device that has trials may be silent, and what to do once it has been for longer. Pure:
+// neither waits nor reads a clock. Does not know: streams, leases, which trials.
+
+#include <utility>
+
+#include "absl/time/time.h"
+#include "rpc/clock.h"
+
+namespace tf::measure {
+
+struct SilenceLimits {
+  // Beside twice the time limit of a trial, which runs once more if it was disturbed: for what else may come
+  // between two answers, the device's golden kernel, a rest, an artifact's way to it.
+  absl::Duration slack = absl::Seconds(30);
+  // For a reference, which runs once under the device's own limit.
+  absl::Duration reference = absl::Seconds(120);
+};
+
+enum class Remedy {
+  kNone,
+  // An answer may be lost, or what was said: on a new stream both ends tell again what they have, and nothing
+  // runs twice.
+  kTellAgain,
+  // That did not help, and no reference takes so long: the trouble lies with the device.
+  kGiveBack,
+};
+
+// Not thread-safe.
+class Silence {
+ public:
+  explicit Silence(const SilenceLimits& limits) : limits_(limits) {}
+
+  // An answer came, or there are trials again.
+  void broken(rpc::Instant now) {
+    since_ = now;
+    told_again_ = false;
+  }
+  // A new stream begins, on which everything is told.
+  void begins_anew(rpc::Instant now) { since_ = now; }
+
+  // How long it may last, while trials with such a time limit wait for their answers.
+  absl::Duration longest(absl::Duration run_limit) const {
+    return 2 * run_limit + limits_.slack + (told_again_ ? limits_.reference : absl::ZeroDuration());
+  }
+
+  // What to do now, once each time.
+  Remedy remedy(rpc::Instant now, absl::Duration run_limit) {
+    if (now - since_ < longest(run_limit)) return Remedy::kNone;
+    since_ = now;
+    return std::exchange(told_again_, true) ? Remedy::kGiveBack : Remedy::kTellAgain;
+  }
+
+ private:
+  const SilenceLimits limits_;
+  rpc::Instant since_;
+  bool told_again_ = false;
+};
+
+}  // namespace tf::measure
