@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/artifact_fetcher.h"
@@ -315,14 +316,25 @@ class Agent::Impl {
     if (message.has_report()) session.say(message);
   }
 
-  // Tells the tracker what it has not been told of the slot in this session.
+  // The present session, once the tracker has accepted it.
+  std::shared_ptr<TrackerSession> greeted_session() {
+    const std::scoped_lock lock(mutex_);
+    return session_ && session_->greeted ? session_ : nullptr;
+  }
+
+  // Tells the tracker what it has not been told of the slot in this session; without one, the next session
+  // tells everything. What was taken for a session that is over may be lost with it, although the next one
+  // had asked for everything before: then it is told again.
   void tell_of(SlotRunner& slot) {
-    std::shared_ptr<TrackerSession> session;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (session_ && session_->greeted) session = session_;
+    while (const std::shared_ptr<TrackerSession> session = greeted_session()) {
+      killpoint("agent.report.taking");
+      say_all(*session, slot);
+      if (greeted_session() == session) return;
+      slot.rewind();
     }
-    if (!session) return;  // the next session tells everything
+  }
+
+  void say_all(TrackerSession& session, SlotRunner& slot) {
     pb::AgentMessage message;
     if (const auto golden = slot.take_golden()) add_golden(message, *golden);
     for (const std::string& outcome : slot.take_outcomes())
@@ -331,10 +343,10 @@ class Agent::Impl {
     for (const UnsentReply& reply : slot.take_unsent()) {
       add_reply(message, slot.slot(), reply.lease).mutable_reply()->ParseFromString(reply.reply);
       if (message.report().replies_size() < kRepliesPerMessage) continue;
-      session->say(message);
+      session.say(message);
       message.Clear();
     }
-    if (message.has_report()) session->say(message);
+    if (message.has_report()) session.say(message);
   }
 
   // The end of a trial tells at once what goes straight; a holder's submissions and acknowledgements between

@@ -1,5 +1,6 @@
 // Agent and tuner behind a line that is slow, or dead while one or both of its ends believe that it lives.
 
+#include <algorithm>
 #include <thread>
 
 #include "tests/farm/farm_run.h"
@@ -17,6 +18,12 @@ class BadLineTest : public testing::Test {
     EXPECT_THAT(run_.problems(), IsEmpty());
     if (!HasFailure()) return;
     for (const std::string& line : lines_of(run_.output())) std::fprintf(stderr, "  %s\n", line.c_str());
+  }
+
+  size_t trials_ended() const {
+    const std::vector<std::string> lines = lines_of(run_.history());
+    return static_cast<size_t>(std::ranges::count_if(
+        lines, [](const std::string& line) { return line.find("\"trial_ended\"") != std::string::npos; }));
   }
 
   const rpc::Endpoint tracker_ = free_endpoint();
@@ -75,6 +82,19 @@ INSTANTIATE_TEST_SUITE_P(, HalfOpenLineTest,
                                          HalfOpen{"OfATunerWhoBelievesInIt", true, LineEnd::kNear},
                                          HalfOpen{"OfATunerInWhomTheTrackerBelieves", true, LineEnd::kFar}),
                          [](const auto& line) { return line.param.name; });
+
+// It is taken for the old session after the new one has asked for everything, and before that one takes it:
+// who takes it is held up, and then the new session for longer.
+TEST_F(BadLineTest, AnAnswerThatIsToldToASessionThatHasEndedIsToldInTheNextOne) {
+  ASSERT_TRUE(run_.begin_job(100, 10));
+  const size_t before = trials_ended();
+  run_.start(Role::kAgent, "agent.report.taking:4:delay=3000,agent.report.taking:5:delay=6000");
+  for (int i = 0; i < 3000 && trials_ended() < before + 3; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  agents_line_.leave_half_open(LineEnd::kFar);
+  EXPECT_TRUE(run_.process(Role::kTuner).exited_within(20000)) << "the tuner waits for ever";
+  expect_finished();
+}
 
 // What an agent was told before a silence that outlasts its lease arrives together with the lease's end.
 TEST_F(BadLineTest, AnAgentStartsNothingOfALeaseThatEndedWhileItsLineWasSilent) {
