@@ -1,7 +1,7 @@
 #pragma once
-// Owns: the ends of waits that bring nothing: whoever begins a transfer and then sends nothing keeps what it
-// holds, memory or a thread, for as long as they like. A peer that is gone is noticed sooner (channel.h);
-// this is for one that lives. Does not know: calls, what is waited for.
+// Owns: the ends of waits that bring nothing: whoever begins a transfer and then sends nothing, or takes
+// nothing, keeps what it holds, memory or a thread, for as long as they like. A peer that is gone is noticed
+// sooner (channel.h); this is for one that lives. Does not know: calls, what is waited for.
 
 #include <condition_variable>
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace tf::rpc {
 
-// For the next bytes of a transfer.
+// For the next bytes of a transfer, to come or to be taken.
 inline constexpr absl::Duration kTransferPatience = absl::Minutes(1);
 
 // Thread-safe; has a thread of its own. Must outlive its waits.

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "absl/time/clock.h"
 #include "base/printable.h"
@@ -12,6 +13,7 @@
 #include "rpc/clock.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
+#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
 #include "rpc/unary_call.h"
 #include "tracker/clock_lead.h"
@@ -214,17 +216,18 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
 class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
  public:
   // `name`: the digest in hexadecimal.
-  FetchStream(std::string name, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
-      : artifacts_(artifacts), name_(std::move(name)) {
+  FetchStream(grpc::CallbackServerContext& context, std::string name, rpc::ArtifactStore& artifacts,
+              rpc::CallPool& transfers, rpc::StallWatch& stalls)
+      : context_(context), artifacts_(artifacts), stalls_(stalls), name_(std::move(name)) {
     const absl::Status taken = transfers.run([this] {
       const absl::Status loaded = load();
       if (loaded.ok()) {
         write_next();
       } else {
-        Finish(rpc::to_grpc(loaded));
+        finish(loaded);
       }
     });
-    if (!taken.ok()) Finish(rpc::to_grpc(taken));
+    if (!taken.ok()) finish(taken);
   }
 
  private:
@@ -242,30 +245,42 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
   }
 
   void write_next() {
-    if (chunks_.empty()) {
-      Finish(grpc::Status::OK);
-      return;
-    }
+    if (chunks_.empty()) return finish(absl::OkStatus());
     const rpc::Chunk chunk = chunks_.front();
     chunks_.pop_front();
     message_.Clear();
     message_.set_digest(std::string(chunk.digest));
     message_.set_size_bytes(chunk.size_bytes);
     message_.set_content(chunk.content.data(), chunk.content.size());
+    wait();
     StartWrite(&message_);
+  }
+
+  // The end of what was written may still wait for its reader.
+  void finish(const absl::Status& status) {
+    wait();
+    Finish(rpc::to_grpc(status));
+  }
+
+  // For the reader to take something, instead of what was waited for before.
+  void wait() {
+    waiting_.emplace(stalls_.begin([this] { context_.TryCancel(); }));
   }
 
   void OnWriteDone(bool ok) override {
     if (ok) {
       write_next();
     } else {
-      Finish(grpc::Status::CANCELLED);
+      finish(absl::CancelledError("its reader has gone, or takes nothing"));
     }
   }
 
   void OnDone() override { delete this; }
 
+  grpc::CallbackServerContext& context_;
   rpc::ArtifactStore& artifacts_;
+  rpc::StallWatch& stalls_;
+  std::optional<rpc::StallWatch::Wait> waiting_;
   const std::string name_;
   std::string bytes_;
   std::optional<rpc::ArtifactStore::Memory> memory_;  // that they take
@@ -275,8 +290,8 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
 
 class AgentService final : public pb::Agents::CallbackService {
  public:
-  AgentService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
-      : farm_(farm), artifacts_(artifacts), transfers_(transfers) {}
+  AgentService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, const rpc::Clock& clock)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers), stalls_(clock) {}
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
       grpc::CallbackServerContext* context) override {
@@ -284,8 +299,8 @@ class AgentService final : public pb::Agents::CallbackService {
   }
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(
-      grpc::CallbackServerContext*, const pb::FetchArtifactRequest* request) override {
-    return new FetchStream(request->digest(), artifacts_, transfers_);
+      grpc::CallbackServerContext* context, const pb::FetchArtifactRequest* request) override {
+    return new FetchStream(*context, request->digest(), artifacts_, transfers_, stalls_);
   }
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const pb::DescribeRequest*,
@@ -299,13 +314,14 @@ class AgentService final : public pb::Agents::CallbackService {
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
+  rpc::StallWatch stalls_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers) {
-  return std::make_unique<AgentService>(farm, artifacts, transfers);
+                                                  rpc::CallPool& transfers, const rpc::Clock& clock) {
+  return std::make_unique<AgentService>(farm, artifacts, transfers, clock);
 }
 
 }  // namespace tf::tracker

@@ -1,0 +1,125 @@
+// Artifacts that never come, or that nobody takes, through the tracker's real services.
+
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <future>
+#include <thread>
+
+#include "base/temporary_folder.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/artifact_store.h"
+#include "rpc/call_pool.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+#include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/services.h"
+
+namespace tf::tracker {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+constexpr int kChunks = 16;
+
+// In time.
+bool comes_true(const std::function<bool()>& condition) {
+  for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return condition();
+}
+
+class StalledTransferTest : public FarmTest {
+ protected:
+  void SetUp() override {
+    FarmTest::SetUp();
+    agents_ = make_agent_service(*farm_, *artifacts_, transfers_, time_);
+    tuners_ = make_tuner_service(*farm_, *artifacts_, transfers_, time_);
+    server_ = *rpc::Server::start({"127.0.0.1", 0}, {agents_.get(), tuners_.get()});
+    // Takes no more ahead than it has to: else gRPC takes much by itself of what nobody reads.
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    agent_ = pb::Agents::NewStub(
+        grpc::CreateCustomChannel(server_->endpoint().text(), grpc::InsecureChannelCredentials(), arguments));
+    ASSERT_TRUE(artifacts_->put(digest_, bytes_).ok());
+  }
+
+  void TearDown() override {
+    server_->stop(absl::ZeroDuration());
+    transfers_.finish();
+    FarmTest::TearDown();
+  }
+
+  std::unique_ptr<grpc::ClientReader<pb::ArtifactChunk>> fetch(grpc::ClientContext& context) {
+    rpc::set_deadline(context, absl::Seconds(60));
+    pb::FetchArtifactRequest request;
+    request.set_digest(digest_.hex());
+    return agent_->FetchArtifact(&context, request);
+  }
+
+  const std::string bytes_ = std::string(kChunks * rpc::kChunkBytes, 'x');
+  const Digest digest_ = sha256(bytes_);
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  const std::unique_ptr<rpc::ArtifactStore> artifacts_ = *rpc::ArtifactStore::open(dir_.path(), 64 << 20);
+  rpc::CallPool transfers_{{.what = "transfers", .threads = 1}};
+  rpc::FakeClock time_;
+  std::unique_ptr<grpc::Service> agents_, tuners_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<pb::Agents::Stub> agent_;
+};
+
+TEST_F(StalledTransferTest, AnUploadIsEndedAndHoldsNothingAnyMore) {
+  const auto stub = pb::Tuners::NewStub(rpc::make_channel(server_->endpoint()));
+  for (const bool sends_something : {false, true}) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, absl::Seconds(60));
+    pb::UploadArtifactReply reply;
+    const auto writer = stub->UploadArtifact(&context, &reply);
+    pb::ArtifactChunk chunk;
+    chunk.set_digest(sha256("never").hex());
+    chunk.set_size_bytes(rpc::kMaxArtifactBytes);
+    if (sends_something) {
+      writer->Write(chunk);
+      EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == rpc::kMaxArtifactBytes; }));
+    }
+    auto finished = std::async(std::launch::async, [&] { return writer->Finish(); });
+    while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
+      time_.advance(rpc::kTransferPatience);
+    const grpc::Status ended = finished.get();
+    EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
+  }
+  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == 0; }));
+}
+
+TEST_F(StalledTransferTest, ADownloadOfWhichNothingIsTakenIsEndedAndHoldsNothingAnyMore) {
+  grpc::ClientContext context;
+  const auto reader = fetch(context);
+  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == bytes_.size(); }));
+  EXPECT_TRUE(comes_true([&] {
+    time_.advance(rpc::kTransferPatience);
+    return artifacts_->taken_memory_bytes() == 0;
+  }));
+  pb::ArtifactChunk chunk;
+  int chunks = 0;
+  while (reader->Read(&chunk)) ++chunks;
+  EXPECT_LT(chunks, kChunks);
+  const grpc::Status ended = reader->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
+}
+
+TEST_F(StalledTransferTest, ADownloadMayTakeLongAsLongAsSomethingOfItIsTaken) {
+  grpc::ClientContext context;
+  const auto reader = fetch(context);
+  pb::ArtifactChunk chunk;
+  std::string came;
+  while (reader->Read(&chunk)) {
+    came += chunk.content();
+    time_.advance(rpc::kTransferPatience / 4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // in which the tracker looks at its clock
+  }
+  const grpc::Status ended = reader->Finish();
+  EXPECT_TRUE(ended.ok()) << ended.error_message();
+  EXPECT_EQ(came, bytes_);
+}
+
+}  // namespace
+}  // namespace tf::tracker
