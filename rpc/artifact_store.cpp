@@ -168,6 +168,12 @@ bool ArtifactStore::contains(const Digest& digest) {
   return true;
 }
 
+std::optional<uint64_t> ArtifactStore::size_of(const Digest& digest) const {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = entries_.find(digest);
+  return entry == entries_.end() ? std::nullopt : std::optional(entry->second.size_bytes);
+}
+
 uint64_t ArtifactStore::size_bytes() const {
   const std::scoped_lock lock(mutex_);
   return size_bytes_;

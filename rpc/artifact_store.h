@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +66,8 @@ class ArtifactStore {
   absl::StatusOr<std::string> get(const Digest& digest);
   // Also counts as a use.
   bool contains(const Digest& digest);
+  // Nothing: it is not here.
+  std::optional<uint64_t> size_of(const Digest& digest) const;
   // Those of these digests, in hexadecimal, that it does not contain. INVALID_ARGUMENT: one is no digest.
   absl::StatusOr<std::vector<std::string>> missing(const std::vector<std::string>& names);
   Pin pin(const Digest& digest);

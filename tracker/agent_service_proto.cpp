@@ -232,10 +232,14 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
 
  private:
   absl::Status load() {
+    // Whoever waited for too long asks again, and on a slow disk all would: those who are there still are
+    // served.
+    if (context_.IsCancelled()) return absl::CancelledError("its caller has gone");
     TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name_));
-    TF_ASSIGN_OR_RETURN(bytes_, artifacts_.get(digest));
-    TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory, artifacts_.take_memory(bytes_.size()));
+    TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory,
+                        artifacts_.take_memory(artifacts_.size_of(digest).value_or(0)));
     memory_.emplace(std::move(memory));
+    TF_ASSIGN_OR_RETURN(bytes_, artifacts_.get(digest));
     rpc::send_chunks(digest, bytes_, [this](const rpc::Chunk& chunk) {
       chunks_.push_back(chunk);
       if (!chunk.digest.empty()) chunks_.back().digest = name_;  // which lives as long

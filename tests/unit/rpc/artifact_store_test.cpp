@@ -41,6 +41,7 @@ TEST_F(ArtifactStoreTest, ReturnsWhatWasStoredAlsoAfterReopening) {
   const auto store = open();
   EXPECT_TRUE(store->contains(digest));
   EXPECT_EQ(*store->get(digest), "abc");
+  EXPECT_EQ(store->size_of(digest), 3u);
   EXPECT_EQ(store->size_bytes(), 3u);
 }
 
@@ -48,6 +49,7 @@ TEST_F(ArtifactStoreTest, RefusesBytesOfAnotherDigest) {
   const auto store = open();
   EXPECT_TRUE(absl::IsInvalidArgument(store->put(sha256("abc"), "abd")));
   EXPECT_FALSE(store->contains(sha256("abc")));
+  EXPECT_FALSE(store->size_of(sha256("abc")));
 }
 
 TEST_F(ArtifactStoreTest, DropsTheLeastRecentlyUsedWhenFull) {

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <fstream>
 #include <functional>
 #include <future>
 #include <thread>
@@ -55,6 +56,17 @@ class StalledTransferTest : public FarmTest {
     request.set_digest(digest_.hex());
     return agent_->FetchArtifact(&context, request);
   }
+
+  // An answer after which the tracker has heard what was said before.
+  void describe() {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, absl::Seconds(60));
+    pb::Description reply;
+    EXPECT_TRUE(agent_->Describe(&context, {}, &reply).ok());
+  }
+
+  // Whoever reads it finds out, and removes it.
+  void damage() { std::ofstream(dir_.file(digest_.hex())) << "torn"; }
 
   const std::string bytes_ = std::string(kChunks * rpc::kChunkBytes, 'x');
   const Digest digest_ = sha256(bytes_);
@@ -119,6 +131,42 @@ TEST_F(StalledTransferTest, ADownloadMayTakeLongAsLongAsSomethingOfItIsTaken) {
   const grpc::Status ended = reader->Finish();
   EXPECT_TRUE(ended.ok()) << ended.error_message();
   EXPECT_EQ(came, bytes_);
+}
+
+// On a slow disk a caller may have asked again before its turn comes.
+TEST_F(StalledTransferTest, ADownloadWhoseCallerHasGoneBeforeItsTurnIsNotRead) {
+  bool is_read = true;
+  for (int wait_ms = 10; is_read && wait_ms <= 1000; wait_ms *= 10) {
+    ASSERT_TRUE(artifacts_->put(digest_, bytes_).ok());
+    damage();
+    std::promise<void> let_go, done;
+    ASSERT_TRUE(transfers_.run([&] { let_go.get_future().wait(); }).ok());
+    grpc::ClientContext context;
+    const auto reader = fetch(context);
+    describe();
+    context.TryCancel();
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    describe();
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));  // for gRPC to tell of it
+    ASSERT_TRUE(transfers_.run([&] { done.set_value(); }).ok());
+    let_go.set_value();
+    done.get_future().wait();
+    is_read = !artifacts_->contains(digest_);
+  }
+  EXPECT_FALSE(is_read);
+}
+
+TEST_F(StalledTransferTest, ADownloadForWhichThereIsNoMemoryIsNotRead) {
+  damage();
+  const auto others = artifacts_->take_memory(rpc::ArtifactStore::kMostMemoryBytes - 1);
+  ASSERT_TRUE(others.ok());
+  grpc::ClientContext context;
+  const auto reader = fetch(context);
+  pb::ArtifactChunk chunk;
+  EXPECT_FALSE(reader->Read(&chunk));
+  const grpc::Status ended = reader->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE) << ended.error_message();
+  EXPECT_TRUE(artifacts_->contains(digest_));
 }
 
 }  // namespace
