@@ -74,7 +74,7 @@ class SupersedingTracker final : public pb::Tuners::Service {
 };
 
 // Takes all trials, and answers those of its later streams.
-class SilentTracker final : public pb::Tuners::Service {
+class SilentTracker : public pb::Tuners::Service {
  public:
   explicit SilentTracker(int silent_streams) : silent_streams_(silent_streams) {}
 
@@ -113,13 +113,51 @@ class SilentTracker final : public pb::Tuners::Service {
   const int silent_streams_;
 };
 
+// Answers the first trial of the first lease, and says that again on each stream, as long as it is not
+// acknowledged; nothing else, until its streams are so many that nobody will give up any more.
+class RepeatingTracker final : public SilentTracker {
+ public:
+  static constexpr int kMostStreams = 12;
+
+  RepeatingTracker() : SilentTracker(0) {}
+
+  grpc::Status Measure(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>* stream) override {
+    const bool answers = ++streams > kMostStreams;
+    bool is_first_lease = false;
+    pb::MeasureRequest message;
+    while (stream->Read(&message)) {
+      if (message.has_hello()) is_first_lease = message.hello().lease().lease_id() == "l1";
+      const bool first = is_first_lease && message.assignment().sequence() == 1;
+      if (first) answered_ = true;
+      if (first || (message.has_hello() && is_first_lease && answered_)) say(*stream, 1);
+      if (!first && message.has_assignment() && answers) say(*stream, message.assignment().sequence());
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  static void say(grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>& stream, uint64_t sequence) {
+    pb::MeasureReply reply;
+    reply.set_sequence(sequence);
+    reply.mutable_result()->set_outcome(pb::OUTCOME_OK);
+    stream.Write(reply);
+  }
+
+  std::atomic<bool> answered_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<FarmRunner>> connect_impatiently(const rpc::Endpoint& tracker) {
+  return FarmRunner::connect(
+      {.tracker = tracker,
+       .device_key = "box",
+       .silence = {.slack = absl::Milliseconds(300), .reference = absl::Milliseconds(300)}});
+}
+
 absl::StatusOr<pb::TrialResult> run_before(SilentTracker& tracker) {
   const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
   if (!server.ok()) return server.status();
-  const auto runner = FarmRunner::connect(
-      {.tracker = (*server)->endpoint(),
-       .device_key = "box",
-       .silence = {.slack = absl::Milliseconds(300), .reference = absl::Milliseconds(300)}});
+  const auto runner = connect_impatiently((*server)->endpoint());
   if (!runner.ok()) return runner.status();
   return (*runner)->run(request(pb::Trial(), "candidate"));
 }
@@ -139,6 +177,19 @@ TEST(FarmRunnerTest, ATrialOfWhichNothingIsEverHeardIsGivenUp) {
   EXPECT_THAT(std::string(given_up.message()), testing::HasSubstr("the lease ended 3 times"));
   EXPECT_GE(tracker.released, 3) << "of devices that others may fare better with";
   EXPECT_GE(tracker.streams, 2 * 3);
+}
+
+TEST(FarmRunnerTest, AnAnswerThatOnlyComesAgainKeepsNoDeviceThatIsSilentOtherwise) {
+  RepeatingTracker tracker;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto runner = connect_impatiently((*server)->endpoint());
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const pb::Trial trial;
+  ASSERT_TRUE((*runner)->run(request(trial, "kept until all are there")).ok());
+  const absl::Status given_up = (*runner)->run(request(trial, "candidate")).status();
+  EXPECT_TRUE(absl::IsUnavailable(given_up)) << given_up;
+  EXPECT_LE(tracker.streams, RepeatingTracker::kMostStreams);
 }
 
 TEST(FarmRunnerTest, ARunThatANewerOneHasSupersededHearsItInsteadOfWaitingForEver) {

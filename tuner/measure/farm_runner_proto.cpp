@@ -293,7 +293,6 @@ class FarmRunner::Impl {
 
   void received(MeasureStream& stream, pb::MeasureReply reply) {
     std::unique_lock lock(mutex_);
-    silence_.broken(rpc::real_clock().now());
     const uint64_t sequence = reply.sequence();
     const bool is_failure = reply.has_failure();
     const bool stale = reply.failure().kind() == pb::FAILURE_KIND_STALE_EPOCH;
@@ -304,6 +303,7 @@ class FarmRunner::Impl {
       if (again) stream.acknowledge(sequence);
       return;
     }
+    silence_.broken(rpc::real_clock().now());
     const std::optional<LeasedDevice> given_up = stale ? held_.lease() : std::nullopt;
     if (stale) drop_lease();
     changed_.notify_all();

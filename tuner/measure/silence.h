@@ -31,7 +31,8 @@ class Silence {
  public:
   explicit Silence(const SilenceLimits& limits) : limits_(limits) {}
 
-  // An answer came, or there are trials again.
+  // An answer came to a trial that waited for it, or there are trials again. One that only comes again, as
+  // all do on a new stream until they are durable here, says nothing of the others.
   void broken(rpc::Instant now) {
     since_ = now;
     told_again_ = false;
