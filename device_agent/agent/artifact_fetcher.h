@@ -27,8 +27,8 @@ class ArtifactFetcher {
   // DEADLINE_EXCEEDED (nothing more comes, rpc/stepped_call.h): try again. CANCELLED: `end` came first.
   absl::StatusOr<std::string> get(const std::string& digest, const std::stop_token& end = {});
 
-  // Makes a later get() fast, if it can.
-  void prefetch(const std::string& digest);
+  // Makes a later get() fast, if it can and `end` does not come first: it may take as long as get().
+  void prefetch(const std::string& digest, const std::stop_token& end);
 
   rpc::ArtifactStore& cache() { return *cache_; }
 

@@ -36,10 +36,10 @@ void ArtifactFetcher::end_download(const Digest& digest) {
   ended_.notify_all();
 }
 
-void ArtifactFetcher::prefetch(const std::string& name) {
+void ArtifactFetcher::prefetch(const std::string& name, const std::stop_token& end) {
   const absl::StatusOr<Digest> digest = Digest::from_hex(name);
   // Whatever goes wrong here goes wrong again in get(), where it counts.
-  if (digest.ok() && !cache_->contains(*digest)) get(name).status().IgnoreError();
+  if (digest.ok() && !cache_->contains(*digest)) get(name, end).status().IgnoreError();
 }
 
 absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, const std::stop_token& end) {

@@ -49,6 +49,7 @@ void SlotRunner::stop() {
     changed_.notify_all();
   }
   running.request_stop();
+  fetching_ahead_.request_stop();
   if (over) over->cancel();
   for (std::thread* thread : {&working_, &fetching_, &watching_})
     if (thread->joinable()) thread->join();
@@ -298,7 +299,7 @@ void SlotRunner::fetch_ahead() {
     std::vector<rpc::ArtifactStore::Pin> now;
     for (const QueuedTrial& trial : queued) pin(trial, means_.fetcher, now);
     pins = std::move(now);
-    for (const QueuedTrial& trial : queued) prefetch(trial, means_.fetcher);
+    for (const QueuedTrial& trial : queued) prefetch(trial, means_.fetcher, fetching_ahead_.get_token());
     lock.lock();
   }
 }

@@ -54,7 +54,7 @@ class SlotRunner {
   // take, but not for direct work alone: that changes too often, and it is for the caller to look now and
   // then.
   void start(std::function<void()> something_to_tell);
-  // Ends what runs, trial or golden kernel, and the threads. Blocks.
+  // Ends what runs, trial or golden kernel, what is being fetched, and the threads. Blocks.
   void stop();
 
   // What the tracker wants; as SlotState.
@@ -134,6 +134,7 @@ class SlotRunner {
   bool queue_changed_ = false;
   bool draining_ = false;
   bool stop_ = false;
+  std::stop_source fetching_ahead_;  // until stop()
   std::thread working_;
   std::thread fetching_;
   std::thread watching_;

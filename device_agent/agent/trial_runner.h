@@ -39,8 +39,8 @@ std::optional<std::string> measure(const StartedTrial& started, const TrialMeans
 // farm.v1.TrialOutcome.
 std::string outcome_of(const StartedTrial& started, const std::string& reply);
 
-// Fetches what the trial will need.
-void prefetch(const QueuedTrial& trial, ArtifactFetcher& fetcher);
+// Fetches what the trial will need, unless `end` comes first.
+void prefetch(const QueuedTrial& trial, ArtifactFetcher& fetcher, const std::stop_token& end);
 
 // Keeps what the trial will need in the cache, as long as the pins live that are added to `pins`.
 void pin(const QueuedTrial& trial, ArtifactFetcher& fetcher, std::vector<rpc::ArtifactStore::Pin>& pins);

@@ -120,11 +120,11 @@ std::string outcome_of(const StartedTrial& started, const std::string& bytes) {
   return outcome.SerializeAsString();
 }
 
-void prefetch(const QueuedTrial& queued, ArtifactFetcher& fetcher) {
+void prefetch(const QueuedTrial& queued, ArtifactFetcher& fetcher, const std::stop_token& end) {
   pb::Trial trial;
   if (!trial.ParseFromString(queued.trial)) return;
-  fetcher.prefetch(trial.artifact_digest());
-  if (!trial.reference_digest().empty()) fetcher.prefetch(trial.reference_digest());
+  fetcher.prefetch(trial.artifact_digest(), end);
+  if (!trial.reference_digest().empty()) fetcher.prefetch(trial.reference_digest(), end);
 }
 
 void pin(const QueuedTrial& queued, ArtifactFetcher& fetcher, std::vector<rpc::ArtifactStore::Pin>& pins) {

@@ -1,0 +1,114 @@
+#include "device_agent/agent/artifact_fetcher.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/temporary_folder.h"
+#include "device_agent/agent/executor.h"
+#include "device_agent/agent/slot_runner.h"
+#include "device_agent/agent/stillness.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/clock.h"
+#include "rpc/server.h"
+
+namespace tf::agent {
+namespace {
+
+namespace pb = tunefarm::farm::v1;
+
+constexpr char kWhole[] = "comes as a whole";
+constexpr char kTrickling[] = "comes byte by byte";
+
+// Of what trickles it sends a byte now and then, until nobody wants it, or for as long as no test should
+// take.
+class TricklingTracker final : public pb::Agents::Service {
+ public:
+  grpc::Status FetchArtifact(grpc::ServerContext* context, const pb::FetchArtifactRequest* request,
+                             grpc::ServerWriter<pb::ArtifactChunk>* writer) override {
+    pb::ArtifactChunk chunk;
+    chunk.set_digest(request->digest());
+    if (request->digest() == sha256(kWhole).hex()) {
+      chunk.set_size_bytes(sizeof kWhole - 1);
+      chunk.set_content(kWhole);
+      writer->Write(chunk);
+      return grpc::Status::OK;
+    }
+    chunk.set_size_bytes(rpc::kMaxArtifactBytes);
+    chunk.set_content("x");
+    for (int i = 0; i < 2000 && !context->IsCancelled() && writer->Write(chunk); ++i) {
+      trickles = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return {grpc::StatusCode::UNAVAILABLE, "so much for that"};
+  }
+
+  std::atomic<bool> trickles = false;
+};
+
+class ArtifactFetcherTest : public testing::Test {
+ protected:
+  void wait_until_it_trickles() {
+    for (int i = 0; i < 2000 && !tracker_.trickles; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_TRUE(tracker_.trickles);
+  }
+
+  const TemporaryFolder dir_ = *TemporaryFolder::make();
+  TricklingTracker tracker_;
+  const std::unique_ptr<rpc::Server> server_ = *rpc::Server::start({"127.0.0.1", 0}, {&tracker_});
+  ArtifactFetcher fetcher_{rpc::make_channel(server_->endpoint()),
+                           *rpc::ArtifactStore::open(dir_.path(), 1 << 20)};
+};
+
+TEST_F(ArtifactFetcherTest, KeepsWhatComes) {
+  EXPECT_EQ(*fetcher_.get(sha256(kWhole).hex()), kWhole);
+  EXPECT_TRUE(fetcher_.cache().contains(sha256(kWhole)));
+}
+
+TEST_F(ArtifactFetcherTest, EndsWhatMovesButIsNotWantedAnyMore) {
+  std::stop_source end;
+  std::thread getting([&] {
+    const absl::Status got = fetcher_.get(sha256(kTrickling).hex(), end.get_token()).status();
+    EXPECT_TRUE(absl::IsCancelled(got)) << got;
+  });
+  wait_until_it_trickles();
+  end.request_stop();
+  getting.join();
+}
+
+// Runs nothing.
+class IdleExecutor final : public TrialExecutor {
+ public:
+  absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
+  absl::StatusOr<pb::TrialResult> run(const pb::Trial&, std::string_view, std::string_view,
+                                      std::stop_token) override {
+    return absl::CancelledError("idle");
+  }
+  bool has_reference(std::string_view, uint64_t) const override { return false; }
+};
+
+TEST_F(ArtifactFetcherTest, ASlotThatStopsDoesNotWaitForWhatItFetchesAhead) {
+  IdleExecutor executor;
+  Stillness stillness;
+  SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
+                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness}, nullptr);
+  pb::Trial trial;
+  trial.set_artifact_digest(sha256(kTrickling).hex());
+  ASSERT_TRUE(slot.apply({.lease = LeaseRef{"L", 1},
+                          .remaining = absl::Minutes(10),
+                          .window = {{1, trial.SerializeAsString()}},
+                          .acknowledged = {}})
+                  .ok());
+  slot.start([] {});
+  wait_until_it_trickles();
+  const rpc::Instant began = rpc::real_clock().now();
+  slot.stop();
+  EXPECT_LT(rpc::real_clock().now() - began, absl::Seconds(5));
+}
+
+}  // namespace
+}  // namespace tf::agent
