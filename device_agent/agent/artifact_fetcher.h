@@ -23,8 +23,9 @@ namespace tf::agent {
 class ArtifactFetcher {
  public:
   ArtifactFetcher(std::shared_ptr<grpc::Channel> channel, std::unique_ptr<rpc::ArtifactStore> cache);
-  // Verified bytes. INVALID_ARGUMENT: not a digest. NOT_FOUND: the tracker does not have it. UNAVAILABLE and
-  // DEADLINE_EXCEEDED (nothing more comes, rpc/stepped_call.h): try again. CANCELLED: `end` came first.
+  // Verified bytes. INVALID_ARGUMENT: not a digest. NOT_FOUND: the tracker does not have it. UNAVAILABLE (no
+  // tracker, or too much is on its way here) and DEADLINE_EXCEEDED (nothing more comes, rpc/stepped_call.h):
+  // try again. CANCELLED: `end` came first.
   absl::StatusOr<std::string> get(const std::string& digest, const std::stop_token& end = {});
 
   // Makes a later get() fast, if it can and `end` does not come first: it may take as long as get().

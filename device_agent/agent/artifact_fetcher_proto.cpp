@@ -1,5 +1,7 @@
 #include <grpcpp/grpcpp.h>
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
@@ -51,6 +53,7 @@ absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, cons
   request.set_digest(digest.hex());
   grpc::Status finished;
   const auto reader = stub->AsyncFetchArtifact(&call.context(), request, call.queue(), call.tag());
+  std::optional<rpc::ArtifactStore::Memory> memory;
   rpc::Assembler assembler;
   absl::Status added;
   pb::ArtifactChunk chunk;
@@ -58,9 +61,15 @@ absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, cons
     reader->Read(&chunk, call.tag());
     return call.step();
   };
+  const auto add = [&]() -> absl::Status {
+    if (!memory) {
+      TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_->take_memory(chunk.size_bytes()));
+      memory.emplace(std::move(taken));
+    }
+    return assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()});
+  };
   const bool began = call.step();
-  while (began && added.ok() && next())
-    added = assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()});
+  while (began && added.ok() && next()) added = add();
   if (!added.ok()) call.context().TryCancel();
   reader->Finish(&finished, call.tag());
   call.step();

@@ -80,6 +80,17 @@ TEST_F(ArtifactFetcherTest, EndsWhatMovesButIsNotWantedAnyMore) {
   getting.join();
 }
 
+TEST_F(ArtifactFetcherTest, TakesNoMoreMemoryThanTransfersMayTogether) {
+  {
+    const auto others = fetcher_.cache().take_memory(rpc::ArtifactStore::kMostMemoryBytes);
+    ASSERT_TRUE(others.ok());
+    const absl::Status refused = fetcher_.get(sha256(kWhole).hex()).status();
+    EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  }
+  EXPECT_TRUE(fetcher_.get(sha256(kWhole).hex()).ok());
+  EXPECT_EQ(fetcher_.cache().taken_memory_bytes(), 0u);
+}
+
 // Runs nothing.
 class IdleExecutor final : public TrialExecutor {
  public:
