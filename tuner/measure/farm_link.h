@@ -3,12 +3,12 @@
 // which is the agent itself while it can be reached, else the tracker. Does not know: trials.
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,8 +39,8 @@ class FarmLink {
   void leave(const std::shared_ptr<Way>& direct, const std::string& why);
 
   // Waits for a free slot, at most so long, and sees whether its agent can be reached. Before that it repeats
-  // what release() could not say, so that nobody waits for a slot that is leased to himself. Errors as
-  // FarmRunner::connect; CANCELLED after cancel().
+  // what release() could not say, or has not yet, so that nobody waits for a slot that is leased to himself.
+  // Errors as FarmRunner::connect; CANCELLED after cancel().
   absl::StatusOr<LeasedDevice> acquire(absl::Duration wait);
   // NOT_FOUND: the lease has ended. ABORTED: it must make room for another.
   absl::Status renew(const LeasedDevice& lease);
@@ -73,10 +73,10 @@ class FarmLink {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<Way> to_tracker_;
-  std::shared_ptr<Way> to_agent_;         // null: not reached
-  std::set<std::string> uploading_;       // digests
-  std::vector<LeasedDevice> unreleased_;  // that the tracker may still take for ours
-  std::set<grpc::ClientContext*> calls_;  // under way that cancel() ends
+  std::shared_ptr<Way> to_agent_;                   // null: not reached
+  std::set<std::string> uploading_;                 // digests
+  std::map<std::string, LeasedDevice> unreleased_;  // by id: that the tracker may still take for ours
+  std::set<grpc::ClientContext*> calls_;            // under way that cancel() ends
   bool cancelled_ = false;
 };
 

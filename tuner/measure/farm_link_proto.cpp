@@ -166,25 +166,29 @@ absl::Status FarmLink::renew(const LeasedDevice& lease) {
 }
 
 void FarmLink::release(const LeasedDevice& lease) {
+  {
+    const std::scoped_lock lock(mutex_);
+    unreleased_[lease.lease_id] = lease;
+  }
   grpc::ClientContext context;
   rpc::set_deadline(context, kReleaseTimeout);
   pb::ReleaseLeaseReply reply;
   const absl::Status released =
       rpc::from_grpc(pb::Tuners::NewStub(channel_)->ReleaseLease(&context, name_of(lease), &reply));
-  if (!absl::IsUnavailable(released) && !absl::IsDeadlineExceeded(released)) return;
   // If nobody comes to repeat it, the lease expires by itself.
+  if (absl::IsUnavailable(released) || absl::IsDeadlineExceeded(released)) return;
   const std::scoped_lock lock(mutex_);
-  unreleased_.push_back(lease);
+  unreleased_.erase(lease.lease_id);
 }
 
 absl::Status FarmLink::repeat_releases() {
-  std::vector<LeasedDevice> unreleased;
+  std::map<std::string, LeasedDevice> unreleased;
   {
     const std::scoped_lock lock(mutex_);
     if (cancelled_) return cancelled();
-    unreleased = std::exchange(unreleased_, {});
+    unreleased = unreleased_;
   }
-  for (const LeasedDevice& lease : unreleased) release(lease);
+  for (const auto& [id, lease] : unreleased) release(lease);
   const std::scoped_lock lock(mutex_);
   if (unreleased_.empty()) return absl::OkStatus();
   return absl::UnavailableError("the tracker does not hear that a lease is given back");

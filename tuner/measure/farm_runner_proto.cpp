@@ -363,8 +363,8 @@ class FarmRunner::Impl {
     const std::shared_ptr<MeasureStream> stream = stream_;
     drop_lease();
     lock.unlock();
+    link_->release(lease);  // before the end of the stream makes keep_stream() ask for the next one
     if (stream) stream->context.TryCancel();
-    link_->release(lease);
     lock.lock();
   }
 

@@ -28,9 +28,12 @@ class NotingTracker final : public pb::Tuners::Service {
     grant->set_lease_id("L");
     return grpc::Status::OK;
   }
-  grpc::Status ReleaseLease(grpc::ServerContext*, const pb::LeaseName* lease,
+  // Holds up the first, if it is `held`.
+  grpc::Status ReleaseLease(grpc::ServerContext* context, const pb::LeaseName* lease,
                             pb::ReleaseLeaseReply*) override {
-    note("release " + lease->lease_id());
+    const std::string what = "release " + lease->lease_id();
+    note(what);
+    if (std::ranges::count(noted(), what) == 1) hold_up(what, *context);
     return is_deaf ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "deaf") : grpc::Status::OK;
   }
   grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest* request,
@@ -44,9 +47,7 @@ class NotingTracker final : public pb::Tuners::Service {
     pb::ArtifactChunk chunk;
     reader->Read(&chunk);
     note(chunk.digest());
-    std::unique_lock lock(mutex_);
-    while (held == chunk.digest() && !context->IsCancelled())
-      changed_.wait_for(lock, std::chrono::milliseconds(10));
+    hold_up(chunk.digest(), *context);
     return grpc::Status::OK;
   }
 
@@ -66,7 +67,7 @@ class NotingTracker final : public pb::Tuners::Service {
     changed_.notify_all();
   }
 
-  std::string held;  // a digest
+  std::string held;  // a digest, or a release
   std::atomic<bool> is_deaf = false;
 
  private:
@@ -74,6 +75,11 @@ class NotingTracker final : public pb::Tuners::Service {
     const std::scoped_lock lock(mutex_);
     noted_.push_back(what);
     changed_.notify_all();
+  }
+
+  void hold_up(const std::string& what, const grpc::ServerContext& context) {
+    std::unique_lock lock(mutex_);
+    while (held == what && !context.IsCancelled()) changed_.wait_for(lock, std::chrono::milliseconds(10));
   }
 
   std::mutex mutex_;
@@ -135,6 +141,19 @@ TEST_F(FarmLinkTest, WhatTheTrackerDidNotHearOfAReleaseIsRepeatedBeforeTheNextLe
   EXPECT_TRUE(link_.acquire(absl::Seconds(1)).ok()) << "and not for ever";
   EXPECT_THAT(tracker_.noted(), testing::ElementsAre("acquire", "release L", "release L", "release L",
                                                      "acquire", "release L", "acquire"));
+}
+
+// Who gives a lease back is not who asks for the next one.
+TEST_F(FarmLinkTest, AReleaseThatIsUnderWayIsSaidAgainBeforeTheNextLeaseIsAskedFor) {
+  const absl::StatusOr<LeasedDevice> lease = link_.acquire(absl::Seconds(1));
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  tracker_.held = "release L";
+  std::thread gives_back([&] { link_.release(*lease); });
+  tracker_.wait_for("release L");
+  EXPECT_TRUE(link_.acquire(absl::Seconds(1)).ok());
+  tracker_.let_go();
+  gives_back.join();
+  EXPECT_THAT(tracker_.noted(), testing::ElementsAre("acquire", "release L", "release L", "acquire"));
 }
 
 }  // namespace
