@@ -35,7 +35,8 @@ class FarmLink {
     std::set<std::string> uploaded;      // guarded by the link
   };
   std::shared_ptr<Way> way();
-  // That one leads to its agent no more: from now on through the tracker, until the next lease.
+  // That one leads to its agent no more: from now on through the tracker, until the next lease. Uploads that
+  // are under way on it end, and begin again there.
   void leave(const std::shared_ptr<Way>& direct, const std::string& why);
 
   // Waits for a free slot, at most so long, and sees whether its agent can be reached. Before that it repeats
@@ -76,7 +77,8 @@ class FarmLink {
   std::shared_ptr<Way> to_agent_;                   // null: not reached
   std::set<std::string> uploading_;                 // digests
   std::map<std::string, LeasedDevice> unreleased_;  // by id: that the tracker may still take for ours
-  std::set<grpc::ClientContext*> calls_;            // under way that cancel() ends
+  // Those under way that cancel() ends, and leave() if they go that way.
+  std::map<grpc::ClientContext*, const Way*> calls_;
   bool cancelled_ = false;
 };
 

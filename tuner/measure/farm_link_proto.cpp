@@ -75,13 +75,15 @@ absl::Status cancelled() {
 
 }  // namespace
 
-// A call that cancel() ends, for as long as this lives.
+// A call that cancel() ends, for as long as this lives; leave() too, if it goes that way.
 class FarmLink::CancellableCall {
  public:
-  CancellableCall(FarmLink& link, grpc::ClientContext& context) : link_(link), context_(context) {
+  CancellableCall(FarmLink& link, grpc::ClientContext& context, const Way* way = nullptr)
+      : link_(link), context_(context) {
     const std::scoped_lock lock(link_.mutex_);
-    link_.calls_.insert(&context_);
-    if (link_.cancelled_) context_.TryCancel();
+    link_.calls_[&context_] = way;
+    const bool is_left = way && way != link_.to_agent_.get() && way != link_.to_tracker_.get();
+    if (link_.cancelled_ || is_left) context_.TryCancel();
   }
   CancellableCall(const CancellableCall&) = delete;
   ~CancellableCall() {
@@ -110,6 +112,8 @@ void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why)
   spdlog::info("device {} is not reached directly any more ({}): through the tracker",
                direct->direct->device_id, why);
   to_agent_ = nullptr;
+  for (const auto& [context, way] : calls_)
+    if (way == direct.get()) context->TryCancel();
 }
 
 void FarmLink::try_direct(const LeasedDevice& lease) {
@@ -246,12 +250,13 @@ absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) 
     grpc::ClientContext context;
     rpc::set_deadline(context, kConnectTimeout);
     context.set_wait_for_ready(!way.direct);
+    const CancellableCall cancellable(*this, context, &way);
     TF_RETURN_IF_ERROR(rpc::from_grpc(stub->FindMissingArtifacts(&context, request, &reply)));
   }
   if (reply.missing().empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
   rpc::SteppedCall call;
-  const CancellableCall cancellable(*this, call.context());
+  const CancellableCall cancellable(*this, call.context(), &way);
   pb::UploadArtifactReply uploaded;
   grpc::Status finished;
   const auto writer = stub->AsyncUploadArtifact(&call.context(), &uploaded, call.queue(), call.tag());
@@ -283,7 +288,7 @@ void FarmLink::forget(const std::string& digest) {
 void FarmLink::cancel() {
   const std::scoped_lock lock(mutex_);
   cancelled_ = true;
-  for (grpc::ClientContext* context : calls_) context->TryCancel();
+  for (const auto& [context, way] : calls_) context->TryCancel();
   changed_.notify_all();
 }
 

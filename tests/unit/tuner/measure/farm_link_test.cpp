@@ -19,13 +19,14 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-// A tracker that notes what is asked of it.
+// A tracker, or an agent that listens, that notes what is asked of it.
 class NotingTracker final : public pb::Tuners::Service {
  public:
   grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
                             pb::LeaseGrant* grant) override {
     note("acquire");
     grant->set_lease_id("L");
+    grant->set_direct_endpoint(direct_endpoint);
     return grpc::Status::OK;
   }
   // Holds up the first, if it is `held`.
@@ -68,6 +69,7 @@ class NotingTracker final : public pb::Tuners::Service {
   }
 
   std::string held;  // a digest, or a release
+  std::string direct_endpoint;
   std::atomic<bool> is_deaf = false;
 
  private:
@@ -103,6 +105,23 @@ TEST_F(FarmLinkTest, OneUploadThatStallsHoldsUpNoOther) {
   EXPECT_EQ(link_.upload(other_), absl::OkStatus());
   tracker_.let_go();
   stalls.join();
+}
+
+TEST_F(FarmLinkTest, AnUploadGoesOnThroughTheTrackerOnceItsWayIsLeft) {
+  NotingTracker agent;
+  const std::unique_ptr<rpc::Server> listens = *rpc::Server::start({"127.0.0.1", 0}, {&agent});
+  tracker_.direct_endpoint = listens->endpoint().text();
+  ASSERT_TRUE(link_.acquire(absl::Seconds(1)).ok());
+  const std::shared_ptr<FarmLink::Way> direct = link_.way();
+  ASSERT_TRUE(direct->direct);
+  agent.held = stalled_.digest;
+  std::thread stalls([&] { EXPECT_EQ(link_.upload(stalled_), absl::OkStatus()); });
+  agent.wait_for(stalled_.digest);
+  const rpc::Instant began = rpc::real_clock().now();
+  link_.leave(direct, "it is silent");
+  stalls.join();
+  EXPECT_LT(rpc::real_clock().now() - began, absl::Seconds(5)) << "and not when the agent is given up";
+  EXPECT_THAT(tracker_.noted(), testing::ElementsAre("acquire", stalled_.digest));
 }
 
 TEST_F(FarmLinkTest, OfOneArtifactThatTwoTrialsNeedOneIsSent) {
