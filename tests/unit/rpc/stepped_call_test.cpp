@@ -25,7 +25,7 @@ class Taker final : public pb::Tuners::Service {
                               pb::UploadArtifactReply*) override {
     pb::ArtifactChunk chunk;
     for (int taken = 0; taken < takes && reader->Read(&chunk); ++taken)
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
     if (refuses) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "no room"};
     while (takes < kChunks && !context->IsCancelled())
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -69,8 +69,9 @@ class SteppedCallTest : public testing::Test {
 TEST_F(SteppedCallTest, LastsAsLongAsItMakesProgress) {
   taker_.takes = kChunks;
   const Instant began = real_clock().now();
-  EXPECT_EQ(upload(absl::Milliseconds(300)), absl::OkStatus());
-  EXPECT_GT(real_clock().now() - began, absl::Seconds(1)) << "all steps together take longer than one may";
+  constexpr absl::Duration kMost = absl::Seconds(1);
+  EXPECT_EQ(upload(kMost), absl::OkStatus());
+  EXPECT_GT(real_clock().now() - began, kMost) << "all steps together take longer than one may";
 }
 
 TEST_F(SteppedCallTest, EndsWhenItsPeerLivesAndTakesNothingMore) {
@@ -79,7 +80,8 @@ TEST_F(SteppedCallTest, EndsWhenItsPeerLivesAndTakesNothingMore) {
     const Instant began = real_clock().now();
     const absl::Status status = upload(absl::Milliseconds(200));
     EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-    EXPECT_NE(status.message().find("nothing has moved for 2.4s"), absl::string_view::npos) << status;
+    // Mostly for 2.4s: gRPC has taken all of it. A busy machine may make it wait with one of the chunks.
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("nothing has moved for "));
     EXPECT_LT(real_clock().now() - began, absl::Seconds(8));
   }
 }
