@@ -1,5 +1,6 @@
 #include "rpc/channel.h"
 
+#include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 
 #include "rpc/identity/credentials.h"
@@ -47,7 +48,7 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
 }
 
 bool wait_until_connected(grpc::Channel& channel, absl::Duration at_most) {
-  return channel.WaitForConnected(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(at_most));
+  return channel.WaitForConnected(deadline_in(at_most));
 }
 
 void apply(const LinkOptions& options, grpc::ServerBuilder& builder) {
@@ -64,8 +65,13 @@ void apply(const LinkOptions& options, grpc::ServerBuilder& builder) {
   builder.SetMaxSendMessageSize(options.max_message_bytes);
 }
 
+gpr_timespec deadline_in(absl::Duration time) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(absl::ToInt64Milliseconds(time), GPR_TIMESPAN));
+}
+
 void set_deadline(grpc::ClientContext& context, absl::Duration from_now) {
-  context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(from_now));
+  context.set_deadline(deadline_in(from_now));
 }
 
 }  // namespace tf::rpc

@@ -8,6 +8,8 @@
 #include "absl/time/time.h"
 #include "rpc/endpoint.h"
 
+struct gpr_timespec;
+
 namespace grpc {
 class Channel;
 class ChannelCredentials;
@@ -45,6 +47,9 @@ bool wait_until_connected(grpc::Channel& channel, absl::Duration at_most);
 
 // The server's side of the same settings.
 void apply(const LinkOptions& options, grpc::ServerBuilder& builder);
+
+// When so long has passed, as gRPC waits for it, however the wall clock is set meanwhile.
+gpr_timespec deadline_in(absl::Duration time);
 
 // Unary calls end after this long, whatever happens.
 void set_deadline(grpc::ClientContext& context, absl::Duration from_now);

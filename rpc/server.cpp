@@ -118,7 +118,7 @@ Server::~Server() {
 
 void Server::stop(absl::Duration grace) {
   if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService()) health->Shutdown();
-  server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(grace));
+  server_->Shutdown(deadline_in(grace));
   server_->Wait();
 }
 

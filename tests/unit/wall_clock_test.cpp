@@ -15,8 +15,6 @@ namespace fs = std::filesystem;
 // Where it may stand, and why.
 const std::map<std::string, std::string>& exceptions() {
   static const std::map<std::string, std::string> files = {
-      {"rpc/channel.cpp", "gRPC turns a deadline into monotonic time at once"},
-      {"rpc/server.cpp", "the same"},
       {"rpc/clock.cpp", "the clocks themselves"},
       {"rpc/identity", "certificates are valid between two dates"},
       {"tracker/ca", "the same; the audit log is dated"},
