@@ -1,5 +1,6 @@
 #include "database/row_values.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

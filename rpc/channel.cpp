@@ -3,6 +3,8 @@
 #include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
+
 #include "rpc/identity/credentials.h"
 
 namespace tf::rpc {

@@ -1,5 +1,6 @@
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <optional>

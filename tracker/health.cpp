@@ -1,6 +1,7 @@
 #include "tracker/health.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 

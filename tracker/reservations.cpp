@@ -1,6 +1,7 @@
 #include "tracker/reservations.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 

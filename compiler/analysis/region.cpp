@@ -1,6 +1,7 @@
 #include "compiler/analysis/region.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"

@@ -1,5 +1,6 @@
 #include "compiler/analysis/simplify.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/analysis/access.h"

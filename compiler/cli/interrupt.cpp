@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 namespace tf::compiler_cli {
 namespace {

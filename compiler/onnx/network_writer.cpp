@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "base/mix.h"
 #include "compiler/graph/host_tensor.h"

@@ -1,5 +1,6 @@
 // NumPy's array file, version 1.0 to 3.0 (numpy/lib/format.py): magic, header length, a Python dictionary
 // literal with the keys descr, fortran_order and shape, then the elements.
+#include <algorithm>
 #include <array>
 #include <cctype>
 

@@ -1,6 +1,7 @@
 #include "compiler/onnx/zoo.h"
 
 #include <array>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

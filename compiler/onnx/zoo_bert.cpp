@@ -1,6 +1,7 @@
 #include "compiler/onnx/zoo_bert.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/network_writer.h"

@@ -1,6 +1,7 @@
 #include "compiler/ops/window.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 

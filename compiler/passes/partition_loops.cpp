@@ -1,5 +1,6 @@
 #include "compiler/passes/partition_loops.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "compiler/passes/split_loads.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "compiler/analysis/simplifier.h"

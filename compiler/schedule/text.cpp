@@ -1,7 +1,9 @@
 // The schedule's text form: one step a line, words separated by spaces, lists by commas.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,6 @@
 // Reader::expr: operator-precedence parsing of expressions into nodes exactly as written (nothing is folded,
 // so that what is printed reads back as the same tree).
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,5 @@
 // The text forms of a workload: canonical, for people, and the parser of both.
+#include <algorithm>
 #include <charconv>
 #include <functional>
 

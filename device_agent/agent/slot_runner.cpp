@@ -1,6 +1,7 @@
 #include "device_agent/agent/slot_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/failpoint.h"

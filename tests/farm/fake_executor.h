@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "base/digest.h"
 #include "device_agent/agent/executor.h"

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include "absl/time/clock.h"
 #include "rpc/call_pool.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/server.h"

@@ -2,6 +2,7 @@
 // Owns: measuring on this machine, in the same sandboxed worker as a device agent's. Does not know: the farm.
 
 #include <memory>
+#include <utility>
 
 #include "device_agent/worker/worker.h"
 #include "tuner/measure/runner.h"

@@ -2,6 +2,7 @@
 // Owns: building in the compiler's build workers. Does not know: what it builds.
 
 #include <memory>
+#include <utility>
 
 #include "compiler/driver/build_pool.h"
 #include "tuner/measure/builder.h"

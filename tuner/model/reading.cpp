@@ -1,5 +1,7 @@
 #include "tuner/model/reading.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace tf::model {

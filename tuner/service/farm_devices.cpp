@@ -1,5 +1,7 @@
 #include "tuner/service/farm_devices.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 

@@ -2,6 +2,7 @@
 // constant strides a few vector accesses and shuffles, anything else gathers and scatters. Masks become
 // masked accesses.
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 

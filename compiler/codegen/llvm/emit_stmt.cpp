@@ -1,5 +1,7 @@
 // Statements, but for loads, stores and parallel loops.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/ir/physical.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <map>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

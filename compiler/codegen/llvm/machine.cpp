@@ -1,5 +1,7 @@
 #include "compiler/codegen/llvm/machine.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"

@@ -1,6 +1,7 @@
 #include "tests/bench/farm/load_members.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "tests/bench/farm/simulated_agent.h"
 #include "tracker/ca/members.h"

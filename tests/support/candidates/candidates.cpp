@@ -3,6 +3,8 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <utility>
+
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/file.h"

@@ -1,5 +1,6 @@
 #include "tests/support/schedule/random_schedule.h"
 
+#include <algorithm>
 #include <optional>
 #include <random>
 
