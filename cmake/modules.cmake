@@ -2,8 +2,48 @@
 # file needs no edit here; folders below that have no CMakeLists.txt are rooms of the same module. Files named *_main.cpp
 # are programs: tf_program(NAME DEPS ...) builds NAME_main.cpp.
 
+# Off: modules and programs are compiled with what each file includes itself, and nothing else.
+option(TF_PRECOMPILED_HEADERS "Compile with the precompiled headers of cmake/headers" ON)
+
+# tf_precompile(TARGET): its files are compiled with precompiled headers. They must have been compiled with the target's
+# own options: GCC optimizes as it did there.
+function(tf_precompile target)
+  if(TF_PRECOMPILED_HEADERS)
+    tf_use_headers(${target} tf_headers)
+  endif()
+endfunction()
+
+# Files that include gRPC, spdlog or CLI11 get headers with these. What a file includes is read when CMake runs; where that
+# has changed since, it costs time and nothing else.
+function(tf_use_headers target headers)
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:spdlog::spdlog,INTERFACE_COMPILE_DEFINITIONS>)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(path ${source} ABSOLUTE)
+    set(includes)
+    if(source MATCHES "\\.grpc\\.pb\\.cc$")
+      set(includes grpcpp/)
+    elseif(EXISTS ${path})
+      file(STRINGS ${path} includes REGEX "^#include [<\"](CLI/|grpcpp/|spdlog/|proto/.*\\.grpc\\.pb\\.h)")
+    endif()
+    if(includes MATCHES "CLI/" AND TARGET ${headers}_commands)
+      set(special ${headers}_commands)
+    elseif(includes MATCHES "grpc|spdlog/")
+      set(special ${headers}_services)
+    else()
+      continue()
+    endif()
+    # CMake itself knows one kind for each target.
+    set(special ${CMAKE_BINARY_DIR}/cmake/headers/CMakeFiles/${special}.dir/cmake_pch.hxx)
+    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+      COMPILE_OPTIONS "-Winvalid-pch;-include;${special}" OBJECT_DEPENDS ${special}.gch)
+  endforeach()
+endfunction()
+
 function(tf_module name)
-  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  # OWN_OPTIONS: it is compiled with others than all else.
+  cmake_parse_arguments(arg "OWN_OPTIONS" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true *)
   foreach(room ${rooms})
@@ -16,6 +56,9 @@ function(tf_module name)
   if(sources)
     add_library(tf_${name} STATIC ${sources})
     target_compile_options(tf_${name} PRIVATE ${TF_WARNINGS})
+    if(NOT arg_OWN_OPTIONS)
+      tf_precompile(tf_${name})
+    endif()
     set(scope PUBLIC)
   else()
     add_library(tf_${name} INTERFACE)
@@ -29,6 +72,7 @@ function(tf_program name)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   add_executable(${name} ${name}_main.cpp)
   target_compile_options(${name} PRIVATE ${TF_WARNINGS})
+  tf_precompile(${name})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
 endfunction()
 
@@ -52,18 +96,18 @@ function(tf_proto name)
   endforeach()
   add_library(tf_${name} STATIC ${generated})
   target_include_directories(tf_${name} SYSTEM PUBLIC ${out})
+  tf_precompile(tf_${name})
   target_link_libraries(tf_${name} PUBLIC protobuf::libprotobuf ${arg_DEPS})
   if(arg_GRPC)
     target_link_libraries(tf_${name} PUBLIC gRPC::grpc++)
   endif()
 endfunction()
+# What a test itself computes is little, and their compilation a good part of a build: -O1 is enough of an optimization
+# for them.
+set(TF_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 
-# What tests are compiled with: the precompiled headers ask for the same everywhere. What a test itself computes is little,
-# and their compilation a good part of a build: -O1 is enough of an optimization for them.
-set(TF_TEST_OPTIONS ${TF_WARNINGS} -pthread $<$<CONFIG:Release>:-O1>)
-
-# tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder. All share the precompiled headers of
-# tests/support, which are those that nearly every test includes.
+# tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder. All have GoogleTest from their
+# precompiled headers.
 function(tf_unit_tests name)
   cmake_parse_arguments(arg "" "LABEL" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *_test.cpp)
@@ -74,10 +118,10 @@ function(tf_unit_tests name)
     set(arg_LABEL unit)
   endif()
   add_executable(${name}_test ${sources})
-  target_compile_options(${name}_test PRIVATE ${TF_TEST_OPTIONS})
+  target_compile_options(${name}_test PRIVATE ${TF_WARNINGS} ${TF_TEST_OPTIONS})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPS} GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_precompile_headers(${name}_test REUSE_FROM tf_test_headers)
+  tf_use_headers(${name}_test tf_test_headers)
   include(GoogleTest)
   gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} ${TF_TEST_PROPERTIES}
     DISCOVERY_TIMEOUT 60)

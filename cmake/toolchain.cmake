@@ -12,6 +12,14 @@ endif()
 # -O2 compiles in two thirds of -O3's time, and the hot code is what we generate, not this.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of the release build" FORCE)
 
+# The same for all, libraries and programs, as precompiled headers ask for (cmake/headers); some libraries ask for -pthread.
+add_compile_options(-fPIC -pthread)
+# GCC 12 folds the interpreter's kernels for casts from f32 and from f64 to i64 into one at -O2, though they load
+# different types: the f32 one then reads a double.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fno-ipa-icf)
+endif()
+
 find_program(TF_MOLD mold)
 # A cross compiler looks for a linker of its own, and mold 1.10 aborts on a fuzzer's objects before the archives.
 if(TF_MOLD AND NOT CMAKE_CROSSCOMPILING AND NOT TF_FUZZ)

@@ -1,2 +1,0 @@
-// Nothing but the precompiled headers, which the test programs share.
-int main() {}
