@@ -21,8 +21,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 find_program(TF_MOLD mold)
-# A cross compiler looks for a linker of its own, and mold 1.10 aborts on a fuzzer's objects before the archives.
-if(TF_MOLD AND NOT CMAKE_CROSSCOMPILING AND NOT TF_FUZZ)
+# A cross compiler looks for a linker of its own, and mold 1.10 aborts on a fuzzer's objects before the archives: clang has
+# lld, which the compiler links models with.
+if(TF_FUZZ)
+  add_link_options(-fuse-ld=lld)
+elseif(TF_MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
