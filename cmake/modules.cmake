@@ -120,12 +120,17 @@ function(tf_unit_tests name)
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
+  # Those of the farm wait more than they compute, some for half a minute: they begin first.
+  set(cost 0)
+  if(arg_LABEL STREQUAL farm)
+    set(cost 1)
+  endif()
   add_executable(${name}_test ${sources})
   target_compile_options(${name}_test PRIVATE ${TF_WARNINGS} ${TF_TEST_OPTIONS})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPS} GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
   tf_use_headers(${name}_test tf_test_headers)
   include(GoogleTest)
-  gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} ${TF_TEST_PROPERTIES}
+  gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} COST ${cost} ${TF_TEST_PROPERTIES}
     DISCOVERY_TIMEOUT 60)
 endfunction()
