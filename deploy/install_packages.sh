@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Tunefarm builds and runs with, from Debian 12's own packages. Safe to run again: it installs only what is
 # missing, and needs root only then. Options may stand together.
-#   --cross            also what runs code for aarch64 here: a cross compiler and qemu (300 MB), for models built for such a
-#                      device and for the tests of such code
+#   --cross            also what runs code for aarch64 and armv7 here: a cross compiler each and qemu (400 MB), for models built
+#                      for such devices and for the tests of such code
 #   --fuzz             also clang with libFuzzer, for the fuzz targets (400 MB)
 #   --boards [ARCH…]   also what builds the agent for boards, aarch64 and armv7 unless named: a cross compiler each, qemu, and
 #                      Debian's libraries for that processor (160 MB, below build/)
@@ -32,7 +32,7 @@ refuse() {
 boards=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --cross) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+    --cross) packages+=(g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user) ;;
     --fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
     --boards)
       packages+=(qemu-user)

@@ -66,9 +66,14 @@ TEST_F(InstallPackages, TakesSeveralOptionsInAnyOrder) {
   }
 }
 
+TEST_F(InstallPackages, CrossInstallsACompilerForEachProcessorOfBoardsAndNoLibraries) {
+  EXPECT_THAT(install("--cross").output, AllOf(HasSubstr(kCross), HasSubstr(kCrossV7),
+                                               HasSubstr("package qemu-user."), Not(HasSubstr("libraries for"))));
+}
+
 TEST_F(InstallPackages, BoardsAreAllUnlessTheyAreNamed) {
   EXPECT_THAT(
-      install("--boards --cross").output,
+      install("--boards --fuzz").output,
       AllOf(HasSubstr(kCrossV7), HasSubstr("libraries for aarch64."), HasSubstr("libraries for armv7.")));
   EXPECT_THAT(install("--boards armv7").output,
               AllOf(HasSubstr(kCrossV7), Not(HasSubstr(kCross)), HasSubstr("libraries for armv7."),

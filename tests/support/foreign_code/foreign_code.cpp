@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -80,13 +81,12 @@ void append_number(std::string& bytes, int64_t value) {
 
 std::optional<std::string> missing_emulator(const target::Target& target) {
   const std::string arch = arch_of(target);
-  const char* option = target.arch == target::Arch::kArmV7 ? "--boards armv7" : "--cross";
   if (find_program(emulator(target)).empty())
-    return absl::StrCat("code for ", arch, " cannot run here: install qemu-user (deploy/install_packages.sh ",
-                        option, ")");
+    return absl::StrCat("code for ", arch,
+                        " cannot run here: install qemu-user (deploy/install_packages.sh --cross)");
   if (access(runner(target, "kernel_runner").c_str(), X_OK) == 0) return std::nullopt;
   return absl::StrCat("code for ", arch, " cannot run here: install g++-", triple_of(target),
-                      " (deploy/install_packages.sh ", option, "), configure and build again");
+                      " (deploy/install_packages.sh --cross), configure and build again");
 }
 
 absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::Target& target,
