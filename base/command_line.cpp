@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/exit_code.h"
+#include "base/version.h"
 
 namespace tf {
 namespace {
@@ -129,7 +130,18 @@ std::function<std::string(const std::string&)> at_least(double least) {
   };
 }
 
-std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
+std::string version_line(const std::string& program, const std::vector<Agreed>& agreed) {
+  const std::string versions = absl::StrJoin(agreed, ", ", [](std::string* out, const Agreed& each) {
+    absl::StrAppend(out, each.what, " ", each.version);
+  });
+  return absl::StrCat(program, " ", std::string(version()),
+                      versions.empty() ? "" : absl::StrCat(" (", versions, ")"));
+}
+
+std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
+                                      const std::vector<Agreed>& agreed) {
+  app.set_version_flag("--version", version_line(app.get_name(), agreed),
+                       "Print the version, and those of what it shares with other programs and files");
   refuse_no_values(app);
   try {
     app.parse(argc, argv);

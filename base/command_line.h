@@ -2,9 +2,11 @@
 // Owns: how every program parses its command line, and what it says to a mistake there. Does not know any
 // command.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -13,9 +15,20 @@ class ParseError;
 
 namespace tf {
 
-// Parses the command line. Nothing if it was understood; otherwise the exit code, after the help that was
-// asked for was printed, or one line on stderr that says what is wrong.
-std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
+// What two programs, or a program and a file, must have the same version of.
+struct Agreed {
+  std::string what;  // as in "farm protocol"
+  int64_t version;
+};
+
+// Parses the command line, to which it adds `--version`. Nothing if it was understood; otherwise the exit
+// code, after the help or the version that was asked for was printed, or one line on stderr that says what is
+// wrong.
+std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
+                                      const std::vector<Agreed>& agreed = {});
+
+// What `--version` prints: "saw 0.1.0 (wood 3, glue 2)".
+std::string version_line(const std::string& program, const std::vector<Agreed>& agreed);
 
 // Before parsing, which does so by itself: refuses, of every option of every command, a value that is empty
 // (a variable of a script that is not set) and a whole number that the option's type does not hold, which the

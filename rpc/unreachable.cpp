@@ -140,7 +140,7 @@ absl::Status knows_no_such_call(const std::string& what, const Endpoint& endpoin
   return with_remedy(absl::StatusCode::kUnimplemented,
                      absl::StrCat("what answers at ", endpoint.text(), " is no ", what,
                                   ", or one of another version: it does not know this call"),
-                     absl::StrCat(compared_port(what), ", and both programs' versions"));
+                     absl::StrCat(compared_port(what), ", and what both programs say to --version"));
 }
 
 }  // namespace tf::rpc

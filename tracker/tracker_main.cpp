@@ -6,6 +6,7 @@
 #include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/grpc_environment.h"
+#include "rpc/protocol.h"
 #include "rpc/text_config.h"
 #include "tracker/ca/ca_commands.h"
 #include "tracker/operator_commands.h"
@@ -30,7 +31,7 @@ std::optional<int> parse(int argc, char** argv, Invocation& invocation) {
   tf::tracker::add_serve_command(app, invocation.serve);
   tf::tracker::add_operator_commands(app, invocation.run);
   tf::tracker::add_ca_commands(app, invocation.run);
-  return tf::parse_command_line(app, argc, argv);
+  return tf::parse_command_line(app, argc, argv, {{"farm protocol", tf::rpc::kProtocolVersion}});
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include "base/exit_code.h"
 #include "base/grpc_environment.h"
 #include "compiler/cli/commands.h"
+#include "compiler/runtime/kernel_abi.h"
+#include "compiler/schedule/schedule.h"
+#include "database/migrations.h"
 
 int main(int argc, char** argv) {
   tf::set_grpc_environment();
@@ -23,6 +26,11 @@ int main(int argc, char** argv) {
   tf::compiler_cli::add_check_command(app, invocation);
   tf::compiler_cli::add_show_command(app, invocation);
   tf::compiler_cli::add_kernel_command(app, invocation);
-  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
+  const std::optional<int> done =
+      tf::parse_command_line(app, argc, argv,
+                             {{"schedule semantics", tf::schedule::kSemanticsVersion},
+                              {"database schema", tf::database::current_schema_version()},
+                              {"kernel ABI", TF_ABI_VERSION}});
+  if (done) return *done;
   return tf::finish_output("compiler", invocation.run());
 }

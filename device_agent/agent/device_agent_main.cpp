@@ -18,6 +18,8 @@
 #include "base/exit_code.h"
 #include "base/grpc_environment.h"
 #include "base/status.h"
+#include "base/version.h"
+#include "compiler/runtime/kernel_abi.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/counted_executor.h"
 #include "device_agent/agent/doctor.h"
@@ -35,6 +37,7 @@
 #include "rpc/identity/membership.h"
 #include "rpc/metrics/page.h"
 #include "rpc/operating_options.h"
+#include "rpc/protocol.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -106,7 +109,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .id = offer.id,
                                          .state_dir = offer.state_dir,
                                          .slots = std::move(slots),
-                                         .version = TF_VERSION,
+                                         .version = std::string(tf::version()),
                                          .labels = {config.labels().begin(), config.labels().end()},
                                          .cache_bytes = uint64_t{config.cache_mib()} << 20,
                                          .golden = config.golden_seconds() == 0 ? nullptr : &machine.golden,
@@ -290,7 +293,8 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
   tf::rpc::add_join_command(app, "device_agent", [&arguments](std::function<absl::Status()> join) {
     arguments.join = std::move(join);
   });
-  const std::optional<int> done = tf::parse_command_line(app, argc, argv);
+  const std::optional<int> done = tf::parse_command_line(
+      app, argc, argv, {{"farm protocol", tf::rpc::kProtocolVersion}, {"kernel ABI", TF_ABI_VERSION}});
   arguments.doctor = doctor.parsed();
   return done;
 }

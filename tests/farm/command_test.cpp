@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/temporary_folder.h"
+#include "rpc/protocol.h"
 #include "tests/farm/harness.h"
 
 namespace tf::farm_test {
@@ -80,6 +82,14 @@ TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
                                              {"device_agent", "doctor", "--help"}}) {
     EXPECT_EQ(run(command), 0);
     EXPECT_THAT(output(), HasSubstr("Example:"));
+  }
+}
+
+TEST_F(CommandTest, TrackerAndAgentTellTheVersionOfTheirProtocol) {
+  for (const char* name : {"tracker", "device_agent"}) {
+    EXPECT_EQ(run({name, "--version"}), 0);
+    expect_one_line_with(absl::StrCat(name, " "));
+    EXPECT_THAT(output(), HasSubstr(absl::StrCat("(farm protocol ", rpc::kProtocolVersion)));
   }
 }
 

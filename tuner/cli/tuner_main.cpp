@@ -5,6 +5,9 @@
 #include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/grpc_environment.h"
+#include "compiler/schedule/schedule.h"
+#include "database/migrations.h"
+#include "rpc/protocol.h"
 #include "tuner/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -22,6 +25,11 @@ int main(int argc, char** argv) {
   tf::tuner_cli::add_records_commands(app, invocation);
   tf::tuner_cli::add_doctor_command(app, invocation);
   tf::tuner_cli::add_join_command(app, invocation);
-  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
+  const std::optional<int> done =
+      tf::parse_command_line(app, argc, argv,
+                             {{"farm protocol", tf::rpc::kProtocolVersion},
+                              {"schedule semantics", tf::schedule::kSemanticsVersion},
+                              {"database schema", tf::database::current_schema_version()}});
+  if (done) return *done;
   return tf::finish_output("tuner", invocation.run());
 }

@@ -32,6 +32,14 @@ TEST_F(Commands, EveryOneHasHelpWithAnExample) {
   }
 }
 
+TEST_F(Commands, ThatHasRecordsTellsTheVersionsThatTheseDependOn) {
+  const Answer answer = run("--version");
+  EXPECT_EQ(answer.code, 0);
+  EXPECT_THAT(answer.out,
+              testing::MatchesRegex("compiler [0-9.]+ [(]schedule semantics [0-9]+, database schema [0-9]+, "
+                                    "kernel ABI [0-9]+[)]\n"));
+}
+
 TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
   ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
   ASSERT_EQ(run("zoo mlp --batch-name n -o " + file("named.onnx")).code, 0);

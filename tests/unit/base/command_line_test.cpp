@@ -6,11 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/version.h"
 
 namespace {
 
@@ -111,6 +114,21 @@ TEST(CommandLine, RefusesNumbersThatItWouldWrapOrCutOff) {
   EXPECT_THAT(said("cut oak --seed 18446744073709551616"), HasSubstr("is too large a number"));
   EXPECT_THAT(said("cut oak --passes 9223372036854775808"), HasSubstr("is too large a number"));
   EXPECT_EQ(said("cut oak --passes -9223372036854775808 --seed 18446744073709551615"), "");
+}
+
+TEST(CommandLine, TellsTheVersionBeforeAnythingElseIsAskedFor) {
+  const std::string own(tf::version());
+  EXPECT_THAT(own, testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
+  EXPECT_EQ(tf::version_line("saw", {}), absl::StrCat("saw ", own));
+  CLI::App app("Cuts things", "saw");
+  app.require_subcommand(1);
+  app.add_subcommand("cut", "Cut it");
+  std::string program = "saw", flag = "--version";
+  char* words[] = {program.data(), flag.data(), nullptr};
+  testing::internal::CaptureStdout();
+  const std::optional<int> done = tf::parse_command_line(app, 2, words, {{"wood", 3}, {"glue", 2}});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), absl::StrCat("saw ", own, " (wood 3, glue 2)\n"));
+  EXPECT_EQ(done, 0);
 }
 
 TEST(CommandLine, SaysNothingToWhatItUnderstands) {

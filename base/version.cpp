@@ -1,0 +1,9 @@
+#include "base/version.h"
+
+namespace tf {
+
+std::string_view version() {
+  return TF_VERSION;
+}
+
+}  // namespace tf
