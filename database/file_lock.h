@@ -12,9 +12,9 @@
 
 namespace tf::database {
 
-// Held from construction to destruction, and until the process dies, however it dies. A POSIX record lock:
-// children do not inherit it, so that a surviving worker cannot keep a dead tuner's database locked. The file
-// holds the holder's pid, and stays.
+// Beside the file that the path, or what it links to, names. Held from construction to destruction, and until
+// the process dies, however it dies. A POSIX record lock: children do not inherit it, so that a surviving
+// worker cannot keep a dead tuner's database locked. The file holds the holder's pid, and stays.
 class FileLock {
  public:
   // FAILED_PRECONDITION with the holder's pid if another process or another lock of this process has it;

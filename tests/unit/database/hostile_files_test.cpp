@@ -62,6 +62,7 @@ TEST_F(HostileFile, ThatIsAFolderOrADeviceIsRefused) {
   std::filesystem::remove(path_);
   std::filesystem::create_symlink("/dev/zero", path_);
   expect_refused("it is a pipe or a device");
+  EXPECT_FALSE(std::filesystem::exists("/dev/zero.lock")) << "nothing is made beside it";
 }
 
 TEST_F(HostileFile, ThatLinksToItselfIsRefused) {

@@ -137,6 +137,21 @@ TEST(SqliteStore, ASecondWriterInTheSameProcessIsRefusedAndDoesNotFreeTheLock) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(SqliteStore, HasOneWriterByWhateverLinkItIsNamed) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::filesystem::create_symlink("t.db", folder.file("link.db"));
+  std::filesystem::create_symlink("link.db", folder.file("link of link.db"));
+  const std::string names[] = {folder.file("t.db"), folder.file("link.db"), folder.file("link of link.db")};
+  for (const std::string& first : names) {
+    const auto store = open_sqlite_store(first);
+    ASSERT_TRUE(store.ok()) << store.status();
+    for (const std::string& second : names)
+      EXPECT_THAT(message(open_sqlite_store(second).status()), HasSubstr("is writing it")) << second;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.file("t.db.lock")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("link.db.lock")));
+}
+
 TEST(SqliteStore, AChildThatOutlivesItsWriterDoesNotKeepTheDatabaseLocked) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   int ready[2];
