@@ -16,6 +16,7 @@
 #include "rpc/default_endpoints.h"
 #include "rpc/metrics/page.h"
 #include "rpc/operating_options.h"
+#include "rpc/ports.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -97,6 +98,7 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
   rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(FarmOptions farm, farm_options(config));
+  TF_RETURN_IF_ERROR(rpc::check_ports(listen, config.metrics()));
   const PowerCycleOptions power_cycle{
       .command = {config.power_cycle_command().begin(), config.power_cycle_command().end()},
       .interval = absl::Minutes(config.power_cycle_minutes())};

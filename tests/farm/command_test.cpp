@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -264,6 +265,22 @@ TEST_F(CommandTest, FileThatIsNoTrackerStateIsRefusedAndKept) {
   EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--state", path}), 1);
   expect_one_line_with(path);
   EXPECT_EQ(lines_of(path).at(0).size(), 5000u);
+}
+
+TEST_F(CommandTest, TrackerWhosePortIsInUseMakesNoState) {
+  const rpc::Endpoint used = free_endpoint();
+  const auto tracker = serving_tracker(used);
+  const std::string state = dir_.path() + "/other.db";
+  EXPECT_EQ(run({"tracker", "serve", "--listen", used.text(), "--state", state}), 1);
+  expect_one_line_with(used.text() + ": the port is in use");
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--metrics", used.text(), "--state", state}),
+            1);
+  expect_one_line_with(used.text() + ": the port is in use");
+  const std::string free = free_endpoint().text();
+  EXPECT_EQ(run({"tracker", "serve", "--listen", free, "--metrics", free, "--state", state}), 2);
+  expect_one_line_with("is where --listen is");
+  for (const char* suffix : {"", ".lock", ".artifacts", "-wal"})
+    EXPECT_FALSE(std::filesystem::exists(state + suffix)) << suffix;
 }
 
 TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {

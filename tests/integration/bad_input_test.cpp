@@ -226,6 +226,10 @@ TEST_F(BadRequest, ATunerThatCannotListenMakesNoDatabase) {
   expect_refusal(
       "tuner", {"serve", "--db", file("n.db"), "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()},
       kFailed, "the port is in use");
+  expect_refusal("tuner",
+                 {"serve", "--db", file("n.db"), "--tracker", tracker_at_.text(), "--listen", "127.0.0.1:0",
+                  "--metrics", tuner_at_.text()},
+                 kFailed, "the port is in use");
   for (const char* name : {"n.db", "n.db.lock", "n.db.installation"})
     EXPECT_FALSE(std::filesystem::exists(file(name))) << name;
 }
