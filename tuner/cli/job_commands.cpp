@@ -15,7 +15,6 @@
 #include "tuner/cli/follow.h"
 #include "tuner/cli/job_text.h"
 #include "tuner/cli/local_user.h"
-#include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
 #include "tuner/service/job_client.h"
 
@@ -84,13 +83,8 @@ int run_submit(const SubmitArguments& arguments) {
                           : kExitOk;
 }
 
-void print_job(const JobView& view) {
-  const double age_s = static_cast<double>(absl::GetCurrentTimeNanos() - view.job.created_unix_ns) / 1e9;
-  std::printf("%4lld %-9s %-12s %-24s %-12s %-24s %7lld %9s  %s\n", static_cast<long long>(view.job.id),
-              std::string(database::job_state_name(view.job.state)).c_str(),
-              view.job.submitter.empty() ? "-" : view.job.submitter.c_str(), view.job.model_name.c_str(),
-              view.job.device.empty() ? "(embedded)" : view.job.device.c_str(), view.job.target.c_str(),
-              static_cast<long long>(view.trials), clock_text(age_s).c_str(), view.job.detail.c_str());
+std::string row_of(const JobView& view) {
+  return job_row(view, static_cast<double>(absl::GetCurrentTimeNanos() - view.job.created_unix_ns) / 1e9);
 }
 
 int run_jobs(const JobArguments& arguments) {
@@ -98,13 +92,9 @@ int run_jobs(const JobArguments& arguments) {
   if (!client.ok()) return report_error("tuner jobs", client.status());
   absl::StatusOr<std::vector<JobView>> jobs = (*client)->list();
   if (!jobs.ok()) return report_error("tuner jobs", jobs.status());
-  if (!arguments.json) {
-    std::printf("%4s %-9s %-12s %-24s %-12s %-24s %7s %9s  %s\n", "job", "state", "submitter", "model",
-                "device", "target", "trials", "age", "detail");
-  }
-  for (const JobView& view : *jobs) {
-    arguments.json ? (void)std::printf("%s\n", job_json(view).c_str()) : print_job(view);
-  }
+  if (!arguments.json) std::printf("%s\n", jobs_header().c_str());
+  for (const JobView& view : *jobs)
+    std::printf("%s\n", (arguments.json ? job_json(view) : row_of(view)).c_str());
   return kExitOk;
 }
 

@@ -3,7 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {
@@ -34,11 +38,46 @@ nlohmann::json to_json(const service::JobView& view) {
                      {"minutes", spec->minutes},
                      {"until_gain_percent", spec->until_gain_percent}};
   }
-  if (view.progress) out["progress"] = nlohmann::json::parse(progress_json(*view.progress, 0));
+  out["progress"] = nullptr;  // a key that is there or not is a trap for scripts
+  if (view.progress) {
+    session::Progress progress = *view.progress;
+    if (database::is_final(view.job.state)) progress.remaining_s.reset();
+    out["progress"] = nlohmann::json::parse(progress_json(progress, 0));
+  }
   return out;
 }
 
+std::string budget_text(const service::JobSpec& spec) {
+  std::vector<std::string> limits;
+  if (spec.trials > 0) limits.push_back(counted(spec.trials, "trial"));
+  if (spec.minutes > 0) limits.push_back(absl::StrFormat("%g min", spec.minutes));
+  if (spec.until_gain_percent > 0) limits.push_back(absl::StrFormat("gain of %g%%", spec.until_gain_percent));
+  return absl::StrJoin(limits, ", ");
+}
+
+// What may be another's is shown, not obeyed.
+std::string cell(const std::string& text, const char* if_empty = "-") {
+  return text.empty() ? if_empty : printable(text);
+}
+
+constexpr char kColumns[] = "%4s %-9s %4s %-12s %-24s %-12s %-24s %7s %-19s %9s  %s";
+
 }  // namespace
+
+std::string jobs_header() {
+  return absl::StrFormat(kColumns, "job", "state", "prio", "submitter", "model", "device", "target", "trials",
+                         "budget", "age", "detail");
+}
+
+std::string job_row(const service::JobView& view, double age_s) {
+  const database::Job& job = view.job;
+  const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(job.options);
+  return absl::StrFormat(kColumns, absl::StrCat(job.id), std::string(database::job_state_name(job.state)),
+                         spec.ok() ? absl::StrCat(spec->priority) : "-", cell(job.submitter),
+                         cell(job.model_name), cell(job.device, "(embedded)"), cell(job.target),
+                         absl::StrCat(view.trials), cell(spec.ok() ? budget_text(*spec) : ""),
+                         clock_text(age_s), printable(job.detail, job.detail.size()));
+}
 
 std::string job_json(const service::JobView& view) {
   return json_text(to_json(view));

@@ -8,7 +8,13 @@
 
 namespace tf::tuner_cli {
 
-// The job as one line of JSON.
+// The table of `tuner jobs`: its first line, and a line a job, without what ends a line. "450 trials, 5 min"
+// is a budget; a job that somebody tunes on this tuner's own machine has no device.
+std::string jobs_header();
+std::string job_row(const service::JobView& view, double age_s);
+
+// The job as one line of JSON. "progress" is null of a job that has not run since the tuner started; one that
+// is over has no "remaining_s" in it.
 std::string job_json(const service::JobView& view);
 
 // What came of a cancel, pause or resume: the job as job_json has it, and whether it was so already.

@@ -51,8 +51,10 @@ void ProgressPrinter::say(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-void ProgressPrinter::finish(const session::Progress& progress,
+void ProgressPrinter::finish(const session::Progress& last,
                              const std::optional<session::NetworkTrial>& trial) {
+  session::Progress progress = last;
+  progress.remaining_s.reset();  // it is over, whatever its budget was
   clear_line();
   if (style_ == ProgressStyle::kJson) {
     std::printf("%s\n", progress_json(progress, job_id_, trial).c_str());

@@ -28,7 +28,7 @@ class ProgressPrinter {
   void say(const std::string& line);
   // The last state, whenever the one before was shown, and what came of it in the whole network if that was
   // tried; the table of tasks unless JSON was asked for.
-  void finish(const session::Progress& progress, const std::optional<session::NetworkTrial>& trial);
+  void finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial);
 
  private:
   void print(const session::Progress& progress);

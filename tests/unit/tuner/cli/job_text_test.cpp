@@ -1,5 +1,8 @@
 #include "tuner/cli/job_text.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 namespace tf::tuner_cli {
@@ -25,6 +28,43 @@ TEST(JobJson, SaysWhatTheJobWasAskedFor) {
   EXPECT_EQ(json["allow"], std::vector<std::string>{"bf16"});
   EXPECT_EQ(json["budget"]["trials"], 60);
   EXPECT_EQ(json["budget"]["minutes"], 0);
+}
+
+TEST(JobJson, HasProgressWhetherThereIsSomeOrNot) {
+  service::JobView view{.job = {.id = 3, .state = JobState::kRunning}};
+  EXPECT_TRUE(nlohmann::json::parse(job_json(view)).at("progress").is_null());
+  view.progress.emplace();
+  view.progress->trials = 4;
+  view.progress->remaining_s = 19;
+  EXPECT_EQ(nlohmann::json::parse(job_json(view)).at("progress").at("trials"), 4);
+  EXPECT_EQ(nlohmann::json::parse(job_json(view)).at("progress").at("remaining_s"), 19);
+  view.job.state = JobState::kCancelled;
+  EXPECT_FALSE(nlohmann::json::parse(job_json(view)).at("progress").contains("remaining_s"));
+}
+
+TEST(JobRow, StandsBelowItsHeaderWithPriorityAndBudget) {
+  service::JobView view{.job = {.id = 3,
+                                .model_name = "mlp.onnx",
+                                .target = "x86_64",
+                                .device = "desk",
+                                .submitter = "ada",
+                                .state = JobState::kQueued,
+                                .detail = "waits for job 2"},
+                        .trials = 12};
+  view.job.options = to_json(service::JobSpec{.priority = 5, .trials = 450, .minutes = 2.5});
+  const std::string header = jobs_header(), row = job_row(view, 61);
+  const auto below = [&](const std::string& name) { return row.substr(header.find(name)); };
+  EXPECT_THAT(row, testing::StartsWith("   3 queued"));
+  EXPECT_THAT(below("prio"), testing::StartsWith("   5 ada "));
+  EXPECT_THAT(below("model"), testing::StartsWith("mlp.onnx "));
+  EXPECT_THAT(below("target"), testing::StartsWith("x86_64 "));
+  EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min"));
+  EXPECT_THAT(row, testing::EndsWith("     1:01  waits for job 2"));
+  view.job.options = to_json(service::JobSpec{.trials = 1, .until_gain_percent = 0.5});
+  EXPECT_THAT(job_row(view, 0), testing::HasSubstr("1 trial, gain of 0.5%"));
+  view.job = {.id = 4, .model_name = "a\nb", .options = "of another program"};
+  EXPECT_THAT(job_row(view, 0), testing::HasSubstr(" a?b "));
+  EXPECT_THAT(job_row(view, 0), testing::HasSubstr("(embedded)"));
 }
 
 TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {

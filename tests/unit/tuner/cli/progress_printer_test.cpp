@@ -1,0 +1,32 @@
+#include "tuner/cli/progress_printer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tf::tuner_cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(ProgressPrinter, LeavesNoTimeToWhatIsOver) {
+  session::Progress progress;
+  progress.trials = 4;
+  progress.remaining_s = 19;
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  ProgressPrinter(ProgressStyle::kPipe, 60, 7).finish(progress, std::nullopt);
+  ProgressPrinter(ProgressStyle::kJson, 60, 7).finish(progress, std::nullopt);
+  const std::string err = testing::internal::GetCapturedStderr();
+  const std::string out = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(err, HasSubstr("4/60 trials"));
+  EXPECT_THAT(err, Not(HasSubstr("left")));
+  const nlohmann::json last = nlohmann::json::parse(out.substr(out.find('{')));
+  EXPECT_EQ(last["trials"], 4);
+  EXPECT_FALSE(last.contains("remaining_s"));
+}
+
+}  // namespace
+}  // namespace tf::tuner_cli
