@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -74,9 +75,9 @@ Profile profile_of(const LoadedModel& model, int threads) {
 
 void print(const std::vector<double>& samples_ms, const Profile& profile) {
   const std::vector<double> s = sorted(samples_ms);
-  std::printf("%zu runs: median %.3f ms, p10 %.3f, p90 %.3f, p99 %.3f, min %.3f, max %.3f\n", s.size(),
-              percentile(s, 0.5), percentile(s, 0.1), percentile(s, 0.9), percentile(s, 0.99), s.front(),
-              s.back());
+  std::printf("%s: median %.3f ms, p10 %.3f, p90 %.3f, p99 %.3f, min %.3f, max %.3f\n",
+              counted(std::ssize(s), "run").c_str(), percentile(s, 0.5), percentile(s, 0.1),
+              percentile(s, 0.9), percentile(s, 0.99), s.front(), s.back());
   if (profile.kernels.empty()) return;
   std::printf("FMA peak: %.0f GFLOP/s; kernels take %.3f ms together\n", profile.peak_gflops,
               profile.total_ms);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -187,8 +188,8 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
               report.tasks.size(), size_text(report.weights_bytes).c_str(),
               size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
   if (!plan.layouts.empty())
-    std::printf("layouts chosen by %zu measured times, where there were none by estimates scaled to them\n",
-                plan.layouts.size());
+    std::printf("layouts chosen by %s, where there were none by estimates scaled to them\n",
+                counted(std::ssize(plan.layouts), "measured time").c_str());
   std::printf("wrote model.so, model.h and tuning.lock to %s\n", arguments.output.c_str());
 }
 

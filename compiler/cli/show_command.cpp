@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -140,9 +141,9 @@ absl::Status run(const ShowArguments& arguments) {
   }
   // A record may be another's: its texts are shown, not obeyed.
   for (const nlohmann::json& entry : all) {
-    std::printf("# %s\n# %s, %d thread%s, device %s, %.1f us, record %.12s\n", printable(workload.op).c_str(),
-                printable(entry["target"].get<std::string>()).c_str(), entry["threads"].get<int>(),
-                entry["threads"].get<int>() == 1 ? "" : "s",
+    std::printf("# %s\n# %s, %s, device %s, %.1f us, record %.12s\n", printable(workload.op).c_str(),
+                printable(entry["target"].get<std::string>()).c_str(),
+                counted(entry["threads"].get<int>(), "thread").c_str(),
                 printable(entry["device_class"].get<std::string>()).c_str(),
                 entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
     for (const char* part : {"workload", "schedule", "ir", "asm"}) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -28,8 +29,8 @@ void print(const graph::Program& program) {
                 static_cast<long long>(task.count), task.flops / 1e6, task.bytes / 1024, task.label.c_str());
     flops += task.flops * static_cast<double>(task.count);
   }
-  std::printf("%zu tasks, %zu kernel calls, %.3f GFLOP\n", program.tasks.size(), program.calls.size(),
-              flops / 1e9);
+  std::printf("%s, %s, %.3f GFLOP\n", counted(std::ssize(program.tasks), "task").c_str(),
+              counted(std::ssize(program.calls), "kernel call").c_str(), flops / 1e9);
 }
 
 void print_json(const graph::Program& program) {

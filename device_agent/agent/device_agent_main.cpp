@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/command_line.h"
+#include "base/counted.h"
 #include "base/doctor.h"
 #include "base/exit_code.h"
 #include "base/grpc_environment.h"
@@ -119,9 +120,8 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .advertise = offer.advertise},
                                         facts));
   const auto reached = served.agent->endpoint();
-  spdlog::info("{} with the key {}, {} slot{} on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(),
-               offer.key, offer.slots.size(), offer.slots.size() == 1 ? "" : "s",
-               tf::agent::slots_text(offer.slots), peak_gflops,
+  spdlog::info("{} with the key {}, {} on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(), offer.key,
+               tf::counted(std::ssize(offer.slots), "slot"), tf::agent::slots_text(offer.slots), peak_gflops,
                reached ? ", listening on " + reached->text() : "");
   return served;
 }

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/cpu_list.h"
 #include "base/file.h"
 #include "base/machine_files.h"
@@ -96,9 +97,10 @@ Check examine_memory(size_t slots) {
   if (available == 0) check.detail = "the system does not tell";
   if (available == 0 || available >= slots * kSlotBytes) return check;
   check.health = Health::kWeak;
-  check.remedy =
-      absl::StrCat(slots, " slots should find ", mib(kSlotBytes),
-                   " each, or large kernels cannot be measured: offer fewer, or end other programs");
+  check.remedy = absl::StrCat(counted(static_cast<int64_t>(slots), "slot"), " should find ", mib(kSlotBytes),
+                              slots == 1 ? "" : " each",
+                              ", or large kernels cannot be measured: ", slots == 1 ? "" : "offer fewer, or ",
+                              "end other programs");
   return check;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/counted.h"
 #include "base/doctor.h"
 #include "base/exit_code.h"
 #include "base/remedy.h"
@@ -42,8 +43,8 @@ using Finding = absl::StatusOr<std::string>;
 Check examine_target() {
   const target::Target host = target::host_target();
   return {.what = "target",
-          .detail = absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ", allowed_cpus().size(),
-                                 " CPUs")};
+          .detail = absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ",
+                                 counted(static_cast<int64_t>(allowed_cpus().size()), "CPU"))};
 }
 
 // A whole build, of the smallest kernel there is.
@@ -80,7 +81,8 @@ Finding examine_database(const std::string& spec, const std::string& tls) {
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::remote_opener(tls)));
   TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
-  return absl::StrCat(workloads.size(), " workloads, ", problems.size(), " measured problems");
+  return absl::StrCat(counted(std::ssize(workloads), "workload"), ", ",
+                      counted(std::ssize(problems), "measured problem"));
 }
 
 Finding examine_devices(const rpc::Endpoint& tracker, const std::shared_ptr<rpc::Credentials>& credentials) {

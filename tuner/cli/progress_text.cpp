@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/counted.h"
 #include "base/json_text.h"
 
 namespace tf::tuner_cli {
@@ -68,7 +69,7 @@ std::string clock_text(double seconds) {
 
 std::string progress_line(const session::Progress& progress, int64_t trial_limit) {
   std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
-                                    : absl::StrFormat("%d trials", progress.trials);
+                                    : counted(progress.trials, "trial");
   absl::StrAppendFormat(&out, "  %.1f/s", progress.trials_per_second);
   const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
   const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
@@ -121,10 +122,11 @@ std::string trial_text(const session::NetworkTrial& trial) {
   std::string out = absl::StrFormat(
       "the network itself, %d times in turns: untuned %s, tuned %s (medians); turn by turn, tuned takes %.3f "
       "of untuned (%.3f to %.3f)\n"
-      "of %d kernels, %d have a schedule of their own, %d of which are surely faster there than the untuned "
-      "one\n",
+      "of %s, %d %s a schedule of %s own, %d of which %s surely faster there than the untuned one\n",
       trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
-      trial.ratio.low_ns, trial.ratio.high_ns, trial.kernels, trial.tuned, trial.faster);
+      trial.ratio.low_ns, trial.ratio.high_ns, counted(trial.kernels, "kernel"), trial.tuned,
+      trial.tuned == 1 ? "has" : "have", trial.tuned == 1 ? "its" : "their", trial.faster,
+      trial.faster == 1 ? "is" : "are");
   if (trial.put_back > 0)
     absl::StrAppendFormat(&out, "%d %s not, and builds take the untuned one\n", trial.put_back,
                           was_or_were(trial.put_back));

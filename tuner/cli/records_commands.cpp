@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/command_line.h"
+#include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
@@ -203,9 +204,11 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
                             .c_str());
     return;
   }
-  std::string line =
-      absl::StrFormat("%s %d workloads, %d measurements", verb, counts.workloads, counts.measurements);
-  if (counts.duplicates > 0) absl::StrAppend(&line, " (", counts.duplicates, " were there already)");
+  std::string line = absl::StrCat(verb, " ", counted(counts.workloads, "workload"), ", ",
+                                  counted(counts.measurements, "measurement"));
+  if (counts.duplicates > 0)
+    absl::StrAppend(&line, " (", counts.duplicates, counts.duplicates == 1 ? " was" : " were",
+                    " there already)");
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 

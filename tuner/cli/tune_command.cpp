@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/counted.h"
 #include "base/cpu_list.h"
 #include "base/exit_code.h"
 #include "base/file.h"
@@ -72,8 +73,8 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
     const bool same = job.device.empty() && job.model_digest == model.hex() && job.options == options;
     if (!same || database::is_final(job.state)) continue;
     TF_ASSIGN_OR_RETURN(int64_t trials, store.count_trials(job.id));
-    std::fprintf(stderr, "going on with job %lld, which has %lld trials\n", static_cast<long long>(job.id),
-                 static_cast<long long>(trials));
+    std::fprintf(stderr, "going on with job %lld, which has %s\n", static_cast<long long>(job.id),
+                 counted(trials, "trial").c_str());
     return job;
   }
   database::Job job{.model_name = spec.model_name,
@@ -91,7 +92,7 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
 absl::Status close_job(database::Store& store, database::Job job,
                        const absl::StatusOr<session::Progress>& result, bool interrupted) {
   job.state = !result.ok() ? JobState::kFailed : interrupted ? JobState::kPaused : JobState::kDone;
-  job.detail = result.ok() ? absl::StrCat(result->trials, " trials, ", result->failures, " failed",
+  job.detail = result.ok() ? absl::StrCat(counted(result->trials, "trial"), ", ", result->failures, " failed",
                                           result->nothing_new ? "; nothing new to try" : "")
                            : std::string(result.status().message());
   job.status_code = static_cast<int32_t>(result.status().code());
@@ -203,9 +204,11 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
     const auto used = std::ranges::count_if(tasks, [](const session::Task& task) { return task.weight > 0; });
     const auto unused = std::ssize(tasks) - used;
     std::fprintf(
-        stderr, "tuning %td tasks of %s%s for %s, %d thread%s, into %s\n", used, spec.model_name.c_str(),
-        unused > 0 ? absl::StrCat(", and ", unused, " kernels between other layouts,").c_str() : "",
-        options.target.text().c_str(), spec.threads, spec.threads == 1 ? "" : "s", arguments.db.c_str());
+        stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
+        spec.model_name.c_str(),
+        unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " between other layouts,").c_str()
+                   : "",
+        options.target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
   }
   ProgressPrinter printer(progress_style(arguments.json), spec.trials, job.id);
   // In a thread of its own, because the session's makes way for others, and the network must not.

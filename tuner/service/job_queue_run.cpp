@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "tuner/service/job_queue.h"
 #include "tuner/service/turn.h"
@@ -18,7 +19,7 @@ namespace {
 using database::JobState;
 
 std::string summary(const session::Progress& progress) {
-  return absl::StrCat(progress.trials, " trials, ", progress.failures, " failed",
+  return absl::StrCat(counted(progress.trials, "trial"), ", ", progress.failures, " failed",
                       progress.nothing_new ? "; nothing new to try" : "");
 }
 

@@ -40,6 +40,8 @@ TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s  [1/2] softmax 1x1000 -");
   progress.current_task = -1;
   EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s");
+  progress.trials = 1;
+  EXPECT_EQ(progress_line(progress, 0), "1 trial  12.3/s");
 }
 
 TEST(ProgressJson, HasEveryFieldOnOneLine) {
@@ -93,6 +95,9 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   trial.failed = 1;
   EXPECT_THAT(trial_text(trial),
               HasSubstr("\n2 were not, and builds take the untuned one\n1 was not, and builds take others"));
+  trial.other_layouts = 1;
+  EXPECT_THAT(trial_text(trial), HasSubstr("\n1 lies between other layouts than without tuning and was not"));
+  trial.other_layouts = 3;
   EXPECT_THAT(trial_text(trial), HasSubstr("\n3 lie between other layouts than without tuning"));
   EXPECT_THAT(trial_text(trial), HasSubstr("\nwith 1 the network crashed or hung: builds take others"));
   EXPECT_THAT(trial_text(trial), Not(HasSubstr("slower")));
