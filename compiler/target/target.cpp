@@ -106,6 +106,10 @@ absl::StatusOr<Target> parse_arch(std::string_view text, std::string_view head) 
     }
     return target;
   }
+  if (name == "host")
+    return bad(text,
+               "host is this machine as it is, and nothing can follow: name an architecture, as in "
+               "x86_64:cpu=znver4");
   std::vector<std::string> known;
   for (const ArchEntry& entry : arch_table()) known.emplace_back(entry.name);
   return bad(text, absl::StrCat("unknown architecture '", std::string(name), "'; known: host, ",

@@ -48,6 +48,8 @@ TEST(Target, VectorUnitFollowsFromFeatures) {
 TEST(Target, UnknownPartsAreNamedWithWhatIsKnown) {
   auto message = [](std::string_view text) { return std::string(parse_target(text).status().message()); };
   EXPECT_THAT(message("sparc"), HasSubstr("unknown architecture 'sparc'; known: host, x86_64, aarch64"));
+  EXPECT_THAT(message("host:cpu=znver4"), HasSubstr("host is this machine as it is"));
+  EXPECT_THAT(message("host-linux"), testing::Not(HasSubstr("unknown architecture")));
   EXPECT_THAT(message("x86_64:cpu=zen9"), HasSubstr("unknown cpu 'zen9'; known: x86-64, "));
   EXPECT_THAT(message("cuda:arch=sm_1"), HasSubstr("unknown arch 'sm_1'; known: sm_75"));
   EXPECT_THAT(message("x86_64:+avx9"), HasSubstr("unknown feature 'avx9'; known: sse4.2"));
