@@ -48,7 +48,8 @@ absl::StatusOr<std::string> given_schedule_text(const tensor::Workload& workload
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
   const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(text);
   if (!schedule.ok()) return in_file(path, schedule.status());
-  TF_RETURN_IF_ERROR(schedule::apply(workload, *schedule).status());
+  if (const absl::Status applied = schedule::apply(workload, *schedule).status(); !applied.ok())
+    return in_file(path, applied);
   return schedule::to_string(*schedule);
 }
 
@@ -78,11 +79,12 @@ absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& argu
   request.set_output(target.is_gpu() ? proto::BLOB_KIND_CUBIN : proto::BLOB_KIND_ELF_SHARED);
   request.mutable_in_layouts()->Assign(arguments.in_layouts.begin(), arguments.in_layouts.end());
   request.mutable_out_layouts()->Assign(arguments.out_layouts.begin(), arguments.out_layouts.end());
-  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(*workload, binding));
-  warn_of_empty_stages(bound);
+  const absl::StatusOr<tensor::Workload> bound = tensor::bind(*workload, binding);
+  if (!bound.ok()) return in_file(arguments.workload, bound.status());
+  warn_of_empty_stages(*bound);
   TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), arguments.schedule.empty()
-                                                       ? default_schedule_text(bound, target, arguments)
-                                                       : given_schedule_text(bound, arguments.schedule));
+                                                       ? default_schedule_text(*bound, target, arguments)
+                                                       : given_schedule_text(*bound, arguments.schedule));
   return request;
 }
 

@@ -141,11 +141,15 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
   for (const LockEntry& entry : entries_) {
     if (!same_problem(entry.query, query)) continue;
     if (entry.record.empty()) return std::nullopt;
-    TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(entry.record));
+    const absl::StatusOr<Digest> digest = Digest::from_hex(entry.record);
+    if (!digest.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("tuning.lock is damaged: what it names as the record of '", entry.label,
+                       "' is none; bring it back, or build once without --locked"));
     if (records_ == nullptr)
       return absl::FailedPreconditionError(
           "tuning.lock names records: give --db with the database that has them");
-    const absl::StatusOr<database::Measurement> record = records_->find_record(digest);
+    const absl::StatusOr<database::Measurement> record = records_->find_record(*digest);
     TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(query));
     const absl::Status usable = record.ok() ? check_locked(*record, problem, allowed_) : record.status();
     if (!usable.ok())

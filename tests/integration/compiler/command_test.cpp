@@ -120,6 +120,8 @@ TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
   const Answer other = run("kernel " + file("gemm") + " --with " + file("other"));
   EXPECT_NE(other.code, 0);
   EXPECT_EQ(lines(other.err), 1) << other.err;
+  EXPECT_THAT(other.err, HasSubstr(file("other") + ": "));
+  EXPECT_THAT(run("kernel " + file("gemm") + " --dim d0=4").err, HasSubstr(file("gemm") + ": "));
   std::ofstream(file("empty"))
       << "workload v1\ninput p0: f32[0]\nstage t0: f32[i0 < 0] = p0[i0]\noutput t0\n";
   EXPECT_THAT(run("kernel " + file("empty")).err, HasSubstr("an axis of extent 0"));

@@ -222,6 +222,9 @@ TEST_F(RecordsSource, LockedSaysWhichRecordIsMissing) {
   EXPECT_THAT(std::string(source.find(query(0)).status().message()), HasSubstr("'conv 1x16'"));
   LockedSource without({{query(0), "conv", std::string(64, 'a')}}, nullptr);
   EXPECT_THAT(std::string(without.find(query(0)).status().message()), HasSubstr("give --db"));
+  LockedSource torn({{query(0), "conv 1x16", "aaaa"}}, store_.get());
+  EXPECT_THAT(std::string(torn.find(query(0)).status().message()),
+              testing::AllOf(HasSubstr("tuning.lock is damaged"), HasSubstr("'conv 1x16'")));
 }
 
 TEST_F(RecordsSource, LockedRefusesARecordThatDoesNotVouchForItsSchedule) {
