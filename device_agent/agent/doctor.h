@@ -25,4 +25,8 @@ Check examine_governor(const std::vector<Offer>& offers);
 Check examine_memory(size_t slots);
 Check examine_disk(const std::string& state_dir, uint64_t cache_bytes);
 
+// "the golden kernel takes 1.218 ms, 4.3% between its fastest and slowest run", or so many "times that".
+// `spread`: as in farm.proto. (doctor_proto.cpp)
+std::string golden_text(double time_ms, double spread);
+
 }  // namespace tf::agent

@@ -108,10 +108,8 @@ std::vector<Offer> examined_offers(const DeviceAgent& config, const CpuSet& allo
 Check examine_worker(const CpuSet& cpus) {
   const absl::StatusOr<pb::GoldenSample> sample = run_golden(cpus);
   if (!sample.ok()) return check_of("measuring", sample.status(), kTrialWorker);
-  Check check{
-      .what = "measuring",
-      .detail = absl::StrFormat("the golden kernel takes %.3f ms, %.1f%% between its fastest and slowest run",
-                                static_cast<double>(sample->time_ns()) * 1e-6, 100 * sample->spread())};
+  Check check{.what = "measuring",
+              .detail = golden_text(static_cast<double>(sample->time_ns()) * 1e-6, sample->spread())};
   if (sample->spread() <= kSpreadTolerance) return check;
   check.health = Health::kWeak;
   check.remedy = "other programs share these CPUs, or their clock changes: end them, or offer other CPUs";
@@ -119,6 +117,13 @@ Check examine_worker(const CpuSet& cpus) {
 }
 
 }  // namespace
+
+std::string golden_text(double time_ms, double spread) {
+  const std::string between =
+      spread < 1 ? absl::StrFormat("%.1f%%", 100 * spread) : absl::StrFormat("%.3g times that", spread);
+  return absl::StrFormat("the golden kernel takes %.3f ms, %s between its fastest and slowest run", time_ms,
+                         between);
+}
 
 std::vector<Check> examine(const DeviceAgent& config, const std::string& state_folder) {
   std::vector<Check> checks;

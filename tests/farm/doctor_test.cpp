@@ -78,11 +78,20 @@ TEST_F(Doctor, TrackerTellsItsProtocolAndItsClock) {
   EXPECT_EQ(checks[2].health, Health::kGood) << "it is this machine's";
 }
 
+TEST_F(Doctor, RevokedMemberIsToldThatAndOneThingToDo) {
+  const auto box = member(Role::kAgent, "box");
+  ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "agent/box").ok());
+  const auto checks = rpc::examine_tracker(endpoint(), box, "this agent");
+  ASSERT_EQ(checks.size(), 1u);
+  EXPECT_EQ(checks[0].health, Health::kFailed);
+  EXPECT_THAT(checks[0].detail, testing::EndsWith(" of agent box is revoked"));
+  EXPECT_EQ(checks[0].remedy, "join again with a new token");
+}
+
 TEST_F(Doctor, PortOfAnotherMemberIsNoTrackers) {
   pb::Agents::Service service;
   rpc::CallGuard guard;
-  const auto server =
-      rpc::Server::start({"127.0.0.1", 0}, {&service}, {member(Role::kTuner, "ada"), &guard});
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&service}, {member(Role::kTuner, "ada"), &guard});
   ASSERT_TRUE(server.ok()) << server.status();
   const rpc::Endpoint& port = (*server)->endpoint();
   const auto checks = rpc::examine_tracker(port, member(Role::kViewer, "eve"), "this program");
