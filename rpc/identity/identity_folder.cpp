@@ -111,6 +111,11 @@ absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
   return key;
 }
 
+void discard_member_key(const std::string& folder) {
+  ::unlink(identity_files(folder).key.c_str());
+  ::rmdir(folder.c_str());  // only if it is empty
+}
+
 absl::Status save_member(const std::string& folder, const Certificate& certificate, const Certificate& ca,
                          const std::string& tracker) {
   const IdentityFiles files = identity_files(folder);

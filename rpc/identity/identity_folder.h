@@ -41,6 +41,9 @@ absl::Status make_private_folder(const std::string& folder);
 // Makes the private folder and a new key in it. ALREADY_EXISTS: there is a member in it already.
 absl::StatusOr<KeyPair> make_member_key(const std::string& folder);
 
+// After an attempt that got no certificate: its key goes, and the folder if nothing else is in it.
+void discard_member_key(const std::string& folder);
+
 // The rest of the files; the certificate last, so that a folder is whole once it has one.
 absl::Status save_member(const std::string& folder, const Certificate& certificate, const Certificate& ca,
                          const std::string& tracker);

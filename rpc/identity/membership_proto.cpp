@@ -51,11 +51,7 @@ absl::Status renew(Credentials& credentials, pb::Members::Stub& stub, const Endp
   return kept;
 }
 
-}  // namespace
-
-absl::StatusOr<Identity> join_farm(const JoinOptions& options) {
-  TF_ASSIGN_OR_RETURN(const JoinToken token, JoinToken::parse(options.token));
-  TF_ASSIGN_OR_RETURN(const KeyPair key, make_member_key(options.folder));
+absl::StatusOr<Identity> join_with(const KeyPair& key, const JoinToken& token, const JoinOptions& options) {
   const auto stub = pb::Members::NewStub(make_channel(options.tracker, joining_channel(token.ca)));
   grpc::ClientContext context;
   set_deadline(context, kCallTimeout);
@@ -73,6 +69,16 @@ absl::StatusOr<Identity> join_farm(const JoinOptions& options) {
   }
   TF_RETURN_IF_ERROR(save_member(options.folder, certificate, ca, options.tracker.text()));
   return *certificate.identity();
+}
+
+}  // namespace
+
+absl::StatusOr<Identity> join_farm(const JoinOptions& options) {
+  TF_ASSIGN_OR_RETURN(const JoinToken token, JoinToken::parse(options.token));
+  TF_ASSIGN_OR_RETURN(const KeyPair key, make_member_key(options.folder));
+  absl::StatusOr<Identity> joined = join_with(key, token, options);
+  if (!joined.ok()) discard_member_key(options.folder);
+  return joined;
 }
 
 std::string default_member_name() {

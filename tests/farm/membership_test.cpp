@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "base/file.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "rpc/grpc_status.h"
@@ -73,6 +74,12 @@ TEST_F(SecuredFarm, ReplayedTokenLetsNobodyIn) {
   const absl::Status again = rpc::join_farm({endpoint(), text, "eve", dir_.file("2")}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(again)) << again;
   EXPECT_THAT(std::string(again.message()), HasSubstr("used before"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("2"))) << "nor is a key left behind";
+  ASSERT_TRUE(rpc::make_private_folder(dir_.file("3")).ok());
+  ASSERT_TRUE(write_file(dir_.file("3") + "/note", "kept").ok());
+  EXPECT_FALSE(rpc::join_farm({endpoint(), text, "eve", dir_.file("3")}).ok());
+  EXPECT_FALSE(std::filesystem::exists(rpc::identity_files(dir_.file("3")).key));
+  EXPECT_TRUE(std::filesystem::exists(dir_.file("3") + "/note"));
 }
 
 TEST_F(SecuredFarm, JoinerTellsItsTokenToNoOtherFarm) {
