@@ -23,7 +23,14 @@ nlohmann::json machine_of(const Bench& bench) {
   return machine.is_object() ? machine : nlohmann::json::object();
 }
 
-// What recording measured of the machine; nothing, if it did so before it looked at that.
+}  // namespace
+
+std::vector<std::string> Bench::database_paths() const {
+  std::vector<std::string> paths = {yardsticks_path()};
+  for (const BenchTask& task : bench_tasks(target)) paths.push_back(pool_path(task));
+  return paths;
+}
+
 absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench) {
   if (!std::filesystem::exists(bench.yardsticks_path())) return model::MeasuredRates();
   TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.yardsticks_path()));
@@ -31,8 +38,6 @@ absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench) {
   return yardsticks.rates_of(
       {bench.target, kDeviceClass, machine_of(bench).value("fingerprint", std::string())});
 }
-
-}  // namespace
 
 absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
   Bench bench{.arguments = arguments};
@@ -56,7 +61,6 @@ absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
     TF_ASSIGN_OR_RETURN(const Contender contender, contender_from_name(name));
     bench.runs.contenders.push_back(contender);
   }
-  TF_ASSIGN_OR_RETURN(bench.runs.measured, recorded_rates(bench));
   return bench;
 }
 

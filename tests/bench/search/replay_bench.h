@@ -31,11 +31,13 @@ struct Bench {
   Arguments arguments;
   target::Target target = target::host_target();
   std::vector<BenchTask> tasks;
-  RunSetOptions runs;  // what was measured of the machine is in there
+  RunSetOptions runs;  // what was measured of the machine goes in there
 
   std::string pool_path(const BenchTask& task) const {
     return absl::StrCat(arguments.pools, "/", task.task.label, ".db");
   }
+  // Those of all tasks: runs that start from other pools read them, whatever --tasks says.
+  std::vector<std::string> database_paths() const;
   std::string machine_path() const { return arguments.pools + "/machine.json"; }
   std::string yardsticks_path() const { return arguments.pools + "/yardsticks.db"; }
   const model::MeasuredRates& measured() const { return runs.measured; }
@@ -44,8 +46,12 @@ struct Bench {
   }
 };
 
-// INVALID_ARGUMENT for tasks or strategies that there are not; the errors of what recording measured.
+// INVALID_ARGUMENT for tasks or strategies that there are not. Nothing measured of the machine is in it yet.
 absl::StatusOr<Bench> make_bench(const Arguments& arguments);
+
+// What recording measured of the machine; nothing, if it did so before it looked at that. Errors: the
+// database's.
+absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench);
 
 // Of one thread, as recording found it; 0: never recorded here.
 double peak_gflops(const Bench& bench);

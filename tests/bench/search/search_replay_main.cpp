@@ -15,6 +15,7 @@
 #include "tests/bench/search/record_command.h"
 #include "tests/bench/search/replay/explain.h"
 #include "tests/bench/search/replay/report.h"
+#include "tests/bench/search/replay/upgrade.h"
 #include "tests/bench/search/replay_bench.h"
 
 namespace tf::replay {
@@ -126,6 +127,14 @@ absl::Status list_tasks(const Bench& bench) {
   return absl::OkStatus();
 }
 
+// The act of a command, of which only `record` may write to databases, on what can be read by then.
+absl::Status perform(Bench bench, absl::Status (*act)(const Bench&)) {
+  if (act == record) TF_RETURN_IF_ERROR(upgrade(bench.database_paths()));
+  if (act == list_tasks) return act(bench);
+  TF_ASSIGN_OR_RETURN(bench.runs.measured, recorded_rates(bench));
+  return act(bench);
+}
+
 void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--pools", arguments.pools, "Folder of the pools, a database a task")
       ->capture_default_str();
@@ -187,7 +196,7 @@ int main(int argc, char** argv) {
   const absl::StatusOr<Bench> bench = make_bench(arguments);
   absl::Status status = bench.status();
   for (const auto& [command, act] : commands) {
-    if (status.ok() && command->parsed()) status = act(*bench);
+    if (status.ok() && command->parsed()) status = perform(*bench, act);
   }
   return tf::finish_output("search_replay",
                            status.ok() ? tf::kExitOk : tf::report_error("search_replay", status));

@@ -1,0 +1,31 @@
+#include "tests/bench/search/replay/upgrade.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/temporary_folder.h"
+#include "database/migrations.h"
+#include "database/sqlite_connection.h"
+#include "database/sqlite_store.h"
+
+namespace tf::replay {
+namespace {
+
+TEST(Upgrade, MakesWhatAnEarlierProgramRecordedReadable) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string old = folder.file("yardsticks.db"), none = folder.file("none.db");
+  {
+    const auto connection = database::Connection::open(old, database::Access::kWrite);
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    ASSERT_TRUE(database::migrate(**connection, {database::migrations().front()}).ok());
+  }
+  EXPECT_FALSE(database::open_sqlite_records(old).ok());
+  const absl::Status upgraded = upgrade({none, old});
+  EXPECT_TRUE(upgraded.ok()) << upgraded;
+  EXPECT_TRUE(database::open_sqlite_records(old).ok());
+  EXPECT_FALSE(std::filesystem::exists(none)) << "what is not there is not made";
+}
+
+}  // namespace
+}  // namespace tf::replay
