@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -83,18 +85,18 @@ int run_submit(const SubmitArguments& arguments) {
                           : kExitOk;
 }
 
-std::string row_of(const JobView& view) {
-  return job_row(view, static_cast<double>(absl::GetCurrentTimeNanos() - view.job.created_unix_ns) / 1e9);
-}
-
 int run_jobs(const JobArguments& arguments) {
   absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner jobs", client.status());
   absl::StatusOr<std::vector<JobView>> jobs = (*client)->list();
   if (!jobs.ok()) return report_error("tuner jobs", jobs.status());
-  if (!arguments.json) std::printf("%s\n", jobs_header().c_str());
-  for (const JobView& view : *jobs)
-    std::printf("%s\n", (arguments.json ? job_json(view) : row_of(view)).c_str());
+  std::vector<std::string> lines;
+  if (arguments.json) {
+    for (const JobView& view : *jobs) lines.push_back(job_json(view));
+  } else {
+    lines = jobs_table(*jobs, absl::GetCurrentTimeNanos());
+  }
+  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "tuner/cli/progress_text.h"
+#include "tuner/cli/text_table.h"
 
 namespace tf::tuner_cli {
 
@@ -60,23 +61,29 @@ std::string cell(const std::string& text, const char* if_empty = "-") {
   return text.empty() ? if_empty : printable(text);
 }
 
-constexpr char kColumns[] = "%4s %-9s %4s %-12s %-24s %-12s %-24s %7s %-19s %9s  %s";
+std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_ns) {
+  const database::Job& job = view.job;
+  const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(job.options);
+  return {absl::StrCat(job.id),
+          std::string(database::job_state_name(job.state)),
+          spec.ok() ? absl::StrCat(spec->priority) : "-",
+          cell(job.submitter),
+          cell(job.model_name),
+          cell(job.device, "(embedded)"),
+          cell(job.target),
+          absl::StrCat(view.trials),
+          cell(spec.ok() ? budget_text(*spec) : ""),
+          clock_text(static_cast<double>(now_unix_ns - job.created_unix_ns) / 1e9),
+          printable(job.detail, job.detail.size())};
+}
 
 }  // namespace
 
-std::string jobs_header() {
-  return absl::StrFormat(kColumns, "job", "state", "prio", "submitter", "model", "device", "target", "trials",
-                         "budget", "age", "detail");
-}
-
-std::string job_row(const service::JobView& view, double age_s) {
-  const database::Job& job = view.job;
-  const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(job.options);
-  return absl::StrFormat(kColumns, absl::StrCat(job.id), std::string(database::job_state_name(job.state)),
-                         spec.ok() ? absl::StrCat(spec->priority) : "-", cell(job.submitter),
-                         cell(job.model_name), cell(job.device, "(embedded)"), cell(job.target),
-                         absl::StrCat(view.trials), cell(spec.ok() ? budget_text(*spec) : ""),
-                         clock_text(age_s), printable(job.detail, job.detail.size()));
+std::vector<std::string> jobs_table(const std::vector<service::JobView>& views, int64_t now_unix_ns) {
+  std::vector<std::vector<std::string>> rows = {{"job", "state", "prio", "submitter", "model", "device",
+                                                 "target", "trials", "budget", "age", "detail"}};
+  for (const service::JobView& view : views) rows.push_back(row_of(view, now_unix_ns));
+  return text_table(rows, "rlrllllrlrl");
 }
 
 std::string job_json(const service::JobView& view) {

@@ -2,16 +2,17 @@
 // Owns: how a job of a running tuner reads: one JSON object for programs, one sentence for people on what was
 // done to it. Pure. Does not know: who asks, terminals.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tuner/service/job_queue.h"
 
 namespace tf::tuner_cli {
 
-// The table of `tuner jobs`: its first line, and a line a job, without what ends a line. "450 trials, 5 min"
-// is a budget; a job that somebody tunes on this tuner's own machine has no device.
-std::string jobs_header();
-std::string job_row(const service::JobView& view, double age_s);
+// The table of `tuner jobs`, line by line: a header, then a line a job. "450 trials, 5 min" is a budget; what
+// `tuner tune` ran has no device.
+std::vector<std::string> jobs_table(const std::vector<service::JobView>& views, int64_t now_unix_ns);
 
 // The job as one line of JSON. "progress" is null of a job that has not run since the tuner started; one that
 // is over has no "remaining_s" in it.

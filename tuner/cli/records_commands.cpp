@@ -27,6 +27,7 @@
 #include "database/sqlite_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress_text.h"
+#include "tuner/cli/text_table.h"
 #include "tuner/remote/remote_records.h"
 #include "tuner/service/job_spec.h"
 #include "tuner/session/yardstick_kernels.h"
@@ -88,7 +89,7 @@ std::string reuse_text(const database::Problem& problem) {
   return absl::StrFormat("%.4gM", static_cast<double>(problem.reuse_distance_bytes) / (1 << 20));
 }
 
-// "-0.5%", with a digit less where it would widen the column.
+// "-0.5%", with a digit less where that says nothing.
 std::string percent_text(double share) {
   return absl::StrFormat("%+.*f%%", std::abs(share) < 1 ? 1 : 0, 100 * share);
 }
@@ -103,17 +104,32 @@ std::string bounds_text(const database::Measurement& m) {
 }
 
 // A record may be another's: its texts are shown, not obeyed.
-void print_row(const Answer& answer, int op_width, bool schedule) {
+std::vector<std::string> row_of(const Answer& answer) {
   const database::Measurement& m = answer.measurement;
   const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
                                            database::join_layouts(m.problem.out_layouts));
-  std::printf("%-12s %-*s %12s %-13s %9.1f %3u %7s %-10s %-20s %s%s%s\n",
-              m.problem.workload.hex().substr(0, 12).c_str(), op_width, printable(answer.workload.op).c_str(),
-              duration_text(*m.median_ns()).c_str(), bounds_text(m).c_str(), answer.gflops(),
-              m.problem.threads, reuse_text(m.problem).c_str(), printable(m.device.device_class).c_str(),
-              printable(m.problem.target).c_str(), printable(m.problem.binding).c_str(),
-              layouts == "->" ? "" : " ", layouts == "->" ? "" : layouts.c_str());
-  if (schedule) std::printf("%s\n", printable_lines(m.schedule).c_str());
+  return {m.problem.workload.hex().substr(0, 12),
+          printable(answer.workload.op),
+          duration_text(*m.median_ns()),
+          bounds_text(m),
+          absl::StrFormat("%.1f", answer.gflops()),
+          absl::StrCat(m.problem.threads),
+          reuse_text(m.problem),
+          printable(m.device.device_class),
+          printable(m.problem.target),
+          absl::StrCat(printable(m.problem.binding), layouts == "->" ? "" : " " + layouts)};
+}
+
+void print_table(const std::vector<Answer>& answers, bool schedules) {
+  std::vector<std::vector<std::string>> rows = {
+      {"key", "op", "time", "95% bounds", "GFLOP/s", "thr", "reuse", "device", "target", "binding layouts"}};
+  for (const Answer& answer : answers) rows.push_back(row_of(answer));
+  const std::vector<std::string> lines = text_table(rows, "llrlrrrlll");
+  std::printf("%s\n", lines.front().c_str());
+  for (size_t i = 0; i < answers.size(); ++i) {
+    std::printf("%s\n", lines[i + 1].c_str());
+    if (schedules) std::printf("%s\n", printable_lines(answers[i].measurement.schedule).c_str());
+  }
 }
 
 // Whether the schedule can be one; if not, that is said. A build would refuse it, too.
@@ -187,12 +203,7 @@ int run_best(const BestArguments& arguments) {
     std::printf("%s\n", json_text(all, 1).c_str());
     return kExitOk;
   }
-  size_t op_width = 2;
-  for (const Answer& answer : *answers) op_width = std::max(op_width, answer.workload.op.size());
-  const int width = static_cast<int>(op_width);
-  std::printf("%-12s %-*s %12s %-13s %9s %3s %7s %-10s %-20s %s\n", "key", width, "op", "time", "95% bounds",
-              "GFLOP/s", "thr", "reuse", "device", "target", "binding layouts");
-  for (const Answer& answer : *answers) print_row(answer, width, arguments.schedule);
+  print_table(*answers, arguments.schedule);
   return kExitOk;
 }
 

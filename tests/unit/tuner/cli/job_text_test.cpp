@@ -42,7 +42,7 @@ TEST(JobJson, HasProgressWhetherThereIsSomeOrNot) {
   EXPECT_FALSE(nlohmann::json::parse(job_json(view)).at("progress").contains("remaining_s"));
 }
 
-TEST(JobRow, StandsBelowItsHeaderWithPriorityAndBudget) {
+TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
   service::JobView view{.job = {.id = 3,
                                 .model_name = "mlp.onnx",
                                 .target = "x86_64",
@@ -52,19 +52,19 @@ TEST(JobRow, StandsBelowItsHeaderWithPriorityAndBudget) {
                                 .detail = "waits for job 2"},
                         .trials = 12};
   view.job.options = to_json(service::JobSpec{.priority = 5, .trials = 450, .minutes = 2.5});
-  const std::string header = jobs_header(), row = job_row(view, 61);
-  const auto below = [&](const std::string& name) { return row.substr(header.find(name)); };
-  EXPECT_THAT(row, testing::StartsWith("   3 queued"));
+  service::JobView other{.job = {.id = 12, .model_name = "a\nb", .options = "of another program"}};
+  const std::vector<std::string> lines = jobs_table({view, other}, 61'000'000'000);
+  ASSERT_EQ(lines.size(), 3u);
+  const auto below = [&](const std::string& name) { return lines[1].substr(lines[0].find(name)); };
+  EXPECT_THAT(lines[1], testing::StartsWith("  3 queued"));
   EXPECT_THAT(below("prio"), testing::StartsWith("   5 ada "));
   EXPECT_THAT(below("model"), testing::StartsWith("mlp.onnx "));
   EXPECT_THAT(below("target"), testing::StartsWith("x86_64 "));
-  EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min"));
-  EXPECT_THAT(row, testing::EndsWith("     1:01  waits for job 2"));
+  EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min "));
+  EXPECT_THAT(lines[1], testing::EndsWith(" 1:01 waits for job 2"));
+  EXPECT_THAT(lines[2], testing::AllOf(testing::HasSubstr(" a?b "), testing::HasSubstr(" (embedded) ")));
   view.job.options = to_json(service::JobSpec{.trials = 1, .until_gain_percent = 0.5});
-  EXPECT_THAT(job_row(view, 0), testing::HasSubstr("1 trial, gain of 0.5%"));
-  view.job = {.id = 4, .model_name = "a\nb", .options = "of another program"};
-  EXPECT_THAT(job_row(view, 0), testing::HasSubstr(" a?b "));
-  EXPECT_THAT(job_row(view, 0), testing::HasSubstr("(embedded)"));
+  EXPECT_THAT(jobs_table({view}, 0)[1], testing::HasSubstr("1 trial, gain of 0.5%"));
 }
 
 TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {
