@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace tf::farm_test {
 enum class Role : uint8_t { kTracker, kAgent, kTuner };
 inline constexpr std::array kRoles = {Role::kTracker, Role::kAgent, Role::kTuner};
 std::string role_name(Role role);  // as in the history
+inline void PrintTo(Role role, std::ostream* out) {
+  *out << role_name(role);
+}
 
 struct FarmRunOptions {
   // Commands that each role's own is appended to, such as one that enters a namespace.

@@ -136,8 +136,9 @@ TEST_P(VersionAtTracker, DescribeAnswersWhoeverAsks) {
   EXPECT_GT(description.unix_time_ns(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Peers, VersionTest, testing::Values(-1, 1));
-INSTANTIATE_TEST_SUITE_P(Peers, VersionAtTracker, testing::Values(-1, 1));
+const auto kAge = [](const auto& each) { return each.param < 0 ? "older" : "newer"; };
+INSTANTIATE_TEST_SUITE_P(Peers, VersionTest, testing::Values(-1, 1), kAge);
+INSTANTIATE_TEST_SUITE_P(Peers, VersionAtTracker, testing::Values(-1, 1), kAge);
 
 // Refuses a runner for good; FarmRunner must not knock again and again.
 class RefusingTuners final : public pb::Tuners::Service {

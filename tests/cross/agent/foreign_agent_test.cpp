@@ -39,6 +39,9 @@ struct Board {
   std::string target;
   std::string machine;  // as the agent names its architecture
 };
+void PrintTo(const Board& each, std::ostream* out) {
+  *out << each.preset;
+}
 
 class ForeignAgent : public ::testing::TestWithParam<Board> {
  protected:

@@ -63,6 +63,9 @@ struct HalfOpen {
   bool is_tuners;  // else the agent's
   LineEnd believer;
 };
+void PrintTo(const HalfOpen& each, std::ostream* out) {
+  *out << each.name;
+}
 
 class HalfOpenLineTest : public BadLineTest, public testing::WithParamInterface<HalfOpen> {};
 

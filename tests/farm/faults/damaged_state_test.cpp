@@ -26,6 +26,9 @@ struct Damage {
   std::function<void(const std::string& state)> inflict;
   bool is_noticed;
 };
+void PrintTo(const Damage& each, std::ostream* out) {
+  *out << each.name;
+}
 
 void overwrite(const std::string& path, const std::function<void(std::string& bytes)>& change) {
   std::string bytes = *read_file(path);

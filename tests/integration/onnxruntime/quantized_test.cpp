@@ -31,6 +31,9 @@ struct Case {
   int activations;  // element type
   bool a_scale_a_channel;
 };
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.name;
+}
 
 class QuantizedAgainstOnnxRuntime : public testing::TestWithParam<Case> {
  protected:

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "base/temporary_folder.h"
@@ -21,6 +22,9 @@ struct StoreKind {
   const char* name;
   std::function<std::unique_ptr<Store>(const TemporaryFolder&)> make;
 };
+inline void PrintTo(const StoreKind& each, std::ostream* out) {
+  *out << each.name;
+}
 
 class StoreContract : public testing::TestWithParam<StoreKind> {
  protected:

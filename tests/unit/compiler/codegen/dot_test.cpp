@@ -80,6 +80,9 @@ struct Case {
   Element activations, weights;
   bool convolution;
 };
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.name;
+}
 
 passes::Lowered lowered(const Case& c, const target::Target& target) {
   ops::Builder b;

@@ -12,6 +12,14 @@
 #include "compiler/passes/hoist_loads.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 
+namespace tf::tensor {
+
+static void PrintTo(Element element, std::ostream* out) {
+  *out << element_name(element);
+}
+
+}  // namespace tf::tensor
+
 namespace tf::codegen {
 namespace {
 

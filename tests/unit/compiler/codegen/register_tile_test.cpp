@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/inner_loop.h"
 #include "compiler/ir/stmt.h"
@@ -48,6 +50,15 @@ struct Tile {
   int fma, loads;  // a step
 };
 
+std::string name_of(const Tile& tile) {
+  const std::string target = absl::StrReplaceAll(tile.target, {{":cpu=", "_"}, {"-", "_"}});
+  return absl::StrCat(target, "_", tile.rows, "x", tile.vectors);
+}
+
+void PrintTo(const Tile& tile, std::ostream* out) {
+  *out << name_of(tile);
+}
+
 class RegisterTile : public ::testing::TestWithParam<Tile> {};
 
 TEST_P(RegisterTile, StaysInRegistersAndLoadsEachOperandOnce) {
@@ -74,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Tile{"x86_64:cpu=skylake-avx512", 12, 2, 24, 14},
                       Tile{"x86_64:cpu=znver4", 8, 3, 24, 11}, Tile{"x86_64:cpu=haswell", 6, 1, 12, 8},
                       Tile{"x86_64:cpu=znver3", 4, 1, 8, 6}, Tile{"aarch64:cpu=cortex-a72", 4, 1, 16, 8},
-                      Tile{"aarch64:cpu=neoverse-n1", 5, 1, 20, 9}));
+                      Tile{"aarch64:cpu=neoverse-n1", 5, 1, 20, 9}),
+    [](const auto& each) { return name_of(each.param); });
 
 TEST(InnerLoop, IsTheOneWithTheMostMultiplyAdds) {
   const std::optional<InnerLoop> loop = inner_loop(

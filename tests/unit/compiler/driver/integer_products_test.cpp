@@ -22,6 +22,9 @@ struct Case {
   const char* name;
   Element a, b;
 };
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.name;
+}
 
 class IntegerProducts : public ::testing::TestWithParam<Case> {
  protected:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
@@ -20,6 +21,14 @@ struct Case {
   int64_t m, k, n;
   int threads = 1;
 };
+
+std::string name_of(const Case& c) {
+  return absl::StrCat(c.m, "x", c.k, "x", c.n, "_threads_", c.threads);
+}
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << name_of(c);
+}
 
 tensor::Workload product(const Case& c) {
   ops::Builder b;
@@ -56,7 +65,8 @@ TEST_P(NarrowError, OfProductsIsWithinTheTolerance) {
 INSTANTIATE_TEST_SUITE_P(Shapes, NarrowError,
                          ::testing::Values(Case{1, 16, 16}, Case{1, 1024, 64}, Case{5, 64, 33},
                                            Case{33, 130, 47, 2}, Case{7, 17, 3}, Case{64, 1024, 48, 2},
-                                           Case{1, 1, 1}));
+                                           Case{1, 1, 1}),
+                         [](const auto& each) { return name_of(each.param); });
 
 TEST(NarrowError, OfConvolutionsIsWithinTheTolerance) {
   for (const auto& [channels, extent, out, taps] :

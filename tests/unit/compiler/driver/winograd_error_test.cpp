@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/schedule/winograd_tiling.h"
@@ -28,6 +29,15 @@ struct Case {
   int threads = 1;
   int64_t taps = 3;
 };
+
+std::string name_of(const Case& c) {
+  return absl::StrCat(c.channels, "x", c.height, "x", c.width, "_to_", c.out, "_threads_", c.threads,
+                      "_taps_", c.taps);
+}
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << name_of(c);
+}
 
 // The largest error by tile and taps that schedule/numerics.h states, in units of u.
 const std::map<std::pair<int64_t, int64_t>, double> kStatedUnits = {
@@ -61,7 +71,8 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
 INSTANTIATE_TEST_SUITE_P(Shapes, WinogradError,
                          ::testing::Values(Case{16, 1, 1, 16}, Case{16, 7, 9, 16}, Case{17, 5, 3, 33, 2},
                                            Case{64, 8, 8, 16}, Case{256, 6, 6, 16, 2}, Case{512, 4, 5, 16},
-                                           Case{32, 9, 6, 16, 1, 5}, Case{128, 8, 8, 16, 2, 5}));
+                                           Case{32, 9, 6, 16, 1, 5}, Case{128, 8, 8, 16, 2, 5}),
+                         [](const auto& each) { return name_of(each.param); });
 
 }  // namespace
 }  // namespace tf::driver

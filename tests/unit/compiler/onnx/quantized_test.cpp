@@ -265,6 +265,9 @@ struct ProductCase {
   int64_t a_zero;
   Ints b_zero;  // one, or one a channel
 };
+void PrintTo(const ProductCase& each, std::ostream* out) {
+  *out << each.name;
+}
 
 class QuantizedProducts : public ::testing::TestWithParam<ProductCase> {
  protected:

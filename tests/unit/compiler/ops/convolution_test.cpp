@@ -1,5 +1,6 @@
 #include "compiler/ops/convolution.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tests/unit/compiler/ops/host_tensor.h"
 
@@ -12,6 +13,20 @@ struct Case {
   Shape x, w;
   ConvOptions options;
 };
+
+std::string name_of(const Case& c) {
+  const auto sizes = [](const char* what, const Shape& each) {
+    return each.empty() ? "" : absl::StrCat(what, absl::StrJoin(each, "x"));
+  };
+  const ConvOptions& o = c.options;
+  return absl::StrCat(absl::StrJoin(c.x, "x"), sizes("_by_", c.w), sizes("_strides_", o.strides),
+                      sizes("_dilations_", o.dilations), sizes("_pads_", o.pads_begin),
+                      sizes("_", o.pads_end), o.groups == 1 ? "" : absl::StrCat("_groups_", o.groups));
+}
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << name_of(c);
+}
 
 std::vector<int64_t> filled(std::vector<int64_t> entries, size_t count, int64_t value) {
   if (entries.empty()) entries.assign(count, value);
@@ -72,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{{2, 3, 10}, {4, 3, 4}, {.strides = {3}, .pads_begin = {2}, .pads_end = {1}}},
         Case{{1, 2, 4, 5, 3}, {2, 2, 2, 3, 2}, {.pads_begin = {1, 0, 0}, .pads_end = {0, 1, 1}}},
         // a stride that leaves the end unread
-        Case{{1, 1, 8, 8}, {1, 1, 1, 1}, {.strides = {3, 5}}}));
+        Case{{1, 1, 8, 8}, {1, 1, 1, 1}, {.strides = {3, 5}}}),
+    [](const auto& each) { return name_of(each.param); });
 
 Workload workload_of(const Shape& x, const Shape& w, const ConvOptions& options,
                      Element element = Element::kFloat32) {

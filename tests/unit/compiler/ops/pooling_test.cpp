@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "compiler/ops/reduction.h"
 #include "tests/unit/compiler/ops/host_tensor.h"
 
@@ -14,6 +16,17 @@ struct Pool {
   Shape x;
   Window window;  // every list filled in
 };
+
+std::string name_of(const Pool& p) {
+  const Window& w = p.window;
+  const auto by = [](const Shape& sizes) { return absl::StrJoin(sizes, "x"); };
+  return absl::StrCat(by(p.x), "_windows_", by(w.kernel), "_strides_", by(w.strides), "_dilations_",
+                      by(w.dilations), "_pads_", by(w.pads_begin), "_", by(w.pads_end));
+}
+
+void PrintTo(const Pool& p, std::ostream* out) {
+  *out << name_of(p);
+}
 
 int64_t windows(const Pool& p, size_t d) {
   const Window& w = p.window;
@@ -86,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Pools,
                                          Pool{{1, 2, 11}, {{4}, {3}, {1}, {2}, {1}}},
                                          Pool{{1, 1, 4, 5, 6},
                                               {{2, 3, 2}, {2, 1, 2}, {1, 1, 1}, {0, 1, 0}, {0, 1, 0}}},
-                                         Pool{{0, 2, 4, 4}, {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}}));
+                                         Pool{{0, 2, 4, 4}, {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}}),
+                         [](const auto& each) { return name_of(each.param); });
 
 TEST(Pool, WithoutPaddingHasNoPadStageAndDividesByAConstant) {
   Builder b;

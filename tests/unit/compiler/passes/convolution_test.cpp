@@ -26,6 +26,9 @@ struct Convolution {
   bool bias = true;
   bool sums_parts = false;
 };
+void PrintTo(const Convolution& each, std::ostream* out) {
+  *out << each.name;
+}
 
 tensor::Workload workload_of(const Convolution& c) {
   ops::Builder b;

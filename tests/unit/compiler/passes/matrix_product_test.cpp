@@ -27,6 +27,9 @@ struct Product {
   bool transposed = false, constant = false, bias = false;
   bool packs = false, sums_parts = false;
 };
+void PrintTo(const Product& each, std::ostream* out) {
+  *out << each.name;
+}
 
 tensor::Workload workload_of(const Product& p) {
   ops::Builder b;
@@ -132,6 +135,9 @@ struct NarrowProduct {
   tensor::Element a, b, sum;
   bool constant;
 };
+void PrintTo(const NarrowProduct& each, std::ostream* out) {
+  *out << each.name;
+}
 
 class NarrowMatrixProduct : public ::testing::TestWithParam<NarrowProduct> {};
 

@@ -71,6 +71,9 @@ struct Hostile {
   farm::Outcome outcome;  // with the whole sandbox
   int signal = 0;
 };
+void PrintTo(const Hostile& each, std::ostream* out) {
+  *out << each.entry;
+}
 
 farm::TrialResult run(Worker& worker, const Hostile& hostile) {
   const bool ends = hostile.outcome != farm::OUTCOME_TIMED_OUT;

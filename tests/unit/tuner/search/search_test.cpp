@@ -7,12 +7,18 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
 
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::search {
+
+static void PrintTo(Kind kind, std::ostream* out) {
+  *out << kind_name(kind);
+}
+
 namespace {
 
 struct Setting {
@@ -124,7 +130,8 @@ TEST_P(EveryStrategy, DoesNotProposeWhatTheDatabaseKnows) {
 
 INSTANTIATE_TEST_SUITE_P(Search, EveryStrategy,
                          testing::Values(Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary,
-                                         Kind::kAnsorLike));
+                                         Kind::kAnsorLike),
+                         [](const auto& each) { return std::string(kind_name(each.param)); });
 
 // Finds all candidates equal, and counts how often it is asked.
 class CountingModel final : public model::CostModel {
