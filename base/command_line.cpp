@@ -47,6 +47,13 @@ std::string suggestion(const std::string& given, const std::vector<std::string>&
   return nearest ? absl::StrCat("; did you mean ", *nearest, "?") : "";
 }
 
+// The program, the command that was given, and so on.
+std::vector<const CLI::App*> commands_given(const CLI::App& app) {
+  std::vector<const CLI::App*> given = {&app};
+  while (!given.back()->get_subcommands().empty()) given.push_back(given.back()->get_subcommands().front());
+  return given;
+}
+
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -109,14 +116,15 @@ void refuse_no_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_no_values(*command);
 }
 
+std::string command_name(const CLI::App& app) {
+  return absl::StrJoin(commands_given(app), " ", [](std::string* out, const CLI::App* command) {
+    absl::StrAppend(out, command->get_name());
+  });
+}
+
 std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* command = &app;
-  std::string name = app.get_name();
-  while (!command->get_subcommands().empty()) {
-    command = command->get_subcommands().front();
-    absl::StrAppend(&name, " ", command->get_name());
-  }
-  const std::string wrong = mistake(*command, app.remaining(true), error);
+  const std::string name = command_name(app);
+  const std::string wrong = mistake(*commands_given(app).back(), app.remaining(true), error);
   return absl::StrCat(name, ": ", wrong, wrong.ends_with("?") ? "" : ";", " see `", name, " --help`");
 }
 

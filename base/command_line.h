@@ -27,6 +27,10 @@ struct Agreed {
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
                                       const std::vector<Agreed>& agreed = {});
 
+// Of a program that has parsed its command line, with the command that was given: "saw cut". Its errors begin
+// so.
+std::string command_name(const CLI::App& app);
+
 // What `--version` prints: "saw 0.1.0 (wood 3, glue 2)".
 std::string version_line(const std::string& program, const std::vector<Agreed>& agreed);
 

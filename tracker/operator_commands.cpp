@@ -89,9 +89,10 @@ absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
     for (const std::string& id : ids) std::printf("%s\n", id.c_str());
   }
   if (ids.empty()) {
-    std::fprintf(stderr,
-                 "tracker: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
-                 printable(arguments.name).c_str());
+    std::fprintf(
+        stderr,
+        "tracker release: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
+        printable(arguments.name).c_str());
   }
   return absl::OkStatus();
 }
@@ -117,10 +118,11 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
   std::fputs(made.text.c_str(), stdout);
   if (made.devices == 0 && !arguments.json) {
-    std::fprintf(stderr,
-                 "tracker: no device has that key and those labels now; reservation %llu keeps those that "
-                 "come: `tracker devices` shows which there are, `tracker unreserve %llu` ends it\n",
-                 static_cast<unsigned long long>(made.id), static_cast<unsigned long long>(made.id));
+    std::fprintf(
+        stderr,
+        "tracker reserve: no device has that key and those labels now; reservation %llu keeps those that "
+        "come: `tracker devices` shows which there are, `tracker unreserve %llu` ends it\n",
+        static_cast<unsigned long long>(made.id), static_cast<unsigned long long>(made.id));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/command_line.h"
@@ -18,6 +19,7 @@ namespace {
 struct Invocation {
   tf::tracker::ServeArguments serve;
   std::function<absl::Status()> run;  // the command chosen; empty: `serve`
+  std::string command;                // as in "tracker drain"
 };
 
 // Parses the command line onto the invocation; the exit code if there is nothing to run.
@@ -31,7 +33,10 @@ std::optional<int> parse(int argc, char** argv, Invocation& invocation) {
   tf::tracker::add_serve_command(app, invocation.serve);
   tf::tracker::add_operator_commands(app, invocation.run);
   tf::tracker::add_ca_commands(app, invocation.run);
-  return tf::parse_command_line(app, argc, argv, {{"farm protocol", tf::rpc::kProtocolVersion}});
+  const std::optional<int> done =
+      tf::parse_command_line(app, argc, argv, {{"farm protocol", tf::rpc::kProtocolVersion}});
+  invocation.command = tf::command_name(app);
+  return done;
 }
 
 }  // namespace
@@ -49,7 +54,7 @@ int main(int argc, char** argv) {
     invocation = std::move(merged);
   }
   if (status.ok()) status = invocation.run ? invocation.run() : tf::tracker::serve(invocation.serve.config);
-  if (status.ok()) return tf::finish_output("tracker", tf::kExitOk);
-  const tf::ExitCode code = tf::report_error("tracker", status);
+  if (status.ok()) return tf::finish_output(invocation.command.c_str(), tf::kExitOk);
+  const tf::ExitCode code = tf::report_error(invocation.command.c_str(), status);
   return absl::IsNotFound(status) && invocation.run ? tf::kExitNoDevice : code;
 }

@@ -32,5 +32,5 @@ int main(int argc, char** argv) {
                               {"database schema", tf::database::current_schema_version()},
                               {"kernel ABI", TF_ABI_VERSION}});
   if (done) return *done;
-  return tf::finish_output("compiler", invocation.run());
+  return tf::finish_output(tf::command_name(app).c_str(), invocation.run());
 }

@@ -277,6 +277,7 @@ struct Arguments {
   bool doctor = false;
   bool json = false;
   std::function<absl::Status()> join;  // the command, if it is this one
+  std::string command;                 // as in "device_agent join"
 };
 
 // Parses the command line onto `arguments`; the exit code if there is nothing to run.
@@ -296,6 +297,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
   const std::optional<int> done = tf::parse_command_line(
       app, argc, argv, {{"farm protocol", tf::rpc::kProtocolVersion}, {"kernel ABI", TF_ABI_VERSION}});
   arguments.doctor = doctor.parsed();
+  arguments.command = tf::command_name(app);
   return done;
 }
 
@@ -315,5 +317,5 @@ int main(int argc, char** argv) {
   }
   if (status.ok() && arguments.doctor) return examine(arguments.config, arguments.json);
   if (status.ok()) status = arguments.join ? arguments.join() : serve(arguments.config);
-  return status.ok() ? tf::kExitOk : tf::report_error("device_agent", status);
+  return status.ok() ? tf::kExitOk : tf::report_error(arguments.command.c_str(), status);
 }

@@ -113,7 +113,7 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
   EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "0", "--advertise", "127.0.0.1:1"}), 2);
   expect_one_line_with("without --listen");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", "nonsense"}), 2);
-  expect_one_line_with("HOST:PORT");
+  expect_one_line_with("tracker devices: \"nonsense\" is not HOST:PORT");
 }
 
 TEST_F(CommandTest, PlainTextBeyondLoopbackIsRefused) {

@@ -95,7 +95,7 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   EXPECT_EQ(run({"tracker", "release", "box-1/0", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
             0);
   EXPECT_EQ(output(),
-            "tracker: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
+            "tracker release: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
   EXPECT_THAT(output(), HasSubstr("speaks TLS, and this is plain text: give --tls DIR"));
   EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << "and nothing of gRPC's own: " << output();

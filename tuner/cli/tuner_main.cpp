@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
                               {"schedule semantics", tf::schedule::kSemanticsVersion},
                               {"database schema", tf::database::current_schema_version()}});
   if (done) return *done;
-  return tf::finish_output("tuner", invocation.run());
+  return tf::finish_output(tf::command_name(app).c_str(), invocation.run());
 }

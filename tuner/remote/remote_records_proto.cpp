@@ -139,7 +139,7 @@ absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std
                                                                        const std::string& tls_folder) {
   TF_ASSIGN_OR_RETURN(rpc::Endpoint endpoint, rpc::parse_endpoint(host_port));
   TF_ASSIGN_OR_RETURN(const auto credentials, rpc::credentials_of_command(tls_folder));
-  TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "--db tuner://", credentials));
+  TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "the tuner of --db,", credentials));
   auto records = std::make_unique<RemoteRecords>(endpoint, credentials);
   // An unknown program is never measured: the answer does not matter, that there is one does.
   database::Problem nothing;

@@ -131,6 +131,14 @@ TEST(CommandLine, TellsTheVersionBeforeAnythingElseIsAskedFor) {
   EXPECT_EQ(done, 0);
 }
 
+TEST(CommandLine, NamesTheCommandThatWasGiven) {
+  CLI::App app("Cuts things", "saw");
+  EXPECT_EQ(tf::command_name(app), "saw");
+  app.add_subcommand("cut", "Cut it")->add_subcommand("across", "Across the grain");
+  app.parse("cut across");
+  EXPECT_EQ(tf::command_name(app), "saw cut across");
+}
+
 TEST(CommandLine, SaysNothingToWhatItUnderstands) {
   EXPECT_EQ(said("cut oak --cuts 3 --slow --grain a b"), "");
 }
