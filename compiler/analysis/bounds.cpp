@@ -107,12 +107,9 @@ Interval fit(Element element, const Interval& value) {
   return type.contains(value) ? value : type;
 }
 
-// Whether i64 arithmetic may leave its type.
-enum class Overflow : uint8_t { kNever, kWraps };
-
 class Bounds {
  public:
-  Bounds(const RangeMap& ranges, Overflow overflow) : ranges_(ranges), overflow_(overflow) {}
+  Bounds(const RangeMap& ranges, const ir::Data& data) : ranges_(ranges), data_(data) {}
 
   Interval of(const Expr& expr) const {
     const Element element = expr->type().element;
@@ -127,14 +124,14 @@ class Bounds {
       case ExprKind::kUnary: {
         const auto* node = as<ir::Unary>(expr);
         const Interval value = unary(node->op, of(node->a));
-        return node->op == ir::UnaryOp::kNeg ? wrapped(element, value) : fit(element, value);
+        return node->op == ir::UnaryOp::kNeg ? wrapped(expr, value) : fit(element, value);
       }
       case ExprKind::kBinary: {
         const auto* node = as<ir::Binary>(expr);
         const Interval value = binary(node->op, of(node->a), of(node->b));
         const bool overflows =
             node->op == BinaryOp::kAdd || node->op == BinaryOp::kSub || node->op == BinaryOp::kMul;
-        return overflows ? wrapped(element, value) : fit(element, value);
+        return overflows ? wrapped(expr, value) : fit(element, value);
       }
       case ExprKind::kSelect: {
         const auto* node = as<ir::Select>(expr);
@@ -149,7 +146,7 @@ class Bounds {
       case ExprKind::kRamp: {
         const auto* node = as<ir::Ramp>(expr);
         const Interval steps{0, expr->type().lanes - 1};
-        return wrapped(element, of(node->base) + of(node->stride) * steps);
+        return wrapped(expr, of(node->base) + of(node->stride) * steps);
       }
       case ExprKind::kBroadcast:
         return of(as<ir::Broadcast>(expr)->value);
@@ -163,14 +160,15 @@ class Bounds {
 
  private:
   // What may overflow has no bound at one end at least: the other is no bound either once it wraps.
-  Interval wrapped(Element element, const Interval& value) const {
-    if (element == Element::kInt64 && overflow_ == Overflow::kWraps && !value.is_bounded())
+  Interval wrapped(const Expr& expr, const Interval& value) const {
+    const Element element = expr->type().element;
+    if (element == Element::kInt64 && !value.is_bounded() && data_.contains(expr))
       return Interval::everything();
     return fit(element, value);
   }
 
   const RangeMap& ranges_;
-  const Overflow overflow_;
+  const ir::Data& data_;
 };
 
 }  // namespace
@@ -251,17 +249,13 @@ Interval element_range(Element element) {
   }
 }
 
-Interval iterations(const ir::For& loop, const RangeMap& ranges) {
-  const Interval first = interval_of(loop.min, ranges);
-  return {first.min, (first + interval_of(loop.extent, ranges) - Interval::point(1)).max};
+Interval iterations(const ir::For& loop, const RangeMap& ranges, const ir::Data& data) {
+  const Interval first = interval_of(loop.min, ranges, data);
+  return {first.min, (first + interval_of(loop.extent, ranges, data) - Interval::point(1)).max};
 }
 
-Interval interval_of(const Expr& expr, const RangeMap& ranges) {
-  return Bounds(ranges, Overflow::kNever).of(expr);
-}
-
-Interval wrapping_interval_of(const Expr& expr, const RangeMap& ranges) {
-  return Bounds(ranges, Overflow::kWraps).of(expr);
+Interval interval_of(const Expr& expr, const RangeMap& ranges, const ir::Data& data) {
+  return Bounds(ranges, data).of(expr);
 }
 
 }  // namespace tf::analysis

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "compiler/ir/data.h"
 #include "compiler/ir/stmt.h"
 
 namespace tf::analysis {
@@ -51,13 +52,12 @@ Interval intersect(const Interval& a, const Interval& b);  // of intervals that 
 using RangeMap = std::map<const VarNode*, Interval>;
 
 // The values that an integer or bool expression can have, over all lanes. Each operand is taken by itself (x
-// - x gives more than 0): simplify first where that matters. Floats give everything.
-Interval interval_of(const Expr& expr, const RangeMap& ranges);
-// Of data: an i64 negation, sum or product that may overflow wraps, and so gives everything. Of indices,
-// which must not overflow, interval_of knows more.
-Interval wrapping_interval_of(const Expr& expr, const RangeMap& ranges);
+// - x gives more than 0): simplify first where that matters. Floats give everything. So do an i64 negation,
+// sum and product of data that may overflow: they wrap, while indices must not overflow. `data` says which
+// variables are data.
+Interval interval_of(const Expr& expr, const RangeMap& ranges, const ir::Data& data = {});
 // The values of the loop's variable, if it runs.
-Interval iterations(const ir::For& loop, const RangeMap& ranges);
+Interval iterations(const ir::For& loop, const RangeMap& ranges, const ir::Data& data = {});
 // The values of the integer element type.
 Interval element_range(ir::Element element);
 

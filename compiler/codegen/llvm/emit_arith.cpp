@@ -7,7 +7,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/analysis/access.h"
 #include "compiler/codegen/llvm/emitter.h"
 
 namespace tf::codegen {
@@ -57,11 +56,6 @@ struct FloatFormat {
 };
 
 }  // namespace
-
-analysis::Interval Emitter::range_of(const ir::Expr& e) const {
-  return analysis::contains_load(e) ? analysis::wrapping_interval_of(e, ranges_)
-                                    : analysis::interval_of(e, ranges_);
-}
 
 // Quotients and remainders that round towards minus infinity. Divisions by a constant whose dividend is known
 // not to be negative (nearly all indices) are unsigned, and 32 bits wide where the dividend fits: vectors of

@@ -117,12 +117,15 @@ llvm::Value* Emitter::ramp(const ir::Ramp& e) {
   return b_.CreateAdd(to_lanes(value(e.base), lanes), offsets);
 }
 
+// Only indices must not overflow: a sum with data is formed even for lanes that are masked off.
 llvm::Value* Emitter::sum_of_terms(const AffineIndex& index) {
   llvm::Value* sum = nullptr;
+  bool is_index = true;
   for (const AffineIndex::Term& term : index.terms) {
+    is_index = is_index && !data_.contains(term.value);
     llvm::Value* v = b_.CreateSExtOrTrunc(value(term.value), b_.getInt64Ty());
-    if (term.coefficient != 1) v = b_.CreateNSWMul(v, b_.getInt64(term.coefficient));
-    sum = sum ? b_.CreateNSWAdd(sum, v) : v;
+    if (term.coefficient != 1) v = b_.CreateMul(v, b_.getInt64(term.coefficient), "", false, is_index);
+    sum = sum ? b_.CreateAdd(sum, v, "", false, is_index) : v;
   }
   return sum ? sum : b_.getInt64(0);
 }
@@ -152,8 +155,8 @@ llvm::Value* Emitter::binary(const ir::Binary& e) {
   llvm::Value* a = value(e.a);
   llvm::Value* b = value(e.b);
   // Only indices must not overflow; tensors of i64 wrap like other integers, and lanes may be masked off.
-  bool index = element == tensor::Element::kInt64 && e.type().lanes == 1 && !analysis::contains_load(e.a) &&
-               !analysis::contains_load(e.b);
+  bool index = element == tensor::Element::kInt64 && e.type().lanes == 1 && !data_.contains(e.a) &&
+               !data_.contains(e.b);
   switch (e.op) {
     case Op::kAdd:
       if (floating) return rounded(element, b_.CreateFAdd(a, b));
@@ -210,9 +213,13 @@ llvm::Value* Emitter::lane_limit_mask(const ir::Binary& e) {
   int lanes = e.a->type().lanes;
   bool less = e.op == ir::BinaryOp::kLt || e.op == ir::BinaryOp::kLe;
   if (!less || lanes == 1 || e.a->type().element != tensor::Element::kInt64) return nullptr;
+  if (data_.contains(e.a) || data_.contains(e.b)) return nullptr;  // the difference might wrap
   std::optional<AffineIndex> a = affine_index(e.a, depths_);
   std::optional<AffineIndex> b = affine_index(e.b, depths_);
   if (!a || !b || a->stride != 1 || b->stride != 0) return nullptr;
+  constexpr int64_t kFar = int64_t{1} << 61;
+  const auto is_far = [](int64_t value) { return value < -kFar || value > kFar; };
+  if (is_far(a->constant) || is_far(b->constant)) return nullptr;
   llvm::Value* room = b_.CreateSub(sum_of_terms(*b), sum_of_terms(*a));
   int64_t constant = b->constant - a->constant + (e.op == ir::BinaryOp::kLe ? 1 : 0);
   room = b_.CreateAdd(room, b_.getInt64(constant));

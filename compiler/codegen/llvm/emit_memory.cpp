@@ -59,7 +59,7 @@ llvm::Value* Emitter::address(const ir::BufferNode* buffer, const AffineIndex& i
 llvm::Value* Emitter::addresses(const ir::BufferNode* buffer, const ir::Expr& flat) {
   llvm::Value* index = value(flat);
   // 32-bit indices fit twice as many lanes into one gather.
-  if (analysis::Interval{0, INT32_MAX}.contains(analysis::interval_of(flat, ranges_))) {
+  if (analysis::Interval{0, INT32_MAX}.contains(range_of(flat))) {
     index = b_.CreateTrunc(index, with_lanes_of(b_.getInt32Ty(), index));
   }
   return b_.CreateGEP(memory_type(buffer->element), buffer_base(buffer), index);

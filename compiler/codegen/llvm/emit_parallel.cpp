@@ -102,7 +102,7 @@ llvm::Function* Emitter::parallel_body(const ir::For& loop, const Closure& closu
   if (outer.workspace) frame_.workspace = next();
   for (const ir::VarNode* var : closure.vars) frame_.vars[var] = next();
   for (const ir::BufferNode* buffer : closure.buffers) frame_.buffers[buffer] = next();
-  loop_body(loop, b_.CreateNSWAdd(min, body->getArg(1)), analysis::iterations(loop, ranges_));
+  loop_body(loop, b_.CreateNSWAdd(min, body->getArg(1)));
   b_.CreateRet(b_.getInt32(TF_KERNEL_OK));
   frame_ = std::move(outer);
   b_.restoreIP(here);

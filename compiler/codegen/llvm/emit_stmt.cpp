@@ -28,6 +28,7 @@ void Emitter::stmt(const ir::Stmt& s) {
       memo_.back().clear();
       frame_.vars[let->var.get()] = value(let->value);
       ranges_[let->var.get()] = range_of(let->value);
+      data_.enter(*let);
       depths_[let->var.get()] = depth_;
       return stmt(let->body);
     }
@@ -52,7 +53,7 @@ void Emitter::stmt_for(const ir::For& loop) {
   memo_.back().clear();
   std::optional<int64_t> count = tensor::as_int(loop.extent);
   if (count && *count <= 0) return;
-  if (count && *count == 1) return loop_body(loop, value(loop.min), analysis::iterations(loop, ranges_));
+  if (count && *count == 1) return loop_body(loop, value(loop.min));
   // A nested parallel loop would run its iterations in this thread anyway.
   if (loop.for_kind == ir::ForKind::kParallel && !frame_.thread) return emit_parallel(loop);
 
@@ -70,7 +71,7 @@ void Emitter::stmt_for(const ir::For& loop) {
   b_.SetInsertPoint(body);
   llvm::PHINode* index = b_.CreatePHI(b_.getInt64Ty(), 2);
   index->addIncoming(first, before);
-  loop_body(loop, index, analysis::iterations(loop, ranges_));
+  loop_body(loop, index);
   llvm::Value* next = b_.CreateNSWAdd(index, b_.getInt64(1));
   index->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpSLT(next, end), body, after);
@@ -85,10 +86,11 @@ void Emitter::block(const ir::Stmt& body) {
   memo_ = std::move(memo);
 }
 
-void Emitter::loop_body(const ir::For& loop, llvm::Value* index, const analysis::Interval& values) {
+void Emitter::loop_body(const ir::For& loop, llvm::Value* index) {
   ++depth_;
   frame_.vars[loop.var.get()] = index;
-  ranges_[loop.var.get()] = values;
+  ranges_[loop.var.get()] = analysis::iterations(loop, ranges_, data_);
+  data_.enter(loop);
   depths_[loop.var.get()] = depth_;
   block(loop.body);
   --depth_;

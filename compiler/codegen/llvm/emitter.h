@@ -16,6 +16,7 @@
 #include "compiler/analysis/bounds.h"
 #include "compiler/codegen/llvm/index.h"
 #include "compiler/codegen/llvm/workspace.h"
+#include "compiler/ir/data.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
 #include "llvm/IR/IRBuilder.h"
@@ -72,7 +73,7 @@ class Emitter {
   void stmt_allocate(const ir::Allocate& allocate);
   void stmt_async_copy(const ir::AsyncCopy& copy);
   void block(const ir::Stmt& body);  // a statement that runs under its own conditions
-  void loop_body(const ir::For& loop, llvm::Value* index, const analysis::Interval& values);
+  void loop_body(const ir::For& loop, llvm::Value* index);
 
   // emit_memory.cpp
   llvm::Value* load(const ir::Load& e);
@@ -104,8 +105,8 @@ class Emitter {
   llvm::Value* sum_of_terms(const AffineIndex& index);
 
   // emit_arith.cpp
-  // The values of an integer expression. Indices do not overflow; what has a load is data, and wraps.
-  analysis::Interval range_of(const ir::Expr& e) const;
+  // The values of an integer expression.
+  analysis::Interval range_of(const ir::Expr& e) const { return analysis::interval_of(e, ranges_, data_); }
   llvm::Value* floor_division(const ir::Binary& e);
   llvm::Value* min_max(bool is_max, tensor::Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(const ir::Cast& e);
@@ -146,6 +147,7 @@ class Emitter {
   llvm::IRBuilder<> b_;
   Frame frame_;
   analysis::RangeMap ranges_;
+  ir::Data data_;
   DepthTable depths_;
   int depth_ = 0;
   int parallel_count_ = 0;

@@ -85,10 +85,33 @@ class Filler {
 
   void fill(Element element, support::AlignedBytes& bytes) {
     uint64_t size = static_cast<uint64_t>(tensor::element_bytes(element));
-    for (uint64_t at = 0; at + size <= bytes.size(); at += size) one(element, bytes.data() + at);
+    const bool edges = options_.edges && !tensor::is_float(element) && element != Element::kBool;
+    for (uint64_t at = 0; at + size <= bytes.size(); at += size) {
+      if (edges)
+        edge(element, at / size, bytes.data() + at);
+      else
+        one(element, bytes.data() + at);
+    }
+    if (edges) edge_step_ *= kEdges;
   }
 
  private:
+  static constexpr uint64_t kEdges = 6;
+  template <typename T>
+  static T edge_of(uint64_t which) {
+    using L = std::numeric_limits<T>;
+    const T all[kEdges] = {L::min(), static_cast<T>(-1), 0, L::max(), 1, static_cast<T>(L::min() + 1)};
+    return all[which];
+  }
+  // Those of the first parameter change from element to element, those of the second once all were seen.
+  void edge(Element element, uint64_t index, uint8_t* p) {
+    const uint64_t which = index / edge_step_ % kEdges;
+    if (element == Element::kInt8) return put(p, edge_of<int8_t>(which));
+    if (element == Element::kUInt8) return put(p, edge_of<uint8_t>(which));
+    if (element == Element::kInt32) return put(p, edge_of<int32_t>(which));
+    put(p, edge_of<int64_t>(which));
+  }
+
   template <typename T>
   void put(uint8_t* p, T v) {
     std::memcpy(p, &v, sizeof v);
@@ -161,6 +184,7 @@ class Filler {
 
   const OracleOptions& options_;
   std::mt19937 random_;
+  uint64_t edge_step_ = 1;
 };
 
 using Buffers = std::vector<std::unique_ptr<support::AlignedBytes>>;
@@ -264,12 +288,16 @@ void expect_agrees_in_place(const ir::Function& function, const target::Target& 
 
 }  // namespace
 
-void expect_agrees(const ir::Function& whole, const OracleOptions& options) {
-  const ir::Function function = passes::hoist_loads(whole);
+void expect_agrees(const ir::Function& function, const OracleOptions& options) {
+  expect_agrees_with(function, passes::hoist_loads(function), options);
+}
+
+void expect_agrees_with(const ir::Function& meant, const ir::Function& function,
+                        const OracleOptions& options) {
   Buffers want = make_buffers(function, options);
   std::vector<ir::Memory> memory;
   for (const auto& buffer : want) memory.push_back({buffer->data(), buffer->size()});
-  absl::Status status = ir::interpret(whole, memory, options.dims);
+  absl::Status status = ir::interpret(meant, memory, options.dims);
   ASSERT_TRUE(status.ok()) << status << "\n" << ir::to_string(function);
 
   for (const std::string& name : options.targets.empty() ? runnable_targets() : options.targets) {

@@ -20,6 +20,9 @@ struct OracleOptions {
   bool special_values =
       false;             // sprinkle NaN, infinities, zeros of both signs and the smallest and largest numbers
   bool nonzero = false;  // no zeros among integers (divisors)
+  // Integers are the ends of their type, -1, 0 and the like, six of them: every pair of these in the first
+  // two parameters of integers, if they have 36 elements. Takes no heed of the range.
+  bool edges = false;
   double low = -100, high = 100;  // floats of 16 bits heed only a high from 1024 on, by their exponents
 };
 
@@ -30,6 +33,10 @@ void expect_agrees(const ir::Function& function, const OracleOptions& options = 
 
 // Parses the text first, and checks that it prints and parses back to an equal function.
 void expect_agrees(std::string_view text, const OracleOptions& options = {});
+
+// The same for code of a function that passes, hoist_loads among them, have made of another one.
+void expect_agrees_with(const ir::Function& meant, const ir::Function& lowered,
+                        const OracleOptions& options = {});
 
 // The x86-64 targets that this machine can run, narrowest first; one element elsewhere.
 std::vector<std::string> runnable_targets();

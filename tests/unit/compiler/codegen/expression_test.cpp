@@ -190,6 +190,25 @@ TEST(ExpressionCode, DataThatOverflowsWraps) {
   }
 }
 
+// As loads that stand in a select's side are, before code is made.
+TEST(ExpressionCode, NamedDataWrapsToo) {
+  const OracleOptions options{.edges = true};
+  for (const char* e : {"select(x < x + 1, 1, 0)", "min(abs(x), 100) // 7", "select(x + y < 5, i, 0)"}) {
+    expect_agrees(absl::StrCat("function kernel(a: i64[72], b: i64[72], c: i64[72]) {\n  for i = 0 extent 72 "
+                               "{\n    let x = a[i]\n    let y = b[i] * 2 - x\n    c[i] = ",
+                               e, "\n  }\n}\n"),
+                  options);
+  }
+}
+
+// limit - first would wrap.
+TEST(ExpressionCode, MasksUpToALimitInMemoryAgree) {
+  expect_agrees(
+      "function kernel(a: i64[36], b: i64[36], c: bool[36, 8]) {\n  for i = 0 extent 36 {\n"
+      "    c[i, ramp(0, 1, 8)] = ramp(a[i], 1, 8) < broadcast(b[i], 8)\n  }\n}\n",
+      {.edges = true});
+}
+
 TEST(ExpressionCode, SharedSubexpressionsAreEmittedOnce) {
   // Doubling 60 times by sharing: as a tree this would be 2^60 nodes.
   tensor::Buffer a = tensor::buffer("a", Element::kFloat32, {tensor::imm(1)});
