@@ -26,8 +26,8 @@ struct Memory {
 // Runs the function once on the parameters' memory; `dims` are the values of function.dims in order. Every
 // access is checked against the buffer's extents. Errors: INVALID_ARGUMENT if the call does not fit the
 // function (count, sizes) or the function is not well-formed; OUT_OF_RANGE for the first access outside a
-// buffer, with the index and the loop variables; FAILED_PRECONDITION for a division by zero or a barrier that
-// not all threads reach. Thread-safe for distinct memory.
+// buffer, with the index and the loop variables; FAILED_PRECONDITION for an index that is divided by zero or
+// a barrier that not all threads reach. Thread-safe for distinct memory.
 absl::Status interpret(const Function& function, std::span<const Memory> params,
                        std::span<const int64_t> dims = {});
 

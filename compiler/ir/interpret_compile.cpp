@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/ir/data.h"
 #include "compiler/ir/machine.h"
 
 namespace tf::ir::machine {
@@ -171,8 +172,14 @@ class Compiler {
   int32_t compute(const Binary& node, const Mask& mask) {
     const int32_t lanes = node.type().lanes;
     const int32_t a = expr_wide(node.a, mask, lanes), b = expr_wide(node.b, mask, lanes);
+    const bool divides = node.op == BinaryOp::kFloorDiv || node.op == BinaryOp::kFloorMod;
     return emit(binary_kernel(node.op, node.a->type().element), node.type(),
-                {.target = -1, .a = a, .b = b, .mask = adapt(mask, lanes).slot, .lanes = lanes},
+                {.target = -1,
+                 .a = a,
+                 .b = b,
+                 .mask = adapt(mask, lanes).slot,
+                 .lanes = lanes,
+                 .total = divides && (data_.contains(node.a) || data_.contains(node.b))},
                 "binary operation");
   }
 
@@ -303,6 +310,7 @@ class Compiler {
     node->b = expr(s.extent, {});
     node->code = {begin, here()};
     vars_[s.var.get()] = node->slot;
+    data_.enter(s);
     scope_.push_back({s.var.get(), node->slot});
     top_ = node->slot + 8;
     node->children.push_back(stmt(s.body));
@@ -350,6 +358,7 @@ class Compiler {
     node->code = {begin, here()};
     top_ = after;
     vars_[s.var.get()] = node->slot;
+    data_.enter(s);
     node->children.push_back(stmt(s.body));
     vars_.erase(s.var.get());
   }
@@ -388,6 +397,7 @@ class Compiler {
   std::map<const BufferNode*, int32_t> buffers_;
   std::map<MemoKey, int32_t> memo_;
   std::vector<std::pair<const VarNode*, int32_t>> scope_;
+  Data data_;
 };
 
 }  // namespace

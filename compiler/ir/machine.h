@@ -30,6 +30,7 @@ struct Instruction {
   int32_t site = -1;    // index in Program::sites
   int32_t group = 1;    // of a dot: products a lane
   bool shared = false;  // of a dot: whether all lanes take the same group of a
+  bool total = false;   // of a division: of data, whose divisor may be zero
 };
 
 // A range of Program::code.

@@ -55,7 +55,8 @@ void run_predicate(Machine& m, const Instruction& i) {
   for (int32_t l = 0; l < i.lanes; ++l) out[l] = predicate<kOp>(a[l], b[l]);
 }
 
-// A zero divisor in a lane that a select does not choose is nobody's fault.
+// A zero divisor counts as one. In an index it is somebody's fault, but for lanes that a select does not
+// choose.
 template <typename L, bool kModulo>
 void run_division(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
@@ -64,9 +65,9 @@ void run_division(Machine& m, const Instruction& i) {
   T* out = m.at<T>(i.target);
   for (int32_t l = 0; l < i.lanes; ++l) {
     if (b[l] == 0) {
-      out[l] = 0;
-      if (i.mask < 0 || m.at<uint8_t>(i.mask)[l] != 0)
-        m.run->fail(absl::FailedPreconditionError("integer division by zero; guard the divisor"));
+      out[l] = kModulo ? T{0} : a[l];
+      if (!i.total && (i.mask < 0 || m.at<uint8_t>(i.mask)[l] != 0))
+        m.run->fail(absl::FailedPreconditionError("an index is divided by zero; guard the divisor"));
       continue;
     }
     if (std::is_signed_v<T> && b[l] == static_cast<T>(-1)) {  // the lowest value has no negative

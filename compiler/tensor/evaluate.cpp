@@ -32,6 +32,12 @@ double exponent_field(Element element, double x) {
   return x == 0 ? -bias : std::max(std::logb(x), -bias);
 }
 
+// a + b, a - b or a * b modulo 2^64, as signed arithmetic of C++ does not promise.
+int64_t wrapped(BinaryOp op, int64_t a, int64_t b) {
+  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  return static_cast<int64_t>(op == BinaryOp::kAdd ? x + y : op == BinaryOp::kSub ? x - y : x * y);
+}
+
 // Walks expressions with the current values of a stage's variables.
 class Evaluator {
  public:
@@ -46,10 +52,6 @@ class Evaluator {
  private:
   static Value real(double v) { return {v, 0}; }
   static Value integer(const Type& type, int64_t v) { return {0, wrap_to_element(type.element, v)}; }
-  // a - b, wrapping: the lowest i64 has no negative.
-  static int64_t wrapped(int64_t a, int64_t b) {
-    return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  }
   static bool holds_real(const Expr& e) { return is_float(e->type().element); }
 
   Value eval(const IntImm& node) { return {0, node.value}; }
@@ -59,8 +61,8 @@ class Evaluator {
     const Value a = (*this)(node.a);
     if (node.op == UnaryOp::kNot) return {0, a.integer == 0};
     if (holds_real(node.a)) return real(node.op == UnaryOp::kNeg ? -a.real : std::fabs(a.real));
-    return integer(node.type(),
-                   node.op == UnaryOp::kNeg || a.integer < 0 ? wrapped(0, a.integer) : a.integer);
+    const bool turns = node.op == UnaryOp::kNeg || a.integer < 0;
+    return integer(node.type(), turns ? wrapped(BinaryOp::kSub, 0, a.integer) : a.integer);
   }
   Value eval(const Binary& node) {
     const Value a = (*this)(node.a), b = (*this)(node.b);
@@ -98,17 +100,14 @@ class Evaluator {
   static Value of_integers(BinaryOp op, const Type& type, int64_t a, int64_t b) {
     switch (op) {
       case BinaryOp::kAdd:
-        return integer(type, a + b);
       case BinaryOp::kSub:
-        return integer(type, a - b);
       case BinaryOp::kMul:
-        return integer(type, a * b);
+        return integer(type, wrapped(op, a, b));
       case BinaryOp::kFloorDiv:
-      case BinaryOp::kFloorMod: {
-        TF_CHECK(b != 0) << "division by zero";
-        if (b == -1) return integer(type, op == BinaryOp::kFloorMod ? 0 : wrapped(0, a));
-        return integer(type, op == BinaryOp::kFloorMod ? floor_remainder(a, b) : floor_quotient(a, b));
-      }
+        if (b == -1) return integer(type, wrapped(BinaryOp::kSub, 0, a));
+        return integer(type, b == 0 ? a : floor_quotient(a, b));
+      case BinaryOp::kFloorMod:
+        return integer(type, b == 0 || b == -1 ? 0 : floor_remainder(a, b));
       case BinaryOp::kMin:
         return {0, std::min(a, b)};
       case BinaryOp::kMax:
@@ -237,22 +236,22 @@ bool is_empty(const std::vector<int64_t>& extents) {
 }
 
 double combine_values(Combiner combiner, const Type& type, double a, double b) {
-  const bool integral = !is_float(type.element);
   const bool nan = std::isnan(a) || std::isnan(b);
-  double r = 0;
+  const auto whole = [&](BinaryOp op) {
+    const int64_t sum = wrapped(op, saturate<int64_t>(a), saturate<int64_t>(b));
+    return static_cast<double>(wrap_to_element(type.element, sum));
+  };
   switch (combiner) {
     case Combiner::kSum:
-      r = a + b;
-      break;
+      return is_float(type.element) ? a + b : whole(BinaryOp::kAdd);
     case Combiner::kProd:
-      r = a * b;
-      break;
+      return is_float(type.element) ? a * b : whole(BinaryOp::kMul);
     case Combiner::kMax:
       return nan ? std::nan("") : std::max(a, b);
     case Combiner::kMin:
       return nan ? std::nan("") : std::min(a, b);
   }
-  return integral ? static_cast<double>(wrap_to_element(type.element, static_cast<int64_t>(r))) : r;
+  __builtin_unreachable();
 }
 
 class StageRunner {

@@ -4,8 +4,11 @@
 // not know: loops, schedules, targets.
 //
 // Semantics, the same in the interpreter and in every back end:
-//  * Index arithmetic is i64 and must not overflow. floor_div and floor_mod round towards minus infinity
-//    (floor_mod(-1, 4) = 3); a zero divisor is our bug.
+//  * floor_div and floor_mod round towards minus infinity (floor_mod(-1, 4) = 3).
+//  * i64 arithmetic on indices, that is on what is made of loop variables, dimensions and constants alone,
+//    must not overflow, and a zero divisor in an index is our bug.
+//  * Data is what is loaded and what is made of that. Its i64 arithmetic wraps, and it can be divided by
+//    anything: zero counts as one, and the lowest number by -1 wraps to itself and leaves 0.
 //  * Narrower integers wrap. Float arithmetic is IEEE 754 in the type's precision, rounded to nearest, with
 //  one
 //    liberty: a*b+c may be contracted to one fused multiply-add. Denormals may be flushed to zero.

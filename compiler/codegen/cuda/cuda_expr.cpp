@@ -1,6 +1,9 @@
 #include "compiler/codegen/cuda/cuda_expr.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -18,8 +21,16 @@ using tensor::Intrinsic;
 constexpr std::string_view kPrelude =
     R"(template <typename T> __device__ T tf_min(T a, T b) { return a < b || a != a ? a : b; }
 template <typename T> __device__ T tf_max(T a, T b) { return a > b || a != a ? a : b; }
-template <typename T> __device__ T tf_floor_div(T a, T b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-template <typename T> __device__ T tf_floor_mod(T a, T b) { return a - tf_floor_div(a, b) * b; }
+template <typename T> __device__ T tf_floor_div(T a, T b) {
+  if (T(-1) < T(0) && b == T(-1)) return T(0ull - (unsigned long long)a);
+  const T d = b == T(0) ? T(1) : b;
+  return a / d - (a % d != 0 && (a < 0) != (d < 0));
+}
+template <typename T> __device__ T tf_floor_mod(T a, T b) {
+  const T d = b == T(0) || (T(-1) < T(0) && b == T(-1)) ? T(1) : b;
+  const T r = a % d;
+  return r != 0 && (r < 0) != (d < 0) ? r + d : r;
+}
 template <typename T, typename F> __device__ T tf_saturate(F x, T low, T high) {
   return x != x ? T(0) : x <= F(low) ? low : x >= F(high) ? high : T(x);
 }
@@ -84,7 +95,8 @@ const char* function_name(Intrinsic function) {
 
 class Printer {
  public:
-  Printer(CudaNames& names, absl::Status& status) : names_(names), status_(status) {}
+  Printer(const ir::Data& data, CudaNames& names, absl::Status& status)
+      : data_(data), names_(names), status_(status) {}
 
   std::string print(const Expr& expr) {
     if (expr->type().is_vector()) return refuse("vectors");
@@ -94,6 +106,7 @@ class Printer {
  private:
   std::string text(const tensor::IntImm& e) {
     if (e.type().element == Element::kBool) return e.value != 0 ? "true" : "false";
+    if (e.value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807ll - 1)";
     if (e.type().element == Element::kInt64)
       return absl::StrCat(e.value < 0 ? "(" : "", e.value, e.value < 0 ? "ll)" : "ll");
     return absl::StrCat("(", type(e.type().element), ")", e.value);
@@ -114,13 +127,13 @@ class Printer {
     const std::string a = print(e.a);
     switch (e.op) {
       case tensor::UnaryOp::kNeg:
-        return wrapped(e.type().element, absl::StrCat("-", a));
+        return negative(e, a);
       case tensor::UnaryOp::kNot:
         return absl::StrCat("(!", a, ")");
       case tensor::UnaryOp::kAbs:
         if (tensor::is_float(e.type().element))
           return absl::StrCat(e.type().element == Element::kFloat32 ? "fabsf(" : "fabs(", a, ")");
-        return wrapped(e.type().element, absl::StrCat(a, " < 0 ? -", a, " : ", a));
+        return wrapped(e.type().element, absl::StrCat(a, " < 0 ? ", negative(e, a), " : ", a));
     }
     __builtin_unreachable();
   }
@@ -128,13 +141,17 @@ class Printer {
   std::string text(const tensor::Binary& e) {
     const Element element = e.a->type().element;
     const std::string a = print(e.a), b = print(e.b);
+    const auto arithmetic = [&](const char* op) {
+      return wraps(element, {e.a, e.b}) ? modular(element, a, op, b)
+                                        : wrapped(element, absl::StrCat(a, " ", op, " ", b));
+    };
     switch (e.op) {
       case BinaryOp::kAdd:
-        return arithmetic(element, a, "+", b);
+        return arithmetic("+");
       case BinaryOp::kSub:
-        return arithmetic(element, a, "-", b);
+        return arithmetic("-");
       case BinaryOp::kMul:
-        return arithmetic(element, a, "*", b);
+        return arithmetic("*");
       case BinaryOp::kDiv:
         return absl::StrCat("(", a, " / ", b, ")");
       case BinaryOp::kFloorDiv:
@@ -196,11 +213,19 @@ class Printer {
   std::string text(const tensor::Ramp&) { return refuse("vectors"); }
   std::string text(const tensor::Broadcast&) { return refuse("vectors"); }
 
-  // Narrow integers wrap, which signed arithmetic of C does not promise.
-  std::string arithmetic(Element element, const std::string& a, const char* op, const std::string& b) {
-    if (element == Element::kInt32)
-      return absl::StrCat("(int)((unsigned)", a, " ", op, " (unsigned)", b, ")");
-    return wrapped(element, absl::StrCat(a, " ", op, " ", b));
+  // Narrow integers and data wrap, which signed arithmetic of C does not promise; bytes do it as ints.
+  bool wraps(Element element, const std::vector<Expr>& operands) const {
+    if (element != Element::kInt64) return element == Element::kInt32;
+    return std::ranges::any_of(operands, [&](const Expr& e) { return data_.contains(e); });
+  }
+  static std::string modular(Element element, const std::string& a, const char* op, const std::string& b) {
+    const char* bits = element == Element::kInt32 ? "(unsigned)" : "(unsigned long long)";
+    const char* result = element == Element::kInt32 ? "(int)(" : "(long long)(";
+    return absl::StrCat(result, bits, a, " ", op, " ", bits, b, ")");
+  }
+  std::string negative(const tensor::Unary& e, const std::string& a) {
+    const Element element = e.type().element;
+    return wraps(element, {e.a}) ? modular(element, "0", "-", a) : wrapped(element, absl::StrCat("-", a));
   }
   std::string wrapped(Element element, const std::string& value) {
     const bool narrow = element == Element::kInt8 || element == Element::kUInt8;
@@ -222,6 +247,7 @@ class Printer {
     return "";
   }
 
+  const ir::Data& data_;
   CudaNames& names_;
   absl::Status& status_;
 };
@@ -267,8 +293,8 @@ std::string CudaNames::of(const void* node, const std::string& wish) {
   return name;
 }
 
-std::string cuda_expr(const Expr& expr, CudaNames& names, absl::Status& status) {
-  return Printer(names, status).print(expr);
+std::string cuda_expr(const Expr& expr, const ir::Data& data, CudaNames& names, absl::Status& status) {
+  return Printer(data, names, status).print(expr);
 }
 
 }  // namespace tf::codegen

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "compiler/ir/data.h"
 #include "compiler/ir/stmt.h"
 
 namespace tf::codegen {
@@ -26,8 +27,8 @@ class CudaNames {
   std::set<std::string> used_;
 };
 
-// The text of a scalar expression, in parentheses where it needs them. The first failure is kept in `status`,
-// and the text is then of no use.
-std::string cuda_expr(const ir::Expr& expr, CudaNames& names, absl::Status& status);
+// The text of a scalar expression, in parentheses where it needs them; `data` says which variables are data.
+// The first failure is kept in `status`, and the text is then of no use.
+std::string cuda_expr(const ir::Expr& expr, const ir::Data& data, CudaNames& names, absl::Status& status);
 
 }  // namespace tf::codegen

@@ -91,6 +91,7 @@ class Emitter {
     const std::string var = names_.of(s.var.get(), s.var->name);
     line(absl::StrCat("for (long long ", var, " = ", expr(s.min), "; ", var, " < ", expr(s.min + s.extent),
                       "; ++", var, ") {"));
+    data_.enter(s);
     block(s.body);
   }
 
@@ -134,6 +135,7 @@ class Emitter {
   void emit(const ir::Let& s) {
     line(absl::StrCat("{ const ", type(s.value->type().element), " ", names_.of(s.var.get(), s.var->name),
                       " = ", expr(s.value), ";"));
+    data_.enter(s);
     block(s.body);
   }
 
@@ -200,7 +202,7 @@ class Emitter {
     --margin_;
     line("}");
   }
-  std::string expr(const ir::Expr& e) { return cuda_expr(e, names_, status_); }
+  std::string expr(const ir::Expr& e) { return cuda_expr(e, data_, names_, status_); }
   std::string type(tensor::Element element) {
     absl::StatusOr<std::string> name = cuda_type(element);
     if (!name.ok() && status_.ok()) status_ = name.status();
@@ -219,6 +221,7 @@ class Emitter {
   CudaSource source_;
   std::string body_;
   int margin_ = 0;
+  ir::Data data_;
   CudaNames names_;
   absl::Status status_;
   std::map<ForKind, ir::Expr> extents_;

@@ -57,14 +57,34 @@ struct FloatFormat {
 
 }  // namespace
 
+// None in indices, and where bounds exclude them: of a positive constant above all.
+Emitter::OddDivisors Emitter::odd_divisors(const ir::Binary& e, llvm::Value* divisor) {
+  OddDivisors odd;
+  if (!data_.contains(e.a) && !data_.contains(e.b)) return odd;
+  const analysis::Interval divisors = range_of(e.b);
+  if (divisors.contains(0)) odd.zero = b_.CreateICmpEQ(divisor, integer(divisor, 0));
+  const int64_t lowest = analysis::element_range(e.type().element).min;
+  if (lowest < 0 && divisors.contains(-1) && range_of(e.a).contains(lowest))
+    odd.minus_one = b_.CreateICmpEQ(divisor, llvm::Constant::getAllOnesValue(divisor->getType()));
+  return odd;
+}
+
 // Quotients and remainders that round towards minus infinity. Divisions by a constant whose dividend is known
 // not to be negative (nearly all indices) are unsigned, and 32 bits wide where the dividend fits: vectors of
-// 64-bit quotients have no fast instructions anywhere.
+// 64-bit quotients have no fast instructions anywhere. Data is divided by one where the divisor is odd, which
+// is the answer for zero, and for -1 but for the quotient's sign.
 llvm::Value* Emitter::floor_division(const ir::Binary& e) {
   bool modulus = e.op == ir::BinaryOp::kFloorMod;
   tensor::Element element = e.type().element;
   llvm::Value* a = value(e.a);
   llvm::Value* b = value(e.b);
+  const OddDivisors odd = odd_divisors(e, b);
+  if (odd.zero != nullptr || odd.minus_one != nullptr) {
+    llvm::Value* any = odd.zero == nullptr        ? odd.minus_one
+                       : odd.minus_one == nullptr ? odd.zero
+                                                  : b_.CreateOr(odd.zero, odd.minus_one);
+    b = b_.CreateSelect(any, integer(b, 1), b);
+  }
   if (element == tensor::Element::kUInt8 || element == tensor::Element::kBool) {
     return modulus ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
   }
@@ -90,7 +110,8 @@ llvm::Value* Emitter::floor_division(const ir::Binary& e) {
   llvm::Value* signs_differ = b_.CreateICmpSLT(b_.CreateXor(remainder, b), zero);
   llvm::Value* wrong = b_.CreateAnd(b_.CreateICmpNE(remainder, zero), signs_differ);
   if (modulus) return b_.CreateAdd(remainder, b_.CreateSelect(wrong, b, zero));
-  return b_.CreateAdd(b_.CreateSDiv(a, b), b_.CreateSExt(wrong, a->getType()));
+  llvm::Value* quotient = b_.CreateAdd(b_.CreateSDiv(a, b), b_.CreateSExt(wrong, a->getType()));
+  return odd.minus_one == nullptr ? quotient : b_.CreateSelect(odd.minus_one, b_.CreateNeg(a), quotient);
 }
 
 // NaN if an operand is NaN; which zero of two is not specified. x86's own min and max give the second operand

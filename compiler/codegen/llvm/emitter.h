@@ -107,6 +107,12 @@ class Emitter {
   // emit_arith.cpp
   // The values of an integer expression.
   analysis::Interval range_of(const ir::Expr& e) const { return analysis::interval_of(e, ranges_, data_); }
+  // In which lanes a divisor is one that not every processor divides by; null: in none.
+  struct OddDivisors {
+    llvm::Value* zero = nullptr;
+    llvm::Value* minus_one = nullptr;  // sought only where the dividend may be the lowest number
+  };
+  OddDivisors odd_divisors(const ir::Binary& e, llvm::Value* divisor);
   llvm::Value* floor_division(const ir::Binary& e);
   llvm::Value* min_max(bool is_max, tensor::Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(const ir::Cast& e);

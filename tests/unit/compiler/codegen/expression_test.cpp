@@ -81,6 +81,8 @@ TEST_P(Expressions, DivisionAgrees) {
   double low = element == Element::kUInt8 ? 1 : -100;
   expect_agrees(element_wise(element, element, "$a // $b"), {.nonzero = true, .low = low});
   expect_agrees(element_wise(element, element, "$a % $b"), {.nonzero = true, .low = low});
+  for (const char* e : {"$a // $b", "$a % $b", "$a // max($b, $7)", "$a // $7", "$a % $7", "$7 // $b"})
+    expect_agrees(element_wise(element, element, e), {.edges = true});
 }
 
 TEST_P(Expressions, CastsToEveryElementAgree) {
@@ -193,7 +195,8 @@ TEST(ExpressionCode, DataThatOverflowsWraps) {
 // As loads that stand in a select's side are, before code is made.
 TEST(ExpressionCode, NamedDataWrapsToo) {
   const OracleOptions options{.edges = true};
-  for (const char* e : {"select(x < x + 1, 1, 0)", "min(abs(x), 100) // 7", "select(x + y < 5, i, 0)"}) {
+  for (const char* e :
+       {"select(x < x + 1, 1, 0)", "min(abs(x), 100) // 7", "x // y", "x % y", "select(x + y < 5, i, 0)"}) {
     expect_agrees(absl::StrCat("function kernel(a: i64[72], b: i64[72], c: i64[72]) {\n  for i = 0 extent 72 "
                                "{\n    let x = a[i]\n    let y = b[i] * 2 - x\n    c[i] = ",
                                e, "\n  }\n}\n"),
@@ -207,6 +210,27 @@ TEST(ExpressionCode, MasksUpToALimitInMemoryAgree) {
       "function kernel(a: i64[36], b: i64[36], c: bool[36, 8]) {\n  for i = 0 extent 36 {\n"
       "    c[i, ramp(0, 1, 8)] = ramp(a[i], 1, 8) < broadcast(b[i], 8)\n  }\n}\n",
       {.edges = true});
+}
+
+TEST(ExpressionCode, OddDivisorsAreTakenOutOnlyWhereBoundsDoNotExcludeThem) {
+  const auto guards = [](const std::string& value) {
+    const absl::StatusOr<ir::Function> function = ir::parse_function(
+        "function kernel[n](a: i64[80], c: i64[80]) { for i = 0 extent 80 { c[i] = " + value + " } }");
+    EXPECT_TRUE(function.ok()) << function.status();
+    const absl::StatusOr<KernelCode> code =
+        compile(*function, *target::parse_target("x86_64"), {.llvm_ir = true});
+    EXPECT_TRUE(code.ok()) << code.status();
+    const auto has = [&](const char* part) {
+      return code.ok() && code->llvm_ir.find(part) != std::string::npos;
+    };
+    return has("select i1") || has("llvm.umax");
+  };
+  EXPECT_TRUE(guards("a[i] // c[i]"));
+  EXPECT_TRUE(guards("i // a[i]"));
+  EXPECT_FALSE(guards("a[i] // max(a[i], 3)"));
+  EXPECT_FALSE(guards("a[i] // 7"));
+  EXPECT_FALSE(guards("a[i] // (i + 1)"));
+  EXPECT_FALSE(guards("(i * 3) // (n + 1)"));
 }
 
 TEST(ExpressionCode, SharedSubexpressionsAreEmittedOnce) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_replace.h"
 #include "compiler/ir/parse.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/ir/ir_checks.h"
@@ -222,11 +223,25 @@ TEST(Interpret, ChecksEveryLaneOfAStore) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("store to a: index 0 is 6, outside [0, 6), lane 7"));
 }
 
-TEST(Interpret, ReportsDivisionByZeroUnlessSelectRefusesIt) {
-  EXPECT_THAT(fault("function f(a: i64[2]) { a[0] = a[0] // a[1] }", {{4, 0}}).code(),
+TEST(Interpret, ReportsAnIndexDividedByZeroUnlessSelectRefusesIt) {
+  EXPECT_THAT(fault("function f[n](a: i64[2]) { a[0] = 4 // n }", {{4, 0}}, {0}).code(),
               Eq(absl::StatusCode::kFailedPrecondition));
-  EXPECT_THAT(run("function f(a: i64[2]) { a[0] = select(a[1] != 0, a[0] // a[1], 7) }", {{4, 0}}),
+  EXPECT_THAT(run("function f[n](a: i64[2]) { a[0] = select(n != 0, 4 // n, 7) }", {{4, 0}}, {0}),
               ElementsAre(7, 0));
+}
+
+TEST(Interpret, DividesDataByAnything) {
+  const char* text =
+      "function f(a: TYPE[3], q: TYPE[3], r: TYPE[3]) {\n  for i = 0 extent 3 {\n    let x = a[i]\n"
+      "    r[i] = q[i] % x\n    q[i] = q[i] // x\n    r[i] = r[i] + q[i]\n  }\n}\n";
+  for (const char* type : {"i8", "i32"}) {
+    const double lowest = type == std::string("i8") ? -0x1p7 : -0x1p31;
+    EXPECT_THAT(
+        run(absl::StrReplaceAll(text, {{"TYPE", type}}), {{0, -1, 0}, {-5, lowest, lowest}, {0, 0, 0}}),
+        ElementsAre(-5, lowest, lowest));
+  }
+  EXPECT_THAT(run(absl::StrReplaceAll(text, {{"TYPE", "u8"}}), {{0, 255, 2}, {5, 254, 255}, {0, 0, 0}}),
+              ElementsAre(5, 254, 128));
 }
 
 TEST(Interpret, ChecksTheCall) {

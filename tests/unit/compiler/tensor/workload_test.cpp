@@ -227,6 +227,31 @@ TEST(Evaluate, GuardedLoadsAreNotPerformedAndIntegersWrap) {
   EXPECT_THAT((*outputs)[1], ElementsAre(200 * 144 * 6));
 }
 
+TEST(Evaluate, IntegersAreDividedByAnything) {
+  const auto w = parse_workload(
+      "workload v1 input p0: i32[4] input p1: i32[4] stage t0: i32[i0 < 4] = p0[i0] // p1[i0] "
+      "stage t1: i32[i0 < 4] = p0[i0] % p1[i0] output t0, t1");
+  ASSERT_TRUE(w.ok()) << w.status();
+  const auto outputs = evaluate(*w, {{5, -0x1p31, -0x1p31, -7}, {0, 0, -1, 2}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0], ElementsAre(5, -0x1p31, -0x1p31, -4));
+  EXPECT_THAT((*outputs)[1], ElementsAre(0, 0, 0, 1));
+}
+
+TEST(Evaluate, SumsAndProductsOfIntegersWrapToTheLastDigit) {
+  const auto w = parse_workload(
+      "workload v1 input p0: i32[2] stage t0: i32[] = reduce prod[r0 < 2] p0[r0] "
+      "stage t1: i32[] = reduce sum[r0 < 2] p0[r0] "
+      "stage t2: i64[i0 < 2] = (cast<i64>(p0[i0]) - 9223372036854775807) * 3 // 9223372036854775807 "
+      "output t0, t1, t2");
+  ASSERT_TRUE(w.ok()) << w.status();
+  const auto outputs = evaluate(*w, {{2147483647, 2147483646}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0], ElementsAre(-0x1p31 + 2));  // of 2^62 - 3 * 2^31 + 2, more than a double holds
+  EXPECT_THAT((*outputs)[1], ElementsAre(-3));
+  EXPECT_THAT((*outputs)[2], ElementsAre(-1, -1));
+}
+
 TEST(Evaluate, ExponentsAreTakenApartAndPutTogether) {
   const auto w = parse_workload(
       "workload v1 input p0: f32[5] stage t0: f32[i0 < 5] = logb(p0[i0]) "

@@ -115,6 +115,17 @@ std::vector<Case> cases() {
     d[i] = cast<f32>(cast<i32>((a[i] - a[i]) / (a[i] - a[i])))
   }
 })"));
+  // Of the lowest numbers by -1, 0 and 1; and their sums, which wrap.
+  functions.emplace_back(
+      "divisions that C leaves undefined",
+      *ir::parse_function(R"(function divisions(a: f32[64], b: f32[64], c: f32[64], d: f32[64]) {
+  for i = 0 extent 64 thread_x {
+    b[i] = cast<f32>(cast<i32>(a[i] * -1000000000000f32) // cast<i32>((a[i] - 0.6f32) * 5f32))
+    c[i] = cast<f32>(cast<i32>(a[i] * -1000000000000f32) % cast<i32>((a[i] - 0.6f32) * 5f32))
+    let x = cast<i64>(a[i] * -1000000000000000000000f32)
+    d[i] = cast<f32>(x // cast<i64>((a[i] - 0.6f32) * 5f32) - 9223372036854775807 + -x)
+  }
+})"));
   std::vector<Case> all;
   for (auto& [name, function] : functions) {
     bool floats = true;
