@@ -1,6 +1,7 @@
 #include "compiler/analysis/linear.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 
@@ -12,7 +13,7 @@ namespace {
 using ir::as;
 using ir::Ramp;
 
-// Sums of coefficients wrap like the arithmetic that they stand for: index values themselves do not overflow.
+// Sums of coefficients wrap like the arithmetic that they stand for: modulo 2^64 they stay what they were.
 int64_t wrap_multiply(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
@@ -72,8 +73,23 @@ Sides split_signs(const Linear& form) {
 }
 
 constexpr int64_t kLargestCoefficient = int64_t{1} << 61;  // keeps gcd and negation far from overflow
+constexpr double kLargestExact = 0x1p60;
+
+double magnitude(int64_t value) {
+  return std::fabs(static_cast<double>(value));
+}
 
 }  // namespace
+
+Term Term::times(int64_t other) const {
+  Term out = *this;
+  out.coefficient = other;
+  return out;
+}
+
+bool Linear::is_data() const {
+  return std::ranges::any_of(terms, [](const Term& term) { return term.is_data; });
+}
 
 int Linear::find(const Expr& atom) const {
   for (size_t i = 0; i < terms.size(); ++i)
@@ -94,7 +110,7 @@ void Linear::add(const Term& term, int64_t scale) {
     mine.coefficient = wrap_add(mine.coefficient, amount);
     if (mine.coefficient == 0) terms.erase(terms.begin() + i);
   } else {
-    terms.push_back({term.atom, amount, term.range});
+    terms.push_back(term.times(amount));
   }
 }
 
@@ -109,10 +125,10 @@ Linear constant_form(int64_t value) {
   return form;
 }
 
-Linear atom_form(const Expr& atom, const Interval& range) {
+Linear atom_form(const Expr& atom, const Interval& range, bool is_data) {
   if (range.is_point()) return constant_form(range.min);
   Linear form;
-  form.terms.push_back({atom, 1, range});
+  form.terms.push_back({atom, 1, range, is_data});
   return form;
 }
 
@@ -126,6 +142,23 @@ Interval interval_of(const Linear& form) {
   Interval sum = Interval::point(form.constant);
   for (const Term& term : form.terms) sum = sum + term.range * term.coefficient;
   return sum;
+}
+
+bool is_exact(const Linear& form) {
+  if (form.terms.size() == 1 && form.constant == 0 && form.terms[0].coefficient == 1) return true;
+  const bool data = form.is_data();
+  double sum = magnitude(form.constant);
+  for (const Term& term : form.terms) {
+    const double size = magnitude(term.coefficient);
+    // An unknown end counts as the farthest one.
+    const double reach = std::max(magnitude(term.range.min), magnitude(term.range.max));
+    sum = data ? sum + size * reach : std::max(sum, size);
+  }
+  return sum <= kLargestExact;
+}
+
+Interval values_of(const Linear& form) {
+  return form.is_constant() || is_exact(form) ? interval_of(form) : Interval::everything();
 }
 
 bool equal(const Linear& a, const Linear& b) {
@@ -161,6 +194,7 @@ Expr to_expr(const Linear& form) {
 
 Expr to_less_than_zero(const Linear& form) {
   const Sides sides = split_signs(form);
+  if (!is_exact(sides.left) || !is_exact(sides.right)) return nullptr;
   return to_expr(sides.left) < to_expr(sides.right);
 }
 
@@ -196,8 +230,7 @@ bool split_blocks(const Linear& form, int64_t divisor, Blocks* out) {
     out->rest = std::move(rest);
     out->quotient = {};
     for (const Term& term : form.terms)
-      if (term.coefficient % step == 0)
-        out->quotient.terms.push_back({term.atom, term.coefficient / step, term.range});
+      if (term.coefficient % step == 0) out->quotient.terms.push_back(term.times(term.coefficient / step));
     return true;
   }
   return false;

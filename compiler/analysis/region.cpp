@@ -32,6 +32,7 @@ class Regions {
       : inner_(inner), open_(open), simplifier_(all) {}
 
   std::optional<Reach> reach(const Linear& form) {
+    if (!is_exact(form)) return std::nullopt;
     Reach out;
     out.low.constant = form.constant;
     for (const Term& term : form.terms) {
@@ -60,7 +61,7 @@ class Regions {
 
  private:
   std::optional<Reach> reach(const Term& term) {
-    if (!varies(term.atom)) return Reach{atom_form(term.atom, term.range), 0};
+    if (!varies(term.atom)) return Reach{atom_form(term.atom, term.range, term.is_data), 0};
     if (const auto* var = as<VarNode>(term.atom))
       if (auto found = open_.extents.find(var); found != open_.extents.end())
         return Reach{constant_form(0), found->second - 1};

@@ -21,8 +21,12 @@ bool is_index(const Expr& expr) {
   return expr->type().element == ir::Element::kInt64;
 }
 
+bool is_equality(BinaryOp op) {
+  return op == BinaryOp::kEq || op == BinaryOp::kNe;
+}
+
 bool is_comparison(BinaryOp op) {
-  return op == BinaryOp::kEq || op == BinaryOp::kNe || op == BinaryOp::kLt || op == BinaryOp::kLe;
+  return is_equality(op) || op == BinaryOp::kLt || op == BinaryOp::kLe;
 }
 
 Expr truth(bool value) {
@@ -57,13 +61,13 @@ void Simplifier::set_range(const VarNode* var, const Interval& range) {
 }
 
 std::optional<Interval> Simplifier::iterations(const ir::For& loop) {
-  const Interval low = interval_of(linear(loop.min));
-  const Interval extent = interval_of(linear(loop.extent));
+  const Interval low = values(loop.min), extent = values(loop.extent);
   if (!low.is_bounded() || !extent.has_max() || extent.max < 1) return std::nullopt;
   return Interval{low.min, low.max + extent.max - 1};
 }
 
 void Simplifier::enter(const ir::For& loop) {
+  data_.enter(loop);
   if (const std::optional<Interval> range = iterations(loop)) set_range(loop.var.get(), *range);
 }
 
@@ -112,17 +116,19 @@ Simplifier::Mark Simplifier::push_facts(const Expr& condition, bool holds) {
       work.push_back({node->a, positive});
     }
     if (!is_index(node->a)) continue;
-    if (node->op == BinaryOp::kLt || node->op == BinaryOp::kLe) {
-      Linear form = difference(linear(node->a), linear(node->b));
-      if (node->op == BinaryOp::kLe) form.constant -= 1;
-      add_fact(positive ? form : not_negative(form), &mark);
-    } else if (node->op == (positive ? BinaryOp::kEq : BinaryOp::kNe)) {
-      Linear form = difference(linear(node->a), linear(node->b));
-      Linear below = form;
+    const bool less = node->op == BinaryOp::kLt || node->op == BinaryOp::kLe;
+    if (!less && node->op != (positive ? BinaryOp::kEq : BinaryOp::kNe)) continue;
+    std::optional<Linear> form = whole_difference(node->a, node->b);
+    if (!form) continue;
+    if (less) {
+      if (node->op == BinaryOp::kLe) form->constant -= 1;
+      add_fact(positive ? *form : not_negative(*form), &mark);
+    } else {
+      Linear below = *form;
       below.constant -= 1;
       add_fact(std::move(below), &mark);
       Linear reverse;
-      reverse.add(form, -1);
+      reverse.add(*form, -1);
       reverse.constant -= 1;
       add_fact(std::move(reverse), &mark);
     }
@@ -141,7 +147,8 @@ Linear Simplifier::tightened(const Linear& form) const {
   Linear out = form;
   for (const Linear& fact : facts_) {
     if (fact.terms.size() != 1) continue;
-    const auto& [atom, coefficient, range] = fact.terms[0];
+    const Expr& atom = fact.terms[0].atom;
+    const int64_t coefficient = fact.terms[0].coefficient;
     // coefficient * atom + constant < 0
     const int index = out.find(atom);
     if (index < 0) continue;
@@ -229,24 +236,51 @@ Expr Simplifier::narrow_unary(const ir::Unary& node) {
   if (const auto* inner = as<Binary>(a)) {
     if (inner->op == BinaryOp::kEq) return tensor::not_equal(inner->a, inner->b);
     if (inner->op == BinaryOp::kNe) return tensor::equal(inner->a, inner->b);
-    if (inner->op == BinaryOp::kLt && is_index(inner->a))
-      return less_than_zero(not_negative(difference(linear(inner->a), linear(inner->b))));
+    if (inner->op == BinaryOp::kLt && is_index(inner->a)) {
+      const std::optional<Linear> form = whole_difference(inner->a, inner->b);
+      const Expr opposite = form ? less_than_zero(not_negative(*form)) : nullptr;
+      return opposite ? opposite : inner->b <= inner->a;
+    }
   }
   return tensor::logical_not(a);
 }
 
 Expr Simplifier::narrow_binary(const Binary& node) {
-  if (is_comparison(node.op) && is_index(node.a)) {
-    Linear form = recombine(difference(linear(node.a), linear(node.b)));
-    if (node.op == BinaryOp::kEq || node.op == BinaryOp::kNe) return equal_zero(form, node.op);
-    if (node.op == BinaryOp::kLe) form.constant -= 1;
-    return less_than_zero(std::move(form));
-  }
+  if (is_comparison(node.op) && is_index(node.a)) return compare(node);
   if (node.op == BinaryOp::kAnd || node.op == BinaryOp::kOr) return both(node);
+  const Expr a = narrow(node.a), b = narrow(node.b);
+  if (as_int(b) == 0 && divides_data(node))
+    return node.op == BinaryOp::kFloorDiv ? a : tensor::imm(a->type(), 0);
+  return tensor::binary(node.op, a, b);
+}
+
+bool Simplifier::divides_data(const Binary& node) const {
+  const bool divides = node.op == BinaryOp::kFloorDiv || node.op == BinaryOp::kFloorMod;
+  return divides && (data_.contains(node.a) || data_.contains(node.b));
+}
+
+std::optional<Linear> Simplifier::whole_difference(const Expr& a, const Expr& b) {
+  const Linear x = linear(a), y = linear(b);
+  if (!is_exact(x) || !is_exact(y)) return std::nullopt;
+  return difference(x, y);
+}
+
+Expr Simplifier::compare(const Binary& node) {
+  if (const std::optional<Linear> whole = whole_difference(node.a, node.b)) {
+    Linear form = recombine(*whole);
+    if (is_equality(node.op)) return equal_zero(form, node.op);
+    if (node.op == BinaryOp::kLe) form.constant -= 1;
+    if (Expr out = less_than_zero(form)) return out;
+  } else if (const Linear gap = difference(linear(node.a), linear(node.b)); gap.is_constant()) {
+    // Values that differ by that modulo 2^64.
+    const bool same = gap.constant == 0;
+    if (same || is_equality(node.op))
+      return truth(same == (node.op == BinaryOp::kEq || node.op == BinaryOp::kLe));
+  }
   return tensor::binary(node.op, narrow(node.a), narrow(node.b));
 }
 
-Expr Simplifier::less_than_zero(Linear form) {
+Expr Simplifier::less_than_zero(const Linear& form) {
   if (const int known = decide_negative(form); known >= 0) return truth(known == 1);
   Blocks blocks;
   if (split_blocks(form, 0, &blocks)) {

@@ -41,7 +41,7 @@ void take_multiples(Linear* form, int64_t divisor, Linear* quotient) {
   std::vector<Term> rest;
   for (const Term& term : form->terms) {
     if (term.coefficient % divisor == 0)
-      quotient->terms.push_back({term.atom, term.coefficient / divisor, term.range});
+      quotient->terms.push_back(term.times(term.coefficient / divisor));
     else
       rest.push_back(term);
   }
@@ -56,6 +56,11 @@ bool in_one_block(const Linear& form, int64_t divisor, int64_t* block) {
   if (!range.is_bounded()) return false;
   *block = floor_quotient(range.min, divisor);
   return floor_quotient(range.max, divisor) == *block;
+}
+
+// What wraps where it is data and may overflow.
+Interval wrapped(const Interval& value, bool is_data) {
+  return is_data && !value.is_bounded() ? Interval::everything() : value;
 }
 
 bool contains_multiple(const Linear& form, const Linear& part, int64_t scale) {
@@ -79,7 +84,7 @@ Linear Simplifier::linear(const Expr& expr) {
         const Expr value = found->second;
         return linear(value);
       }
-      return atom_form(expr, range_of(var));
+      return atom_form(expr, range_of(var), data_.contains(var));
     }
     default:
       break;
@@ -94,9 +99,9 @@ void Simplifier::remember(const Expr& expr, const Linear& form) {
   if (linear_memo_.emplace(expr.get(), form).second) keep_.push_back(expr);
 }
 
-Linear Simplifier::atom(const Expr& atom, const Interval& range) {
+Linear Simplifier::atom(const Expr& atom, const Interval& range, bool is_data) {
   if (auto value = as_int(atom)) return constant_form(*value);
-  Linear form = atom_form(atom, range);
+  Linear form = atom_form(atom, range, is_data);
   remember(atom, form);
   return form;
 }
@@ -116,7 +121,7 @@ Linear Simplifier::linear_uncached(const Expr& expr) {
     case ExprKind::kUnary: {
       const auto* node = as<ir::Unary>(expr);
       const Linear a = linear(node->a);
-      const Interval range = interval_of(a);
+      const Interval range = values_of(a);
       Linear negated;
       negated.add(a, -1);
       if (node->op == ir::UnaryOp::kNeg || (range.has_max() && range.max <= 0)) return negated;
@@ -129,7 +134,8 @@ Linear Simplifier::linear_uncached(const Expr& expr) {
       if (auto known = as_int(condition)) return linear(*known != 0 ? node->if_true : node->if_false);
       Linear a = linear(node->if_true), b = linear(node->if_false);
       if (equal(a, b)) return a;
-      return atom(tensor::select(condition, expr_of(a), expr_of(b)), join(interval_of(a), interval_of(b)));
+      return atom(tensor::select(condition, expr_of(a), expr_of(b)), join(values_of(a), values_of(b)),
+                  a.is_data() || b.is_data() || data_.contains(condition));
     }
     case ExprKind::kCast: {
       const Expr& from = as<ir::Cast>(expr)->a;
@@ -144,7 +150,7 @@ Linear Simplifier::linear_uncached(const Expr& expr) {
 
 Linear Simplifier::leaf(const Expr& expr) {
   // Operands' own ranges are taken from the map alone: leaves are loads, calls and casts.
-  return atom(expr, analysis::interval_of(expr, ranges_));
+  return atom(expr, analysis::interval_of(expr, ranges_, data_), data_.contains(expr));
 }
 
 Linear Simplifier::linear_ramp(const Ramp& node) {
@@ -155,7 +161,8 @@ Linear Simplifier::linear_ramp(const Ramp& node) {
   auto lane_times = [&](const Expr& step) { return tensor::ramp(tensor::imm(0), step, lanes); };
   if (stride.constant != 0) form.add({lane_times(tensor::imm(1)), stride.constant, steps});
   for (const Term& term : stride.terms)
-    form.add({lane_times(term.atom), term.coefficient, term.range * steps});
+    form.add(
+        {lane_times(term.atom), term.coefficient, wrapped(term.range * steps, term.is_data), term.is_data});
   return form;
 }
 
@@ -165,7 +172,10 @@ Linear Simplifier::linear_binary(const Binary& node, const Expr& expr) {
     a.add(linear(node.b), node.op == BinaryOp::kAdd ? 1 : -1);
     return recombine(std::move(a));
   }
-  const Linear a = linear(node.a), b = linear(node.b);
+  const Linear a = linear(node.a);
+  Linear b = linear(node.b);
+  const bool has_load = !b.is_constant() && (a.is_data() || b.is_data());
+  if (!has_load && values_of(b).contains(0) && divides_data(node)) b = zero_as_one(b);
   switch (node.op) {
     case BinaryOp::kMul:
       return product(a, b);
@@ -181,6 +191,13 @@ Linear Simplifier::linear_binary(const Binary& node, const Expr& expr) {
     default:
       return leaf(expr);  // no other operation gives an index
   }
+}
+
+// What is left has no load that tells that a divisor of zero is legal.
+Linear Simplifier::zero_as_one(const Linear& divisor) {
+  const Expr b = expr_of(divisor);
+  return atom(tensor::select(tensor::equal(b, tensor::imm(0)), tensor::imm(1), b),
+              join(values_of(divisor), Interval::point(1)), false);
 }
 
 Linear Simplifier::product(const Linear& a, const Linear& b) {
@@ -202,32 +219,37 @@ Linear Simplifier::product(const Linear& a, const Linear& b) {
   }
   Expr p = expr_of(x), q = expr_of(y);
   if (as<VarNode>(p) && as<VarNode>(q) && as<VarNode>(q)->name < as<VarNode>(p)->name) std::swap(p, q);
-  out.add(atom(p * q, interval_of(x) * interval_of(y)), factor);
+  const bool is_data = x.is_data() || y.is_data();
+  out.add(atom(p * q, wrapped(values_of(x) * values_of(y), is_data), is_data), factor);
   return out;
 }
 
 Linear Simplifier::divide_opaque(BinaryOp op, const Linear& a, const Linear& b) {
   const bool divides = op == BinaryOp::kFloorDiv;
-  const Interval dividend = interval_of(a), divisor = interval_of(b);
+  const Interval dividend = values_of(a), divisor = values_of(b);
   if (divisor.has_min() && divisor.min > 0) {
     if (equal(a, b)) return constant_form(divides ? 1 : 0);
-    if (dividend.has_min() && dividend.min >= 0 && decide_negative(difference(a, b)) == 1)
+    const bool exact = is_exact(a) && is_exact(b);
+    if (exact && dividend.has_min() && dividend.min >= 0 && decide_negative(difference(a, b)) == 1)
       return divides ? constant_form(0) : a;
   }
   if (a.is_constant() && b.is_constant() && b.constant == 0)  // our bug, left for whoever runs it to report
-    return atom_form(tensor::make<Binary>(op, tensor::imm(a.constant), tensor::imm(0)), {});
+    return atom_form(tensor::make<Binary>(op, tensor::imm(a.constant), tensor::imm(0)), {}, false);
   const Interval range = divides ? floor_div(dividend, divisor) : floor_mod(dividend, divisor);
-  return atom(tensor::binary(op, expr_of(a), expr_of(b)), range);
+  return atom(tensor::binary(op, expr_of(a), expr_of(b)), range, a.is_data() || b.is_data());
 }
 
 Linear Simplifier::minmax(BinaryOp op, const Linear& a, const Linear& b) {
   const bool is_min = op == BinaryOp::kMin;
-  Linear less = difference(a, b);
-  if (decide_negative(less) == 1) return is_min ? a : b;
-  if (decide_negative(difference(b, a)) == 1 || less.is_constant()) return is_min ? b : a;
-  const Interval gap = interval_of(less);
-  if (gap.has_max() && gap.max <= 0) return is_min ? a : b;
-  if (gap.has_min() && gap.min >= 0) return is_min ? b : a;
+  if (equal(a, b)) return is_min ? b : a;
+  if (is_exact(a) && is_exact(b)) {
+    const Linear less = difference(a, b);
+    if (decide_negative(less) == 1) return is_min ? a : b;
+    if (decide_negative(difference(b, a)) == 1) return is_min ? b : a;
+    const Interval gap = interval_of(less);
+    if (gap.has_max() && gap.max <= 0) return is_min ? a : b;
+    if (gap.has_min() && gap.min >= 0) return is_min ? b : a;
+  }
   // min(min(x, y), y) is min(x, y); min(min(x, 5), 3) is min(x, 3).
   for (const auto& [outer, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     const Term* single = outer->constant == 0 ? single_atom(*outer) : nullptr;
@@ -242,11 +264,14 @@ Linear Simplifier::minmax(BinaryOp op, const Linear& a, const Linear& b) {
   }
   // Constants stand second.
   const Expr x = expr_of(a.is_constant() ? b : a), y = expr_of(a.is_constant() ? a : b);
-  const Interval range = is_min ? min(interval_of(a), interval_of(b)) : max(interval_of(a), interval_of(b));
-  return atom(tensor::binary(op, x, y), range);
+  const Interval range = is_min ? min(values_of(a), values_of(b)) : max(values_of(a), values_of(b));
+  return atom(tensor::binary(op, x, y), range, a.is_data() || b.is_data());
 }
 
 Linear Simplifier::divide(const Linear& form, int64_t divisor) {
+  if (!is_exact(form))
+    return atom(tensor::floor_div(expr_of(form), divisor),
+                floor_div(values_of(form), Interval::point(divisor)), form.is_data());
   Linear rest = form, out;
   take_multiples(&rest, divisor, &out);
   int64_t block = 0;
@@ -265,9 +290,12 @@ Linear Simplifier::divide(const Linear& form, int64_t divisor) {
     if (const Binary* node = division(single->atom, BinaryOp::kFloorDiv, &inner);
         node && inner < kLargestDivisor && divisor < kLargestDivisor) {
       Linear x = linear(node->a);
-      x.constant += rest.constant * inner;
-      out.add(divide(x, inner * divisor));
-      return recombine(std::move(out));
+      const bool moves = rest.constant != 0;
+      if (moves && is_exact(x)) x.constant += rest.constant * inner;
+      if (!moves || is_exact(x)) {
+        out.add(divide(x, inner * divisor));
+        return recombine(std::move(out));
+      }
     }
     if (const Binary* node = division(single->atom, BinaryOp::kFloorMod, &inner);
         node && rest.constant == 0 && inner % divisor == 0) {
@@ -276,11 +304,14 @@ Linear Simplifier::divide(const Linear& form, int64_t divisor) {
     }
   }
   const Interval range = floor_div(interval_of(rest), Interval::point(divisor));
-  out.add(atom(tensor::floor_div(expr_of(rest), divisor), range));
+  out.add(atom(tensor::floor_div(expr_of(rest), divisor), range, rest.is_data()));
   return recombine(std::move(out));
 }
 
 Linear Simplifier::modulo(const Linear& form, int64_t divisor) {
+  if (!is_exact(form))
+    return atom(tensor::floor_mod(expr_of(form), divisor),
+                floor_mod(values_of(form), Interval::point(divisor)), form.is_data());
   Linear rest = form, multiples;
   // x % 16 and x are the same modulo 4.
   for (size_t i = 0; i < rest.terms.size(); ++i) {
@@ -290,8 +321,12 @@ Linear Simplifier::modulo(const Linear& form, int64_t divisor) {
     if (!node || inner >= kLargestDivisor || term.coefficient >= kLargestDivisor ||
         term.coefficient <= -kLargestDivisor || (inner * term.coefficient) % divisor != 0)
       continue;
-    rest.add(term, -1);
-    rest.add(linear(node->a), term.coefficient);
+    const Linear x = linear(node->a);
+    Linear without = rest;
+    without.add(term, -1);
+    without.add(x, term.coefficient);
+    if (!is_exact(x) || !is_exact(without)) continue;
+    rest = std::move(without);
     i = static_cast<size_t>(-1);
   }
   take_multiples(&rest, divisor, &multiples);
@@ -310,7 +345,7 @@ Linear Simplifier::modulo(const Linear& form, int64_t divisor) {
     return recombine(std::move(out));
   }
   const Interval range = floor_mod(interval_of(rest), Interval::point(divisor));
-  return atom(tensor::floor_mod(expr_of(rest), divisor), range);
+  return atom(tensor::floor_mod(expr_of(rest), divisor), range, rest.is_data());
 }
 
 Linear Simplifier::recombine(Linear form) {
@@ -336,6 +371,7 @@ bool Simplifier::join_modulo(Linear* form, size_t i) {
       term.coefficient <= -kLargestDivisor)
     return false;
   const Linear y = linear(node->a);
+  if (!is_exact(y)) return false;
   const Linear quotient = divide(y, divisor);
   if (!contains_multiple(*form, quotient, term.coefficient * divisor)) return false;
   form->add(quotient, -term.coefficient * divisor);
@@ -352,6 +388,7 @@ bool Simplifier::join_quotient(Linear* form, size_t i) {
   const Binary* node = division(term.atom, BinaryOp::kFloorDiv, &divisor);
   if (!node || term.coefficient % divisor != 0) return false;
   const Linear y = linear(node->a);
+  if (!is_exact(y)) return false;
   const int64_t scale = -(term.coefficient / divisor);
   if (!contains_multiple(*form, y, scale)) return false;
   form->add(term, -1);

@@ -55,9 +55,10 @@ class StmtSimplifier final : public ir::Rewriter {
 
  private:
   Stmt loop(const ir::For& s, const Stmt& stmt) {
+    exprs_.data().enter(s);
     const Expr low = exprs_.simplify(s.min), extent = exprs_.simplify(s.extent);
     const Linear low_form = exprs_.linear(s.min), extent_form = exprs_.linear(s.extent);
-    const Interval count = interval_of(extent_form);
+    const Interval count = values_of(extent_form);
     if (count.has_max() && count.max <= 0) return nothing();
     if (extent_form.is_constant() && extent_form.constant == 1) {
       // The body may write what the minimum was read from.
@@ -68,7 +69,7 @@ class StmtSimplifier final : public ir::Rewriter {
     Linear last = low_form;
     last.add(extent_form);
     last.constant -= 1;
-    const Interval first = interval_of(low_form), end = interval_of(last);
+    const Interval first = values_of(low_form), end = values_of(last);
     // A loop that never runs says nothing about its bounds.
     const bool runs = first.min <= end.max;
     exprs_.set_range(s.var.get(), runs ? Interval{first.min, end.max} : Interval::everything());
@@ -105,6 +106,7 @@ class StmtSimplifier final : public ir::Rewriter {
   }
 
   Stmt let(const ir::Let& s, const Stmt& stmt) {
+    exprs_.data().enter(s);
     const Expr value = exprs_.simplify(s.value);
     const Expr narrow = as<ir::Broadcast>(value) ? as<ir::Broadcast>(value)->value : value;
     if (as<VarNode>(narrow) || as<ir::IntImm>(narrow) || as<ir::FloatImm>(narrow)) {
@@ -112,8 +114,7 @@ class StmtSimplifier final : public ir::Rewriter {
       return rewrite(s.body);
     }
     const bool is_index = value->type().element == ir::Element::kInt64;
-    exprs_.set_range(s.var.get(),
-                     is_index ? interval_of(exprs_.linear(s.value)) : element_range(value->type().element));
+    exprs_.set_range(s.var.get(), is_index ? exprs_.values(s.value) : element_range(value->type().element));
     Stmt body = rewrite(s.body);
     if (is_empty(body)) return nothing();
     if (value.same_as(s.value) && body.same_as(s.body)) return stmt;
@@ -179,7 +180,7 @@ ir::Function simplify(const ir::Function& function, const RangeMap& ranges) {
 
 Interval tight_interval_of(const Expr& expr, const RangeMap& ranges) {
   Simplifier simplifier(ranges);
-  if (expr->type().element == ir::Element::kInt64) return interval_of(simplifier.linear(expr));
+  if (expr->type().element == ir::Element::kInt64) return simplifier.values(expr);
   return interval_of(simplifier.narrow(expr), ranges);
 }
 

@@ -7,6 +7,8 @@
 // the divisor apart: with 0 <= i < 16
 //   (o*16 + i) // 16 → o        (o*16 + i) % 16 → i         o*16 + i < 96 → o < 6
 //   (o*8 + j) % 16 → (o%2)*8 + j  where 0 <= j < 8          (x//4)*4 + x%4 → x
+// That is so because indices do not overflow. What is loaded can be any number, and sums of it wrap: with a
+// load in place of o all but the last stay as they are, unless bounds keep it small.
 // Comparisons, min, max and select fold where intervals or enclosing conditions decide them. Vectors are
 // treated lane-wise: ramp(o*16, 1, 16) // 16 → broadcast(o, 16); ramp(o*16, 1, 16) < broadcast(96, 16) →
 // broadcast(o < 6, 16). Floats are never reassociated. A load whose indices and predicate are the same in all

@@ -11,6 +11,7 @@ using Lanes = std::vector<int64_t>;
 
 std::optional<Lanes> constant_lanes(const Expr& expr, int lanes) {
   if (const auto value = tensor::as_int(expr)) return Lanes(static_cast<size_t>(lanes), *value);
+  if (expr->type().element != tensor::Element::kInt64) return std::nullopt;  // narrower numbers may wrap
   if (const auto* ramp = as<tensor::Ramp>(expr)) {
     const auto base = tensor::as_int(ramp->base), stride = tensor::as_int(ramp->stride);
     if (!base || !stride) return std::nullopt;
@@ -37,11 +38,11 @@ std::optional<Lanes> constant_lanes(const Expr& expr, int lanes) {
         x *= y;
         break;
       case tensor::BinaryOp::kFloorDiv:
-        if (y == 0) return std::nullopt;
+        if (y == 0 || y == -1) return std::nullopt;  // what data makes of these is of no use here
         x = floor_quotient(x, y);
         break;
       case tensor::BinaryOp::kFloorMod:
-        if (y == 0) return std::nullopt;
+        if (y == 0 || y == -1) return std::nullopt;
         x = floor_remainder(x, y);
         break;
       default:

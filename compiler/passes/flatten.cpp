@@ -32,8 +32,7 @@ class ReachFinder final : public ir::Visitor {
   bool enter(const Expr& expr) override {
     const auto* load = as<ir::Load>(expr);
     if (!load) return true;
-    const analysis::Interval range =
-        analysis::interval_of(simplifier_.linear(ir::physical_offset(*load->buffer, load->indices)));
+    const analysis::Interval range = simplifier_.values(ir::physical_offset(*load->buffer, load->indices));
     int64_t& reach = reach_[load->buffer.get()];
     if (range.has_max()) reach = std::max(reach, range.max + 1);
     return true;

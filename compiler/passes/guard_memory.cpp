@@ -93,7 +93,7 @@ class MemoryGuard final : public ir::Rewriter {
 
   // What must hold for the index to lie in [0, extent), as far as it is not known; null if it is known.
   Expr needed(const Expr& index, int64_t extent) {
-    const Interval range = analysis::interval_of(simplifier_.linear(index));
+    const Interval range = simplifier_.values(index);
     Expr test;
     if (range.min < 0) test = unless_known(tensor::imm(0) <= index);
     if (range.max >= extent) test = tensor::both(test, unless_known(index < tensor::imm(extent)));
@@ -109,8 +109,7 @@ class MemoryGuard final : public ir::Rewriter {
   bool inside_storage(const ir::Load& load) {
     const int64_t elements = tensor::as_int(ir::physical_elements(*load.buffer)).value_or(0) +
                              (temporaries_.contains(load.buffer.get()) ? kSlackElements : 0);
-    const Interval range =
-        analysis::interval_of(simplifier_.linear(ir::physical_offset(*load.buffer, load.indices)));
+    const Interval range = simplifier_.values(ir::physical_offset(*load.buffer, load.indices));
     return range.min >= 0 && range.max < elements;
   }
 

@@ -21,6 +21,7 @@ class LoadHoister final : public NamingRewriter {
 
   Stmt rewrite(const Stmt& stmt) override {
     if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
+    if (const auto* let = as<ir::Let>(stmt)) simplifier_.data().enter(*let);
     return NamingRewriter::rewrite(stmt);
   }
 
@@ -52,7 +53,7 @@ class LoadHoister final : public NamingRewriter {
 
   // A load that is not known to be inside keeps the conditions that it stood under.
   Expr safe(const ir::Load& load, const Expr& expr) {
-    const analysis::Interval range = analysis::interval_of(simplifier_.linear(load.indices[0]));
+    const analysis::Interval range = simplifier_.values(load.indices[0]);
     if (range.min >= 0 && range.max < tensor::as_int(load.buffer->extents[0]).value_or(0)) return expr;
     Expr predicate = load.predicate;
     for (const Expr& condition : path_) {

@@ -72,9 +72,10 @@ class HoldFinder final : public ir::Visitor {
       return;
     }
     if (node->a->type() != tensor::kIndex || (node->op != BinaryOp::kLt && node->op != BinaryOp::kLe)) return;
-    Linear form = analysis::difference(simplifier_.linear(node->a), simplifier_.linear(node->b));
-    if (node->op == BinaryOp::kLe) form.constant -= 1;
-    narrow(form);
+    std::optional<Linear> form = simplifier_.whole_difference(node->a, node->b);
+    if (!form) return;
+    if (node->op == BinaryOp::kLe) form->constant -= 1;
+    narrow(*form);
   }
 
   // form < 0 holds for all values of the other variables if coefficient * var + worst < 0.
@@ -114,6 +115,7 @@ class HoldFinder final : public ir::Visitor {
     if (!worst.has_max() || kept.is_constant() || outside.min + worst.max >= 0) return;
     kept.constant += worst.max;
     const Expr condition = analysis::to_less_than_zero(kept);
+    if (!condition) return;
     for (const Expr& known : sufficient_)
       if (tensor::structurally_equal(known, condition)) return;
     sufficient_.push_back(condition);
