@@ -1,6 +1,7 @@
-// Integers that a 32-bit processor has no instructions for, in its code, run under qemu-user and compared
-// with the interpreter: the conversions of 64-bit ones, and divisions, which an older processor lacks
-// altogether. Skipped where there is no emulator or no cross compiler.
+// Integers in code for other processors, run under qemu-user and compared with the interpreter: what a 32-bit
+// processor has no instructions for, the conversions of 64-bit ones and divisions, which an older one lacks
+// altogether; and the ends of their types, where some processors trap and others give what they like. Skipped
+// where there is no emulator or no cross compiler.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
+#include "tests/unit/compiler/codegen/integer_kernels.h"
 
 namespace tf {
 namespace {
@@ -91,7 +93,21 @@ TEST_P(Integers, WrapWhereTheLowestIsDividedByMinusOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(ArmV7, Integers, ::testing::Values("armv7:cpu=cortex-a9", "armv7:cpu=cortex-a15"),
+TEST_P(Integers, AreDividedByAnything) {
+  for (const Element element : {Element::kInt8, Element::kUInt8, Element::kInt32, Element::kInt64}) {
+    for (const char* expression : {"$a // $b", "$a % $b"})
+      expect_agrees(element, element, expression, {.edges = true});
+  }
+}
+
+TEST_P(Integers, MeanAfterPassesAndInCodeWhatTheyMeantBefore) {
+  for (const testing::IntegerKernel& kernel : testing::integer_kernels())
+    testing::expect_meaning_is_kept(kernel, {GetParam()});
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, Integers,
+                         ::testing::Values("armv7:cpu=cortex-a9", "armv7:cpu=cortex-a15",
+                                           "aarch64:cpu=cortex-a72"),
                          [](const auto& each) {
                            return absl::StrReplaceAll(target::parse_target(each.param)->cpu, {{"-", "_"}});
                          });

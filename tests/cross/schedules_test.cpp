@@ -36,9 +36,11 @@ void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
   // Both sum in the same order, but code may contract what the interpreter rounds twice; Winograd enlarges
   // that.
   const double tolerance = 1e-4 * schedule::tolerance_factor(schedule);
-  codegen::expect_agrees(
-      lowered->function,
-      {.targets = {target}, .threads = kThreads, .tolerance = tolerance, .low = -1, .high = 1});
+  codegen::OracleOptions options = {
+      .targets = {target}, .threads = kThreads, .tolerance = tolerance, .low = -1, .high = 1};
+  codegen::expect_agrees(lowered->function, options);
+  options.edges = true;
+  if (testing::has_integers(workload)) codegen::expect_agrees(lowered->function, options);
 }
 
 uint64_t number(const char* variable, uint64_t otherwise) {

@@ -24,8 +24,10 @@ void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
   absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   // Reductions cancel, so errors are measured against operands of about one.
-  expect_agrees(lowered->function,
-                {.targets = {target}, .threads = 2, .tolerance = 1e-4, .low = -1, .high = 1});
+  OracleOptions options = {.targets = {target}, .threads = 2, .tolerance = 1e-4, .low = -1, .high = 1};
+  expect_agrees(lowered->function, options);
+  options.edges = true;
+  if (tf::testing::has_integers(workload)) expect_agrees(lowered->function, options);
 }
 
 class EveryOperator : public ::testing::TestWithParam<SmallWorkload> {};

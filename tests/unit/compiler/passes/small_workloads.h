@@ -1,6 +1,7 @@
 #pragma once
 // Every operator on extents small enough to interpret: what lowering is tested with.
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -248,6 +249,13 @@ inline const std::vector<SmallWorkload>& small_workloads() {
          Buffer y = b.input("y", tensor::Element::kInt8, extents, {-3, 3});
          return ops::binary(b, ops::BinaryKind::kDiv, x, y);
        }},
+      {"divide_wide_integers",
+       [](Builder& b) {
+         const std::vector<tensor::Expr> extents = {tensor::imm(4), tensor::imm(9)};
+         Buffer x = b.input("x", tensor::Element::kInt64, extents, {-1e6, 1e6});
+         Buffer y = b.input("y", tensor::Element::kInt64, extents, {-3, 3});
+         return ops::binary(b, ops::BinaryKind::kDiv, x, y);
+       }},
       {"where",
        [](Builder& b) {
          Buffer x = f32_input(b, {3, 6}), y = f32_input(b, {6});
@@ -304,6 +312,13 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        }},
   };
   return all;
+}
+
+// Whether an input holds integers, whose ends ask for more than other values do.
+inline bool has_integers(const tensor::Workload& workload) {
+  return std::ranges::any_of(workload.inputs, [](const tensor::Input& input) {
+    return !tensor::is_float(input.buffer->element) && input.buffer->element != tensor::Element::kBool;
+  });
 }
 
 inline tensor::Workload build_small(const SmallWorkload& small) {
