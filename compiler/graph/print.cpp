@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kInlineElements = 16;
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   std::string text = "\"";
   // What would end the string or the line is replaced: names are for people.
   for (char c : name) text += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? '_' : c;
@@ -70,20 +70,20 @@ std::string node_text(const Node& node) {
         });
       },
       node.op);
-  return absl::StrCat(text, ") ", quoted(node.name), " : ", to_string(node.type));
+  return absl::StrCat(text, ") ", in_quotes(node.name), " : ", to_string(node.type));
 }
 
 }  // namespace
 
 std::string to_string(const Graph& graph) {
-  std::string text = absl::StrCat("graph ", quoted(graph.name), " {\n");
+  std::string text = absl::StrCat("graph ", in_quotes(graph.name), " {\n");
   for (const tensor::Dimension& dim : graph.dims)
     absl::StrAppend(&text, "  dim ", dim.var->name, " = ", graph.binding.at(dim.var->name), " in [", dim.low,
                     ", ", dim.high, "]\n");
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     absl::StrAppend(&text, "  n", i, " = ", node_text(graph.nodes[i]), "\n");
   for (const Output& output : graph.outputs)
-    absl::StrAppend(&text, "  output ", quoted(output.name), " = n", index(output.node), "\n");
+    absl::StrAppend(&text, "  output ", in_quotes(output.name), " = n", index(output.node), "\n");
   return text + "}\n";
 }
 

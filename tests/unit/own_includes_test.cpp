@@ -1,5 +1,6 @@
-// Precompiled headers bring names to files that do not include them. Each file reaches by its own includes, and those
-// of the headers of ours that it includes, what it uses of them: it compiles without, as in the presets asan and fuzz.
+// Precompiled headers bring names to files that do not include them. Each file reaches by its own includes,
+// and those of the headers of ours that it includes, what it uses of them: it compiles without, as in the
+// presets asan and fuzz.
 
 #include <gtest/gtest.h>
 
@@ -34,11 +35,11 @@ const std::map<std::string, Names>& names_of_headers() {
       {"absl/time/clock.h", {"absl::Now", "absl::SleepFor", "absl::Time", "absl::Duration", "absl::Seconds"}},
       {"absl/time/time.h", {"absl::Time", "absl::Duration", "absl::Seconds"}},
       {"algorithm",
-       {"std::all_of", "std::any_of", "std::clamp", "std::copy", "std::count_if", "std::fill",
-        "std::find", "std::find_if", "std::lower_bound", "std::max", "std::max_element", "std::min",
-        "std::min_element", "std::none_of", "std::nth_element", "std::ranges", "std::remove_if",
-        "std::reverse", "std::sort", "std::stable_sort", "std::transform", "std::unique",
-        "std::upper_bound"}},
+       {"std::all_of",      "std::any_of",    "std::clamp",       "std::copy",        "std::count_if",
+        "std::fill",        "std::find",      "std::find_if",     "std::lower_bound", "std::max",
+        "std::max_element", "std::min",       "std::min_element", "std::none_of",     "std::nth_element",
+        "std::ranges",      "std::remove_if", "std::reverse",     "std::sort",        "std::stable_sort",
+        "std::transform",   "std::unique",    "std::upper_bound"}},
       {"array", {"std::array"}},
       {"atomic", {"std::atomic"}},
       {"chrono", {"std::chrono"}},
@@ -47,9 +48,11 @@ const std::map<std::string, Names>& names_of_headers() {
         "std::log", "std::lround", "std::pow", "std::round", "std::sqrt"}},
       {"compare", {"std::strong_ordering", "std::partial_ordering", "std::weak_ordering"}},
       {"condition_variable", {"std::condition_variable"}},
+      {"cstdint", {}},  // its types are called without std
       {"cstdio", {"std::fprintf", "std::printf", "std::snprintf"}},
       {"cstdlib", {"std::abs"}},
-      {"cstring", {"std::memcmp", "std::memcpy", "std::memset", "std::strcmp", "std::strerror", "std::strlen"}},
+      {"cstring",
+       {"std::memcmp", "std::memcpy", "std::memset", "std::strcmp", "std::strerror", "std::strlen"}},
       {"deque", {"std::deque"}},
       {"filesystem", {"std::filesystem"}},
       {"functional", {"std::function"}},
@@ -122,9 +125,8 @@ Source read(const fs::path& file) {
 bool is_checked(const std::string& path) {
   const std::string extension = fs::path(path).extension();
   if ((extension != ".h" && extension != ".cpp") || path.ends_with("_test.cpp")) return false;
-  for (const char* top :
-       {"base/", "compiler/", "database/", "rpc/", "tracker/", "device_agent/", "tuner/", "tests/bench/",
-        "tests/farm/", "tests/fuzz/", "tests/support/"}) {
+  for (const char* top : {"base/", "compiler/", "database/", "rpc/", "tracker/", "device_agent/", "tuner/",
+                          "tests/bench/", "tests/farm/", "tests/fuzz/", "tests/support/"}) {
     if (path.starts_with(top)) return true;
   }
   return false;
