@@ -16,6 +16,10 @@ bool is_wide(const llvm::Type* type) {
   return type->getScalarType()->isIntegerTy(64);
 }
 
+bool is_single(const llvm::Type* type) {
+  return type->getScalarType()->isFloatTy();
+}
+
 // Writes before one instruction what stands for it.
 class Expansion {
  public:
@@ -27,8 +31,10 @@ class Expansion {
     b_.SetInsertPoint(&i);
     switch (i.getOpcode()) {
       case llvm::Instruction::SIToFP:
-        return unit_.wide || !is_wide(i.getOperand(0)->getType()) ? nullptr
-                                                                  : to_float(i.getOperand(0), i.getType());
+        if (!is_wide(i.getOperand(0)->getType())) return nullptr;
+        if (!unit_.wide) return to_float(i.getOperand(0), i.getType());
+        return unit_.rounds_once || !is_single(i.getType()) ? nullptr
+                                                            : rounded_once(i.getOperand(0), i.getType());
       case llvm::Instruction::Call: {
         const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
         const bool saturates = call && call->getIntrinsicID() == llvm::Intrinsic::fptosi_sat;
@@ -45,20 +51,33 @@ class Expansion {
   }
 
  private:
+  // The lowest 11 bits become one that tells whether any is set. Of a number from 2^53 on they are far below
+  // what f32 keeps, so that it rounds as if it had seen them all, and f64 holds what is left exactly.
+  llvm::Value* with_sticky_end(llvm::Value* x) {
+    auto constant = [&](int64_t v) { return llvm::ConstantInt::getSigned(x->getType(), v); };
+    llvm::Value* any = b_.CreateAdd(b_.CreateAnd(x, constant(0x7ff)), constant(0x7ff));
+    return b_.CreateAnd(b_.CreateOr(x, any), constant(-0x800));
+  }
+
+  // Whether a number does not lie within 2^exponent of 0.
+  llvm::Value* is_beyond(llvm::Value* x, int exponent) {
+    auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(x->getType(), v); };
+    return b_.CreateICmpUGE(b_.CreateAdd(x, constant(uint64_t{1} << exponent)),
+                            constant(uint64_t{2} << exponent));
+  }
+
+  llvm::Value* rounded_once(llvm::Value* x, llvm::Type* type) {
+    x = b_.CreateSelect(is_beyond(x, 53), with_sticky_end(x), x);
+    return b_.CreateFPTrunc(b_.CreateSIToFP(x, with_lanes_of(b_.getDoubleTy(), x)), type);
+  }
+
   // f64 holds each half, and the product of the upper one, exactly: only the sum rounds. For f32 not even the
-  // sum may: where it could, from 2^53 on, the lowest 11 bits become one that tells whether any is set. They
-  // are far below what f32 keeps, so that it rounds as if it had seen them all.
+  // sum may.
   llvm::Value* to_float(llvm::Value* x, llvm::Type* type) {
     llvm::Type *i32 = with_lanes_of(b_.getInt32Ty(), x), *f64 = with_lanes_of(b_.getDoubleTy(), x);
     llvm::Value* high = b_.CreateTrunc(b_.CreateAShr(x, 32), i32);
     llvm::Value* low = b_.CreateTrunc(x, i32);
-    if (type->getScalarType()->isFloatTy()) {
-      auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(i32, v); };
-      llvm::Value* any = b_.CreateAdd(b_.CreateAnd(low, constant(0x7ff)), constant(0x7ff));
-      llvm::Value* sticky = b_.CreateAnd(b_.CreateOr(low, any), constant(0xfffff800));
-      llvm::Value* beyond = b_.CreateICmpUGE(b_.CreateAdd(high, constant(1 << 21)), constant(1 << 22));
-      low = b_.CreateSelect(beyond, sticky, low);
-    }
+    if (is_single(type)) low = b_.CreateSelect(is_beyond(high, 53 - 32), with_sticky_end(low), low);
     llvm::Value* upper = b_.CreateFMul(b_.CreateSIToFP(high, f64), llvm::ConstantFP::get(f64, kHalf));
     llvm::Value* sum = b_.CreateFAdd(upper, b_.CreateUIToFP(low, f64));
     return b_.CreateFPCast(sum, type);
@@ -217,12 +236,13 @@ class Expansion {
 }  // namespace
 
 IntegerUnit integer_unit(const llvm::TargetMachine& machine) {
+  if (machine.getTargetTriple().isAArch64()) return {.rounds_once = false};
   if (!machine.getTargetTriple().isARM()) return {};
   return {.wide = false, .divides = machine.getMCSubtargetInfo()->checkFeatures("+hwdiv-arm")};
 }
 
 void expand_integers(llvm::Module& module, const IntegerUnit& unit) {
-  if (unit.wide && unit.divides) return;
+  if (unit.wide && unit.divides && unit.rounds_once) return;
   std::vector<llvm::Instruction*> all;
   for (llvm::Function& function : module) {
     for (llvm::Instruction& i : llvm::instructions(function)) all.push_back(&i);

@@ -10,8 +10,9 @@ namespace tf::codegen {
 
 // What the CPU does itself.
 struct IntegerUnit {
-  bool wide = true;     // divides 64-bit integers, and converts them from and to floats
-  bool divides = true;  // divides narrower integers
+  bool wide = true;         // divides 64-bit integers, and converts them from and to floats
+  bool divides = true;      // divides narrower integers
+  bool rounds_once = true;  // vectors of 64-bit integers on their way to f32
 };
 
 IntegerUnit integer_unit(const llvm::TargetMachine& machine);
@@ -22,6 +23,8 @@ IntegerUnit integer_unit(const llvm::TargetMachine& machine);
 //   sdiv, srem … i64    → a call of tf.udiv64 with magnitudes, a function that the module is given
 // and for one that does not divide
 //   sdiv, srem … i32    → the quotient of floats, cut off: exact, as these hold more digits than it has
+// and for one that would round twice, by way of f64,
+//   sitofp i64 to f32   → the same of an f64 that is exact; scalars too, which LLVM may make vectors of
 // where nothing is constant: LLVM multiplies instead of dividing by constants. Results are LLVM's, and the
 // quotient that LLVM leaves undefined, of the lowest number by -1, wraps in every width; its remainder is 0.
 void expand_integers(llvm::Module& module, const IntegerUnit& unit);

@@ -31,6 +31,7 @@ using ::testing::Not;
 
 constexpr IntegerUnit kNarrow{.wide = false, .divides = true};
 constexpr IntegerUnit kNone{.wide = false, .divides = false};
+constexpr IntegerUnit kRoundsTwice{.rounds_once = false};
 
 template <typename T>
 std::string type_name() {
@@ -167,6 +168,11 @@ TEST(ExpandIntegers, WideIntegersBecomeTheNearestFloats) {
                                [](int64_t a, int64_t) { return static_cast<double>(a); });
 }
 
+TEST(ExpandIntegers, WideIntegersAreRoundedToFloatsOnce) {
+  expect_same<int64_t, float>("sitofp $T %a to $U", kRoundsTwice, alone(integers()),
+                              [](int64_t a, int64_t) { return static_cast<float>(a); });
+}
+
 // Special ones, those around each power of two, and random bits.
 template <typename T, typename Bits>
 std::vector<T> floats() {
@@ -289,19 +295,19 @@ TEST(ExpandIntegers, LeavesWhatTheCpuDoesAndNarrowDivisionsByConstants) {
   EXPECT_THAT(after("i64", "sdiv i64 %a, 7", kNarrow), HasSubstr("call i64 @tf.udiv64("));
 }
 
-TEST(ExpandIntegers, OnlyArmsSmallerProcessorsLackInstructions) {
+TEST(ExpandIntegers, OnlyArmsProcessorsLackInstructions) {
   const auto unit = [](const char* name) {
     const auto machine = make_machine(*target::parse_target(name));
     EXPECT_TRUE(machine.ok()) << machine.status();
     const IntegerUnit found = integer_unit(**machine);
-    return std::pair(found.wide, found.divides);
+    return std::tuple(found.wide, found.divides, found.rounds_once);
   };
-  EXPECT_EQ(unit("x86_64"), std::pair(true, true));
-  EXPECT_EQ(unit("aarch64"), std::pair(true, true));
-  EXPECT_EQ(unit("armv7"), std::pair(false, false));
-  EXPECT_EQ(unit("armv7:cpu=cortex-a9"), std::pair(false, false));
-  EXPECT_EQ(unit("armv7:cpu=cortex-a7"), std::pair(false, true));
-  EXPECT_EQ(unit("armv7:cpu=cortex-a15"), std::pair(false, true));
+  EXPECT_EQ(unit("x86_64"), std::tuple(true, true, true));
+  EXPECT_EQ(unit("aarch64"), std::tuple(true, true, false));
+  EXPECT_EQ(unit("armv7"), std::tuple(false, false, true));
+  EXPECT_EQ(unit("armv7:cpu=cortex-a9"), std::tuple(false, false, true));
+  EXPECT_EQ(unit("armv7:cpu=cortex-a7"), std::tuple(false, true, true));
+  EXPECT_EQ(unit("armv7:cpu=cortex-a15"), std::tuple(false, true, true));
 }
 
 }  // namespace
