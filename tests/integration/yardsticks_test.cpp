@@ -83,8 +83,7 @@ TEST_F(Tuning, ADatabaseKnowsTheMachineAndShowsOnlyKernelsOfNetworks) {
                     .ok());
     return count;
   };
-  const size_t expected =
-      session::SessionOptions().yardsticks ? yardsticks_of(target::host_target()).size() : 0;
+  const size_t expected = yardsticks_of(target::host_target()).size();
   for (const char* trials : {"5", "6"}) {
     const Result tuned = run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file("t.db"),
                                        "--trials", trials, "--without-sandbox", "missing"});

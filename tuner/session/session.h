@@ -15,7 +15,6 @@
 #include "database/store.h"
 #include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
-#include "tuner/model/draft_constants.h"
 #include "tuner/search/search.h"
 #include "tuner/session/task.h"
 
@@ -52,9 +51,8 @@ struct SessionOptions {
   bool has_no_cpu = false;
   // In the end, the best of each task that are too close to call meet in a play-off (playoff.h).
   bool play_off = true;
-  // What the machine reaches is measured before anything else, unless the store knows it (yardsticks.h). It
-  // says nothing as long as nobody knows what the machine reached that the draft's constants are of.
-  bool yardsticks = model::kFittedOn.rates != model::MeasuredRates();
+  // What the machine reaches is measured before anything else, unless the store knows it (yardsticks.h).
+  bool yardsticks = true;
   absl::Duration yardstick_patience = absl::Seconds(10);  // for so long candidates wait for them
 };
 
