@@ -199,6 +199,14 @@ Work together(const Work& a, const Work& b) {
   return sum;
 }
 
+// Of two that run beside each other. Misses come in bursts, for which whoever is the longer has room as long
+// as the shorter is far from it.
+Value beside(const Value& a, const Value& b, double overlap) {
+  const Value longer = max(a, b), share = min(a, b) / max(1e-9, longer);
+  const Value squared = share * share;
+  return longer * (1 + overlap * squared * squared * squared);
+}
+
 Value cycles_of(const Work& work, const DraftOptions& options) {
   const Value fma = work[Resource::kMultiplyAdds] + work[Resource::kWaits];
   const Value &other = work[Resource::kArithmetic], &loads = work[Resource::kLoads],
@@ -207,7 +215,7 @@ Value cycles_of(const Work& work, const DraftOptions& options) {
                      work[Resource::kCode] + work[Resource::kHandingOn];
   const Value moved = work[Resource::kL2] + work[Resource::kL3] + work[Resource::kMemory];
   const Value speedup = work.parallel / ceil(work.parallel / options.threads);
-  return (max(busy, moved) + options.constants.overlap * min(busy, moved)) / speedup;
+  return beside(busy, moved, options.constants.overlap) / speedup;
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct DraftConstants {
   double long_code = 0.045;            // of the time, each time the unrolled code doubles
   double short_code = 73;              // vector operations
   double guarded_reduction = 1.05;     // a condition in each turn
-  double overlap = 0.11;               // of the shorter of computing and moving data, what stays visible
+  double overlap = 0.2;                // of computing and moving data that take as long, what both see
   double written = 1;                  // of a line that is stored to, against one that is loaded
   // Cache lines from each level: bytes a cycle, and cycles more for each run of lines beside each other,
   // until prefetchers follow. They say little of the caches by themselves; elsewhere than where they were

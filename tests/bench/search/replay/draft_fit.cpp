@@ -66,7 +66,7 @@ model::DraftConstants expected_constants() {
           .long_code = 0.03,
           .short_code = 100,
           .guarded_reduction = 1.05,
-          .overlap = 0.15,
+          .overlap = 0.2,
           .written = 0.8,
           .l2_bytes = 40,
           .l2_run = 3,

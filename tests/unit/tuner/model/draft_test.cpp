@@ -236,6 +236,29 @@ TEST(Draft, SaysWhatBoundsIt) {
   EXPECT_LT(share(Resource::kLoads), share(Resource::kMultiplyAdds));
 }
 
+TEST(Draft, HidesTheShorterOfComputingAndMovingUnlessItIsNearlyAsLong) {
+  const std::vector<Nest> nests = product_nests(4, 16);
+  DraftOptions options;
+  options.constants.l2_run = options.constants.l3_run = 0;  // moves are as long as bytes take
+  const auto drafted = [&](double times) {
+    Pace pace = pace_of(znver4(), options);
+    for (Value* bytes : {&pace.l2_bytes, &pace.l3_bytes, &pace.memory_bytes}) *bytes = *bytes / times;
+    return draft_of(nests, znver4(), options, pace);
+  };
+  const double computing = drafted(1e-6).seconds.constant();
+  const Draft as_is = drafted(1);
+  double moving = 0;
+  for (const Resource each : {Resource::kL2, Resource::kL3, Resource::kMemory})
+    moving += as_is.shares[static_cast<size_t>(each)].constant() * as_is.seconds.constant();
+  const auto beside = [&](double share) {
+    return drafted(share * computing / moving).seconds.constant() / computing;
+  };
+  EXPECT_LT(beside(0.5), 1.01);
+  EXPECT_GT(beside(1), 1.1);
+  EXPECT_GT(beside(1), 1.05 * beside(0.8));
+  EXPECT_NEAR(beside(4), 4, 0.01);
+}
+
 // A row of a matrix of constants a vector of results: 8 MB, read once.
 std::vector<Nest> streaming_nests() {
   ops::Builder b;
