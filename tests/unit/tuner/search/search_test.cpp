@@ -207,7 +207,7 @@ TEST(Evolutionary, PrefersOfEquallyGoodCandidatesThoseOfWhichTheModelIsUnsure) {
 }
 
 TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
-  const Setting setting(128);
+  const Setting setting(500);  // a space in which chance finds nothing near the best in so few trials
   int wins = 0;
   constexpr int kSeeds = 20;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -217,7 +217,7 @@ TEST(Evolutionary, BeatsRandomSearchAtTheSameNumberOfTrials) {
                                     {.kind = Kind::kEvolutionary, .seed = seed, .model = &model});
     wins += setting.best_after(*evolutionary, 64, &model) < setting.best_after(*random, 64);
   }
-  EXPECT_GE(wins, 15) << "of " << kSeeds;
+  EXPECT_GE(wins, 18) << "of " << kSeeds;
 }
 
 TEST(XGBoostModel, RanksWhatItHasLearnedBetterThanChance) {
