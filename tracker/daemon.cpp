@@ -73,9 +73,10 @@ struct Daemon::Parts {
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Daemon::~Daemon() {
-  parts_->server.reset();
-  parts_->calls.finish();
+  parts_->server->stop(absl::ZeroDuration());
+  parts_->calls.finish();  // their threads may still end calls of the server's
   parts_->transfers.finish();
+  parts_->server.reset();
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {

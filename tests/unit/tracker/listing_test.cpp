@@ -32,8 +32,9 @@ class ListingTest : public FarmTest {
     stub_ = pb::Operators::NewStub(rpc::make_channel(server_->endpoint()));
   }
   void TearDown() override {
+    server_->stop(absl::ZeroDuration());
+    calls_.finish();  // a call that its caller gave up is in the server until its thread is through
     server_ = nullptr;
-    calls_.finish();
     FarmTest::TearDown();
   }
 
