@@ -22,18 +22,20 @@ namespace pb = tunefarm::farm::v1;
 class Held {
  public:
   explicit Held(CallPool& pool) {
-    EXPECT_TRUE(pool.run([this] {
-                      begun_.set_value();
-                      let_go_.get_future().wait();
+    EXPECT_TRUE(pool.run([gate = gate_] {
+                      gate->begun.set_value();
+                      gate->let_go.get_future().wait();
                     })
                     .ok());
-    begun_.get_future().wait();
+    gate_->begun.get_future().wait();
   }
-  void let_go() { let_go_.set_value(); }
+  void let_go() { gate_->let_go.set_value(); }
 
  private:
-  std::promise<void> begun_;
-  std::promise<void> let_go_;
+  struct Gate {
+    std::promise<void> begun, let_go;
+  };
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();  // the thread's, too: it may come late
 };
 
 TEST(CallPool, DoesItsWorkInTheOrderInWhichItCame) {
