@@ -24,12 +24,12 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 using measure::FarmRunner;
 
-// Grants every lease, takes one trial of each stream, and then ends the stream for good.
-class RefusingTracker final : public pb::Tuners::Service {
+// Grants every lease, "l1", "l2" and so on, and has every artifact.
+class GrantingTracker : public pb::Tuners::Service {
  public:
   grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
                             pb::LeaseGrant* grant) override {
-    grant->set_lease_id("l1");
+    grant->set_lease_id("l" + std::to_string(++leases));
     grant->set_epoch(1);
     grant->set_device_id("a1");
     return grpc::Status::OK;
@@ -38,6 +38,13 @@ class RefusingTracker final : public pb::Tuners::Service {
                                     pb::FindMissingArtifactsReply*) override {
     return grpc::Status::OK;
   }
+
+  std::atomic<int> leases = 0;
+};
+
+// Takes one trial of each stream, and then ends the stream for good.
+class RefusingTracker final : public GrantingTracker {
+ public:
   grpc::Status Measure(grpc::ServerContext*,
                        grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>* stream) override {
     pb::MeasureRequest message;
@@ -51,19 +58,12 @@ class RefusingTracker final : public pb::Tuners::Service {
 };
 
 // Grants one lease, ends its stream, and says from then on that a newer run of the holder is at work.
-class SupersedingTracker final : public pb::Tuners::Service {
+class SupersedingTracker final : public GrantingTracker {
  public:
-  grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
+  grpc::Status AcquireLease(grpc::ServerContext* context, const pb::AcquireLeaseRequest* request,
                             pb::LeaseGrant* grant) override {
     if (++asked > 1) return {grpc::StatusCode::ABORTED, "a newer run of this holder is at work: stop one"};
-    grant->set_lease_id("l1");
-    grant->set_epoch(1);
-    grant->set_device_id("a1");
-    return grpc::Status::OK;
-  }
-  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest*,
-                                    pb::FindMissingArtifactsReply*) override {
-    return grpc::Status::OK;
+    return GrantingTracker::AcquireLease(context, request, grant);
   }
   grpc::Status Measure(grpc::ServerContext*,
                        grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>*) override {
@@ -74,23 +74,12 @@ class SupersedingTracker final : public pb::Tuners::Service {
 };
 
 // Takes all trials, and answers those of its later streams.
-class SilentTracker : public pb::Tuners::Service {
+class SilentTracker : public GrantingTracker {
  public:
   explicit SilentTracker(int silent_streams) : silent_streams_(silent_streams) {}
 
-  grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*,
-                            pb::LeaseGrant* grant) override {
-    grant->set_lease_id("l" + std::to_string(++leases));
-    grant->set_epoch(1);
-    grant->set_device_id("a1");
-    return grpc::Status::OK;
-  }
   grpc::Status ReleaseLease(grpc::ServerContext*, const pb::LeaseName*, pb::ReleaseLeaseReply*) override {
     ++released;
-    return grpc::Status::OK;
-  }
-  grpc::Status FindMissingArtifacts(grpc::ServerContext*, const pb::FindMissingArtifactsRequest*,
-                                    pb::FindMissingArtifactsReply*) override {
     return grpc::Status::OK;
   }
   grpc::Status Measure(grpc::ServerContext*,
@@ -107,7 +96,7 @@ class SilentTracker : public pb::Tuners::Service {
     return grpc::Status::OK;
   }
 
-  std::atomic<int> leases = 0, released = 0, streams = 0;
+  std::atomic<int> released = 0, streams = 0;
 
  private:
   const int silent_streams_;
