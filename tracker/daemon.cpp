@@ -76,7 +76,6 @@ Daemon::~Daemon() {
   parts_->server->stop(absl::ZeroDuration());
   parts_->calls.finish();  // their threads may still end calls of the server's
   parts_->transfers.finish();
-  parts_->server.reset();
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
