@@ -127,12 +127,11 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
     return agent_lead_.hear(absl::Nanoseconds(message.clock_ns()), rpc::real_clock().now());
   }
 
-  // What the agent's clock shows now, at the least; 0: not known.
-  int64_t agent_clock_ns() {
+  // What the agent's clock showed then, at the least; 0: not known.
+  int64_t agent_clock_ns(rpc::Instant then) {
     const std::scoped_lock lock(lead_mutex_);
-    const rpc::Instant now = rpc::real_clock().now();
-    const std::optional<absl::Duration> lead = agent_lead_.at_least(now);
-    return lead ? absl::ToInt64Nanoseconds(now + *lead) : 0;
+    const std::optional<absl::Duration> lead = agent_lead_.at_least(then);
+    return lead ? absl::ToInt64Nanoseconds(then + *lead) : 0;
   }
 
   absl::Status greet(const pb::AgentHello& hello) {
@@ -192,11 +191,12 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
       return true;
     }
-    // Before what it dates, so that a lease may look shorter than it is, never longer.
-    const int64_t clock_ns = agent_clock_ns();
+    // Before what it dates, so that a lease may look shorter than it is, never longer. By what the agent's clock
+    // is known to show afterwards: what is told again is told by that.
+    const rpc::Instant then = rpc::real_clock().now();
     const std::vector<DesiredSlot> desired = farm_.take_desired(session_);
     if (desired.empty()) return false;
-    message.mutable_desired()->set_agent_clock_ns(clock_ns);
+    message.mutable_desired()->set_agent_clock_ns(agent_clock_ns(then));
     for (const DesiredSlot& slot : desired) to_proto(slot, *message.mutable_desired()->add_slots());
     return true;
   }

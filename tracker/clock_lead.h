@@ -26,10 +26,10 @@ class ClockLead {
     return known && heard - *known > absl::Seconds(1);
   }
 
-  // Absent: nothing was heard yet.
+  // At any time, also before what was heard last. Absent: nothing was heard yet.
   std::optional<absl::Duration> at_least(rpc::Instant ours) const {
     if (!lead_) return std::nullopt;
-    return *lead_ - (ours - heard_at_) * kMostSkew;
+    return *lead_ - absl::AbsDuration(ours - heard_at_) * kMostSkew;
   }
 
  private:

@@ -38,6 +38,8 @@ TEST(ClockLead, IsNeverTooLongThoughClocksRunAtDifferentSpeedsForDays) {
       const absl::Duration true_lead = theirs(absl::ToDoubleSeconds(heard)) - heard;
       ASSERT_LE(*lead.at_least(heard), true_lead + absl::Microseconds(1)) << skew << " " << said_s;
       ASSERT_GE(*lead.at_least(heard), true_lead - absl::Seconds(10)) << skew << " " << said_s;
+      const absl::Duration before = heard - absl::Seconds(20);
+      ASSERT_LE(*lead.at_least(before), theirs(absl::ToDoubleSeconds(before)) - before + absl::Microseconds(1));
     }
   }
 }
