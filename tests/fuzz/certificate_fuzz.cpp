@@ -1,7 +1,7 @@
 // What strangers bring to the farm's CA and to each other: certificates, requests for them, keys, tokens,
 // names.
-#include "rpc/identity/certificate.h"
 #include "absl/time/clock.h"
+#include "rpc/identity/certificate.h"
 #include "rpc/identity/join_token.h"
 #include "rpc/identity/key_pair.h"
 #include "tests/fuzz/input.h"

@@ -1,7 +1,7 @@
 // The daemons' configuration files, in protobuf's text format.
-#include "proto/config/v1/farm.pb.h"
-
 #include <memory>
+
+#include "proto/config/v1/farm.pb.h"
 #include "rpc/text_config.h"
 #include "tests/fuzz/input.h"
 

@@ -67,8 +67,9 @@ TEST_F(InstallPackages, TakesSeveralOptionsInAnyOrder) {
 }
 
 TEST_F(InstallPackages, CrossInstallsACompilerForEachProcessorOfBoardsAndNoLibraries) {
-  EXPECT_THAT(install("--cross").output, AllOf(HasSubstr(kCross), HasSubstr(kCrossV7),
-                                               HasSubstr("package qemu-user."), Not(HasSubstr("libraries for"))));
+  EXPECT_THAT(install("--cross").output,
+              AllOf(HasSubstr(kCross), HasSubstr(kCrossV7), HasSubstr("package qemu-user."),
+                    Not(HasSubstr("libraries for"))));
 }
 
 TEST_F(InstallPackages, BoardsAreAllUnlessTheyAreNamed) {
