@@ -5,6 +5,10 @@
 # Off: modules and programs are compiled with what each file includes itself, and nothing else.
 option(TF_PRECOMPILED_HEADERS "Compile with the precompiled headers of cmake/headers" ON)
 
+# What a test or a command itself computes is little, and their compilation a good part of a build: -O1 is enough of an
+# optimization for them.
+set(TF_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
+
 # tf_precompile(TARGET): its files are compiled with precompiled headers. They must have been compiled with the target's
 # own options: GCC optimizes as it did there.
 function(tf_precompile target)
@@ -13,8 +17,8 @@ function(tf_precompile target)
   endif()
 endfunction()
 
-# Files that include gRPC, spdlog or CLI11 get headers with these. What a file includes is read when CMake runs; where that
-# has changed since, it costs time and nothing else.
+# Files that include gRPC, spdlog, CLI11 or JSON get headers with these. What a file includes is read when CMake runs;
+# where that has changed since, it costs time and nothing else.
 function(tf_use_headers target headers)
   target_precompile_headers(${target} REUSE_FROM ${headers})
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:spdlog::spdlog,INTERFACE_COMPILE_DEFINITIONS>)
@@ -25,19 +29,23 @@ function(tf_use_headers target headers)
     if(source MATCHES "\\.grpc\\.pb\\.cc$")
       set(includes grpcpp/)
     elseif(EXISTS ${path})
-      file(STRINGS ${path} includes REGEX "^#include [<\"](CLI/|grpcpp/|spdlog/|proto/.*\\.grpc\\.pb\\.h)")
+      file(STRINGS ${path} includes REGEX "^#include [<\"](CLI/|grpcpp/|spdlog/|nlohmann/json\\.hpp|proto/.*\\.grpc\\.pb\\.h)")
     endif()
+    set(options)
     if(includes MATCHES "CLI/" AND TARGET ${headers}_commands)
       set(special ${headers}_commands)
+      set(options ${TF_COLD_OPTIONS})
     elseif(includes MATCHES "grpc|spdlog/")
       set(special ${headers}_services)
+    elseif(includes MATCHES "nlohmann/")
+      set(special ${headers}_json)
     else()
       continue()
     endif()
     # CMake itself knows one kind for each target.
     set(special ${CMAKE_BINARY_DIR}/cmake/headers/CMakeFiles/${special}.dir/cmake_pch.hxx)
     set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-      COMPILE_OPTIONS "-Winvalid-pch;-include;${special}" OBJECT_DEPENDS ${special}.gch)
+      COMPILE_OPTIONS "${options};-Winvalid-pch;-include;${special}" OBJECT_DEPENDS ${special}.gch)
   endforeach()
 endfunction()
 
@@ -105,10 +113,6 @@ function(tf_proto name)
     target_link_libraries(tf_${name} PUBLIC gRPC::grpc++)
   endif()
 endfunction()
-# What a test itself computes is little, and their compilation a good part of a build: -O1 is enough of an optimization
-# for them.
-set(TF_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
-
 # tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder. All have GoogleTest from their
 # precompiled headers.
 function(tf_unit_tests name)
@@ -126,7 +130,7 @@ function(tf_unit_tests name)
     set(cost 1)
   endif()
   add_executable(${name}_test ${sources})
-  target_compile_options(${name}_test PRIVATE ${TF_WARNINGS} ${TF_TEST_OPTIONS})
+  target_compile_options(${name}_test PRIVATE ${TF_WARNINGS} ${TF_COLD_OPTIONS})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPS} GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
   tf_use_headers(${name}_test tf_test_headers)
