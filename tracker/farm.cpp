@@ -315,7 +315,7 @@ std::vector<DesiredSlot> Farm::take_desired(SessionId session) {
 absl::StatusOr<Farm::SessionId> Farm::open_stream(const LeaseId& id, uint64_t epoch,
                                                   std::shared_ptr<Link> link) {
   Locked lock(*this);
-  TF_RETURN_IF_ERROR(leases_.find(id, epoch).status());
+  TF_ASSIGN_OR_RETURN(const Lease lease, leases_.find(id, epoch));
   Stream& stream = streams_[id];
   lock.close(stream.link, absl::AbortedError("a newer stream of this lease has begun"));
   lease_of_.erase(stream.id);
@@ -323,6 +323,7 @@ absl::StatusOr<Farm::SessionId> Farm::open_stream(const LeaseId& id, uint64_t ep
   lease_of_[stream.id] = id;
   relays_.at(id).rewind_replies();
   lock.wake(stream.link);
+  touch(lock, lease.slot);  // whoever has everything told again may miss what was lost beyond us
   return stream.id;
 }
 

@@ -251,7 +251,8 @@ class Farm {
   void release(const LeaseId& id, uint64_t epoch);
   // PERMISSION_DENIED: the lease is another user's. A lease that is over is nobody's.
   absl::Status check_user(const LeaseId& id, uint64_t epoch, const std::string& user);
-  // Begins a measure stream, ending an older one of the same lease. NOT_FOUND: the lease has ended.
+  // Begins a measure stream, ending an older one of the same lease. All is told again: replies to the holder,
+  // trials to the agent. NOT_FOUND: the lease has ended.
   absl::StatusOr<SessionId> open_stream(const LeaseId& id, uint64_t epoch, std::shared_ptr<Link> link);
   void close_stream(SessionId stream);
   // False: enough is under way, read no more from the stream until the next wake(). A holder that has sent as

@@ -102,6 +102,29 @@ class SilentTracker : public GrantingTracker {
   const int silent_streams_;
 };
 
+// Its streams break soon, and what it says on them answers nothing, until they are so many that nobody will
+// give up any more.
+class FlappingTracker final : public SilentTracker {
+ public:
+  static constexpr int kMostStreams = 100;
+
+  FlappingTracker() : SilentTracker(0) {}
+
+  grpc::Status Measure(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>* stream) override {
+    const bool answers = ++streams > kMostStreams;
+    pb::MeasureRequest message;
+    while (stream->Read(&message) && !message.has_assignment()) {
+    }
+    pb::MeasureReply reply;
+    reply.set_sequence(answers ? message.assignment().sequence() : 1'000'000);
+    reply.mutable_result()->set_outcome(pb::OUTCOME_OK);
+    stream->Write(reply);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return {grpc::StatusCode::UNAVAILABLE, "the line is cut"};
+  }
+};
+
 // Answers the first trial of the first lease, and says that again on each stream, as long as it is not
 // acknowledged; nothing else, until its streams are so many that nobody will give up any more.
 class RepeatingTracker final : public SilentTracker {
@@ -166,6 +189,13 @@ TEST(FarmRunnerTest, ATrialOfWhichNothingIsEverHeardIsGivenUp) {
   EXPECT_THAT(std::string(given_up.message()), testing::HasSubstr("the lease ended 3 times"));
   EXPECT_GE(tracker.released, 3) << "of devices that others may fare better with";
   EXPECT_GE(tracker.streams, 2 * 3);
+}
+
+TEST(FarmRunnerTest, ADeviceThatIsSilentIsGivenBackThoughItsLineBreaksAgainAndAgain) {
+  FlappingTracker tracker;
+  const absl::Status given_up = run_before(tracker).status();
+  EXPECT_TRUE(absl::IsUnavailable(given_up)) << given_up;
+  EXPECT_LE(tracker.streams, FlappingTracker::kMostStreams);
 }
 
 TEST(FarmRunnerTest, AnAnswerThatOnlyComesAgainKeepsNoDeviceThatIsSilentOtherwise) {

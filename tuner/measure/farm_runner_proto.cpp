@@ -262,7 +262,7 @@ class FarmRunner::Impl {
       // first, so that nobody writes before the hello.
       stream->writing.lock();
       stream_ = stream;
-      silence_.begins_anew(rpc::real_clock().now());
+      silence_.stream_begins(rpc::real_clock().now());
       unanswered = held_.unanswered();
     }
     stream->say_hello(*lease);
@@ -277,6 +277,7 @@ class FarmRunner::Impl {
     {
       const std::scoped_lock lock(mutex_);
       stream_ = nullptr;
+      silence_.stream_ends(rpc::real_clock().now());
     }
     const absl::Status ended =
         rpc::from_grpc(stream->finish(), "tracker", options_.tracker, options_.credentials != nullptr);
@@ -338,7 +339,7 @@ class FarmRunner::Impl {
 
   // With the lock held.
   void end_silence(std::unique_lock<std::mutex>& lock) {
-    if (!stream_ || held_.unanswered().empty()) return;
+    if (held_.unanswered().empty()) return;
     int64_t run_ns = 0;
     for (const auto& [sequence, pending] : held_.unanswered())
       run_ns = std::max(run_ns, pending->trial.limits().run_timeout_ns());
@@ -351,10 +352,10 @@ class FarmRunner::Impl {
     spdlog::warn("device {} has answered none of {} trials for {}: {}", device_.device_id,
                  held_.unanswered().size(), lasted,
                  again ? "they are told again, through the tracker" : "its lease is given back");
-    if (again) {
-      stream_->context.TryCancel();
-    } else {
+    if (!again) {
       give_back(lock, *held_.lease());
+    } else if (stream_) {
+      stream_->context.TryCancel();
     }
   }
 

@@ -2,6 +2,7 @@
 // Owns: how long a device that has trials may be silent, and what to do once it has been for longer. Pure:
 // neither waits nor reads a clock. Does not know: streams, leases, which trials.
 
+#include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -34,11 +35,17 @@ class Silence {
   // An answer came to a trial that waited for it, or there are trials again. One that only comes again, as
   // all do on a new stream until they are durable here, says nothing of the others.
   void broken(rpc::Instant now) {
-    since_ = now;
+    lasted_ = absl::ZeroDuration();
+    if (since_) since_ = now;
     told_again_ = false;
   }
-  // A new stream begins, on which everything is told.
-  void begins_anew(rpc::Instant now) { since_ = now; }
+  // Time without a stream says nothing of the device, and does not count. All that there was with one does:
+  // else a line that breaks often would hide that the device is silent.
+  void stream_begins(rpc::Instant now) { since_ = now; }
+  void stream_ends(rpc::Instant now) {
+    lasted_ = lasted(now);
+    since_.reset();
+  }
 
   // How long it may last, while trials with such a time limit wait for their answers.
   absl::Duration longest(absl::Duration run_limit) const {
@@ -47,14 +54,20 @@ class Silence {
 
   // What to do now, once each time.
   Remedy remedy(rpc::Instant now, absl::Duration run_limit) {
-    if (now - since_ < longest(run_limit)) return Remedy::kNone;
-    since_ = now;
+    if (lasted(now) < longest(run_limit)) return Remedy::kNone;
+    lasted_ = absl::ZeroDuration();
+    if (since_) since_ = now;
     return std::exchange(told_again_, true) ? Remedy::kGiveBack : Remedy::kTellAgain;
   }
 
  private:
+  absl::Duration lasted(rpc::Instant now) const {
+    return lasted_ + (since_ ? now - *since_ : absl::ZeroDuration());
+  }
+
   const SilenceLimits limits_;
-  rpc::Instant since_;
+  absl::Duration lasted_;              // on streams that have ended
+  std::optional<rpc::Instant> since_;  // on the present one; none: there is none
   bool told_again_ = false;
 };
 

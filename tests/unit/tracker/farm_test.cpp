@@ -176,6 +176,24 @@ TEST_F(FarmTest, NewerStreamOfALeaseReplacesTheOlder) {
   EXPECT_EQ(farm_->devices()[0].slots[0].unanswered, 1u);
 }
 
+TEST_F(FarmTest, NewStreamOfALeaseHasEverythingToldAgain) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto first = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  for (const uint64_t sequence : {1, 2}) farm_->submit(*first, sequence, "t");
+  farm_->report(session, {reply(granted, 1)}, false);
+  farm_->take_desired(session);
+  farm_->take_replies(*first);
+  farm_->close_stream(*first);
+  EXPECT_THAT(farm_->take_desired(session), IsEmpty());
+  const auto second = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  EXPECT_THAT(farm_->take_replies(*second), ElementsAre("r1"));
+  const auto desired = farm_->take_desired(session);
+  ASSERT_EQ(desired.size(), 1u);
+  ASSERT_EQ(desired[0].window.size(), 1u);
+  EXPECT_EQ(desired[0].window[0].sequence, 2u);
+}
+
 TEST_F(FarmTest, NewerSessionOfAnAgentEndsTheOlder) {
   const auto first = attach("a", "box", "run 1");
   const auto old_link = link_;

@@ -11,7 +11,10 @@ const rpc::Instant kStart = absl::Seconds(1000);
 
 class SilenceTest : public testing::Test {
  protected:
-  SilenceTest() { silence_.broken(kStart); }
+  SilenceTest() {
+    silence_.stream_begins(kStart);
+    silence_.broken(kStart);
+  }
   Remedy after(int seconds) { return silence_.remedy(kStart + absl::Seconds(seconds), kRunLimit); }
 
   Silence silence_{kLimits};
@@ -31,9 +34,29 @@ TEST_F(SilenceTest, EndsWithEachAnswer) {
 
 TEST_F(SilenceTest, IsTheDevicesFaultIfTellingAgainBringsNothingAndNoReferenceTakesSoLong) {
   EXPECT_EQ(after(50), Remedy::kTellAgain);
-  silence_.begins_anew(kStart + absl::Seconds(60));
+  silence_.stream_ends(kStart + absl::Seconds(50));
+  silence_.stream_begins(kStart + absl::Seconds(60));
   EXPECT_EQ(after(60 + 50 + 119), Remedy::kNone);
   EXPECT_EQ(after(60 + 50 + 120), Remedy::kGiveBack);
+}
+
+TEST_F(SilenceTest, LastsOnWhenItsStreamBreaksButNotWhileThereIsNone) {
+  silence_.stream_ends(kStart + absl::Seconds(20));
+  EXPECT_EQ(after(500), Remedy::kNone);
+  silence_.stream_begins(kStart + absl::Seconds(500));
+  silence_.stream_ends(kStart + absl::Seconds(529));
+  EXPECT_EQ(after(600), Remedy::kNone);
+  silence_.stream_begins(kStart + absl::Seconds(600));
+  EXPECT_EQ(after(601), Remedy::kTellAgain) << "50 s on three streams";
+  EXPECT_EQ(after(602), Remedy::kNone) << "the next remedy has its own time";
+}
+
+TEST_F(SilenceTest, OfOneStreamIsForgottenOnceAnAnswerComesOnTheNext) {
+  silence_.stream_ends(kStart + absl::Seconds(49));
+  silence_.stream_begins(kStart + absl::Seconds(60));
+  silence_.broken(kStart + absl::Seconds(60));
+  EXPECT_EQ(after(60 + 49), Remedy::kNone);
+  EXPECT_EQ(after(60 + 50), Remedy::kTellAgain);
 }
 
 TEST_F(SilenceTest, IsForgottenOnceAnAnswerComes) {
