@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "base/temporary_folder.h"
@@ -102,6 +103,16 @@ class SilentTracker : public GrantingTracker {
   const int silent_streams_;
 };
 
+// Wants its leases back before long.
+class ClaimingTracker final : public SilentTracker {
+ public:
+  ClaimingTracker() : SilentTracker(2) {}
+
+  grpc::Status RenewLease(grpc::ServerContext*, const pb::LeaseName*, pb::LeaseGrant*) override {
+    return {grpc::StatusCode::ABORTED, "somebody else has a claim to it"};
+  }
+};
+
 // Its streams break soon, and what it says on them answers nothing, until they are so many that nobody will
 // give up any more.
 class FlappingTracker final : public SilentTracker {
@@ -159,10 +170,12 @@ class RepeatingTracker final : public SilentTracker {
   std::atomic<bool> answered_ = false;
 };
 
-absl::StatusOr<std::unique_ptr<FarmRunner>> connect_impatiently(const rpc::Endpoint& tracker) {
+absl::StatusOr<std::unique_ptr<FarmRunner>> connect_impatiently(const rpc::Endpoint& tracker,
+                                                                absl::Duration term = absl::Seconds(60)) {
   return FarmRunner::connect(
       {.tracker = tracker,
        .device_key = "box",
+       .term = term,
        .silence = {.slack = absl::Milliseconds(300), .reference = absl::Milliseconds(300)}});
 }
 
@@ -189,6 +202,21 @@ TEST(FarmRunnerTest, ATrialOfWhichNothingIsEverHeardIsGivenUp) {
   EXPECT_THAT(std::string(given_up.message()), testing::HasSubstr("the lease ended 3 times"));
   EXPECT_GE(tracker.released, 3) << "of devices that others may fare better with";
   EXPECT_GE(tracker.streams, 2 * 3);
+}
+
+TEST(FarmRunnerTest, ADeviceThatIsSilentWhileItsHolderMakesRoomIsGivenBackAllTheSame) {
+  ClaimingTracker tracker;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  // It is to make room at a third of this, before the device is given back for its silence.
+  const auto runner = connect_impatiently((*server)->endpoint(), absl::Milliseconds(600));
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  auto running = std::async(std::launch::async, [&] { return (*runner)->run(request(pb::Trial(), "one")); });
+  const bool ended = running.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  if (!ended) (*runner)->cancel();
+  EXPECT_TRUE(ended) << "the runner waits for ever for what is under way";
+  const absl::StatusOr<pb::TrialResult> result = running.get();
+  EXPECT_TRUE(result.ok()) << result.status();
 }
 
 TEST(FarmRunnerTest, ADeviceThatIsSilentIsGivenBackThoughItsLineBreaksAgainAndAgain) {

@@ -321,17 +321,19 @@ class FarmRunner::Impl {
     rpc::Instant renew_at = rpc::real_clock().now() + options_.term / 3;
     while (true) {
       const absl::Duration left = std::min(renew_at - rpc::real_clock().now(), kLook);
-      changed_.wait_for(lock, absl::ToChronoMilliseconds(left), [this] { return cancelled_; });
+      changed_.wait_for(lock, absl::ToChronoMilliseconds(left),
+                        [this] { return cancelled_ || has_made_room(); });
       if (cancelled_) return;
       end_silence(lock);
+      if (has_made_room()) give_back(lock, *held_.lease());
       if (rpc::real_clock().now() < renew_at) continue;
       renew_at = rpc::real_clock().now() + options_.term / 3;
+      if (!held_.begins_trials()) continue;
       const std::optional<LeasedDevice> lease = held_.lease();
-      if (!lease) continue;
       lock.unlock();
       const absl::Status status = link_->renew(*lease);
       lock.lock();
-      if (absl::IsAborted(status)) make_room(lock, *lease, status);
+      if (absl::IsAborted(status) && held_.is(*lease)) make_room(status);
       // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.
       if (absl::IsNotFound(status) && held_.is(*lease) && stream_) stream_->context.TryCancel();
     }
@@ -369,16 +371,13 @@ class FarmRunner::Impl {
     lock.lock();
   }
 
-  // Another has a claim to the slot: what is under way comes to its end there, as long as the present term
-  // lasts; what comes after it waits for the next lease.
-  void make_room(std::unique_lock<std::mutex>& lock, const LeasedDevice& lease, const absl::Status& why) {
-    if (!held_.is(lease)) return;
+  // With the lock held. Another has a claim to the slot: what is under way comes to its end there, as long as
+  // the present term lasts and the device is not silent; what comes after it waits for the next lease.
+  void make_room(const absl::Status& why) {
     spdlog::info("{}", std::string(why.message()));
     held_.make_room();
-    changed_.wait(lock, [&] { return cancelled_ || !held_.is(lease) || held_.unanswered().empty(); });
-    if (cancelled_ || !held_.is(lease)) return;
-    give_back(lock, lease);
   }
+  bool has_made_room() const { return held_.makes_room() && held_.unanswered().empty(); }
 
   const FarmRunnerOptions options_;
   const std::unique_ptr<rpc::ArtifactSigner> signer_;  // null: plain text

@@ -38,6 +38,7 @@ class HeldLease {
   void drop();
 
   bool begins_trials() const { return lease_ && !making_room_; }
+  bool makes_room() const { return lease_ && making_room_; }
   const Pending& unanswered() const { return pending_; }
   // What its run() waits for; numbered after all earlier ones of the lease.
   std::shared_ptr<PendingTrial> add(const tunefarm::farm::v1::Trial& trial);
