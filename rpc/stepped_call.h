@@ -13,13 +13,9 @@
 
 namespace tf::rpc {
 
-// How long a chunk of a transfer may take to move, and what a peer does before the first and after the last
-// of them: about as long as one that answers no ping is believed in.
-inline constexpr absl::Duration kLongestStep = absl::Seconds(10);
-
 // How long the answer to so many bytes may take, which gRPC may hold all when the last of them is written.
 inline absl::Duration longest_answer(uint64_t bytes) {
-  return kLongestStep * (1 + static_cast<double>(bytes) / kChunkBytes);
+  return kLongestStep + longest_transfer(bytes);
 }
 
 // For one thread; only the context's TryCancel may come from others. The call's own object (a

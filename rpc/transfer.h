@@ -1,6 +1,6 @@
 #pragma once
-// Owns: how artifacts are cut into chunks and put together again. Does not know: which RPC carries the
-// chunks.
+// Owns: how artifacts are cut into chunks and put together again, and how slowly they may come. Does not
+// know: which RPC carries the chunks.
 
 #include <cstdint>
 #include <functional>
@@ -9,12 +9,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/digest.h"
 
 namespace tf::rpc {
 
-inline constexpr uint64_t kChunkBytes = 256 << 10;
+// What moves of a transfer is seen chunk by chunk, so that this is the least that has to move within a step.
+inline constexpr uint64_t kChunkBytes = 64 << 10;
 inline constexpr uint64_t kMaxArtifactBytes = 256 << 20;
+
+// How long a chunk of a transfer may take to move, and what a peer does before the first and after the last
+// of them: about as long as one that answers no ping is believed in.
+inline constexpr absl::Duration kLongestStep = absl::Seconds(10);
+
+// How long the chunks of so many bytes may take together, on the slowest line that carries any.
+inline absl::Duration longest_transfer(uint64_t bytes) {
+  return kLongestStep * (static_cast<double>(bytes) / kChunkBytes);
+}
 
 struct Chunk {
   std::string_view digest;  // hexadecimal; first chunk only

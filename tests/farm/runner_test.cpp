@@ -13,6 +13,7 @@
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/server.h"
+#include "rpc/transfer.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/fake_executor.h"
 #include "tests/farm/harness.h"
@@ -193,6 +194,20 @@ TEST(FarmRunnerTest, ATrialOfWhichNothingIsHeardIsToldAgainUnderTheSameLease) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->lease_id(), "l1");
   EXPECT_EQ(tracker.streams, 2);
+}
+
+TEST(FarmRunnerTest, ATrialWhoseArtifactsMayStillBeOnTheirWayIsNotToldAgain) {
+  SilentTracker tracker(1000);
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto runner = connect_impatiently((*server)->endpoint());
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const std::string large(rpc::kChunkBytes, 'x');
+  auto running = std::async(std::launch::async, [&] { return (*runner)->run(request(pb::Trial(), large)); });
+  EXPECT_EQ(running.wait_for(std::chrono::seconds(2)), std::future_status::timeout);
+  EXPECT_EQ(tracker.streams, 1);
+  (*runner)->cancel();
+  EXPECT_TRUE(absl::IsCancelled(running.get().status()));
 }
 
 TEST(FarmRunnerTest, ATrialOfWhichNothingIsEverHeardIsGivenUp) {

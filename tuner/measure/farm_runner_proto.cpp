@@ -45,6 +45,10 @@ absl::Status cancelled() {
   return absl::CancelledError("the farm runner is cancelled");
 }
 
+uint64_t size_of(const ArtifactBytes& artifact) {
+  return artifact.bytes ? artifact.bytes->size() : 0;
+}
+
 bool is_transient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
          absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
@@ -83,6 +87,7 @@ class FarmRunner::Impl {
     trial.set_artifact_digest(request.candidate.digest);
     trial.set_reference_digest(request.reference.digest);
     if (signer_) sign(*signer_, trial);
+    const uint64_t artifact_bytes = size_of(request.candidate) + size_of(request.reference);
     int lost_leases = 0;
     for (int uploads = 0; uploads < kMaxUploads;) {
       if (lost_leases == kMaxLostLeases) {
@@ -91,7 +96,7 @@ class FarmRunner::Impl {
       }
       TF_RETURN_IF_ERROR(upload(request.candidate));
       if (!request.reference.digest.empty()) TF_RETURN_IF_ERROR(upload(request.reference));
-      TF_ASSIGN_OR_RETURN(const Attempt attempt, measure_once(trial));
+      TF_ASSIGN_OR_RETURN(const Attempt attempt, measure_once(trial, artifact_bytes));
       const std::optional<pb::MeasureReply>& reply = attempt.reply;
       if (!reply) {
         if (!attempt.made_room) ++lost_leases;
@@ -170,13 +175,13 @@ class FarmRunner::Impl {
     return cancelled_ ? cancelled() : absl::OkStatus();
   }
 
-  absl::StatusOr<Attempt> measure_once(const pb::Trial& trial) {
+  absl::StatusOr<Attempt> measure_once(const pb::Trial& trial, uint64_t artifact_bytes) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || held_.begins_trials(); });
     if (cancelled_) return cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
     if (held_.unanswered().empty()) silence_.broken(rpc::real_clock().now());
-    const std::shared_ptr<PendingTrial> pending = held_.add(trial);
+    const std::shared_ptr<PendingTrial> pending = held_.add(trial, artifact_bytes);
     const std::shared_ptr<MeasureStream> stream = stream_;
     lock.unlock();
     if (stream) stream->send(pending->sequence, trial);  // else the next stream begins with it
@@ -342,13 +347,14 @@ class FarmRunner::Impl {
   // With the lock held.
   void end_silence(std::unique_lock<std::mutex>& lock) {
     if (held_.unanswered().empty()) return;
-    int64_t run_ns = 0;
-    for (const auto& [sequence, pending] : held_.unanswered())
-      run_ns = std::max(run_ns, pending->trial.limits().run_timeout_ns());
-    const absl::Duration run_limit = absl::Nanoseconds(run_ns);
-    const std::string lasted =
-        absl::FormatDuration(absl::Trunc(silence_.longest(run_limit), absl::Seconds(1)));
-    const Remedy remedy = silence_.remedy(rpc::real_clock().now(), run_limit);
+    LongestTrial longest;
+    for (const auto& [sequence, pending] : held_.unanswered()) {
+      longest.run_limit =
+          std::max(longest.run_limit, absl::Nanoseconds(pending->trial.limits().run_timeout_ns()));
+      longest.artifact_bytes = std::max(longest.artifact_bytes, pending->artifact_bytes);
+    }
+    const std::string lasted = absl::FormatDuration(absl::Trunc(silence_.longest(longest), absl::Seconds(1)));
+    const Remedy remedy = silence_.remedy(rpc::real_clock().now(), longest);
     if (remedy == Remedy::kNone) return;
     const bool again = remedy == Remedy::kTellAgain;
     spdlog::warn("device {} has answered none of {} trials for {}: {}", device_.device_id,

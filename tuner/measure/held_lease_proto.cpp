@@ -41,9 +41,9 @@ void HeldLease::drop() {
   last_sequence_ = 0;
 }
 
-std::shared_ptr<PendingTrial> HeldLease::add(const pb::Trial& trial) {
-  auto pending =
-      std::make_shared<PendingTrial>(PendingTrial{.sequence = ++last_sequence_, .trial = trial, .reply = {}});
+std::shared_ptr<PendingTrial> HeldLease::add(const pb::Trial& trial, uint64_t artifact_bytes) {
+  auto pending = std::make_shared<PendingTrial>(PendingTrial{
+      .sequence = ++last_sequence_, .trial = trial, .artifact_bytes = artifact_bytes, .reply = {}});
   pending_[pending->sequence] = pending;
   return pending;
 }

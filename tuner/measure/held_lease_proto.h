@@ -17,6 +17,7 @@ namespace tf::measure {
 struct PendingTrial {
   uint64_t sequence = 0;
   tunefarm::farm::v1::Trial trial;
+  uint64_t artifact_bytes = 0;  // of its candidate and its reference
   std::optional<tunefarm::farm::v1::MeasureReply> reply;
   bool lost = false;       // with its lease
   bool made_room = false;  // and the lease ended for another's sake
@@ -41,7 +42,7 @@ class HeldLease {
   bool makes_room() const { return lease_ && making_room_; }
   const Pending& unanswered() const { return pending_; }
   // What its run() waits for; numbered after all earlier ones of the lease.
-  std::shared_ptr<PendingTrial> add(const tunefarm::farm::v1::Trial& trial);
+  std::shared_ptr<PendingTrial> add(const tunefarm::farm::v1::Trial& trial, uint64_t artifact_bytes = 0);
   // Nobody waits for it any more.
   void forget(uint64_t sequence) { pending_.erase(sequence); }
   // False: no unanswered trial has its sequence. A failure is durable at once: there is nothing to store. A

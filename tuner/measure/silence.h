@@ -2,20 +2,30 @@
 // Owns: how long a device that has trials may be silent, and what to do once it has been for longer. Pure:
 // neither waits nor reads a clock. Does not know: streams, leases, which trials.
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "rpc/clock.h"
+#include "rpc/transfer.h"
 
 namespace tf::measure {
 
 struct SilenceLimits {
-  // Beside twice the time limit of a trial, which runs once more if it was disturbed: for what else may come
-  // between two answers, the device's golden kernel, a rest, an artifact's way to it.
+  // Beside twice the time limit of a trial, which runs once more if it was disturbed, and its artifacts' way
+  // to the device: for what else may come between two answers, the device's golden kernel, a rest.
   absl::Duration slack = absl::Seconds(30);
   // For a reference, which runs once under the device's own limit.
   absl::Duration reference = absl::Seconds(120);
+};
+
+// What may come before the next answer: of all trials that wait for theirs, the most.
+struct LongestTrial {
+  absl::Duration run_limit;
+  // Of its candidate and its reference. Through the tracker the device has yet to fetch them, and on a slow
+  // line it does, as long as they move.
+  uint64_t artifact_bytes = 0;
 };
 
 enum class Remedy {
@@ -47,14 +57,15 @@ class Silence {
     since_.reset();
   }
 
-  // How long it may last, while trials with such a time limit wait for their answers.
-  absl::Duration longest(absl::Duration run_limit) const {
-    return 2 * run_limit + limits_.slack + (told_again_ ? limits_.reference : absl::ZeroDuration());
+  // How long it may last, while such trials wait for their answers.
+  absl::Duration longest(const LongestTrial& trial) const {
+    return 2 * trial.run_limit + rpc::longest_transfer(trial.artifact_bytes) + limits_.slack +
+           (told_again_ ? limits_.reference : absl::ZeroDuration());
   }
 
   // What to do now, once each time.
-  Remedy remedy(rpc::Instant now, absl::Duration run_limit) {
-    if (lasted(now) < longest(run_limit)) return Remedy::kNone;
+  Remedy remedy(rpc::Instant now, const LongestTrial& trial) {
+    if (lasted(now) < longest(trial)) return Remedy::kNone;
     lasted_ = absl::ZeroDuration();
     if (since_) since_ = now;
     return std::exchange(told_again_, true) ? Remedy::kGiveBack : Remedy::kTellAgain;

@@ -21,7 +21,7 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-constexpr int kChunks = 16;
+constexpr int kChunks = 64;
 
 // In time.
 bool comes_true(const std::function<bool()>& condition) {

@@ -6,7 +6,7 @@ namespace tf::measure {
 namespace {
 
 constexpr SilenceLimits kLimits = {.slack = absl::Seconds(30), .reference = absl::Seconds(120)};
-constexpr absl::Duration kRunLimit = absl::Seconds(10);
+constexpr LongestTrial kTrial = {.run_limit = absl::Seconds(10)};
 const rpc::Instant kStart = absl::Seconds(1000);
 
 class SilenceTest : public testing::Test {
@@ -15,7 +15,7 @@ class SilenceTest : public testing::Test {
     silence_.stream_begins(kStart);
     silence_.broken(kStart);
   }
-  Remedy after(int seconds) { return silence_.remedy(kStart + absl::Seconds(seconds), kRunLimit); }
+  Remedy after(int seconds) { return silence_.remedy(kStart + absl::Seconds(seconds), kTrial); }
 
   Silence silence_{kLimits};
 };
@@ -24,6 +24,12 @@ TEST_F(SilenceTest, MayLastAsLongAsATrialThatRunsTwice) {
   EXPECT_EQ(after(49), Remedy::kNone);
   EXPECT_EQ(after(50), Remedy::kTellAgain);
   EXPECT_EQ(after(51), Remedy::kNone) << "once";
+}
+
+TEST_F(SilenceTest, MayLastAsLongAsTheArtifactsTakeOnTheSlowestLine) {
+  const LongestTrial large = {.run_limit = kTrial.run_limit, .artifact_bytes = 3 * rpc::kChunkBytes};
+  EXPECT_EQ(silence_.remedy(kStart + absl::Seconds(50 + 29), large), Remedy::kNone);
+  EXPECT_EQ(silence_.remedy(kStart + absl::Seconds(50 + 30), large), Remedy::kTellAgain);
 }
 
 TEST_F(SilenceTest, EndsWithEachAnswer) {
