@@ -41,16 +41,17 @@ void SlotRunner::start(std::function<void()> something_to_tell) {
 
 void SlotRunner::stop() {
   std::shared_ptr<DirectLink> over;
-  std::stop_source running{std::nostopstate};
+  std::stop_source running{std::nostopstate}, ahead{std::nostopstate};
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;
     over = std::exchange(direct_, nullptr);
     running = running_;
+    ahead = ahead_;
     changed_.notify_all();
   }
   running.request_stop();
-  fetching_ahead_.request_stop();
+  ahead.request_stop();
   if (over) over->cancel();
   for (std::thread* thread : {&working_, &fetching_, &watching_})
     if (thread->joinable()) thread->join();
@@ -227,25 +228,31 @@ void SlotRunner::work() {
   }
 }
 
-// Whatever the trial does and the tracker says, or no longer says: it does not outlive its lease.
+std::optional<std::stop_source> SlotRunner::outlived() const {
+  if (state_.running_is_over() && !running_.stop_requested()) return running_;
+  if (state_.is_over(ahead_of_) && !ahead_.stop_requested()) return ahead_;
+  return std::nullopt;
+}
+
+// Whatever the trial does and the tracker says, or no longer says: it does not outlive its lease, and neither
+// does what is fetched for those that follow.
 void SlotRunner::watch_lease() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    if (state_.running_is_over() && !running_.stop_requested()) {
-      std::stop_source over = running_;
+    if (std::optional<std::stop_source> over = outlived()) {
       lock.unlock();
-      over.request_stop();
+      over->request_stop();
       lock.lock();
       continue;
     }
     const std::optional<rpc::Instant> until = state_.expires_at();
-    const absl::Duration left = until ? *until - rpc::real_clock().now() : absl::ZeroDuration();
-    if (left > absl::ZeroDuration()) {
-      changed_.wait_for(
-          lock, absl::ToChronoMilliseconds(std::min(left, kLookAtLease)) + std::chrono::milliseconds(1));
-    } else {
+    if (!until) {
       changed_.wait(lock);
+      continue;
     }
+    const absl::Duration left = *until - rpc::real_clock().now();
+    const absl::Duration look = left > absl::ZeroDuration() ? std::min(left, kLookAtLease) : kLookAtLease;
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(look) + std::chrono::milliseconds(1));
   }
 }
 
@@ -296,11 +303,17 @@ void SlotRunner::fetch_ahead() {
     if (stop_) return;
     queue_changed_ = false;
     const std::vector<QueuedTrial> queued = state_.queued();
+    ahead_ = std::stop_source();
+    ahead_of_ = state_.newest();
+    const std::stop_token end = ahead_.get_token();
+    if (state_.is_over(ahead_of_)) ahead_.request_stop();
     lock.unlock();
     std::vector<rpc::ArtifactStore::Pin> now;
     for (const QueuedTrial& trial : queued) pin(trial, means_.fetcher, now);
     pins = std::move(now);
-    for (const QueuedTrial& trial : queued) prefetch(trial, means_.fetcher, fetching_ahead_.get_token());
+    for (const QueuedTrial& trial : queued) {
+      if (!end.stop_requested()) prefetch(trial, means_.fetcher, end);
+    }
     lock.lock();
   }
 }

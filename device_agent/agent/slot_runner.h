@@ -1,8 +1,8 @@
 #pragma once
 // Owns: one slot at work: its state behind a lock, the thread that runs its trials one after another and the
-// golden kernel between them, the thread that fetches artifacts ahead, the one that ends what runs when its
-// lease does. Does not know: the connections to tracker and holder (it is told what they want and tells them
-// that there is something to take).
+// golden kernel between them, the thread that fetches artifacts ahead, the one that ends what runs and what
+// is fetched when its lease does. Does not know: the connections to tracker and holder (it is told what they
+// want and tells them that there is something to take).
 
 #include <condition_variable>
 #include <deque>
@@ -111,6 +111,8 @@ class SlotRunner {
   void run_golden(std::unique_lock<std::mutex>& lock);
   void fetch_ahead();
   void watch_lease();
+  // What goes on although its lease is over.
+  std::optional<std::stop_source> outlived() const;
   void deliver();
 
   const SlotSettings settings_;
@@ -134,7 +136,8 @@ class SlotRunner {
   bool queue_changed_ = false;
   bool draining_ = false;
   bool stop_ = false;
-  std::stop_source fetching_ahead_;  // until stop()
+  std::stop_source ahead_;  // of what is fetched ahead
+  LeaseRef ahead_of_;       // under this lease
   std::thread working_;
   std::thread fetching_;
   std::thread watching_;

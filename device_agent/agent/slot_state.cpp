@@ -137,10 +137,6 @@ std::optional<StartedTrial> SlotState::start() {
   return StartedTrial{*lease_, {first.key(), std::move(first.mapped())}};
 }
 
-bool SlotState::running_is_over() const {
-  return running_ && (!serves(running_->lease) || clock_.now() >= expires_at_);
-}
-
 void SlotState::finish(const StartedTrial& started, std::string reply) {
   TF_CHECK(running_.has_value()) << "finish without start";
   log_trial_ended(started);

@@ -115,8 +115,10 @@ class SlotState {
   // Who holds the lease that is served.
   const std::string& user() const { return user_; }
   bool is_running() const { return running_.has_value(); }
-  // The running trial's lease is over, or its time is.
-  bool running_is_over() const;
+  // The lease is not the present one, or its time is over.
+  bool is_over(const LeaseRef& lease) const { return !serves(lease) || clock_.now() >= expires_at_; }
+  // Of the running trial.
+  bool running_is_over() const { return running_ && is_over(running_->lease); }
   // When the present lease's time is over; none without one.
   std::optional<rpc::Instant> expires_at() const {
     return lease_ ? std::optional(expires_at_) : std::nullopt;

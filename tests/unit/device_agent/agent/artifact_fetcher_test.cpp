@@ -39,14 +39,18 @@ class TricklingTracker final : public pb::Agents::Service {
     }
     chunk.set_size_bytes(rpc::kMaxArtifactBytes);
     chunk.set_content("x");
-    for (int i = 0; i < 2000 && !context->IsCancelled() && writer->Write(chunk); ++i) {
+    constexpr int kMost = 2000;
+    int sent = 0;
+    for (; sent < kMost && !context->IsCancelled() && writer->Write(chunk); ++sent) {
       trickles = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
+    if (sent < kMost) ++unwanted;
     return {grpc::StatusCode::UNAVAILABLE, "so much for that"};
   }
 
   std::atomic<bool> trickles = false;
+  std::atomic<int> unwanted = 0;  // so many it could not send to the end
 };
 
 class ArtifactFetcherTest : public testing::Test {
@@ -102,23 +106,76 @@ class IdleExecutor final : public TrialExecutor {
   bool has_reference(std::string_view, uint64_t) const override { return false; }
 };
 
-TEST_F(ArtifactFetcherTest, ASlotThatStopsDoesNotWaitForWhatItFetchesAhead) {
-  IdleExecutor executor;
-  Stillness stillness;
-  SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
-                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness}, nullptr);
-  pb::Trial trial;
-  trial.set_artifact_digest(sha256(kTrickling).hex());
-  ASSERT_TRUE(slot.apply({.lease = LeaseRef{"L", 1},
-                          .remaining = absl::Minutes(10),
-                          .window = {{1, trial.SerializeAsString()}},
-                          .acknowledged = {}})
-                  .ok());
-  slot.start([] {});
+// A slot that fetches ahead: it begins no trial itself.
+class FetchingAheadTest : public ArtifactFetcherTest {
+ protected:
+  FetchingAheadTest() {
+    slot_.drain();
+    slot_.start([] {});
+  }
+
+  Desired lease(absl::Duration remaining) {
+    pb::Trial trial;
+    trial.set_artifact_digest(sha256(kTrickling).hex());
+    return {.lease = LeaseRef{"L", 1},
+            .remaining = remaining,
+            .window = {{1, trial.SerializeAsString()}},
+            .acknowledged = {}};
+  }
+
+  bool is_unwanted() {
+    for (int i = 0; i < 2000 && tracker_.unwanted == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return tracker_.unwanted > 0;
+  }
+
+  IdleExecutor executor_;
+  Stillness stillness_;
+  SlotRunner slot_{{},
+                   SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
+                   {.fetcher = fetcher_, .executor = executor_, .stillness = stillness_},
+                   nullptr};
+};
+
+TEST_F(FetchingAheadTest, ASlotThatStopsDoesNotWaitForIt) {
+  ASSERT_TRUE(slot_.apply(lease(absl::Minutes(10))).ok());
   wait_until_it_trickles();
   const rpc::Instant began = rpc::real_clock().now();
-  slot.stop();
+  slot_.stop();
   EXPECT_LT(rpc::real_clock().now() - began, absl::Seconds(5));
+}
+
+TEST_F(FetchingAheadTest, EndsWithItsLease) {
+  ASSERT_TRUE(slot_.apply(lease(absl::Minutes(10))).ok());
+  wait_until_it_trickles();
+  ASSERT_TRUE(slot_.apply({}).ok());
+  EXPECT_TRUE(is_unwanted());
+}
+
+TEST_F(FetchingAheadTest, EndsWithTheTimeOfItsLeaseAndBeginsAgainIfThatGoesOn) {
+  ASSERT_TRUE(slot_.apply(lease(absl::Seconds(2))).ok());
+  wait_until_it_trickles();
+  EXPECT_TRUE(is_unwanted());
+  tracker_.trickles = false;
+  ASSERT_TRUE(slot_.apply(lease(absl::Minutes(10))).ok());
+  wait_until_it_trickles();
+}
+
+TEST_F(FetchingAheadTest, LeavesToOthersWhatTheyWaitForAndItHasBegun) {
+  ASSERT_TRUE(slot_.apply(lease(absl::Minutes(10))).ok());
+  wait_until_it_trickles();
+  std::stop_source end;
+  std::thread getting([&] {
+    const absl::Status got = fetcher_.get(sha256(kTrickling).hex(), end.get_token()).status();
+    EXPECT_TRUE(absl::IsCancelled(got)) << got;
+  });
+  tracker_.trickles = false;
+  ASSERT_TRUE(slot_.apply({}).ok());
+  EXPECT_TRUE(is_unwanted());
+  tracker_.trickles = false;  // what it sent before it noticed
+  wait_until_it_trickles();
+  end.request_stop();
+  getting.join();
 }
 
 }  // namespace
