@@ -78,7 +78,7 @@ absl::Status ArtifactStore::scan() {
   if (error) return absl::PermissionDeniedError(absl::StrCat("cannot read ", folder_, ": ", error.message()));
   std::ranges::sort(found, {}, &Found::used);
   const std::scoped_lock lock(mutex_);
-  for (const Found& file : found) admit(file.digest, file.size_bytes);
+  for (const Found& file : found) admit(file.digest, file.size_bytes, "");  // who put it there is forgotten
   return absl::OkStatus();
 }
 
@@ -87,14 +87,15 @@ absl::Status ArtifactStore::put(const Digest& digest, std::string_view bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("artifact ", digest.hex(), " arrived with other bytes: send it again"));
   }
-  return put_verified(digest, bytes);
+  return put_verified(digest, bytes, "");
 }
 
-absl::Status ArtifactStore::put(const Received& received) {
-  return put_verified(received.digest, received.bytes);
+absl::Status ArtifactStore::put(const Received& received, const std::string& whose) {
+  return put_verified(received.digest, received.bytes, whose);
 }
 
-absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view bytes) {
+absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view bytes,
+                                         const std::string& whose) {
   if (bytes.size() > max_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("artifact of ", bytes.size(),
                                                      " bytes is larger than the store's ", max_bytes_,
@@ -103,7 +104,7 @@ absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view 
   if (contains(digest)) return absl::OkStatus();
   {
     const std::scoped_lock lock(mutex_);
-    if (!make_room(bytes.size(), max_bytes_)) {
+    if (!make_room(bytes.size(), max_bytes_, whose)) {
       return absl::ResourceExhaustedError(absl::StrCat("no room for an artifact of ", bytes.size(),
                                                        " bytes: what is in use fills the ", max_bytes_,
                                                        " bytes of ", folder_, "; give the store more room"));
@@ -114,7 +115,7 @@ absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view 
     // Others fill the disk too: what nobody needs now makes way.
     {
       const std::scoped_lock lock(mutex_);
-      make_room(0, size_bytes_ - std::min<uint64_t>(size_bytes_, 2 * bytes.size()));
+      make_room(0, size_bytes_ - std::min<uint64_t>(size_bytes_, 2 * bytes.size()), whose);
     }
     error = write(digest, bytes);
   }
@@ -124,7 +125,7 @@ absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view 
                                                "; make room there, or let it be written"));
   }
   const std::scoped_lock lock(mutex_);
-  admit(digest, bytes.size());
+  admit(digest, bytes.size(), whose);
   return absl::OkStatus();
 }
 
@@ -165,6 +166,8 @@ bool ArtifactStore::contains(const Digest& digest) {
   const auto entry = entries_.find(digest);
   if (entry == entries_.end()) return false;
   uses_.splice(uses_.end(), uses_, entry->second.use);
+  Uses& own = entry->second.holding->second.uses;
+  own.splice(own.end(), own, entry->second.own_use);
   return true;
 }
 
@@ -201,27 +204,44 @@ void ArtifactStore::unpin(const Digest& digest) {
   make_room(0, max_bytes_);
 }
 
-void ArtifactStore::admit(const Digest& digest, uint64_t size_bytes) {
+void ArtifactStore::admit(const Digest& digest, uint64_t size_bytes, const std::string& whose) {
   if (entries_.contains(digest)) return;
-  entries_[digest] = {size_bytes, uses_.insert(uses_.end(), digest)};
+  std::erase_if(holdings_, [](const auto& each) { return each.second.uses.empty(); });
+  const auto holding = holdings_.try_emplace(whose).first;
+  Uses& own = holding->second.uses;
+  entries_[digest] = {.size_bytes = size_bytes,
+                      .use = uses_.insert(uses_.end(), digest),
+                      .holding = holding,
+                      .own_use = own.insert(own.end(), digest)};
   size_bytes_ += size_bytes;
-  make_room(0, max_bytes_);
+  holding->second.size_bytes += size_bytes;
+  make_room(0, max_bytes_, whose);
 }
 
-bool ArtifactStore::make_room(uint64_t bytes, uint64_t most_bytes) {
-  auto use = uses_.begin();
-  while (size_bytes_ + bytes > most_bytes && use != uses_.end()) {
+bool ArtifactStore::make_room(uint64_t bytes, uint64_t most_bytes, const std::string& whose) {
+  const auto own = whose.empty() ? holdings_.end() : holdings_.find(whose);
+  if (own != holdings_.end() && own->second.size_bytes + bytes > max_bytes_ / 2)
+    evict(own->second.uses, bytes, most_bytes);
+  evict(uses_, bytes, most_bytes);
+  return size_bytes_ + bytes <= most_bytes;
+}
+
+void ArtifactStore::evict(const Uses& uses, uint64_t bytes, uint64_t most_bytes) {
+  auto use = uses.begin();
+  while (size_bytes_ + bytes > most_bytes && use != uses.end()) {
     const Digest oldest = *use++;
     if (pins_.contains(oldest)) continue;
     // What cannot be removed goes on to take its room.
     if (unlink(path(oldest).c_str()) == 0 || errno == ENOENT) forget(oldest);
   }
-  return size_bytes_ + bytes <= most_bytes;
 }
 
 void ArtifactStore::forget(const Digest& digest) {
   const auto entry = entries_.find(digest);
   if (entry == entries_.end()) return;
+  Holding& holding = entry->second.holding->second;
+  holding.size_bytes -= entry->second.size_bytes;
+  holding.uses.erase(entry->second.own_use);
   size_bytes_ -= entry->second.size_bytes;
   uses_.erase(entry->second.use);
   entries_.erase(entry);

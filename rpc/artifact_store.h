@@ -1,6 +1,7 @@
 #pragma once
-// Owns: a folder of content-addressed bytes with a size bound: the tracker's relay store and the agent's
-// cache. Does not know: what the bytes mean, or who else may want them.
+// Owns: a folder of content-addressed bytes with a size bound, and how much of it who puts there may fill at
+// others' cost: the tracker's relay store and the agent's cache. Does not know: what the bytes mean, or who
+// else may want them.
 
 #include <cstdint>
 #include <list>
@@ -59,8 +60,10 @@ class ArtifactStore {
   // UNAVAILABLE: the disk is full, although what nobody needs was removed, or cannot be written to. Storing
   // what is there is cheap.
   absl::Status put(const Digest& digest, std::string_view bytes);
-  // The same of what was verified when it arrived, which is not done again.
-  absl::Status put(const Received& received);
+  // The same of what was verified when it arrived, which is not done again. Where room is to be made for what
+  // is `whose` and he has put more than half of all that there may be, his own goes first. Empty: nobody's,
+  // for which the least recently used goes, whosesoever it is.
+  absl::Status put(const Received& received, const std::string& whose = "");
   // The bytes, verified. NOT_FOUND: never stored, evicted, or found damaged or unreadable (then it is
   // removed). UNAVAILABLE: this process has no descriptor or memory to read it with.
   absl::StatusOr<std::string> get(const Digest& digest);
@@ -74,29 +77,40 @@ class ArtifactStore {
   uint64_t size_bytes() const;
 
  private:
+  using Uses = std::list<Digest>;  // the least recent first
+  struct Holding {
+    Uses uses;
+    uint64_t size_bytes = 0;
+  };
   struct Entry {
     uint64_t size_bytes = 0;
-    std::list<Digest>::iterator use;
+    Uses::iterator use;  // among all, and among those of whoever put it there
+    std::map<std::string, Holding>::iterator holding;
+    Uses::iterator own_use;
   };
 
   ArtifactStore(std::string folder, uint64_t max_bytes) : folder_(std::move(folder)), max_bytes_(max_bytes) {}
   absl::Status scan();
   std::string path(const Digest& digest) const { return folder_ + "/" + digest.hex(); }
   void unpin(const Digest& digest);
-  absl::Status put_verified(const Digest& digest, std::string_view bytes);
+  absl::Status put_verified(const Digest& digest, std::string_view bytes, const std::string& whose);
   // 0, or an errno.
   int write(const Digest& digest, std::string_view bytes);
   // With mutex_ held:
-  void admit(const Digest& digest, uint64_t size_bytes);
+  void admit(const Digest& digest, uint64_t size_bytes, const std::string& whose);
   void forget(const Digest& digest);
-  // Removes the least recently used until so much is free; false: what is left is pinned.
-  bool make_room(uint64_t bytes, uint64_t most_bytes);
+  // Removes until so much more fits, beginning with what is `whose` if that is too much. False: what is left
+  // is pinned.
+  bool make_room(uint64_t bytes, uint64_t most_bytes, const std::string& whose = "");
+  // Removes the first of these until so much more fits.
+  void evict(const Uses& uses, uint64_t bytes, uint64_t most_bytes);
 
   const std::string folder_;
   const uint64_t max_bytes_;
   mutable std::mutex mutex_;
   std::map<Digest, Entry> entries_;
-  std::list<Digest> uses_;  // the least recent first
+  Uses uses_;
+  std::map<std::string, Holding> holdings_;  // by who put it there; some may be empty
   std::map<Digest, int> pins_;
   TransferMemory memory_{kMostMemoryBytes};
   uint64_t size_bytes_ = 0;

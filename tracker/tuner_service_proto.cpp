@@ -164,7 +164,8 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
 
   absl::Status store() {
     TF_ASSIGN_OR_RETURN(const rpc::Received artifact, std::move(assembler_).finish());
-    return artifacts_.put(artifact);
+    const std::optional<rpc::Identity> caller = rpc::caller(context_);
+    return artifacts_.put(artifact, caller ? caller->name : "");
   }
 
   void OnDone() override { delete this; }

@@ -156,7 +156,8 @@ class DirectService final : public pb::Tuners::Service {
       TF_RETURN_IF_ERROR(assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()}));
     }
     TF_ASSIGN_OR_RETURN(const rpc::Received received, std::move(assembler).finish());
-    return cache_.put(received);
+    const std::optional<rpc::Identity> caller = rpc::caller(context);
+    return cache_.put(received, caller ? caller->name : "");
   }
 
   // The slot that serves this lease by the tracker's word, to who holds it by the same word.

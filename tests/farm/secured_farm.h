@@ -41,7 +41,8 @@ class SecuredFarm : public testing::Test {
     start();
   }
 
-  void start(absl::Duration certificate_life = absl::Hours(1)) {
+  void start(absl::Duration certificate_life = absl::Hours(1),
+             uint64_t artifact_bytes = tracker::DaemonOptions().artifact_bytes) {
     daemon_ = nullptr;
     life_ = certificate_life;
     {
@@ -56,7 +57,8 @@ class SecuredFarm : public testing::Test {
     auto daemon = tracker::Daemon::start({.listen = {"127.0.0.1", 0},
                                           .ca_folder = ca_,
                                           .members = {.certificate_life = life_},
-                                          .state_path = dir_.file("tracker.db")});
+                                          .state_path = dir_.file("tracker.db"),
+                                          .artifact_bytes = artifact_bytes});
     ASSERT_TRUE(daemon.ok()) << daemon.status();
     daemon_ = *std::move(daemon);
   }

@@ -1,5 +1,6 @@
 // Whose a lease is, and what an agent loads, where nobody is believed for what they say.
 
+#include "base/digest.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/stillness.h"
 #include "device_agent/agent/trial_runner.h"
@@ -80,6 +81,37 @@ TEST_F(SecuredFarm, LeaseIsItsHoldersAlone) {
     EXPECT_TRUE(is_audited(method)) << method;
   const Trial trial;
   EXPECT_TRUE((*runner)->run(request(trial, "candidate")).ok());
+}
+
+TEST_F(SecuredFarm, UploadsOfOneTunerPushOutNothingThatAnotherHasPut) {
+  start(absl::Hours(1), 10'000);
+  const auto ada = tuners(endpoint(), member(Role::kTuner, "ada"));
+  const auto eve = tuners(endpoint(), member(Role::kTuner, "eve"));
+  const auto upload = [](pb::Tuners::Stub& stub, const std::string& bytes) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, absl::Seconds(10));
+    pb::UploadArtifactReply reply;
+    const auto writer = stub.UploadArtifact(&context, &reply);
+    pb::ArtifactChunk chunk;
+    chunk.set_digest(sha256(bytes).hex());
+    chunk.set_size_bytes(bytes.size());
+    chunk.set_content(bytes);
+    writer->Write(chunk);
+    writer->WritesDone();
+    const absl::Status status = rpc::from_grpc(writer->Finish());
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  const std::string hers(2000, 'x');
+  upload(*ada, hers);
+  for (char each = 'a'; each <= 'j'; ++each) upload(*eve, std::string(2000, each));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(10));
+  pb::FindMissingArtifactsRequest asked;
+  for (const std::string& bytes : {hers, std::string(2000, 'a')}) asked.add_digests(sha256(bytes).hex());
+  pb::FindMissingArtifactsReply reply;
+  const absl::Status status = rpc::from_grpc(ada->FindMissingArtifacts(&context, asked, &reply));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(reply.missing(), testing::ElementsAre(sha256(std::string(2000, 'a')).hex()));
 }
 
 TEST_F(SecuredFarm, LeasesAreNamedOnlyToWhoMayUseThem) {

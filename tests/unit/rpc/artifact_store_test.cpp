@@ -85,6 +85,33 @@ TEST_F(ArtifactStoreTest, KeepsTheOrderOfUsesAcrossAReopening) {
   EXPECT_FALSE(store->contains(sha256(b)));
 }
 
+TEST_F(ArtifactStoreTest, WhoHasPutMoreThanHalfOfItMakesRoomAmongHisOwn) {
+  const auto store = open(10);
+  const auto put = [&](const std::string& bytes, const std::string& whose) {
+    EXPECT_TRUE(store->put(Received{sha256(bytes), bytes}, whose).ok());
+  };
+  const auto has = [&](const std::string& bytes) { return store->contains(sha256(bytes)); };
+  const std::string hers(2, 'x'), more(2, 'y');
+  put(hers, "alice");
+  for (const char each : {'a', 'b', 'c', 'd', 'e'}) put(std::string(2, each), "bob");
+  EXPECT_TRUE(has(hers)) << "though the least recently used";
+  EXPECT_FALSE(has("aa")) << "the first of his";
+  EXPECT_TRUE(has("bb"));
+  put(more, "alice");
+  EXPECT_FALSE(has("cc")) << "the least recently used, since she has little";
+  EXPECT_TRUE(has("dd") && has("ee") && has("bb") && has(hers) && has(more));
+}
+
+TEST_F(ArtifactStoreTest, WhoIsAloneMayFillItAndWhatIsLargerThanHalfFindsRoom) {
+  const auto store = open(10);
+  const std::string large(8, 'x');
+  for (const std::string& bytes : {std::string(4, 'a'), std::string(4, 'b'), std::string(2, 'c')})
+    ASSERT_TRUE(store->put(Received{sha256(bytes), bytes}, "bob").ok());
+  EXPECT_EQ(store->size_bytes(), 10u);
+  ASSERT_TRUE(store->put(Received{sha256(large), large}, "alice").ok());
+  EXPECT_TRUE(store->contains(sha256(large)));
+}
+
 TEST_F(ArtifactStoreTest, NeverEvictsWhatIsPinned) {
   const auto store = open(10);
   const std::string a(4, 'a'), b(4, 'b'), c(4, 'c');
