@@ -355,6 +355,7 @@ class Agent::Impl {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kTellOfWorkEvery), [this] { return stop_; })) {
       lock.unlock();
+      killpoint("agent.look.beginning");
       for (const auto& slot : slots_) tell_of(*slot);
       lock.lock();
     }

@@ -20,10 +20,17 @@ class BadLineTest : public testing::Test {
     for (const std::string& line : lines_of(run_.output())) std::fprintf(stderr, "  %s\n", line.c_str());
   }
 
-  size_t trials_ended() const {
-    const std::vector<std::string> lines = lines_of(run_.history());
-    return static_cast<size_t>(std::ranges::count_if(
-        lines, [](const std::string& line) { return line.find("\"trial_ended\"") != std::string::npos; }));
+  // Until that often somebody has come to the agent's place where what there is to tell is taken.
+  bool wait_for_takers(int count) const {
+    const auto is_one = [](const std::string& line) {
+      return line.find("\"failpoint\"") != std::string::npos &&
+             line.find("agent.report.taking") != std::string::npos;
+    };
+    for (int i = 0; i < 3000; ++i) {
+      if (std::ranges::count_if(lines_of(run_.history()), is_one) >= count) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
   }
 
   const rpc::Endpoint tracker_ = free_endpoint();
@@ -86,15 +93,17 @@ INSTANTIATE_TEST_SUITE_P(, HalfOpenLineTest,
                                          HalfOpen{"OfATunerInWhomTheTrackerBelieves", true, LineEnd::kFar}),
                          [](const auto& line) { return line.param.name; });
 
-// It is taken for the old session after the new one has asked for everything, and before that one takes it:
-// who takes it is held up, and then the new session for longer.
+// It is taken for the old session after the new one has asked for everything, and before that one takes it.
+// Of the three who take what there is, who takes it at the end of a trial is held up when the line goes dead,
+// then the new session for longer, and who looks now and then for all of the test: else he would tell it.
 TEST_F(BadLineTest, AnAnswerThatIsToldToASessionThatHasEndedIsToldInTheNextOne) {
   ASSERT_TRUE(run_.begin_job(100, 10));
-  const size_t before = trials_ended();
-  run_.start(Role::kAgent, "agent.report.taking:4:delay=3000,agent.report.taking:5:delay=6000");
-  for (int i = 0; i < 3000 && trials_ended() < before + 3; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  run_.start(Role::kAgent,
+             "agent.look.beginning:1+:delay=60000,agent.report.taking:1+:record,"
+             "agent.report.taking:4:delay=4000,agent.report.taking:5:delay=8000");
+  ASSERT_TRUE(wait_for_takers(4)) << "a trial has ended, and what it is told to is chosen";
   agents_line_.leave_half_open(LineEnd::kFar);
+  ASSERT_TRUE(wait_for_takers(5)) << "there is another session";
   EXPECT_TRUE(run_.process(Role::kTuner).exited_within(20000)) << "the tuner waits for ever";
   expect_finished();
 }
