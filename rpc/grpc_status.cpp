@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "base/remedy.h"
+#include "rpc/identity/refusal.h"
 #include "rpc/unreachable.h"
 
 namespace tf::rpc {
@@ -15,7 +16,8 @@ absl::Status from_grpc(const grpc::Status& status) {
                        "who answers at that address does not know this call",
                        "check that the port is a tuner's where a tuner is asked and a tracker's where a "
                        "tracker is, and that both programs are of one version");
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  return with_remedy_of_refusal(
+      absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
 }
 
 grpc::Status to_grpc(const absl::Status& status) {

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "base/remedy.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
@@ -30,15 +29,6 @@ struct Answer {
   absl::Duration took;
 };
 
-// What a tracker says to a certificate that it refuses (call_guard.h) has what to do behind its last colon,
-// which is lost as such on the way.
-absl::Status apart(const absl::Status& refused) {
-  const std::string message(refused.message());
-  const size_t colon = message.rfind(": ");
-  if (!absl::IsUnauthenticated(refused) || colon == std::string::npos) return refused;
-  return with_remedy(refused.code(), message.substr(0, colon), message.substr(colon + 2));
-}
-
 absl::StatusOr<Answer> ask(const Endpoint& tracker, const std::shared_ptr<Credentials>& credentials) {
   TF_RETURN_IF_ERROR(require_protection(tracker, "--tracker", credentials));
   const bool secured = credentials != nullptr;
@@ -53,7 +43,7 @@ absl::StatusOr<Answer> ask(const Endpoint& tracker, const std::shared_ptr<Creden
   const bool unavailable = status.error_code() == grpc::StatusCode::UNAVAILABLE;
   if (!connected && (unavailable || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED))
     return unreachable("tracker", tracker, secured, unavailable ? status.error_message() : "");
-  TF_RETURN_IF_ERROR(apart(from_grpc(status, "tracker", tracker, secured)));
+  TF_RETURN_IF_ERROR(from_grpc(status, "tracker", tracker, secured));
   answer.took = absl::Now() - sent;
   answer.ahead = absl::FromUnixNanos(answer.description.unix_time_ns()) - (sent + answer.took / 2);
   return answer;

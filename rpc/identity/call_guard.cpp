@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/audit_log.h"
+#include "rpc/identity/refusal.h"
 #include "rpc/identity/seen_certificates.h"
 
 namespace tf::rpc {
@@ -254,20 +255,17 @@ absl::Status CallGuard::check(std::string_view method, const Certificate* certif
   if (rule->anyone) return absl::OkStatus();
   const std::string who = name_of(certificate ? certificate->identity() : std::nullopt);
   if (!certificate || !certificate->identity()) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(what, " needs the role ", needed(*rule),
-                     ", and this caller shows no certificate: join the farm and "
-                     "give --tls"));
+    return refused_caller(
+        absl::StrCat(what, " needs the role ", needed(*rule), ", and this caller shows no certificate"),
+        kJoinFirst);
   }
-  if (clock_.now() >= certificate->not_after()) {
-    return absl::UnauthenticatedError(
-        absl::StrCat("the certificate of ", who, " has ended: join again with a new token"));
-  }
+  if (clock_.now() >= certificate->not_after())
+    return refused_caller(absl::StrCat("the certificate of ", who, " has ended"), kJoinAgain);
   {
     const std::scoped_lock lock(mutex_);
     if (revoked_.contains(certificate->serial())) {
-      return absl::UnauthenticatedError(absl::StrCat("the certificate ", certificate->serial(), " of ", who,
-                                                     " is revoked: join again with a new token"));
+      return refused_caller(
+          absl::StrCat("the certificate ", certificate->serial(), " of ", who, " is revoked"), kJoinAgain);
     }
   }
   if (std::ranges::find(rule->roles, certificate->identity()->role) == rule->roles.end()) {

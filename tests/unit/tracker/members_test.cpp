@@ -1,5 +1,6 @@
 #include "tracker/ca/members.h"
 
+#include <grpcpp/support/status.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -8,7 +9,9 @@
 
 #include "base/file.h"
 #include "base/grpc_environment.h"
+#include "base/remedy.h"
 #include "base/temporary_folder.h"
+#include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/identity_folder.h"
@@ -22,11 +25,17 @@ using rpc::JoinToken;
 using rpc::KeyPair;
 using rpc::Role;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 [[maybe_unused]] const bool kPrepared =
     (set_grpc_environment(), true);  // before main, as programs do first thing in it
+
+// As the caller hears of it whom the guard refuses.
+absl::Status heard(const absl::Status& refused) {
+  return rpc::from_grpc(rpc::to_grpc(refused));
+}
 
 class MembersTest : public testing::Test {
  protected:
@@ -321,7 +330,9 @@ TEST_F(MembersTest, GuardSaysWhoIsRefusedAndWhichRoleIsNeeded) {
   EXPECT_TRUE(absl::IsPermissionDenied(denied)) << denied;
   EXPECT_EQ(denied.message(),
             "viewer vera may not call Operators/SetAdmission: it needs the role device-owner or admin");
-  EXPECT_TRUE(absl::IsUnauthenticated(guard.check(drain, nullptr)));
+  const absl::Status nobody = guard.check(drain, nullptr);
+  EXPECT_TRUE(absl::IsUnauthenticated(nobody));
+  EXPECT_EQ(trouble_of(heard(nobody)).remedy, "join the farm and give --tls");
   EXPECT_TRUE(absl::IsUnauthenticated(guard.check(drain, &members_->ca()))) << "a CA is no member";
   EXPECT_TRUE(guard.check("/tunefarm.farm.v1.Operators/ListDevices", &*viewer).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(guard.check("/tunefarm.farm.v1.Operators/Unheard", &*viewer)));
@@ -335,13 +346,15 @@ TEST_F(MembersTest, GuardRefusesWhatHasEndedOrIsRevoked) {
   guard.set_revoked({viewer->serial()});
   const absl::Status revoked = guard.check(list, &*viewer);
   EXPECT_TRUE(absl::IsUnauthenticated(revoked));
-  EXPECT_THAT(std::string(revoked.message()), HasSubstr("is revoked"));
+  EXPECT_THAT(trouble_of(heard(revoked)).truth, EndsWith(" of viewer vera is revoked"));
+  EXPECT_EQ(trouble_of(heard(revoked)).remedy, "join again with a new token");
   guard.set_revoked({});
   EXPECT_TRUE(guard.check(list, &*viewer).ok());
   clock_.advance(absl::Hours(24 * 31));
   const absl::Status ended = guard.check(list, &*viewer);
   EXPECT_TRUE(absl::IsUnauthenticated(ended));
-  EXPECT_THAT(std::string(ended.message()), HasSubstr("has ended"));
+  EXPECT_EQ(trouble_of(heard(ended)).truth, "the certificate of viewer vera has ended");
+  EXPECT_EQ(trouble_of(heard(ended)).remedy, "join again with a new token");
 }
 
 TEST_F(MembersTest, FolderWhoseCertificateHasEndedSaysSo) {
