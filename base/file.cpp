@@ -72,6 +72,13 @@ std::string linked_file(std::string path) {
   return path;
 }
 
+std::string companion_of(const std::string& path, std::string_view suffix) {
+  struct stat there;
+  const bool is_other = ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
+  std::string companion = is_other ? path : linked_file(path);
+  return companion.append(suffix);
+}
+
 absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes) {
   const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) return errno_status("read", path);

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: whole-file reads, atomic, durable whole-file writes, and what `-o FILE` means where FILE is no plain
-// file.
+// Owns: whole-file reads, atomic, durable whole-file writes, where the companions of a file stand, and what
+// `-o FILE` means where FILE is no plain file.
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +22,11 @@ absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_byte
 
 // Where the file itself is, or would be: what the path's last part links to, also if nothing is there yet.
 std::string linked_file(std::string path);
+
+// The path of what belongs to a file and is named after it, as FILE.lock: beside the file itself, so that all
+// names which links give to it have one. Where there is no plain file it stands beside the name that was
+// given: nothing is made beside a device.
+std::string companion_of(const std::string& path, std::string_view suffix);
 
 // Replaces the file as one step: a reader sees the old bytes or the new ones, also after a crash (write to a
 // temporary neighbour, fsync, rename, fsync the folder). Symbolic links are followed. What is there and no

@@ -36,14 +36,6 @@ absl::Status refused(const std::string& database_path, pid_t holder, std::string
                      remedy, Between::kSemicolon);
 }
 
-// Beside the file itself: two names of one database have one lock. What is no plain file becomes no database,
-// and nothing is made beside a device that a name links to.
-std::string lock_path_of(const std::string& database_path) {
-  struct stat there;
-  const bool is_other = ::stat(database_path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
-  return (is_other ? database_path : linked_file(database_path)) + ".lock";
-}
-
 absl::Status cannot_lock(const std::string& lock_path) {
   const int reason = errno;
   return with_remedy(absl::ErrnoToStatusCode(reason),
@@ -55,7 +47,7 @@ absl::Status cannot_lock(const std::string& lock_path) {
 
 absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& database_path,
                                                             std::string_view remedy) {
-  const std::string lock_path = lock_path_of(database_path);
+  const std::string lock_path = companion_of(database_path, ".lock");
   HeldLocks& held = held_locks();
   std::lock_guard guard(held.mutex);
   struct stat info;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
+#include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/store_errors.h"
@@ -211,7 +212,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
     if (code == SQLITE_OK) return connection;
     // A reader needs the shared-memory file beside the log, which it cannot make in a folder that it may not
     // write to. Without a log nobody is writing, and the file alone is the whole database.
-    const bool no_log = ::access((path + "-wal").c_str(), F_OK) != 0;
+    const bool no_log = ::access(companion_of(path, "-wal").c_str(), F_OK) != 0;
     const bool retry = !write && parameters.empty() && no_log &&
                        ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) &&
                        ::access(path.c_str(), R_OK) == 0;

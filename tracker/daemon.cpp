@@ -3,6 +3,7 @@
 #include <grpcpp/impl/codegen/service_type.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "rpc/artifact_store.h"
 #include "rpc/call_pool.h"
@@ -83,8 +84,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   auto parts = std::make_unique<Parts>();
   if (!options.ca_folder.empty()) TF_RETURN_IF_ERROR(open(options, parts->calls, parts->security));
   TF_ASSIGN_OR_RETURN(parts->state, StateStore::open(options.state_path));
-  TF_ASSIGN_OR_RETURN(parts->artifacts,
-                      rpc::ArtifactStore::open(options.state_path + ".artifacts", options.artifact_bytes));
+  TF_ASSIGN_OR_RETURN(
+      parts->artifacts,
+      rpc::ArtifactStore::open(companion_of(options.state_path, ".artifacts"), options.artifact_bytes));
   TF_ASSIGN_OR_RETURN(parts->farm, Farm::open(rpc::real_clock(), *parts->state, options.farm));
   if (!options.power_cycle.command.empty()) {
     parts->power_cycler = std::make_unique<PowerCycler>(rpc::real_clock(), options.power_cycle);

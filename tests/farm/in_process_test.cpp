@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -43,6 +44,17 @@ class InProcessFarm : public testing::Test {
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   std::unique_ptr<tracker::Daemon> daemon_;
 };
+
+TEST(TrackerState, HasItsArtifactsBesideItselfByWhateverLinkItIsNamed) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  std::filesystem::create_directory(dir.file("disk"));
+  std::filesystem::create_symlink("disk/tracker.db", dir.file("link.db"));
+  const auto daemon = tracker::Daemon::start({.listen = {"127.0.0.1", 0}, .state_path = dir.file("link.db")});
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  for (const char* name : {"tracker.db", "tracker.db.lock", "tracker.db.artifacts"})
+    EXPECT_TRUE(std::filesystem::exists(dir.file("disk/") + name)) << name;
+  EXPECT_FALSE(std::filesystem::exists(dir.file("link.db.artifacts")));
+}
 
 TEST_F(InProcessFarm, MeasuresATrialOnTheLeasedDevice) {
   AgentThread agent({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});

@@ -2,6 +2,7 @@
 
 #include <grpcpp/impl/service_type.h>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
 #include "rpc/identity/audit_log.h"
@@ -44,7 +45,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
       make_tuner_service(*parts->queue, *parts->models, options.most_model_bytes, *options.queue.clock);
   parts->records_service = make_records_service(*parts->store);
   if (options.credentials) {
-    TF_ASSIGN_OR_RETURN(parts->audit, rpc::AuditLog::open(options.database_path + ".audit.jsonl"));
+    TF_ASSIGN_OR_RETURN(parts->audit,
+                        rpc::AuditLog::open(companion_of(options.database_path, ".audit.jsonl")));
     parts->guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), parts->audit.get());
     parts->keeper = std::make_unique<rpc::MembershipKeeper>(
         options.credentials, options.tracker,

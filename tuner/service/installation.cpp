@@ -12,7 +12,7 @@
 namespace tf::service {
 
 absl::StatusOr<Installation> begin_run(const std::string& database_path) {
-  const std::string path = database_path + ".installation";
+  const std::string path = companion_of(database_path, ".installation");
   Installation installation;
   const absl::StatusOr<std::string> kept = read_file(path);
   if (kept.ok()) {

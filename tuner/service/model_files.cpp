@@ -41,7 +41,7 @@ bool is_ours(const database::Job& job) {
 
 }  // namespace
 
-ModelFiles::ModelFiles(std::string_view database_path) : folder_(std::string(database_path) + ".models") {}
+ModelFiles::ModelFiles(const std::string& database_path) : folder_(companion_of(database_path, ".models")) {}
 
 std::string ModelFiles::path_of(const Digest& digest) const {
   return absl::StrCat(folder_, "/", digest.hex(), kSuffix);

@@ -19,7 +19,7 @@ namespace tf::service {
 class ModelFiles {
  public:
   // The folder is DATABASE.models, made when the first model comes.
-  explicit ModelFiles(std::string_view database_path);
+  explicit ModelFiles(const std::string& database_path);
 
   // Counts a use for each job of the served tuner that is not over, and removes the models that then have
   // none and what a crash has left half-written. Called once, before the others.

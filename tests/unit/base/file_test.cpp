@@ -42,6 +42,22 @@ TEST_F(File, IsReplacedThroughSymbolicLinks) {
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 5) << "a temporary file is left";
 }
 
+TEST_F(File, HasItsCompanionsBesideItselfByWhateverLinkItIsNamed) {
+  fs::create_directory(file("far"));
+  fs::create_symlink("far/plain", file("link"));
+  fs::create_symlink("link", file("link of link"));
+  for (const bool is_there : {false, true}) {
+    if (is_there) {
+      ASSERT_TRUE(write_file(file("far/plain"), "").ok());
+    }
+    for (const char* name : {"far/plain", "link", "link of link"})
+      EXPECT_EQ(companion_of(file(name), ".lock"), file("far/plain.lock")) << name << " " << is_there;
+  }
+  fs::create_symlink("/dev/null", file("device"));
+  EXPECT_EQ(companion_of(file("device"), ".lock"), file("device.lock")) << "nothing is made in /dev";
+  EXPECT_EQ(companion_of(file("far"), ".lock"), file("far.lock"));
+}
+
 TEST_F(File, APipeStaysAndGetsTheBytes) {
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   std::string got;

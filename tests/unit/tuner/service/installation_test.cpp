@@ -1,5 +1,7 @@
 #include "tuner/service/installation.h"
 
+#include <filesystem>
+
 #include "base/file.h"
 #include "base/temporary_folder.h"
 
@@ -18,6 +20,15 @@ TEST(Installation, IsTheSameForADatabaseAndAnotherForAnother) {
   EXPECT_EQ(again.id, first.id);
   EXPECT_NE(other.id, first.id);
   EXPECT_EQ(other.run_number, 1u);
+}
+
+TEST(Installation, IsOfTheDatabaseItselfByWhateverLinkItIsNamed) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::filesystem::create_symlink("a.db", folder.file("link.db"));
+  const Installation first = *begin_run(folder.file("link.db"));
+  const Installation again = *begin_run(folder.file("a.db"));
+  EXPECT_EQ(again.id, first.id);
+  EXPECT_EQ(again.run_number, 2u);
 }
 
 TEST(Installation, FileThatIsNoneIsRefusedWithItsPath) {

@@ -43,6 +43,17 @@ TEST_F(ModelFilesTest, AModelIsKeptUntilItsLastUseEnds) {
   EXPECT_TRUE(is_kept("net")) << "it may come again";
 }
 
+TEST_F(ModelFilesTest, AModelIsKeptBesideTheDatabaseItselfByWhateverLinkThatIsNamed) {
+  std::filesystem::create_directory(folder_.file("links"));
+  std::filesystem::create_symlink(folder_.file("t.db"), folder_.file("links/other.db"));
+  ModelFiles files(folder_.file("links/other.db"));
+  EXPECT_EQ(*files.begin_use(sha256("net"), "net"), path_of("net"));
+  files_.take_over({job_of("net", JobState::kQueued)});
+  EXPECT_TRUE(is_kept("net")) << "another name finds it";
+  files.end_use(sha256("net"));
+  EXPECT_FALSE(is_kept("net"));
+}
+
 TEST_F(ModelFilesTest, TakesOverWhatUnfinishedJobsNeedAndRemovesTheRest) {
   for (const char* model : {"queued", "paused", "running", "done", "nobody's"}) put_file(path_of(model));
   const std::string half_written = path_of("queued") + ".17.tmp", foreign = models_folder_ + "/readme.txt";

@@ -1,5 +1,6 @@
 // A served tuner that knows its callers by their certificates; only the tuning itself is scripted.
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_split.h"
@@ -35,10 +36,11 @@ class SecuredDaemonTest : public testing::Test {
       executor_ = executor.get();
       return executor;
     };
+    std::filesystem::create_symlink("t.db", folder_.file("link.db"));
     auto daemon = Daemon::start({.listen = {.host = "127.0.0.1"},
                                  .tracker = {.host = "127.0.0.1", .port = 1},  // nobody answers there
                                  .credentials = member(Role::kTuner, "tuner"),
-                                 .database_path = folder_.file("t.db")},
+                                 .database_path = folder_.file("link.db")},
                                 made);
     ASSERT_TRUE(daemon.ok()) << daemon.status();
     daemon_ = *std::move(daemon);
@@ -68,7 +70,7 @@ TEST_F(SecuredDaemonTest, AJobIsWhoseTheCertificateSaysWhateverTheySay) {
   EXPECT_EQ(ada->list()->at(0).job.submitter, "tuner ada");
 }
 
-TEST_F(SecuredDaemonTest, TheAuditLogNamesTheJobAndItsNetwork) {
+TEST_F(SecuredDaemonTest, TheAuditLogBesideTheDatabaseItselfNamesTheJobAndItsNetwork) {
   const auto ada = client(Role::kTuner, "ada");
   const auto id = ada->submit(spec_for("desk"), "model");
   ASSERT_TRUE(id.ok()) << id.status();
