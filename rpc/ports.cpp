@@ -1,5 +1,7 @@
 #include "rpc/ports.h"
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "rpc/metrics/page.h"
@@ -7,11 +9,17 @@
 
 namespace tf::rpc {
 
-absl::Status check_ports(const Endpoint& listen, const std::string& metrics) {
-  TF_RETURN_IF_ERROR(check_bindable(listen));
+absl::Status check_ports(const std::vector<Endpoint>& listen, const std::string& metrics) {
+  std::set<std::string> taken;
+  for (const Endpoint& each : listen) {
+    TF_RETURN_IF_ERROR(check_bindable(each));
+    if (each.port != 0 && !taken.insert(each.text()).second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--listen ", each.text(), " is there twice: give each its own port"));
+  }
   if (metrics.empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Endpoint page, metrics_endpoint(metrics));
-  if (page.port != 0 && page.text() == listen.text())
+  if (taken.contains(page.text()))
     return absl::InvalidArgumentError(
         absl::StrCat("--metrics ", metrics, " is where --listen is: give it another port"));
   return check_bindable(page);

@@ -3,14 +3,15 @@
 // behind. Does not know: who serves there (server.h, metrics/page.h).
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "rpc/endpoint.h"
 
 namespace tf::rpc {
 
-// Of where it listens and, unless that is empty, of what `--metrics` says. ALREADY_EXISTS: a port is in use;
-// INVALID_ARGUMENT: no address of this machine, a page beyond loopback, or one port for both.
-absl::Status check_ports(const Endpoint& listen, const std::string& metrics);
+// Of all where it listens and, unless that is empty, of what `--metrics` says. ALREADY_EXISTS: a port is in
+// use; INVALID_ARGUMENT: no address of this machine, a page beyond loopback, or one port for two.
+absl::Status check_ports(const std::vector<Endpoint>& listen, const std::string& metrics);
 
 }  // namespace tf::rpc

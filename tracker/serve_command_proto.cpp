@@ -98,7 +98,7 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
   rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(FarmOptions farm, farm_options(config));
-  TF_RETURN_IF_ERROR(rpc::check_ports(listen, config.metrics()));
+  TF_RETURN_IF_ERROR(rpc::check_ports({listen}, config.metrics()));
   const PowerCycleOptions power_cycle{
       .command = {config.power_cycle_command().begin(), config.power_cycle_command().end()},
       .interval = absl::Minutes(config.power_cycle_minutes())};

@@ -38,6 +38,7 @@
 #include "rpc/identity/membership.h"
 #include "rpc/metrics/page.h"
 #include "rpc/operating_options.h"
+#include "rpc/ports.h"
 #include "rpc/protocol.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
@@ -174,6 +175,14 @@ tf::rpc::KeeperOptions keeper_options(const std::vector<Served>& all) {
           }};
 }
 
+std::vector<tf::rpc::Endpoint> listened_at(const std::vector<tf::agent::Offer>& offers) {
+  std::vector<tf::rpc::Endpoint> all;
+  for (const tf::agent::Offer& offer : offers) {
+    if (offer.listen) all.push_back(*offer.listen);
+  }
+  return all;
+}
+
 absl::Status serve(const DeviceAgent& config) {
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("agent"));
   TF_RETURN_IF_ERROR(
@@ -187,6 +196,7 @@ absl::Status serve(const DeviceAgent& config) {
   TF_ASSIGN_OR_RETURN(
       std::vector<tf::agent::Offer> offers,
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
+  TF_RETURN_IF_ERROR(tf::rpc::check_ports(listened_at(offers), config.metrics()));
   spdlog::info("configuration: {}", tf::rpc::one_line(config));
   Machine machine{
       .credentials = credentials,

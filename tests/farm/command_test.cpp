@@ -283,6 +283,25 @@ TEST_F(CommandTest, TrackerWhosePortIsInUseMakesNoState) {
     EXPECT_FALSE(std::filesystem::exists(state + suffix)) << suffix;
 }
 
+TEST_F(CommandTest, AgentWhosePortIsInUseMakesNoState) {
+  const rpc::Endpoint used = free_endpoint();
+  const auto tracker = serving_tracker(used);
+  const std::string state = dir_.path() + "/agent";
+  for (const char* option : {"--listen", "--metrics"}) {
+    EXPECT_EQ(run({"device_agent", "--tracker", used.text(), "--key", "box", "--without-sandbox", "missing",
+                   option, used.text(), "--state-dir", state}),
+              1);
+    expect_one_line_with(used.text() + ": the port is in use");
+    EXPECT_FALSE(std::filesystem::exists(state)) << option;
+  }
+  const std::string free = free_endpoint().text();
+  EXPECT_EQ(run({"device_agent", "--tracker", used.text(), "--key", "box", "--without-sandbox", "missing",
+                 "--listen", free, "--metrics", free, "--state-dir", state}),
+            2);
+  expect_one_line_with("is where --listen is");
+  EXPECT_FALSE(std::filesystem::exists(state));
+}
+
 TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   const rpc::Endpoint endpoint = free_endpoint();
   const auto tracker = serving_tracker(endpoint);

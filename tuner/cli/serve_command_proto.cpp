@@ -67,7 +67,7 @@ absl::Status serve(const ServeArguments& arguments) {
   TF_RETURN_IF_ERROR(
       rpc::require_role(credentials, rpc::Role::kTuner, "`tuner serve` leases devices as a tuner"));
   TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
-  TF_RETURN_IF_ERROR(rpc::check_ports(listen, config.metrics()));
+  TF_RETURN_IF_ERROR(rpc::check_ports({listen}, config.metrics()));
   if (config.builders() == 0)
     config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
   const int builders = static_cast<int>(config.builders());

@@ -1,0 +1,38 @@
+#include "rpc/ports.h"
+
+#include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/server.h"
+
+namespace tf::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Ports, AreRefusedWhereOneIsTaken) {
+  tunefarm::farm::v1::Operators::CallbackService service;
+  const auto server = Server::start({"127.0.0.1", 0}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const Endpoint any = {"127.0.0.1", 0};
+  const Endpoint taken = (*server)->endpoint();
+  EXPECT_TRUE(check_ports({any, any}, "127.0.0.1:0").ok());
+  EXPECT_TRUE(check_ports({}, "").ok()) << "an agent listens nowhere";
+  EXPECT_TRUE(absl::IsAlreadyExists(check_ports({any, taken}, "")));
+  EXPECT_TRUE(absl::IsAlreadyExists(check_ports({}, taken.text())));
+}
+
+TEST(Ports, AreRefusedWhereOneIsAskedForTwice) {
+  tunefarm::farm::v1::Operators::CallbackService service;
+  auto server = Server::start({"127.0.0.1", 0}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const Endpoint free = (*server)->endpoint();
+  server->reset();
+  const absl::Status twice = check_ports({free, free}, "");
+  EXPECT_TRUE(absl::IsInvalidArgument(twice)) << twice;
+  EXPECT_THAT(std::string(twice.message()), HasSubstr(free.text() + " is there twice"));
+  const absl::Status both = check_ports({free}, free.text());
+  EXPECT_TRUE(absl::IsInvalidArgument(both)) << both;
+  EXPECT_THAT(std::string(both.message()), HasSubstr("is where --listen is"));
+}
+
+}  // namespace
+}  // namespace tf::rpc
