@@ -113,6 +113,7 @@ function(tf_proto name)
     target_link_libraries(tf_${name} PUBLIC gRPC::grpc++)
   endif()
 endfunction()
+
 # tf_unit_tests(NAME DEPS ...): one test program from every *_test.cpp of the folder. All have GoogleTest from their
 # precompiled headers.
 function(tf_unit_tests name)

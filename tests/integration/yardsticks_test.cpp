@@ -14,7 +14,6 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/session/requests_proto.h"
-#include "tuner/session/session.h"
 
 namespace tf::integration_test {
 namespace {
