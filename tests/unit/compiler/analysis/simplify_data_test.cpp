@@ -8,6 +8,7 @@
 #include "compiler/tensor/rebuild.h"
 #include "compiler/tensor/text.h"
 #include "tests/support/ir/ir_checks.h"
+#include "tests/unit/compiler/analysis/random_condition.h"
 
 namespace tf::analysis {
 namespace {
@@ -211,23 +212,9 @@ class RandomData {
   }
 
   Expr condition(int depth) {
-    if (depth > 0 && pick(3) == 0) {
-      const Expr a = condition(depth - 1), b = condition(depth - 1);
-      return pick(3) == 0   ? tensor::logical_not(a)
-             : pick(2) == 0 ? tensor::logical_and(a, b)
-                            : tensor::logical_or(a, b);
-    }
-    const Expr a = number(depth), b = pick(2) == 0 ? imm(constant() * 3) : number(depth);
-    switch (pick(4)) {
-      case 0:
-        return a <= b;
-      case 1:
-        return tensor::equal(a, b);
-      case 2:
-        return tensor::not_equal(a, b);
-      default:
-        return a < b;
-    }
+    return random_condition(
+        depth, [&](int64_t of) { return pick(of); }, [&](int deep) { return number(deep); },
+        [&] { return imm(constant() * 3); });
   }
 
   std::mt19937_64 random_;

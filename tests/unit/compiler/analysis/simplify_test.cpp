@@ -5,6 +5,7 @@
 
 #include "compiler/ir/print.h"
 #include "compiler/tensor/text.h"
+#include "tests/unit/compiler/analysis/random_condition.h"
 
 namespace tf::analysis {
 namespace {
@@ -242,22 +243,9 @@ class RandomExprs {
   }
 
   Expr condition(int depth, int n) {
-    if (depth > 0 && pick(3) == 0) {
-      const Expr a = condition(depth - 1, n), b = condition(depth - 1, n);
-      if (pick(3) == 0) return tensor::logical_not(a);
-      return pick(2) == 0 ? tensor::logical_and(a, b) : tensor::logical_or(a, b);
-    }
-    const Expr a = number(depth, n), b = pick(2) == 0 ? broadcast(imm(constant() * 3), n) : number(depth, n);
-    switch (pick(4)) {
-      case 0:
-        return a <= b;
-      case 1:
-        return tensor::equal(a, b);
-      case 2:
-        return tensor::not_equal(a, b);
-      default:
-        return a < b;
-    }
+    return random_condition(
+        depth, [&](int64_t of) { return pick(of); }, [&](int deep) { return number(deep, n); },
+        [&] { return broadcast(imm(constant() * 3), n); });
   }
 
   Values point() {
