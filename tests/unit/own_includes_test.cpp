@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/included_by.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,14 +92,6 @@ struct Source {
   Names names;     // "std::vector", …, of the table
 };
 
-// What follows "#include " on a line, without its brackets or quotes; else nothing.
-std::string included_by(const std::string& line) {
-  const std::string directive = "#include ";
-  if (!line.starts_with(directive)) return "";
-  const size_t begin = directive.size() + 1, end = line.find_first_of(">\"", begin);
-  return end == std::string::npos ? "" : line.substr(begin, end - begin);
-}
-
 // Of "NAMESPACE::NAME" at each place of the line's code the first two words; strings are taken for code.
 Names names_in(const std::string& line) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -162,6 +156,14 @@ class OwnIncludes : public ::testing::Test {
 
   std::map<std::string, Source> sources_;  // by path
 };
+
+TEST(IncludedBy, IsWhatStandsBetweenBracketsOrQuotes) {
+  EXPECT_EQ(included_by("#include \"base/file.h\"  // why"), "base/file.h");
+  EXPECT_EQ(included_by("  #  include <map>"), "map");
+  for (const char* other :
+       {"", "// #include <map>", "#include", "#include <map", "#define A \"b\"", "a < b;"})
+    EXPECT_EQ(included_by(other), "") << other;
+}
 
 TEST_F(OwnIncludes, ReachWhatAFileUsesOfPrecompiledHeaders) {
   Names known;
