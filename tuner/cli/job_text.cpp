@@ -35,6 +35,9 @@ nlohmann::json to_json(const service::JobView& view) {
     out["priority"] = spec->priority;
     out["threads"] = spec->threads;
     out["allow"] = spec->allowed_numerics;
+    out["dims"] = spec->dims;
+    out["strategy"] = spec->strategy;
+    out["seed"] = spec->seed;
     out["budget"] = {{"trials", spec->trials},
                      {"minutes", spec->minutes},
                      {"until_gain_percent", spec->until_gain_percent}};

@@ -19,13 +19,22 @@ TEST(JobJson, SaysWhoseJobItIs) {
 
 TEST(JobJson, SaysWhatTheJobWasAskedFor) {
   service::JobView view{.job = {.id = 3, .device = "desk"}};
-  view.job.options = to_json(service::JobSpec{
-      .selector = "room=lab3", .priority = 5, .threads = 2, .trials = 60, .allowed_numerics = {"bf16"}});
+  view.job.options = to_json(service::JobSpec{.selector = "room=lab3",
+                                              .priority = 5,
+                                              .threads = 2,
+                                              .trials = 60,
+                                              .allowed_numerics = {"bf16"},
+                                              .dims = {{"batch", 4}},
+                                              .seed = 7,
+                                              .strategy = "random"});
   const nlohmann::json json = nlohmann::json::parse(job_json(view));
   EXPECT_EQ(json["selector"], "room=lab3");
   EXPECT_EQ(json["priority"], 5);
   EXPECT_EQ(json["threads"], 2);
   EXPECT_EQ(json["allow"], std::vector<std::string>{"bf16"});
+  EXPECT_EQ(json["dims"], (std::map<std::string, int64_t>{{"batch", 4}}));
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["strategy"], "random");
   EXPECT_EQ(json["budget"]["trials"], 60);
   EXPECT_EQ(json["budget"]["minutes"], 0);
 }
