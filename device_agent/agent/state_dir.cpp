@@ -7,11 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
-#include <sstream>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -42,17 +44,27 @@ StateDir::~StateDir() {
   close(lock_fd_);
 }
 
-// One line a slot: "SLOT EPOCH LEASE".
+// One line a slot: "SLOT EPOCH LEASE". Whole, or nothing is believed of it: who forgets a slot's newest epoch
+// serves leases that are over.
 absl::Status StateDir::load() {
   const absl::StatusOr<std::string> text = read_file(path_ + "/epochs");
   if (absl::IsNotFound(text.status())) return absl::OkStatus();
   TF_RETURN_IF_ERROR(text.status());
   killpoint("agent.state.loading");
-  std::istringstream lines(*text);
-  uint32_t slot = 0;
-  LeaseRef lease;
-  while (lines >> slot >> lease.epoch >> lease.id) newest_[slot] = lease;
-  if (lines.eof()) return absl::OkStatus();
+  std::vector<std::string> lines = absl::StrSplit(*text, '\n');
+  bool whole = lines.size() > 1 && lines.back().empty();  // its last line has its end
+  lines.pop_back();
+  for (const std::string& line : lines) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    uint32_t slot = 0;
+    LeaseRef lease;
+    whole = whole && words.size() == 3 && absl::SimpleAtoi(words[0], &slot) &&
+            absl::SimpleAtoi(words[1], &lease.epoch) && !words[2].empty();
+    if (!whole) break;
+    lease.id = words[2];
+    newest_[slot] = std::move(lease);
+  }
+  if (whole) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(path_,
                                           "/epochs is damaged: restore it, or remove it together with the ",
                                           "tracker's leases on this device (`tracker release`)"));

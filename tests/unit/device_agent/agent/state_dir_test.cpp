@@ -48,9 +48,17 @@ TEST_F(StateDirTest, RefusesASecondAgent) {
 
 TEST_F(StateDirTest, SaysThatItsEpochsAreDamaged) {
   { ASSERT_TRUE(StateDir::open(path_).ok()); }
-  std::ofstream(path_ + "/epochs") << "0 x lease\n";
-  const absl::Status status = StateDir::open(path_).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  for (const char* damaged :
+       {"0 x lease\n", "", "\n", "0 12", "0 12\n", "0 12 \n", "0 12 lea", "0 12 lease\n1 7", "0 12 lease\n\n",
+        "0 12 lease more\n", "-1 12 lease\n", "0 -1 lease\n"}) {
+    std::ofstream(path_ + "/epochs") << damaged;
+    const absl::Status status = StateDir::open(path_).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << '"' << damaged << "\": " << status;
+  }
+  std::ofstream(path_ + "/epochs") << "0 12 lease\n7 13 other\n";
+  const auto whole = StateDir::open(path_);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ((*whole)->newest_lease(7), (LeaseRef{"other", 13}));
 }
 
 }  // namespace
