@@ -33,7 +33,9 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
+// Beyond either, what is left to tell goes into the next one.
 constexpr int kRepliesPerMessage = 32;
+constexpr size_t kBytesPerMessage = 1 << 20;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
 constexpr absl::Duration kTellOfWorkEvery = absl::Seconds(1);
@@ -340,11 +342,14 @@ class Agent::Impl {
     for (const std::string& outcome : slot.take_outcomes())
       message.mutable_report()->add_outcomes()->ParseFromString(outcome);
     if (const auto work = slot.take_direct_work()) add_direct_work(message, slot.slot(), *work);
+    size_t bytes = message.ByteSizeLong();
     for (const UnsentReply& reply : slot.take_unsent()) {
       add_reply(message, slot.slot(), reply.lease).mutable_reply()->ParseFromString(reply.reply);
-      if (message.report().replies_size() < kRepliesPerMessage) continue;
+      bytes += reply.reply.size();
+      if (message.report().replies_size() < kRepliesPerMessage && bytes < kBytesPerMessage) continue;
       session.say(message);
       message.Clear();
+      bytes = 0;
     }
     if (message.has_report()) session.say(message);
   }

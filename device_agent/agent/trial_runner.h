@@ -30,13 +30,13 @@ struct TrialMeans {
   rpc::ArtifactVerifier* verifier = nullptr;
 };
 
-// The serialized farm.v1.MeasureReply; nothing if `end` came first, or if the artifacts cannot be fetched
-// now, because the tracker is away.
+// The serialized farm.v1.MeasureReply, of 1 MiB at the most, with texts of 4 KiB; nothing if `end` came
+// first, or if the artifacts cannot be fetched now, because the tracker is away.
 std::optional<std::string> measure(const StartedTrial& started, const TrialMeans& means,
                                    const std::stop_token& end);
 
 // How the trial ended, by its reply, as the tracker judges candidates and devices: a serialized
-// farm.v1.TrialOutcome.
+// farm.v1.TrialOutcome. Without its candidate, if that has no digest for a name.
 std::string outcome_of(const StartedTrial& started, const std::string& reply);
 
 // Fetches what the trial will need, unless `end` comes first.

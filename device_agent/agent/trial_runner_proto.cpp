@@ -1,4 +1,6 @@
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/executor.h"
@@ -12,11 +14,16 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
+// A reply that fits into no message would be told again in each session, before anything else is: nothing
+// that a trial or an artifact says may make one.
+constexpr size_t kLongestText = 4096;
+constexpr size_t kMostReplyBytes = 1 << 20;
+
 std::string failure(uint64_t sequence, pb::FailureKind kind, const absl::Status& why) {
   pb::MeasureReply reply;
   reply.set_sequence(sequence);
   reply.mutable_failure()->set_kind(kind);
-  reply.mutable_failure()->set_message(std::string(why.message()));
+  reply.mutable_failure()->set_message(printable(std::string(why.message()), kLongestText));
   return reply.SerializeAsString();
 }
 
@@ -47,10 +54,16 @@ std::string success(const StartedTrial& started, pb::TrialResult result) {
   result.set_lease_id(started.lease.id);
   result.set_epoch(started.lease.epoch);
   result.set_sequence(started.trial.sequence);
+  result.set_detail(printable(result.detail(), kLongestText));
   pb::MeasureReply reply;
   reply.set_sequence(started.trial.sequence);
   reply.mutable_result()->Swap(&result);
   std::string bytes = reply.SerializeAsString();
+  if (bytes.size() > kMostReplyBytes) {
+    return failure(started.trial.sequence, pb::FAILURE_KIND_DEVICE,
+                   absl::InternalError(absl::StrCat("the trial's result takes ", bytes.size(),
+                                                    " bytes; at most ", kMostReplyBytes, " are told")));
+  }
   // What nobody can read would never be answered, and be sent again for ever: its holder hears of it instead.
   if (reply.ParseFromString(bytes)) return bytes;
   return failure(started.trial.sequence, pb::FAILURE_KIND_DEVICE,
@@ -110,7 +123,7 @@ std::string outcome_of(const StartedTrial& started, const std::string& bytes) {
   reply.ParseFromString(bytes);
   pb::TrialOutcome outcome;
   outcome.set_lease_id(started.lease.id);
-  outcome.set_candidate_digest(trial.artifact_digest());
+  if (Digest::from_hex(trial.artifact_digest()).ok()) outcome.set_candidate_digest(trial.artifact_digest());
   outcome.set_run_timeout_ns(trial.limits().run_timeout_ns());
   if (reply.has_result()) {
     outcome.set_outcome(reply.result().outcome());

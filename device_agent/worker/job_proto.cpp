@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -51,7 +52,7 @@ bool is_real(kernel::ElementType element) {
 
 absl::Status bad_port(const kernel::Port& port, std::string_view why) {
   return absl::InvalidArgumentError(
-      absl::StrCat("port '", port.name(), "' ", absl::string_view(why.data(), why.size())));
+      absl::StrCat("port '", printable(port.name()), "' ", absl::string_view(why.data(), why.size())));
 }
 
 absl::Status set_domain(const kernel::Port& port, PortJob* job) {
@@ -126,8 +127,8 @@ absl::Status set_shape(const kernel::Port& port, PortJob* job) {
   int64_t stored[TF_LAYOUT_MAX_RANK];
   TF_RETURN_IF_ERROR(set_maps(port, job, stored));
   if (tf_layout_parse(port.layout().c_str(), job->rank, &job->layout) != 0) {
-    return bad_port(port,
-                    absl::StrCat("has the layout '", port.layout(), "', which is none of rank ", job->rank));
+    return bad_port(port, absl::StrCat("has the layout '", printable(port.layout()),
+                                       "', which is none of rank ", job->rank));
   }
   tf_layout row_major;
   tf_layout_parse("", job->rank, &row_major);
@@ -216,7 +217,7 @@ absl::Status add_ports(const kernel::Manifest& manifest, LoadedArtifact* loaded)
       offset -= offset % 64;
     }
     loaded->job.ports[loaded->job.port_count++] = job;
-    loaded->port_names.push_back(port.name());
+    loaded->port_names.push_back(printable(port.name()));
   }
   if (!has_output) return absl::InvalidArgumentError("an artifact without an output port");
   loaded->result_bytes = offset;
@@ -247,8 +248,8 @@ absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) 
   for (const kernel::Launch& launch : manifest.launches()) {
     if (launch.entry().empty() || launch.entry().size() >= sandbox::kMaxEntryChars ||
         launch.blob() >= job.blob_count) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a launch of '", launch.entry(), "' in blob ", launch.blob(), " of ", job.blob_count));
+      return absl::InvalidArgumentError(absl::StrCat("a launch of '", printable(launch.entry()), "' in blob ",
+                                                     launch.blob(), " of ", job.blob_count));
     }
     sandbox::LaunchJob& target = job.launches[job.launch_count++];
     std::memcpy(target.entry, launch.entry().c_str(), launch.entry().size() + 1);

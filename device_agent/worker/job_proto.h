@@ -25,7 +25,7 @@ namespace tf::worker {
 struct LoadedArtifact {
   sandbox::Job job = {};
   std::vector<OwnedFd> blobs;
-  std::vector<std::string> port_names;
+  std::vector<std::string> port_names;  // as people are shown them
   uint64_t workspace_per_thread_bytes = 0;
   uint64_t result_bytes = 0;  // Result and both copies of all outputs
   double tolerance = 0;

@@ -1,6 +1,7 @@
 #include "rpc/identity/artifact_signature.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace tf::rpc {
@@ -22,7 +23,7 @@ Digest name_of(const std::string& digest, std::string_view signature, std::strin
 
 absl::Status not_loaded(const std::string& digest, const absl::Status& why) {
   return absl::FailedPreconditionError(
-      absl::StrCat("artifact ", digest, " is not loaded: ", std::string(why.message())));
+      absl::StrCat("artifact ", printable(digest), " is not loaded: ", std::string(why.message())));
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <functional>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/temporary_folder.h"
@@ -26,6 +28,7 @@ using AgentStream = grpc::ServerReaderWriter<pb::TrackerMessage, pb::AgentMessag
 
 constexpr const char* kCandidate = "candidate";
 constexpr const char* kEndless = "endless: candidate";
+constexpr const char* kLoud = "loud: candidate";
 
 absl::Duration now() {
   return rpc::real_clock().now();
@@ -49,21 +52,22 @@ pb::TrackerMessage desired(const std::string& lease, uint64_t epoch, int trials,
   return message;
 }
 
-// Answers an agent's hello, then does what the test says. Of the transfers that it is asked for, so many
-// never begin.
+// Answers an agent's hello, then does what the test says, once a session. Of the transfers that it is asked
+// for, so many never begin.
 class ScriptedTracker final : public pb::Agents::Service {
  public:
-  ScriptedTracker(std::function<void(AgentStream&)> script, int stalled_transfers)
-      : script_(std::move(script)), stalled_transfers_(stalled_transfers) {}
+  ScriptedTracker(std::function<void(AgentStream&)> script, int stalled_transfers, int sessions)
+      : script_(std::move(script)), stalled_transfers_(stalled_transfers), sessions_(sessions) {}
 
   grpc::Status Synchronize(grpc::ServerContext*, AgentStream* stream) override {
     pb::AgentMessage hello;
-    if (!stream->Read(&hello) || done_.exchange(true)) return {grpc::StatusCode::FAILED_PRECONDITION, "over"};
+    if (!stream->Read(&hello) || sessions_ == 0) return {grpc::StatusCode::FAILED_PRECONDITION, "over"};
     EXPECT_GT(hello.clock_ns(), 0);
     pb::TrackerMessage welcome;
     welcome.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
     stream->Write(welcome);
     script_(*stream);
+    if (--sessions_ > 0) return {grpc::StatusCode::UNAVAILABLE, "once more"};
     return {grpc::StatusCode::FAILED_PRECONDITION, "the script is over"};
   }
 
@@ -71,7 +75,9 @@ class ScriptedTracker final : public pb::Agents::Service {
                              grpc::ServerWriter<pb::ArtifactChunk>* writer) override {
     for (const bool stalls = stalled_transfers_-- > 0; stalls && !context->IsCancelled();)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const std::string bytes = request->digest() == sha256(kEndless).hex() ? kEndless : kCandidate;
+    std::string bytes = kCandidate;
+    for (const char* other : {kEndless, kLoud})
+      if (request->digest() == sha256(other).hex()) bytes = other;
     pb::ArtifactChunk chunk;
     chunk.set_digest(sha256(bytes).hex());
     chunk.set_size_bytes(bytes.size());
@@ -83,20 +89,20 @@ class ScriptedTracker final : public pb::Agents::Service {
  private:
   const std::function<void(AgentStream&)> script_;
   std::atomic<int> stalled_transfers_;
-  std::atomic<bool> done_ = false;
+  std::atomic<int> sessions_;
 };
 
 // An agent's life under a script.
 class AgentMessages : public testing::Test {
  protected:
-  void live(const std::function<void(AgentStream&)>& script, int stalled_transfers = 0) {
+  void live(const std::function<void(AgentStream&)>& script, int stalled_transfers = 0, int sessions = 1) {
     std::atomic<bool> made = false;
     ScriptedTracker tracker(
         [&](AgentStream& stream) {
           while (!made) std::this_thread::yield();
           script(stream);
         },
-        stalled_transfers);
+        stalled_transfers, sessions);
     const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
     ASSERT_TRUE(server.ok()) << server.status();
     agent_.emplace(agent::AgentOptions{.tracker = (*server)->endpoint(), .state_dir = dir_.path() + "/a"});
@@ -220,6 +226,29 @@ TEST_F(AgentMessages, WhatRunsGoesOnWhileItsLeaseIsRenewed) {
     EXPECT_EQ(executor().begun(), 1);
     EXPECT_EQ(executor().ended(), 0);
   });
+}
+
+// What one session is told trial by trial the next is told at once: more than a message holds.
+TEST_F(AgentMessages, AllThatIsUnacknowledgedIsToldAgainInMessagesThatFit) {
+  constexpr int kTrials = 25;
+  std::vector<std::set<uint64_t>> told;  // in each session
+  live(
+      [&](AgentStream& stream) {
+        std::set<uint64_t>& sequences = told.emplace_back();
+        if (told.size() == 1) stream.Write(desired("L", 1, kTrials, kLoud));
+        pb::AgentMessage message;
+        while (sequences.size() < kTrials && stream.Read(&message)) {
+          EXPECT_LT(message.ByteSizeLong(), 2u << 20);
+          for (const pb::SlotReply& reply : message.report().replies()) {
+            EXPECT_EQ(reply.reply().result().printed().size(), 200'000u);
+            sequences.insert(reply.reply().sequence());
+          }
+        }
+      },
+      0, 2);
+  ASSERT_EQ(told.size(), 2u);
+  for (const std::set<uint64_t>& sequences : told) EXPECT_EQ(sequences.size(), size_t{kTrials});
+  EXPECT_EQ(executor().begun(), kTrials);
 }
 
 // A tracker, and an agent's connection to it.

@@ -28,7 +28,7 @@ class FakeExecutor final : public agent::TrialExecutor {
 
   absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
   // Candidates that start with "bad:" cannot be measured, "refused:" are malformed, "garbled:" get a
-  // result that is no valid message, "endless:" run for a minute.
+  // result that is no valid message, "loud:" print 200,000 bytes, "endless:" run for a minute.
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate, std::string_view reference,
                                                       std::stop_token end) override {
@@ -50,7 +50,8 @@ class FakeExecutor final : public agent::TrialExecutor {
     result.set_outcome(tunefarm::farm::v1::OUTCOME_OK);
     result.set_artifact_digest(trial.artifact_digest());
     result.set_detail(std::string(candidate.substr(0, 64)));
-    if (candidate.starts_with("garbled:")) result.set_detail("\xff");
+    if (candidate.starts_with("garbled:")) result.set_printed("\xff");
+    if (candidate.starts_with("loud:")) result.set_printed(std::string(200'000, 'p'));
     auto& sample = *result.add_samples();
     sample.set_total_ns(static_cast<int64_t>(candidate.size()) * 1000);
     sample.set_iterations(1);

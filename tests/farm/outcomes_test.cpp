@@ -71,7 +71,7 @@ TEST(DirectOutcomes, TheTrackerHearsHowATrialEndedThatWentStraightToTheAgent) {
   ASSERT_EQ(heard.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   const pb::TrialOutcome outcome = heard.get();
   EXPECT_EQ(outcome.lease_id(), "L");
-  EXPECT_EQ(outcome.candidate_digest(), "no digest");
+  EXPECT_EQ(outcome.candidate_digest(), "") << "it has none";
   EXPECT_EQ(outcome.failure(), pb::FAILURE_KIND_REFUSED);
   EXPECT_EQ(outcome.run_timeout_ns(), 5);
   message.mutable_acknowledgement()->add_sequences(1);

@@ -331,6 +331,31 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
               testing::HasSubstr("not the same computation"));
 }
 
+TEST_F(WorkerTest, OfAnArtifactsTextsIsToldWhatALineHolds) {
+  const std::string text(100'000, 'x');
+  const auto told_of = [&](const std::function<void(kernel::Artifact*)>& change) {
+    kernel::Artifact artifact = candidate("good");
+    change(&artifact);
+    const std::string bytes = serialized(artifact), reference = serialized(candidate("reference"));
+    const absl::Status status = worker_->run(trial_of(bytes, reference), bytes, reference).status();
+    EXPECT_FALSE(status.ok());
+    return status.message().size();
+  };
+  auto port = [](kernel::Artifact* a, int i) { return a->mutable_manifest()->mutable_ports(i); };
+  EXPECT_LT(told_of([&](auto* a) { port(a, 0)->set_layout(text); }), 1000u);
+  EXPECT_LT(told_of([&](auto* a) { a->mutable_manifest()->mutable_launches(0)->set_entry(text); }), 1000u);
+  EXPECT_LT(told_of([&](auto* a) {
+              port(a, 1)->set_name(text);
+              port(a, 1)->clear_role();
+            }),
+            1000u);
+  const farm::TrialResult wrong = run("wrong", nullptr, [&](kernel::Artifact* a) {
+    for (kernel::Port& each : *a->mutable_manifest()->mutable_ports()) each.set_name(text);
+  });
+  EXPECT_OUTCOME(wrong, OUTCOME_WRONG_OUTPUT);
+  EXPECT_LT(wrong.detail().size(), 1000u);
+}
+
 TEST_F(WorkerTest, AReferenceThatGivesNoAnswerIsNoReasonToBlameTheCandidate) {
   const std::string good = serialized(candidate("good"));
   for (const char* entry :
