@@ -5,12 +5,27 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
 namespace tf::rpc {
+
+// Of one trial, which names its artifacts and carries signatures with their certificate: 2 KiB do. What a
+// device is told of a slot has several of them, and what cannot be told would be said again for ever.
+inline constexpr uint64_t kMostTrialBytes = 64 << 10;
+
+// INVALID_ARGUMENT: a serialized trial of so many bytes is passed on to no device.
+inline absl::Status check_trial_bytes(uint64_t bytes) {
+  if (bytes <= kMostTrialBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a trial takes ", kMostTrialBytes,
+                                                 " bytes at the most, not ", bytes,
+                                                 ": artifacts are uploaded beside it"));
+}
 
 // Whoever passes trials on reads no more of them from their holder while they are at their limit, and gives
 // the device none while its answers are at theirs: a peer that does not read stops the others instead of
-// filling memory. What is held beyond a limit is what was under way when it was reached: one message of
-// trials, and one answer for each trial that the device had.
+// filling memory. What is held beyond a limit is what was under way when it was reached: one trial, and one
+// answer for each trial that the device had.
 struct FlowLimits {
   size_t trials = 256;  // unanswered
   uint64_t trial_bytes = 8 << 20;

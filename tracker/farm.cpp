@@ -12,6 +12,18 @@
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
+namespace {
+
+// What an agent is told at once ends with the slot that exceeds this.
+constexpr uint64_t kMostDesiredBytes = 1 << 20;
+
+uint64_t bytes_of(const DesiredSlot& desired) {
+  uint64_t bytes = desired.acknowledged.size() * sizeof(uint64_t);
+  for (const QueuedTrial& trial : desired.window) bytes += trial.trial.size();
+  return bytes;
+}
+
+}  // namespace
 
 void log_lease(std::string_view event, const Lease& lease) {
   if (!event_log_is_open()) return;
@@ -291,22 +303,33 @@ std::vector<DesiredSlot> Farm::take_desired(SessionId session) {
   std::vector<DesiredSlot> result;
   Device* device = by_session(session);
   if (!device) return result;
-  for (const uint32_t slot : std::exchange(device->dirty, {})) {
-    DesiredSlot& desired = result.emplace_back(DesiredSlot{.slot = slot});
-    desired.golden_wanted = device->health.wants_golden();
-    const Lease* lease = leases_.on({device->info->id, slot});
-    if (!lease) continue;
-    Relay& relay = relays_.at(lease->id);
-    desired.lease = *lease;
-    desired.remaining = std::max(lease->expires_at - clock_.now(), absl::ZeroDuration());
-    desired.window = relay.window(options_.window);
-    desired.acknowledged = relay.take_acknowledged();
-    std::map<uint64_t, TrialFacts>& facts = unanswered_[lease->id];
-    for (const QueuedTrial& trial : desired.window) {
-      if (const auto known = facts.find(trial.sequence); known != facts.end()) known->second.shown = true;
-    }
+  uint64_t bytes = 0;
+  while (!device->dirty.empty() && bytes < kMostDesiredBytes) {
+    auto next = device->dirty.lower_bound(device->next_told);
+    if (next == device->dirty.end()) next = device->dirty.begin();
+    const uint32_t slot = *next;
+    device->dirty.erase(next);
+    device->next_told = slot + 1;
+    bytes += bytes_of(result.emplace_back(take_desired(*device, slot)));
   }
   return result;
+}
+
+DesiredSlot Farm::take_desired(const Device& device, uint32_t slot) {
+  DesiredSlot desired{.slot = slot};
+  desired.golden_wanted = device.health.wants_golden();
+  const Lease* lease = leases_.on({device.info->id, slot});
+  if (!lease) return desired;
+  Relay& relay = relays_.at(lease->id);
+  desired.lease = *lease;
+  desired.remaining = std::max(lease->expires_at - clock_.now(), absl::ZeroDuration());
+  desired.window = relay.window(options_.window);
+  desired.acknowledged = relay.take_acknowledged();
+  std::map<uint64_t, TrialFacts>& facts = unanswered_[lease->id];
+  for (const QueuedTrial& trial : desired.window) {
+    if (const auto known = facts.find(trial.sequence); known != facts.end()) known->second.shown = true;
+  }
+  return desired;
 }
 
 // Streams of trials

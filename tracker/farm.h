@@ -239,7 +239,8 @@ class Farm {
   void report_golden(SessionId session, const std::vector<GoldenSample>& samples);
   // What is desired of all its slots is due again.
   void tell_again(SessionId session);
-  // What changed since the last call; empty: nothing.
+  // What changed since the last call, as far as it fits into a message (about 1 MiB; each slot in its turn);
+  // empty: nothing.
   std::vector<DesiredSlot> take_desired(SessionId session);
 
   // Tuners.
@@ -338,6 +339,7 @@ class Farm {
   void touch(Locked& lock, const SlotKey& slot);
   void end_if_stuck(Locked& lock, const LeaseId& id);
   void touch_all(Locked& lock, Device& device);
+  DesiredSlot take_desired(const Device& device, uint32_t slot);
   void end_lease(Locked& lock, const LeaseId& id, const absl::Status& why);
   void end_leases(Locked& lock, const Device& device, const absl::Status& why);
   void end_orphans(Locked& lock, const Device& device, const DeviceInfo& now);

@@ -37,6 +37,7 @@ struct Farm::Device {
   // As the wall clock said it, also of an earlier tracker; absent: it is here, or has gone just now.
   std::optional<absl::Time> away_since;
   std::set<uint32_t> dirty;  // slots whose desired state the agent has not been told
+  uint32_t next_told = 0;    // the first of them to be told, or the next one above
 };
 
 struct Farm::Stream {

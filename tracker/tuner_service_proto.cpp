@@ -7,6 +7,7 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/call_pool.h"
+#include "rpc/flow_limits.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
 #include "rpc/stall_watch.h"
@@ -193,13 +194,15 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
     switch (message.kind_case()) {
       case pb::MeasureRequest::kHello:
         return greet(message.hello());
-      case pb::MeasureRequest::kAssignment:
-        if (message.assignment().sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
+      case pb::MeasureRequest::kAssignment: {
+        const pb::Assignment& assignment = message.assignment();
+        if (assignment.sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
+        std::string trial = assignment.trial().SerializeAsString();
+        TF_RETURN_IF_ERROR(rpc::check_trial_bytes(trial.size()));
         killpoint("tracker.trial.received");
-        farm_.submit(stream_, message.assignment().sequence(),
-                     message.assignment().trial().SerializeAsString(),
-                     facts_of(message.assignment().trial()));
+        farm_.submit(stream_, assignment.sequence(), std::move(trial), facts_of(assignment.trial()));
         return absl::OkStatus();
+      }
       case pb::MeasureRequest::kAcknowledgement: {
         killpoint("tracker.acknowledgement.received");
         const auto& sequences = message.acknowledgement().sequences();

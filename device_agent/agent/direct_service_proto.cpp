@@ -13,6 +13,7 @@
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/clock.h"
+#include "rpc/flow_limits.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
@@ -128,7 +129,9 @@ class DirectService final : public pb::Tuners::Service {
       if (message.has_assignment()) {
         const pb::Assignment& assignment = message.assignment();
         if (assignment.sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
-        if (!slot.submit_direct(lease, {assignment.sequence(), assignment.trial().SerializeAsString()}))
+        std::string trial = assignment.trial().SerializeAsString();
+        TF_RETURN_IF_ERROR(rpc::check_trial_bytes(trial.size()));
+        if (!slot.submit_direct(lease, {assignment.sequence(), std::move(trial)}))
           return absl::AbortedError("go on through the tracker");
       } else if (message.has_acknowledgement()) {
         const auto& sequences = message.acknowledgement().sequences();

@@ -365,6 +365,15 @@ TEST_F(DirectCalls, HolderHearsWhyItsStreamEnds) {
   EXPECT_THAT(again.error_message(), testing::HasSubstr("through the tracker"));
 }
 
+TEST_F(DirectCalls, ATrialThatNoMessageShouldCarryEndsItsStream) {
+  pb::MeasureRequest large;
+  large.mutable_assignment()->set_sequence(1);
+  large.mutable_assignment()->mutable_trial()->set_artifact_digest(std::string(65'536, 'x'));
+  const grpc::Status ended = end_of_stream({acquire(), large});
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << ended.error_message();
+  EXPECT_THAT(ended.error_message(), testing::HasSubstr("65536 bytes at the most"));
+}
+
 // Malformed trials are answered at once, 256 of them; 256 more wait.
 TEST_F(DirectCalls, HolderThatAcknowledgesNothingHearsThatItGoesOnThroughTheTracker) {
   std::vector<pb::MeasureRequest> messages = {acquire()};

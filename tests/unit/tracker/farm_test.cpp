@@ -56,6 +56,31 @@ TEST_F(FarmTest, TrialThatWasTooBigForTheWindowComesIntoItOnceThereIsRoom) {
   EXPECT_EQ(desired[0].window.at(0).sequence, 2u);
 }
 
+TEST_F(FarmTest, SlotsOfWhichMuchIsSaidAreToldInTurnAndNotAllAtOnce) {
+  const DeviceInfo info{.id = "a",
+                        .key = "box",
+                        .slots = {{0, 2, 0}, {1, 2, 0}, {2, 2, 0}, {3, 2, 0}},
+                        .hello = hello_bytes("a", "box")};
+  const auto session = *farm_->attach(info, "run", std::make_shared<FakeLink>());
+  std::map<uint32_t, Farm::SessionId> streams;
+  for (size_t i = 0; i < info.slots.size(); ++i) {
+    const Lease granted = lease();
+    const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+    farm_->submit(*stream, 1, std::string(size_t{1} << 19, 't'));
+    streams[granted.slot.slot] = *stream;
+  }
+  const auto told = [&] {
+    std::vector<uint32_t> slots;
+    for (const DesiredSlot& desired : farm_->take_desired(session)) slots.push_back(desired.slot);
+    return slots;
+  };
+  EXPECT_THAT(told(), ElementsAre(0, 1));
+  farm_->submit(streams.at(0), 2, "t");
+  EXPECT_THAT(told(), ElementsAre(2, 3)) << "whoever has more to say does not come before them";
+  EXPECT_THAT(told(), ElementsAre(0));
+  EXPECT_THAT(told(), IsEmpty());
+}
+
 TEST_F(FarmTest, UnknownKeyNamesTheKnownOnes) {
   EXPECT_THAT(std::string(acquire("box")->grant->status().message()),
               HasSubstr("no device has ever registered"));
