@@ -4,6 +4,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -95,11 +96,13 @@ void serve_health_and_reflection() {
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const std::vector<grpc::Service*>& services,
                                                       const ServerSecurity& security,
-                                                      const LinkOptions& options) {
+                                                      const ServerOptions& options) {
   TF_RETURN_IF_ERROR(check_bindable(listen));
   serve_health_and_reflection();
   grpc::ServerBuilder builder;
-  apply(options, builder);
+  apply(options.link, builder);
+  if (options.most_threads > 0)
+    builder.SetResourceQuota(grpc::ResourceQuota("calls").SetMaxThreads(options.most_threads));
   int port = 0;
   builder.AddListeningPort(listen.text(), secure(builder, security), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);

@@ -32,6 +32,13 @@ struct ServerSecurity {
   CallGuard* guard = nullptr;  // outlives the server
 };
 
+struct ServerOptions {
+  LinkOptions link = {};
+  // A call of a service of gRPC's synchronous API takes a thread, and so does one of reflection. What these
+  // are too few for is RESOURCE_EXHAUSTED. At least 2; 0: as many as there are calls.
+  int most_threads = 0;
+};
+
 class Server {
  public:
   // Binds and serves. ALREADY_EXISTS when the port is in use; port 0 takes a free one. The services must
@@ -39,7 +46,7 @@ class Server {
   static absl::StatusOr<std::unique_ptr<Server>> start(const Endpoint& listen,
                                                        const std::vector<grpc::Service*>& services,
                                                        const ServerSecurity& security = {},
-                                                       const LinkOptions& options = {});
+                                                       const ServerOptions& options = {});
   ~Server();
   // Where it listens, with the real port.
   const Endpoint& endpoint() const { return endpoint_; }

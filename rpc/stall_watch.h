@@ -1,7 +1,7 @@
 #pragma once
-// Owns: the ends of waits that bring nothing: whoever begins a transfer and then sends nothing, or takes
-// nothing, keeps what it holds, memory or a thread, for as long as they like. A peer that is gone is noticed
-// sooner (channel.h); this is for one that lives. Does not know: calls, what is waited for.
+// Owns: the ends of waits that bring nothing: whoever begins a transfer or a stream and then sends nothing,
+// or takes nothing, keeps what it holds, memory or a thread, for as long as they like. A peer that is gone is
+// noticed sooner (channel.h); this is for one that lives. Does not know: calls, what is waited for.
 
 #include <condition_variable>
 #include <functional>
@@ -20,6 +20,8 @@ namespace tf::rpc {
 
 // For the next bytes of a transfer, to come or to be taken.
 inline constexpr absl::Duration kTransferPatience = absl::Minutes(1);
+// For what a stream begins with, which is known when it is opened.
+inline constexpr absl::Duration kHelloPatience = absl::Seconds(20);
 
 // Thread-safe; has a thread of its own. Must outlive its waits.
 class StallWatch {

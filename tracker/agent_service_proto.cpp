@@ -296,11 +296,15 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
 class AgentService final : public pb::Agents::CallbackService {
  public:
   AgentService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, const rpc::Clock& clock)
-      : farm_(farm), artifacts_(artifacts), transfers_(transfers), stalls_(clock) {}
+      : farm_(farm),
+        artifacts_(artifacts),
+        transfers_(transfers),
+        stalls_(clock),
+        hellos_(clock, rpc::kHelloPatience) {}
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
       grpc::CallbackServerContext* context) override {
-    return std::make_shared<SynchronizeStream>(farm_, rpc::caller(*context))->begin();
+    return std::make_shared<SynchronizeStream>(farm_, rpc::caller(*context))->begin(hellos_);
   }
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(
@@ -320,6 +324,7 @@ class AgentService final : public pb::Agents::CallbackService {
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
   rpc::StallWatch stalls_;
+  rpc::StallWatch hellos_;
 };
 
 }  // namespace

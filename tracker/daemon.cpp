@@ -22,6 +22,9 @@ namespace tf::tracker {
 
 namespace {
 
+// Its own services take none of them: what is left is gRPC's reflection.
+constexpr int kThreads = 16;
+
 // What a secured tracker has besides: in order of construction, as below.
 struct Security {
   std::unique_ptr<Members> members;
@@ -106,7 +109,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
     services.push_back(parts->security.service.get());
     secured = {parts->security.own->credentials(), parts->security.guard.get()};
   }
-  TF_ASSIGN_OR_RETURN(parts->server, rpc::Server::start(options.listen, services, secured));
+  TF_ASSIGN_OR_RETURN(parts->server,
+                      rpc::Server::start(options.listen, services, secured, {.most_threads = kThreads}));
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 

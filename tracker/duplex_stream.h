@@ -7,9 +7,11 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "rpc/grpc_status.h"
+#include "rpc/stall_watch.h"
 #include "tracker/farm.h"
 
 namespace tf::tracker {
@@ -20,9 +22,12 @@ class DuplexStream : public grpc::ServerBidiReactor<In, Out>,
                      public Link,
                      public std::enable_shared_from_this<DuplexStream<In, Out>> {
  public:
-  // Returned to gRPC right after.
-  grpc::ServerBidiReactor<In, Out>* begin() {
+  // Returned to gRPC right after. A peer that says nothing is waited for as long as `hellos` is patient,
+  // which must outlive the stream.
+  grpc::ServerBidiReactor<In, Out>* begin(rpc::StallWatch& hellos) {
     self_ = this->shared_from_this();
+    const std::scoped_lock lock(mutex_);  // it is not ended before it has begun
+    hello_.emplace(hellos.begin([this, &hellos] { close(hellos.stalled()); }));
     this->StartRead(&in_);
     return this;
   }
@@ -50,7 +55,8 @@ class DuplexStream : public grpc::ServerBidiReactor<In, Out>,
 
  private:
   void OnReadDone(bool ok) override {
-    if (!ok) {
+    const bool is_late = hello_->finish();
+    if (!ok || is_late) {
       // The peer is done, or gone.
       close(absl::OkStatus());
       return;
@@ -96,6 +102,7 @@ class DuplexStream : public grpc::ServerBidiReactor<In, Out>,
 
   std::shared_ptr<DuplexStream> self_;
   std::mutex mutex_;
+  std::optional<rpc::StallWatch::Wait> hello_;  // for the first message
   In in_;
   Out out_;
   bool writing_ = false;

@@ -249,7 +249,11 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
 class TunerService final : public pb::Tuners::CallbackService {
  public:
   TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, const rpc::Clock& clock)
-      : farm_(farm), artifacts_(artifacts), transfers_(transfers), stalls_(clock) {}
+      : farm_(farm),
+        artifacts_(artifacts),
+        transfers_(transfers),
+        stalls_(clock),
+        hellos_(clock, rpc::kHelloPatience) {}
 
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
                                          const pb::AcquireLeaseRequest* request,
@@ -293,7 +297,7 @@ class TunerService final : public pb::Tuners::CallbackService {
 
   grpc::ServerBidiReactor<pb::MeasureRequest, pb::MeasureReply>* Measure(
       grpc::CallbackServerContext* context) override {
-    return std::make_shared<MeasureStream>(farm_, rpc::caller(*context))->begin();
+    return std::make_shared<MeasureStream>(farm_, rpc::caller(*context))->begin(hellos_);
   }
 
  private:
@@ -301,6 +305,7 @@ class TunerService final : public pb::Tuners::CallbackService {
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
   rpc::StallWatch stalls_;
+  rpc::StallWatch hellos_;
 };
 
 }  // namespace

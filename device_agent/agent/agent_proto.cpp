@@ -39,6 +39,10 @@ constexpr size_t kBytesPerMessage = 1 << 20;
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long stop() may have to wait
 constexpr absl::Duration kTellOfWorkEvery = absl::Seconds(1);
+// For direct callers, each of whose calls takes one: a holder has its stream, and uploads beside it. They end
+// there, whoever has opened how many streams; others go through the tracker meanwhile.
+constexpr int kThreads = 64;
+constexpr int kThreadsASlot = 16;
 constexpr int kLookEvery = 10;  // failures to connect after which it looks again why
 
 pb::SlotReply& add_reply(pb::AgentMessage& message, uint32_t slot, const LeaseRef& lease) {
@@ -119,8 +123,10 @@ class Agent::Impl {
     for (const auto& slot : slots_) slots.push_back(slot.get());
     direct_ = make_direct_service(std::move(slots), fetcher_.cache());
     if (options_.credentials) guard_ = std::make_unique<rpc::CallGuard>();
+    const int threads = kThreads + kThreadsASlot * static_cast<int>(slots_.size());
     TF_ASSIGN_OR_RETURN(
-        server_, rpc::Server::start(*options_.listen, {direct_.get()}, {options_.credentials, guard_.get()}));
+        server_, rpc::Server::start(*options_.listen, {direct_.get()}, {options_.credentials, guard_.get()},
+                                    {.most_threads = threads}));
     hello_.set_direct_endpoint(options_.advertise.empty() ? server_->endpoint().text() : options_.advertise);
     return absl::OkStatus();
   }

@@ -1,5 +1,6 @@
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "device_agent/agent/direct_service.h"
 #include "device_agent/agent/slot_runner.h"
@@ -25,9 +27,11 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-// The holder may hear of its lease before we do.
+// The holder may hear of its lease before we do, but not long before: few wait at once, whoever makes up how
+// many names.
 constexpr absl::Duration kLeaseWait = absl::Seconds(1);
 constexpr absl::Duration kLeasePoll = absl::Milliseconds(10);
+constexpr int kMostWaiting = 32;
 // How long the last write of a stream may take before it counts as one that its holder blocks.
 constexpr absl::Duration kLastWrite = absl::Seconds(1);
 
@@ -87,7 +91,11 @@ class DirectStream final : public DirectLink {
 class DirectService final : public pb::Tuners::Service {
  public:
   DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache, const rpc::Clock& clock)
-      : slots_(std::move(slots)), cache_(cache), stalls_(clock) {}
+      : slots_(std::move(slots)),
+        cache_(cache),
+        clock_(clock),
+        stalls_(clock),
+        hellos_(clock, rpc::kHelloPatience) {}
 
   grpc::Status FindMissingArtifacts(grpc::ServerContext* context,
                                     const pb::FindMissingArtifactsRequest* request,
@@ -105,7 +113,10 @@ class DirectService final : public pb::Tuners::Service {
 
   grpc::Status Measure(grpc::ServerContext* context, DirectStream::Stream* stream) override {
     pb::MeasureRequest message;
-    if (!stream->Read(&message) || !message.has_hello()) {
+    const absl::StatusOr<bool> came =
+        hellos_.read([&] { return stream->Read(&message); }, [&] { context->TryCancel(); });
+    if (!came.ok()) return rpc::to_grpc(came.status());
+    if (!*came || !message.has_hello()) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a Measure stream begins with one hello and has no other"};
     }
     const absl::Status version =
@@ -163,29 +174,51 @@ class DirectService final : public pb::Tuners::Service {
     return cache_.put(received, caller ? caller->name : "");
   }
 
+  struct Serving {
+    SlotRunner* slot = nullptr;
+    std::string user;
+  };
+
   // The slot that serves this lease by the tracker's word, to who holds it by the same word.
-  absl::StatusOr<SlotRunner*> slot_of(const grpc::ServerContext& context, const pb::LeaseName& name) const {
+  absl::StatusOr<SlotRunner*> slot_of(const grpc::ServerContext& context, const pb::LeaseName& name) {
     const LeaseRef lease = from_proto(name);
-    const std::optional<rpc::Identity> caller = rpc::caller(context);  // nothing: plain text
-    const rpc::Instant deadline = rpc::real_clock().now() + kLeaseWait;
-    while (true) {
-      for (SlotRunner* slot : slots_) {
-        const std::optional<std::string> user = slot->user_of(lease);
-        if (!user) continue;
-        if (!caller || caller->name == *user) return slot;
-        return absl::PermissionDeniedError(
-            absl::StrCat("the lease ", lease.id, " is not held by ", caller->name));
-      }
-      if (rpc::real_clock().now() >= deadline) break;
-      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kLeasePoll));
+    std::optional<Serving> serving = find(lease);
+    if (!serving) serving = wait_for(lease);
+    if (!serving) {
+      return absl::UnavailableError(absl::StrCat("the tracker has told this agent of no lease ",
+                                                 printable(lease.id), " with epoch ", lease.epoch,
+                                                 ": go on through the tracker"));
     }
-    return absl::UnavailableError(absl::StrCat("the tracker has told this agent of no lease ", lease.id,
-                                               " with epoch ", lease.epoch, ": go on through the tracker"));
+    const std::optional<rpc::Identity> caller = rpc::caller(context);  // nothing: plain text
+    if (!caller || caller->name == serving->user) return serving->slot;
+    return absl::PermissionDeniedError(
+        absl::StrCat("the lease ", lease.id, " is not held by ", caller->name));
+  }
+
+  std::optional<Serving> find(const LeaseRef& lease) const {
+    for (SlotRunner* slot : slots_) {
+      if (std::optional<std::string> user = slot->user_of(lease)) return Serving{slot, *std::move(user)};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Serving> wait_for(const LeaseRef& lease) {
+    std::optional<Serving> found;
+    if (++waiting_ <= kMostWaiting) {
+      const rpc::Instant deadline = clock_.now() + kLeaseWait;
+      while (!(found = find(lease)) && clock_.now() < deadline)
+        std::this_thread::sleep_for(absl::ToChronoMilliseconds(kLeasePoll));
+    }
+    --waiting_;
+    return found;
   }
 
   const std::vector<SlotRunner*> slots_;
   rpc::ArtifactStore& cache_;
+  const rpc::Clock& clock_;
   rpc::StallWatch stalls_;
+  rpc::StallWatch hellos_;
+  std::atomic<int> waiting_ = 0;
 };
 
 }  // namespace
