@@ -127,14 +127,15 @@ class DirectService final : public pb::Tuners::Service {
     const LeaseRef lease = from_proto(message.hello().lease());
     const auto link = std::make_shared<DirectStream>(*context, *stream);
     absl::Status served = (*slot)->open_direct(lease, link);
-    if (served.ok()) served = serve(**slot, lease, *stream);
+    if (served.ok()) served = serve(**slot, lease, *link, *stream);
     (*slot)->close_direct(lease, link.get());
     link->end();
     return rpc::to_grpc(served);
   }
 
  private:
-  static absl::Status serve(SlotRunner& slot, const LeaseRef& lease, DirectStream::Stream& stream) {
+  static absl::Status serve(SlotRunner& slot, const LeaseRef& lease, const DirectStream& link,
+                            DirectStream::Stream& stream) {
     pb::MeasureRequest message;
     while (stream.Read(&message)) {
       if (message.has_assignment()) {
@@ -142,7 +143,7 @@ class DirectService final : public pb::Tuners::Service {
         if (assignment.sequence() == 0) return absl::InvalidArgumentError("sequences begin at 1");
         std::string trial = assignment.trial().SerializeAsString();
         TF_RETURN_IF_ERROR(rpc::check_trial_bytes(trial.size()));
-        if (!slot.submit_direct(lease, {assignment.sequence(), std::move(trial)}))
+        if (!slot.submit_direct(lease, &link, {assignment.sequence(), std::move(trial)}))
           return absl::AbortedError("go on through the tracker");
       } else if (message.has_acknowledgement()) {
         const auto& sequences = message.acknowledgement().sequences();

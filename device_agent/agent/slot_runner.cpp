@@ -128,6 +128,7 @@ absl::Status SlotRunner::open_direct(const LeaseRef& lease, std::shared_ptr<Dire
     if (stop_) return absl::UnavailableError("the agent is stopping");
     if (absl::Status status = state_.open_direct(lease); !status.ok()) return status;
     older = std::exchange(direct_, std::move(link));
+    changed_.notify_all();  // whoever submits on the older one waits no longer
   }
   if (older) older->cancel();
   deliver();
@@ -150,10 +151,10 @@ std::optional<std::string> SlotRunner::user_of(const LeaseRef& lease) const {
   return state_.serves(lease) ? std::optional(state_.user()) : std::nullopt;
 }
 
-bool SlotRunner::submit_direct(const LeaseRef& lease, QueuedTrial trial) {
+bool SlotRunner::submit_direct(const LeaseRef& lease, const DirectLink* link, QueuedTrial trial) {
   std::unique_lock lock(mutex_);
   while (true) {
-    if (stop_ || !direct_ || !state_.serves(lease)) return false;
+    if (stop_ || direct_.get() != link || !state_.serves(lease)) return false;
     if (state_.takes_trials()) break;
     if (!state_.takes_replies()) return false;
     changed_.wait(lock);

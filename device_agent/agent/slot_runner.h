@@ -88,9 +88,9 @@ class SlotRunner {
   void close_direct(const LeaseRef& lease, const DirectLink* link);
   // Who holds the lease, if it is the one that is served now.
   std::optional<std::string> user_of(const LeaseRef& lease) const;
-  // Blocks while too much is under way. False: the stream is over, or can never go on because nothing is
-  // acknowledged.
-  bool submit_direct(const LeaseRef& lease, QueuedTrial trial);
+  // From that stream. Blocks while too much is under way. False: the stream is over, or can never go on
+  // because nothing is acknowledged.
+  bool submit_direct(const LeaseRef& lease, const DirectLink* link, QueuedTrial trial);
   void acknowledge_direct(const LeaseRef& lease, const std::vector<uint64_t>& sequences);
 
   // Starts nothing new from now on.

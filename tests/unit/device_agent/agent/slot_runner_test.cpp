@@ -216,10 +216,11 @@ TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndNumbersWhatItTells) {
   ASSERT_TRUE(slot.apply({.lease = wanted.lease, .remaining = wanted.remaining}).ok());
   EXPECT_FALSE(slot.take_direct_work()) << "its holder has not come straight";
   slot.drain();  // so that what is submitted stays in the queue
-  ASSERT_TRUE(slot.open_direct(*wanted.lease, std::make_shared<SilentLink>()).ok());
+  const auto link = std::make_shared<SilentLink>();
+  ASSERT_TRUE(slot.open_direct(*wanted.lease, link).ok());
   const int before = asked;
-  ASSERT_TRUE(slot.submit_direct(*wanted.lease, wanted.window.front()));
-  ASSERT_TRUE(slot.submit_direct(*wanted.lease, {2, wanted.window.front().trial}));
+  ASSERT_TRUE(slot.submit_direct(*wanted.lease, link.get(), wanted.window.front()));
+  ASSERT_TRUE(slot.submit_direct(*wanted.lease, link.get(), {2, wanted.window.front().trial}));
   EXPECT_EQ(asked, before) << "a submission is no message of its own";
   const auto told = slot.take_direct_work();
   ASSERT_TRUE(told);
@@ -232,6 +233,30 @@ TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndNumbersWhatItTells) {
   ASSERT_TRUE(again) << "but not to the next session";
   EXPECT_EQ(again->work, told->work);
   EXPECT_EQ(again->number, 2u);
+}
+
+TEST_F(SlotRunnerTest, AStreamThatWaitsForRoomEndsWhenANewerOneTakesItsPlace) {
+  LeaseExecutor executor;
+  SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
+                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
+  slot.start([] {});
+  const Desired wanted = desired(1);
+  ASSERT_TRUE(slot.apply({.lease = wanted.lease, .remaining = wanted.remaining}).ok());
+  slot.drain();  // so that what is submitted stays in the queue
+  const auto older = std::make_shared<SilentLink>(), newer = std::make_shared<SilentLink>();
+  ASSERT_TRUE(slot.open_direct(*wanted.lease, older).ok());
+  const uint64_t full = rpc::FlowLimits().trials;
+  for (uint64_t i = 1; i <= full; ++i)
+    ASSERT_TRUE(slot.submit_direct(*wanted.lease, older.get(), {i, wanted.window.front().trial}));
+  auto waiting = std::async(std::launch::async, [&] {
+    return slot.submit_direct(*wanted.lease, older.get(), {full + 1, wanted.window.front().trial});
+  });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  ASSERT_TRUE(slot.open_direct(*wanted.lease, newer).ok());
+  const bool has_ended = waiting.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(has_ended);
+  if (!has_ended) slot.stop();  // which ends it
+  EXPECT_FALSE(waiting.get());
 }
 
 TEST_F(SlotRunnerTest, AnswersOnlyOnceItsLeaseIsOnTheDisk) {
