@@ -50,14 +50,14 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Runs one trial to its end, at most trial.limits.run_timeout_ns (and once a reference and seed, the
-  // reference's own limit). `candidate` and `reference` are serialized kernel.v1.Artifact messages;
-  // `reference` may be empty if trial.reference_digest is, and also if its answers for trial.input_seed are
-  // cached (has_reference). Whatever the candidate does is a TrialResult. A status means "not measured":
-  // INVALID_ARGUMENT (malformed trial, artifact or digest, or it asks to run for too long),
-  // FAILED_PRECONDITION (reference unknown or failing, other ABI), UNAVAILABLE (the helper died; it is
-  // restarted, try again), RESOURCE_EXHAUSTED (this machine's memory or descriptors), CANCELLED (`end` came
-  // first: all that ran is killed).
+  // Runs one trial to its end, at most trial.limits.run_timeout_ns and as long for making its buffers (and
+  // once a reference and seed, the same with the reference's own limit). `candidate` and `reference` are
+  // serialized kernel.v1.Artifact messages; `reference` may be empty if trial.reference_digest is, and also
+  // if its answers for trial.input_seed are cached (has_reference). Whatever the candidate does is a
+  // TrialResult. A status means "not measured": INVALID_ARGUMENT (malformed trial, artifact or digest, or it
+  // asks to run for too long), FAILED_PRECONDITION (reference unknown or failing, other ABI), UNAVAILABLE
+  // (the helper died; it is restarted, try again), RESOURCE_EXHAUSTED (this machine's memory or descriptors),
+  // CANCELLED (`end` came first: all that ran is killed).
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate, std::string_view reference,
                                                       std::stop_token end = {});

@@ -22,7 +22,7 @@
 namespace tf::worker {
 namespace {
 
-// The zygote keeps the deadline; this long after it we take the zygote for dead.
+// The zygote keeps the deadlines, for making ready and for running; this long after them we take it for dead.
 constexpr int64_t kGraceNs = 5'000'000'000;
 constexpr int kStartTimeoutMs = 10'000;
 
@@ -192,7 +192,7 @@ absl::Status ZygoteClient::send(const sandbox::Request& request, std::span<const
 
 absl::Status ZygoteClient::collect(Prepared& prepared, uint64_t output_bytes) {
   auto& [request, run, print, status] = prepared;
-  const int64_t give_up_ns = run.sent_ns + request.timeout_ns + kGraceNs;
+  const int64_t give_up_ns = run.sent_ns + 2 * request.timeout_ns + kGraceNs;
   for (;;) {
     pollfd polled[] = {{socket_.get(), POLLIN, 0}, {print.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
     const int64_t left_ns = give_up_ns - tf_monotonic_ns();

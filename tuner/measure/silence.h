@@ -14,7 +14,8 @@ namespace tf::measure {
 
 struct SilenceLimits {
   // Beside twice the time limit of a trial, which runs once more if it was disturbed, and its artifacts' way
-  // to the device: for what else may come between two answers, the device's golden kernel, a rest.
+  // to the device: for what else may come between two answers, the making of a trial's buffers, the device's
+  // golden kernel, a rest.
   absl::Duration slack = absl::Seconds(30);
   // For a reference, which runs once under the device's own limit.
   absl::Duration reference = absl::Seconds(120);

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -60,8 +61,6 @@ int confine_resources(const Job& job, CapabilitySet without, uint64_t shared_byt
   volunteer_for_oom_killer();
   pin(0, job.ready_cpus);
   statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  const uint64_t timeout_s = static_cast<uint64_t>(job.timeout_ns / 1'000'000'000) + 2;
-  limit(RLIMIT_CPU, timeout_s * job.threads);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, 32);
@@ -70,6 +69,13 @@ int confine_resources(const Job& job, CapabilitySet without, uint64_t shared_byt
   result->limit_address_bytes = job.memory_bytes + shared_bytes + kBaseBytes + kThreadBytes * job.threads;
   limit(RLIMIT_AS, result->limit_address_bytes);
   return without.contains(Capability::kLandlock) ? 0 : forbid_files();
+}
+
+void limit_cpu_time(const Job& job) {
+  timespec used = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  const uint64_t timeout_s = static_cast<uint64_t>(job.timeout_ns / 1'000'000'000) + 2;
+  limit(RLIMIT_CPU, static_cast<uint64_t>(used.tv_sec) + 1 + timeout_s * job.threads);
 }
 
 void forbid_processes() {

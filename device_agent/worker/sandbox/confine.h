@@ -9,11 +9,15 @@
 
 namespace tf::worker::sandbox {
 
-// Own process group, death with the zygote, limits on address space, CPU time, files and core, and no files
+// Own process group, death with the zygote, limits on address space, files and core, and no files
 // (file_access.h) unless that is left out; pinned to the CPUs on which it is made ready. The address-space
 // limit, to which `shared_bytes` that the zygote has mapped are added, is noted in `result`. Called once,
 // right after the fork, single-threaded. 0, or the errno with which it could not be confined.
 int confine_resources(const Job& job, CapabilitySet without, uint64_t shared_bytes, Result* result);
+
+// From here on so much CPU time as the job's threads can use within its time limit. What was used before, to
+// make buffers, does not count.
+void limit_cpu_time(const Job& job);
 
 // No process and no thread from here on, whoever the user is and whatever else it runs.
 void forbid_processes();

@@ -8,9 +8,9 @@
 
 namespace tf::worker::sandbox {
 
-// Runs the job and ends the process; never returns. `fds` are those of a Request, in its order; from `gate`
-// a byte comes when it is the job's turn; `without` are the sandbox's layers that are left out. Standard
-// output and error already go to the print pipe.
+// Runs the job and ends the process; never returns. `fds` are those of a Request, in its order; a byte goes
+// to `gate` when all is ready, and one comes from it when it is the job's turn; `without` are the sandbox's
+// layers that are left out. Standard output and error already go to the print pipe.
 [[noreturn]] void run_job(const Job& job, CapabilitySet without, const StandIns& stand_ins, Result* result,
                           const int* fds, int gate);
 

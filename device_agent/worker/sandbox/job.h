@@ -138,11 +138,12 @@ struct Loading {
 // Has a child make ready what a job needs: limits, buffers, inputs; nothing of the candidate.
 struct Request {
   uint64_t id;
-  int64_t timeout_ns;       // from Go on
+  int64_t timeout_ns;       // to be ready, and again to run, from its turn on
   uint64_t stand_in_bytes;  // that the child may read (stand_ins.h)
 };
 
-// It is the turn of the child of that request: only now it gets its CPUs and loads the candidate.
+// It is the turn of the child of that request, as soon as it is ready: only then it gets its CPUs and loads
+// the candidate.
 struct Go {
   uint64_t id;
   CpuSet cpus;  // none: anywhere

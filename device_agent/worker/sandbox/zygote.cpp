@@ -71,13 +71,14 @@ void* map_whole(int fd, int protection) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
+// The child says at it that it is ready, and waits there for its turn.
 struct Gate {
-  int read = -1, write = -1;
+  int ours = -1, theirs = -1;
   bool make() {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return false;
-    read = ends[0];
-    write = ends[1];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    ours = ends[0];
+    theirs = ends[1];
     return true;
   }
 };
@@ -93,7 +94,7 @@ struct Zygote {
 [[noreturn]] void be_child(const Zygote& zygote, const Gate& gate, const Received& received) {
   close(zygote.socket);
   close(zygote.signals);
-  close(gate.write);
+  close(gate.ours);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -105,7 +106,7 @@ struct Zygote {
   close(received.fds[kJobFd]);
   close(received.fds[kResultFd]);
   close(received.fds[kPrintFd]);
-  run_job(*job, zygote.without, zygote.stand_ins, result, received.fds, gate.read);
+  run_job(*job, zygote.without, zygote.stand_ins, result, received.fds, gate.theirs);
 }
 
 // Kills every process whose parent is now the zygote. Returns false if the system does not list them.
@@ -144,7 +145,9 @@ struct Watched {
 
 enum class Woken { kChildEnded, kDeadline, kParentGone };
 
-// Opens the gate when the parent says so; the time limit counts from then on.
+enum class Stage { kPreparing, kReady, kRunning };
+
+// Opens the gate as the parent says.
 bool let_go(const Watched& watched) {
   Go go;
   if (recv(watched.socket, &go, sizeof go, 0) != sizeof go || go.id != watched.request.id) return false;
@@ -152,8 +155,10 @@ bool let_go(const Watched& watched) {
   return write(watched.gate, "", 1) == 1 || errno == EPIPE;  // it has just ended
 }
 
+// The time limit counts twice, for making ready and from the gate on; who is ready may wait for its turn.
 Woken watch(const Watched& watched) {
-  int64_t deadline_ns = INT64_MAX;
+  Stage stage = Stage::kPreparing;
+  int64_t deadline_ns = tf_monotonic_ns() + watched.request.timeout_ns;
   for (;;) {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(watched.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -162,16 +167,26 @@ Woken watch(const Watched& watched) {
     }
     const int64_t left_ns = deadline_ns - tf_monotonic_ns();
     if (left_ns <= 0) return Woken::kDeadline;
-    pollfd polled[] = {{watched.signals, POLLIN, 0}, {watched.socket, POLLIN, 0}};
+    // The parent may have said go long ago, which has to wait: that it has gone is heard without POLLIN.
+    const bool prepares = stage == Stage::kPreparing;
+    pollfd polled[] = {{watched.signals, POLLIN, 0},
+                       {watched.socket, static_cast<short>(prepares ? 0 : POLLIN), 0},
+                       {prepares ? watched.gate : -1, POLLIN, 0}};
     const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
-    poll(polled, 2, timeout_ms);
+    if (poll(polled, 3, timeout_ms) < 0) continue;
     if (polled[0].revents & POLLIN) {
       signalfd_siginfo ignored;
       if (read(watched.signals, &ignored, sizeof ignored) < 0) continue;
     }
+    if (polled[2].revents != 0) {  // ready, or it ends without having been
+      stage = Stage::kReady;
+      deadline_ns = INT64_MAX;
+      continue;
+    }
     if (polled[1].revents == 0) continue;
-    // Nobody sends anything else while one runs: otherwise the other end has closed.
-    if (deadline_ns != INT64_MAX || !let_go(watched)) return Woken::kParentGone;
+    // Nobody sends anything else until it has ended: otherwise the other end has closed.
+    if (stage != Stage::kReady || !let_go(watched)) return Woken::kParentGone;
+    stage = Stage::kRunning;
     deadline_ns = tf_monotonic_ns() + watched.request.timeout_ns;
   }
 }
@@ -190,14 +205,14 @@ bool run_request(Zygote& zygote, const Received& received, Reply* reply) {
   if (pid == 0) be_child(zygote, gate, received);
   if (pid < 0) reply->fork_error = errno;
   close_all(received);
-  close(gate.read);
+  close(gate.theirs);
   if (pid < 0) {
-    close(gate.write);
+    close(gate.ours);
     return true;
   }
   setpgid(pid, pid);  // also done by the child: whoever comes first
-  const Woken woken = watch({zygote.socket, zygote.signals, pid, received.request, gate.write});
-  close(gate.write);
+  const Woken woken = watch({zygote.socket, zygote.signals, pid, received.request, gate.ours});
+  close(gate.ours);
   if (woken != Woken::kChildEnded) {
     kill(-pid, SIGKILL);
     kill(pid, SIGKILL);

@@ -151,6 +151,16 @@ int32_t spins(const tf_call* call) {
   return 0;
 }
 
+int32_t takes_20_ms(const tf_call* call) {
+  struct timespec begin, now;
+  (void)call;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((int64_t)(now.tv_sec - begin.tv_sec) * 1000000000 + (now.tv_nsec - begin.tv_nsec) < 20000000);
+  return 0;
+}
+
 int32_t sleeps(const tf_call* call) {
   const struct timespec long_time = {1000, 0};
   (void)call;

@@ -67,6 +67,21 @@ class WorkerTest : public testing::Test {
     };
     return run(entry, in_a_network, nullptr, {.m = 17, .n = 64, .k = 128});
   }
+  // With buffers that take some hundred milliseconds to make: large, and packed.
+  static farm::TrialResult run_with_large_buffers(const std::string& entry, int64_t timeout_ns) {
+    constexpr int64_t kDepth = 4 << 20;
+    auto in_time = [&](farm::Trial* trial) {
+      trial->clear_reference_digest();
+      trial->mutable_options()->set_samples(1000);
+      trial->mutable_limits()->set_run_timeout_ns(timeout_ns);
+      trial->mutable_limits()->set_memory_bytes(1 << 30);
+    };
+    auto pack = [&](kernel::Artifact* artifact) {
+      artifact->mutable_manifest()->mutable_ports(1)->set_layout("0,1,1:4");
+      artifact->mutable_manifest()->set_flops(0);
+    };
+    return run(entry, in_time, pack, {.m = 1, .n = 4, .k = kDepth});
+  }
   static void short_timeout(farm::Trial* trial) { trial->mutable_limits()->set_run_timeout_ns(200'000'000); }
 
   // Whatever a candidate did, the next one is measured.
@@ -186,6 +201,20 @@ TEST_F(WorkerTest, SpinningAndSleepingTimeOut) {
     EXPECT_OUTCOME(run(entry, short_timeout), OUTCOME_TIMED_OUT);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3)) << entry;
   }
+}
+
+// It is sampled for as long as it may: whatever its buffers took of that it would lack in the end.
+TEST_F(WorkerTest, MakingItsBuffersCostsACandidateNoneOfItsTime) {
+  const farm::TrialResult result = run_with_large_buffers("takes_20_ms", 2'000'000'000);
+  EXPECT_OUTCOME(result, OUTCOME_OK);
+  EXPECT_GT(result.samples_size(), 10);
+  EXPECT_LT(result.samples_size(), 1000);
+}
+
+TEST_F(WorkerTest, MakingBuffersHasALimit) {
+  const farm::TrialResult result = run_with_large_buffers("good", 5'000'000);
+  EXPECT_OUTCOME(result, OUTCOME_TIMED_OUT);
+  EXPECT_EQ(result.detail(), "its buffers were not made within 5 ms");
 }
 
 TEST_F(WorkerTest, AllocatingWithoutEndIsOutOfMemory) {
