@@ -44,14 +44,15 @@ int write_whole(const std::string& path, std::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ArtifactStore>> ArtifactStore::open(const std::string& folder,
-                                                                   uint64_t max_bytes) {
+                                                                   uint64_t max_bytes,
+                                                                   uint64_t most_memory_bytes) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::PermissionDeniedError(absl::StrCat("cannot make the artifact folder ", folder, ": ",
                                                     error.message(), "; choose a writable place"));
   }
-  auto store = std::unique_ptr<ArtifactStore>(new ArtifactStore(folder, max_bytes));
+  auto store = std::unique_ptr<ArtifactStore>(new ArtifactStore(folder, max_bytes, most_memory_bytes));
   TF_RETURN_IF_ERROR(store->scan());
   return store;
 }

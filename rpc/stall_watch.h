@@ -41,6 +41,8 @@ class StallWatch {
   // DEADLINE_EXCEEDED: nothing came for so long.
   absl::Status stalled() const;
 
+  const Clock& clock() const { return clock_; }
+
  private:
   // Its lock is recursive: `end` may be what finishes the wait.
   struct Waiting {

@@ -33,6 +33,9 @@ absl::Status Assembler::add(const Chunk& chunk) {
     size_bytes_ = chunk.size_bytes;
     received_.bytes.reserve(size_bytes_);
     started_ = true;
+  } else if (chunk.content.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a chunk of artifact ", received_.digest.hex(), " brings nothing"));
   }
   if (received_.bytes.size() + chunk.content.size() > size_bytes_) {
     return absl::InvalidArgumentError(absl::StrCat("artifact ", received_.digest.hex(), " has more than the ",

@@ -47,8 +47,8 @@ struct Received {
 class Assembler {
  public:
   explicit Assembler(uint64_t max_bytes = kMaxArtifactBytes) : max_bytes_(max_bytes) {}
-  // INVALID_ARGUMENT: no digest in the first chunk, or more content than announced. RESOURCE_EXHAUSTED: too
-  // large.
+  // INVALID_ARGUMENT: no digest in the first chunk, none of the content in a later one, or more than
+  // announced. RESOURCE_EXHAUSTED: too large.
   absl::Status add(const Chunk& chunk);
   // The whole artifact, verified. INVALID_ARGUMENT: bytes are missing, or the digest is another.
   absl::StatusOr<Received> finish() &&;

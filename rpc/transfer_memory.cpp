@@ -1,36 +1,54 @@
 #include "rpc/transfer_memory.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
 namespace tf::rpc {
 
-absl::Status TransferMemory::take_bytes(uint64_t bytes) {
-  if (bytes > most_bytes_ - taken_) {
+absl::Status TransferMemory::take_bytes(uint64_t bytes, Share::Of of) {
+  Held& held = of->second;
+  const uint64_t most_of_each = of->first.empty() ? limits_.bytes : limits_.bytes_of_each;
+  const uint64_t most = std::min(limits_.bytes, most_of_each);
+  if (bytes > most) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "a transfer of ", bytes, " bytes finds no room here: at most ", most, " are on their way at once"));
+  }
+  if (bytes > limits_.bytes - taken_) {
     return absl::UnavailableError(
-        absl::StrCat("more than ", most_bytes_ >> 20, " MiB are on their way here at once: try again"));
+        absl::StrCat("more than ", limits_.bytes >> 20, " MiB are on their way here at once: try again"));
+  }
+  if (bytes > most_of_each - held.bytes) {
+    return absl::UnavailableError(
+        absl::StrCat("more than ", most_of_each >> 20, " MiB of ", of->first,
+                     " are on their way here at once: try again when some have come"));
   }
   taken_ += bytes;
+  held.bytes += bytes;
   return absl::OkStatus();
 }
 
 absl::StatusOr<TransferMemory::Share> TransferMemory::take(uint64_t bytes, const std::string& whose) {
   const std::scoped_lock lock(mutex_);
-  const auto of = transfers_.find(whose);
-  if (of != transfers_.end() && of->second >= most_of_each_) {
-    return absl::UnavailableError(
-        absl::StrCat(most_of_each_, " transfers of ", whose.empty() ? "senders without a name" : whose,
-                     " are on their way here already: try again when one has come"));
+  const auto of = held_.try_emplace(whose).first;
+  if (of->second.transfers >= limits_.transfers_of_each) {
+    return absl::UnavailableError(absl::StrCat(
+        limits_.transfers_of_each, " transfers of ", whose.empty() ? "senders without a name" : whose,
+        " are on their way here already: try again when one has come"));
   }
-  TF_RETURN_IF_ERROR(take_bytes(bytes));
-  const auto counted = of != transfers_.end() ? of : transfers_.emplace(whose, 0).first;
-  ++counted->second;
-  return Share(*this, counted, bytes);
+  const absl::Status taken = take_bytes(bytes, of);
+  if (taken.ok()) {
+    ++of->second.transfers;
+    return Share(*this, of, bytes);
+  }
+  if (of->second.transfers == 0) held_.erase(of);
+  return taken;
 }
 
 absl::Status TransferMemory::grow(Share& share, uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  TF_RETURN_IF_ERROR(take_bytes(bytes));
+  TF_RETURN_IF_ERROR(take_bytes(bytes, share.of_));
   share.bytes_ += bytes;
   return absl::OkStatus();
 }
@@ -43,7 +61,8 @@ uint64_t TransferMemory::taken_bytes() {
 void TransferMemory::give_back(const Share& share) {
   const std::scoped_lock lock(mutex_);
   taken_ -= share.bytes_;
-  if (--share.of_->second == 0) transfers_.erase(share.of_);
+  share.of_->second.bytes -= share.bytes_;
+  if (--share.of_->second.transfers == 0) held_.erase(share.of_);
 }
 
 }  // namespace tf::rpc

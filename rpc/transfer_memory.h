@@ -1,6 +1,6 @@
 #pragma once
-// Owns: how much memory the bytes of transfers take together, and how many transfers of one peer have some:
-// a slow peer may hold what it has for long. Does not know: where the bytes go.
+// Owns: how much memory the bytes of transfers take together, and how many transfers and bytes of it one peer
+// has: a slow peer may hold what it has for long. Does not know: where the bytes go.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,19 @@
 
 namespace tf::rpc {
 
+struct TransferLimits {
+  uint64_t bytes = 0;  // of all together
+  size_t transfers_of_each = std::numeric_limits<size_t>::max();
+  uint64_t bytes_of_each = std::numeric_limits<uint64_t>::max();  // of each that has a name
+};
+
 // Thread-safe.
 class TransferMemory {
+  struct Held {
+    size_t transfers = 0;
+    uint64_t bytes = 0;
+  };
+
  public:
   // What one transfer takes, for as long as this lives; not longer than the memory that it is of.
   class Share {
@@ -26,13 +37,12 @@ class TransferMemory {
     ~Share() {
       if (memory_) memory_->give_back(*this);
     }
-    // So much more, of a transfer that tells only on its way how large it is. UNAVAILABLE: too much is on its
-    // way.
+    // So much more, of a transfer that tells only on its way how large it is. Errors as take().
     absl::Status grow(uint64_t bytes) { return memory_->grow(*this, bytes); }
 
    private:
     friend class TransferMemory;
-    using Of = std::map<std::string, size_t>::iterator;
+    using Of = std::map<std::string, Held>::iterator;
     Share(TransferMemory& memory, Of of, uint64_t bytes) : memory_(&memory), of_(of), bytes_(bytes) {}
 
     TransferMemory* memory_;
@@ -40,23 +50,21 @@ class TransferMemory {
     uint64_t bytes_;
   };
 
-  explicit TransferMemory(uint64_t most_bytes, size_t most_of_each = std::numeric_limits<size_t>::max())
-      : most_bytes_(most_bytes), most_of_each_(most_of_each) {}
-  // UNAVAILABLE: too much is on its way, or as many transfers of `whose` as may be; try again. One of no
-  // bytes counts as a transfer, too.
+  explicit TransferMemory(const TransferLimits& limits) : limits_(limits) {}
+  // UNAVAILABLE: too much is on its way, in all or of `whose`; try again. One of no bytes counts as a
+  // transfer, too. RESOURCE_EXHAUSTED: so much never finds room.
   absl::StatusOr<Share> take(uint64_t bytes, const std::string& whose = "");
   uint64_t taken_bytes();
 
  private:
   absl::Status grow(Share& share, uint64_t bytes);
-  absl::Status take_bytes(uint64_t bytes);  // mutex_ is held
+  absl::Status take_bytes(uint64_t bytes, Share::Of of);  // mutex_ is held
   void give_back(const Share& share);
 
-  const uint64_t most_bytes_;
-  const size_t most_of_each_;
+  const TransferLimits limits_;
   std::mutex mutex_;
   uint64_t taken_ = 0;
-  std::map<std::string, size_t> transfers_;  // by whose they are; none is 0
+  std::map<std::string, Held> held_;  // by whose it is; none is without transfers
 };
 
 }  // namespace tf::rpc

@@ -16,6 +16,7 @@
 #include "rpc/protocol.h"
 #include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
+#include "rpc/transfer_pace.h"
 #include "rpc/unary_call.h"
 #include "tracker/clock_lead.h"
 #include "tracker/duplex_stream.h"
@@ -191,8 +192,8 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
       return true;
     }
-    // Before what it dates, so that a lease may look shorter than it is, never longer. By what the agent's clock
-    // is known to show afterwards: what is told again is told by that.
+    // Before what it dates, so that a lease may look shorter than it is, never longer. By what the agent's
+    // clock is known to show afterwards: what is told again is told by that.
     const rpc::Instant then = rpc::real_clock().now();
     const std::vector<DesiredSlot> desired = farm_.take_desired(session_);
     if (desired.empty()) return false;
@@ -237,8 +238,10 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
     // served.
     if (context_.IsCancelled()) return absl::CancelledError("its caller has gone");
     TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name_));
-    TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory,
-                        artifacts_.take_memory(artifacts_.size_of(digest).value_or(0)));
+    const std::optional<rpc::Identity> caller = rpc::caller(context_);
+    TF_ASSIGN_OR_RETURN(
+        rpc::ArtifactStore::Memory memory,
+        artifacts_.take_memory(artifacts_.size_of(digest).value_or(0), caller ? caller->name : ""));
     memory_.emplace(std::move(memory));
     TF_ASSIGN_OR_RETURN(bytes_, artifacts_.get(digest));
     rpc::send_chunks(digest, bytes_, [this](const rpc::Chunk& chunk) {
@@ -246,6 +249,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
       if (!chunk.digest.empty()) chunks_.back().digest = name_;  // which lives as long
       return true;
     });
+    pace_.emplace(stalls_.clock());
     return absl::OkStatus();
   }
 
@@ -273,11 +277,12 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
   }
 
   void OnWriteDone(bool ok) override {
-    if (ok) {
-      write_next();
-    } else {
-      finish(absl::CancelledError("its reader has gone, or takes nothing"));
+    if (!ok) return finish(absl::CancelledError("its reader has gone, or takes nothing"));
+    if (const absl::Status paced = pace_->moved(message_.content().size()); !paced.ok()) {
+      context_.TryCancel();  // or what is written already would hold all for as long again
+      return finish(paced);
     }
+    write_next();
   }
 
   void OnDone() override { delete this; }
@@ -286,6 +291,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
   rpc::ArtifactStore& artifacts_;
   rpc::StallWatch& stalls_;
   std::optional<rpc::StallWatch::Wait> waiting_;
+  std::optional<rpc::TransferPace> pace_;  // from the first chunk on
   const std::string name_;
   std::string bytes_;
   std::optional<rpc::ArtifactStore::Memory> memory_;  // that they take

@@ -12,6 +12,7 @@
 #include "rpc/protocol.h"
 #include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
+#include "rpc/transfer_pace.h"
 #include "rpc/unary_call.h"
 #include "tracker/duplex_stream.h"
 #include "tracker/names.h"
@@ -131,7 +132,11 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
  public:
   UploadStream(grpc::CallbackServerContext& context, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers,
                rpc::StallWatch& stalls)
-      : context_(context), artifacts_(artifacts), transfers_(transfers), stalls_(stalls) {
+      : context_(context),
+        artifacts_(artifacts),
+        transfers_(transfers),
+        stalls_(stalls),
+        pace_(stalls.clock()) {
     read_next();
   }
 
@@ -157,16 +162,23 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
 
   absl::Status add() {
     if (!memory_) {
-      TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory, artifacts_.take_memory(chunk_.size_bytes()));
+      TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory,
+                          artifacts_.take_memory(chunk_.size_bytes(), caller()));
       memory_.emplace(std::move(memory));
     }
+    TF_RETURN_IF_ERROR(pace_.moved(chunk_.content().size()));
     return assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
   }
 
   absl::Status store() {
     TF_ASSIGN_OR_RETURN(const rpc::Received artifact, std::move(assembler_).finish());
+    return artifacts_.put(artifact, caller());
+  }
+
+  // Empty on plain text.
+  std::string caller() const {
     const std::optional<rpc::Identity> caller = rpc::caller(context_);
-    return artifacts_.put(artifact, caller ? caller->name : "");
+    return caller ? caller->name : "";
   }
 
   void OnDone() override { delete this; }
@@ -175,7 +187,8 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
   rpc::StallWatch& stalls_;
-  std::optional<rpc::StallWatch::Wait> waiting_;      // for the next chunk
+  std::optional<rpc::StallWatch::Wait> waiting_;  // for the next chunk
+  rpc::TransferPace pace_;
   std::optional<rpc::ArtifactStore::Memory> memory_;  // from the first chunk on
   rpc::Assembler assembler_;
   pb::ArtifactChunk chunk_;

@@ -21,6 +21,7 @@
 #include "rpc/protocol.h"
 #include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
+#include "rpc/transfer_pace.h"
 
 namespace tf::agent {
 namespace {
@@ -156,7 +157,10 @@ class DirectService final : public pb::Tuners::Service {
   }
 
   absl::Status receive(const grpc::ServerContext& context, grpc::ServerReader<pb::ArtifactChunk>& reader) {
+    const std::optional<rpc::Identity> caller = rpc::caller(context);
+    const std::string whose = caller ? caller->name : "";
     rpc::Assembler assembler;
+    rpc::TransferPace pace(stalls_.clock());
     std::optional<rpc::ArtifactStore::Memory> memory;
     pb::ArtifactChunk chunk;
     for (;;) {
@@ -165,14 +169,14 @@ class DirectService final : public pb::Tuners::Service {
       if (!came) break;
       if (!memory) {
         TF_RETURN_IF_ERROR(slot_of(context, chunk.lease()).status());
-        TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_.take_memory(chunk.size_bytes()));
+        TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_.take_memory(chunk.size_bytes(), whose));
         memory.emplace(std::move(taken));
       }
+      TF_RETURN_IF_ERROR(pace.moved(chunk.content().size()));
       TF_RETURN_IF_ERROR(assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()}));
     }
     TF_ASSIGN_OR_RETURN(const rpc::Received received, std::move(assembler).finish());
-    const std::optional<rpc::Identity> caller = rpc::caller(context);
-    return cache_.put(received, caller ? caller->name : "");
+    return cache_.put(received, whose);
   }
 
   struct Serving {

@@ -1,5 +1,9 @@
 // Whose a lease is, and what an agent loads, where nobody is believed for what they say.
 
+#include <algorithm>
+#include <array>
+#include <future>
+
 #include "base/digest.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/stillness.h"
@@ -112,6 +116,49 @@ TEST_F(SecuredFarm, UploadsOfOneTunerPushOutNothingThatAnotherHasPut) {
   const absl::Status status = rpc::from_grpc(ada->FindMissingArtifacts(&context, asked, &reply));
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(reply.missing(), testing::ElementsAre(sha256(std::string(2000, 'a')).hex()));
+}
+
+TEST_F(SecuredFarm, UploadsOfOneTunerLeaveOthersMemoryForTheirs) {
+  const auto ada = tuners(endpoint(), member(Role::kTuner, "ada"));
+  const auto eve = tuners(endpoint(), member(Role::kTuner, "eve"));
+  struct Upload {
+    grpc::ClientContext context;
+    pb::UploadArtifactReply reply;
+    std::future<absl::Status> end;
+  };
+  // Of which no more comes.
+  const auto announce = [](pb::Tuners::Stub& stub, Upload& upload) {
+    rpc::set_deadline(upload.context, absl::Seconds(60));
+    auto writer = stub.UploadArtifact(&upload.context, &upload.reply);
+    pb::ArtifactChunk chunk;
+    chunk.set_digest(sha256("never").hex());
+    chunk.set_size_bytes(rpc::kMaxArtifactBytes);
+    writer->Write(chunk);
+    return writer;
+  };
+  std::array<Upload, 3> of_eve;
+  for (Upload& each : of_eve) {
+    each.end = std::async(std::launch::async, [&] { return rpc::from_grpc(announce(*eve, each)->Finish()); });
+  }
+  const auto is_ended = [](const Upload& each) {
+    return each.end.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  Upload* refused = nullptr;
+  for (int i = 0; i < 1000 && !refused; ++i) {
+    const auto ended = std::ranges::find_if(of_eve, is_ended);
+    if (ended != of_eve.end()) refused = &*ended;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  Upload of_ada;
+  const auto hers = announce(*ada, of_ada);
+  hers->WritesDone();
+  const absl::Status incomplete = rpc::from_grpc(hers->Finish());
+  EXPECT_TRUE(absl::IsInvalidArgument(incomplete)) << "there was room for it: " << incomplete;
+  for (Upload& each : of_eve) each.context.TryCancel();
+  ASSERT_NE(refused, nullptr);
+  const absl::Status status = refused->end.get();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("more than 512 MiB of eve"));
 }
 
 TEST_F(SecuredFarm, LeasesAreNamedOnlyToWhoMayUseThem) {

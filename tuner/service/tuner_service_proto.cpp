@@ -51,7 +51,8 @@ class TunerService final : public pb::Tuner::Service {
       : queue_(queue),
         models_(models),
         most_model_bytes_(most_model_bytes),
-        memory_(std::max(kMostModelsBytes, most_model_bytes), kMostSubmissionsOfEach),
+        memory_({.bytes = std::max(kMostModelsBytes, most_model_bytes),
+                 .transfers_of_each = kMostSubmissionsOfEach}),
         stalls_(clock) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,

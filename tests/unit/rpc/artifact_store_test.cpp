@@ -178,6 +178,16 @@ TEST_F(ArtifactStoreTest, FileThatCannotBeRemovedStillTakesItsRoom) {
   EXPECT_EQ(store->size_bytes(), 6u);
 }
 
+TEST_F(ArtifactStoreTest, GivesItsTransfersTheMemoryThatItWasGivenAndHalfOfItToOne) {
+  const auto store = *ArtifactStore::open(folder_.string(), 1000, 100);
+  EXPECT_TRUE(absl::IsResourceExhausted(store->take_memory(101).status()));
+  EXPECT_TRUE(store->take_memory(100).ok());
+  const auto of_ada = store->take_memory(50, "ada");
+  ASSERT_TRUE(of_ada.ok()) << of_ada.status();
+  EXPECT_TRUE(absl::IsUnavailable(store->take_memory(1, "ada").status()));
+  EXPECT_TRUE(store->take_memory(50, "bob").ok());
+}
+
 TEST_F(ArtifactStoreTest, RefusesWhatIsLargerThanTheStore) {
   EXPECT_TRUE(absl::IsResourceExhausted(open(2)->put(sha256("abc"), "abc")));
 }

@@ -44,6 +44,13 @@ TEST(Transfer, RefusesWhatIsTooLargeBeforeItArrives) {
   EXPECT_TRUE(absl::IsResourceExhausted(assembler.add({sha256("").hex(), 101, ""})));
 }
 
+TEST(Transfer, RefusesALaterChunkThatBringsNothing) {
+  Assembler assembler;
+  ASSERT_TRUE(assembler.add({sha256("abc").hex(), 3, ""}).ok());
+  ASSERT_TRUE(assembler.add({"", 0, "a"}).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(assembler.add({"", 0, ""})));
+}
+
 TEST(Transfer, RefusesAStreamWithoutDigest) {
   Assembler assembler;
   EXPECT_TRUE(absl::IsInvalidArgument(assembler.add({"", 0, "abc"})));

@@ -133,6 +133,39 @@ TEST_F(StalledTransferTest, ADownloadMayTakeLongAsLongAsSomethingOfItIsTaken) {
   EXPECT_EQ(came, bytes_);
 }
 
+TEST_F(StalledTransferTest, AnUploadOfAByteNowAndThenIsEnded) {
+  const auto stub = pb::Tuners::NewStub(rpc::make_channel(server_->endpoint()));
+  grpc::ClientContext context;
+  rpc::set_deadline(context, absl::Seconds(60));
+  pb::UploadArtifactReply reply;
+  const auto writer = stub->UploadArtifact(&context, &reply);
+  pb::ArtifactChunk chunk;
+  chunk.set_digest(sha256("never").hex());
+  chunk.set_size_bytes(rpc::kMaxArtifactBytes);
+  chunk.set_content("x");
+  while (writer->Write(chunk)) {
+    time_.advance(rpc::kTransferPatience / 16);  // so that it never stalls
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_THAT(writer->Finish().error_message(), testing::HasSubstr(" bytes moved in "));
+  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == 0; }));
+}
+
+TEST_F(StalledTransferTest, ADownloadOfWhichTooLittleIsTakenIsEnded) {
+  grpc::ClientContext context;
+  const auto reader = fetch(context);
+  pb::ArtifactChunk chunk;
+  int chunks = 0;
+  while (reader->Read(&chunk)) {
+    ++chunks;
+    time_.advance(rpc::kTransferPatience / 4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_LT(chunks, kChunks);
+  EXPECT_FALSE(reader->Finish().ok());
+  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == 0; }));
+}
+
 // On a slow disk a caller may have asked again before its turn comes.
 TEST_F(StalledTransferTest, ADownloadWhoseCallerHasGoneBeforeItsTurnIsNotRead) {
   bool is_read = true;
