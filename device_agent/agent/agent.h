@@ -47,7 +47,8 @@ struct AgentOptions {
   std::string version;
   std::map<std::string, std::string> labels;  // that requests may select by
   uint64_t cache_bytes = 512ull << 20;
-  const GoldenKernel* golden = nullptr;  // outlives the agent; null: none runs
+  uint64_t transfer_bytes = 1024ull << 20;  // of memory, for artifacts on their way here
+  const GoldenKernel* golden = nullptr;     // outlives the agent; null: none runs
   absl::Duration golden_every = absl::Minutes(5);
   // This machine's, shared by all agents that serve its devices.
   std::shared_ptr<Stillness> stillness = std::make_shared<Stillness>();

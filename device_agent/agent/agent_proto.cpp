@@ -401,7 +401,8 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const
   TF_RETURN_IF_ERROR(check_offered(options.slots));
   TF_ASSIGN_OR_RETURN(auto state, StateDir::open(options.state_dir));
   TF_ASSIGN_OR_RETURN(std::string id, state->agent_id(options.id));
-  TF_ASSIGN_OR_RETURN(auto cache, rpc::ArtifactStore::open(state->artifact_folder(), options.cache_bytes));
+  TF_ASSIGN_OR_RETURN(auto cache, rpc::ArtifactStore::open(state->artifact_folder(), options.cache_bytes,
+                                                           options.transfer_bytes));
   auto impl =
       std::make_unique<Impl>(std::move(options), std::move(state), std::move(cache), std::move(id), facts);
   TF_RETURN_IF_ERROR(impl->listen());

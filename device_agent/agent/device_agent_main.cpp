@@ -71,6 +71,7 @@ struct Served {
 struct Machine {
   std::shared_ptr<tf::rpc::Credentials> credentials;  // null: plain text
   uint64_t slot_memory_bytes = 0;
+  uint64_t transfer_memory_bytes = 0;  // of each device
   tf::agent::GoldenKernel golden = {};
   std::shared_ptr<tf::agent::Stillness> stillness = std::make_shared<tf::agent::Stillness>();
   tf::rpc::WorkTally trials = {};
@@ -114,6 +115,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .version = std::string(tf::version()),
                                          .labels = {config.labels().begin(), config.labels().end()},
                                          .cache_bytes = uint64_t{config.cache_mib()} << 20,
+                                         .transfer_bytes = machine.transfer_memory_bytes,
                                          .golden = config.golden_seconds() == 0 ? nullptr : &machine.golden,
                                          .golden_every = golden_every,
                                          .stillness = machine.stillness,
@@ -198,9 +200,10 @@ absl::Status serve(const DeviceAgent& config) {
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
   TF_RETURN_IF_ERROR(tf::rpc::check_ports(listened_at(offers), config.metrics()));
   spdlog::info("configuration: {}", tf::rpc::one_line(config));
-  Machine machine{
-      .credentials = credentials,
-      .slot_memory_bytes = tf::agent::slot_memory_bytes(offers, tf::agent::read_facts().memory_bytes())};
+  const uint64_t memory_bytes = tf::agent::read_facts().memory_bytes();
+  Machine machine{.credentials = credentials,
+                  .slot_memory_bytes = tf::agent::slot_memory_bytes(offers, memory_bytes),
+                  .transfer_memory_bytes = tf::agent::transfer_memory_bytes(offers, memory_bytes)};
   std::vector<Served> all;
   for (tf::agent::Offer& offer : offers) {
     // One device is its certificate's name, several stand below it.

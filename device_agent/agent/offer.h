@@ -39,4 +39,7 @@ size_t slot_count(const std::vector<Offer>& offers);
 // an eighth to the system and this process.
 uint64_t slot_memory_bytes(const std::vector<Offer>& offers, uint64_t machine_bytes);
 
+// What artifacts on their way to one device may have of that eighth: half of it for those of all devices.
+uint64_t transfer_memory_bytes(const std::vector<Offer>& offers, uint64_t machine_bytes);
+
 }  // namespace tf::agent

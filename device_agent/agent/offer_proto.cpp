@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "device_agent/agent/offer.h"
 #include "proto/config/v1/farm.pb.h"
+#include "rpc/artifact_store.h"
 
 namespace tf::agent {
 namespace {
@@ -101,6 +102,10 @@ size_t slot_count(const std::vector<Offer>& offers) {
 
 uint64_t slot_memory_bytes(const std::vector<Offer>& offers, uint64_t machine_bytes) {
   return machine_bytes / 8 * 7 / slot_count(offers);
+}
+
+uint64_t transfer_memory_bytes(const std::vector<Offer>& offers, uint64_t machine_bytes) {
+  return std::min(rpc::ArtifactStore::kMostMemoryBytes, machine_bytes / 16 / offers.size());
 }
 
 }  // namespace tf::agent

@@ -89,5 +89,11 @@ TEST(Offers, SlotsOfAllDevicesTogetherLeaveTheSystemAnEighthOfTheMemory) {
   EXPECT_EQ(slot_memory_bytes(offers, uint64_t{8} << 30), (uint64_t{7} << 30) / 4);
 }
 
+TEST(Offers, ArtifactsOnTheirWayTakeHalfOfThatEighthAndNoMoreThanAGiB) {
+  const std::vector<Offer> offers = {{.slots = {{0}, {1}, {2}}}, {.slots = {{3}}}};
+  EXPECT_EQ(transfer_memory_bytes(offers, uint64_t{1} << 30), 32u << 20);
+  EXPECT_EQ(transfer_memory_bytes(offers, uint64_t{1} << 40), 1u << 30);
+}
+
 }  // namespace
 }  // namespace tf::agent
