@@ -4,15 +4,6 @@
 
 namespace tf::tracker {
 
-void SequenceSet::insert(uint64_t sequence) {
-  if (contains(sequence)) return;
-  sparse_.insert(sequence);
-  while (!sparse_.empty() && *sparse_.begin() == below_ + 1) {
-    sparse_.erase(sparse_.begin());
-    ++below_;
-  }
-}
-
 bool Relay::submit(uint64_t sequence, std::string trial) {
   if (done_.contains(sequence) || replies_.contains(sequence)) return false;
   const uint64_t bytes = trial.size();

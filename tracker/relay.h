@@ -9,19 +9,9 @@
 #include <vector>
 
 #include "rpc/flow_limits.h"
+#include "rpc/sequence_set.h"
 
 namespace tf::tracker {
-
-// A set of sequence numbers that stays small while they come roughly in order from 1.
-class SequenceSet {
- public:
-  bool contains(uint64_t sequence) const { return sequence <= below_ || sparse_.contains(sequence); }
-  void insert(uint64_t sequence);
-
- private:
-  uint64_t below_ = 0;  // 1 … below_ are in
-  std::set<uint64_t> sparse_;
-};
 
 struct QueuedTrial {
   uint64_t sequence = 0;
@@ -77,7 +67,7 @@ class Relay {
   std::map<uint64_t, std::string> queue_;
   std::map<uint64_t, std::string> replies_;
   std::set<uint64_t> unsent_;  // subset of replies_
-  SequenceSet done_;           // acknowledged
+  rpc::SequenceSet done_;      // acknowledged
   std::vector<uint64_t> to_agent_;
   uint64_t answered_ = 0;
 };

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tuner/measure/farm_runner.h"
+#include "tuner/measure/recent_digests.h"
 
 namespace grpc {
 class Channel;
@@ -32,7 +33,7 @@ class FarmLink {
   struct Way {
     std::shared_ptr<grpc::Channel> channel;
     std::optional<LeasedDevice> direct;  // the lease that the agent itself serves; none: through the tracker
-    std::set<std::string> uploaded;      // guarded by the link
+    RecentDigests uploaded{};            // guarded by the link
   };
   std::shared_ptr<Way> way();
   // That one leads to its agent no more: from now on through the tracker, until the next lease. Uploads that
@@ -47,10 +48,10 @@ class FarmLink {
   absl::Status renew(const LeasedDevice& lease);
   void release(const LeasedDevice& lease);
 
-  // Makes sure that the artifact is where the trials go; asks only the first time. Of one artifact there is
-  // one upload at a time, for several trials have one reference; others go beside it. It may take as long as
-  // it moves (rpc/stepped_call.h); where the agent does not take it, the tracker is asked. CANCELLED after
-  // cancel().
+  // Makes sure that the artifact is where the trials go; asks only the first time, and again when it was not
+  // in use for long. Of one artifact there is one upload at a time, for several trials have one reference;
+  // others go beside it. It may take as long as it moves (rpc/stepped_call.h); where the agent does not take
+  // it, the tracker is asked. CANCELLED after cancel().
   absl::Status upload(const ArtifactBytes& artifact);
   // It has been evicted there after all.
   void forget(const std::string& digest);
@@ -66,7 +67,7 @@ class FarmLink {
   absl::Status begin_upload(const std::string& digest);
   void end_upload(const std::string& digest);
   absl::Status upload_one(const ArtifactBytes& artifact);
-  bool is_uploaded(const Way& way, const std::string& digest);
+  bool is_uploaded(Way& way, const std::string& digest);
   absl::Status upload_to(const Way& way, const ArtifactBytes& artifact);
 
   const FarmRunnerOptions options_;

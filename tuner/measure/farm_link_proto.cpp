@@ -235,7 +235,7 @@ absl::Status FarmLink::upload_one(const ArtifactBytes& artifact) {
   }
 }
 
-bool FarmLink::is_uploaded(const Way& way, const std::string& digest) {
+bool FarmLink::is_uploaded(Way& way, const std::string& digest) {
   const std::scoped_lock lock(mutex_);
   return way.uploaded.contains(digest);
 }

@@ -37,7 +37,7 @@ void HeldLease::drop() {
   }
   making_room_ = false;
   pending_.clear();
-  durable_.clear();
+  durable_ = {};
   last_sequence_ = 0;
 }
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "proto/farm/v1/farm.pb.h"
+#include "rpc/sequence_set.h"
 #include "tuner/measure/farm_runner.h"
 
 namespace tf::measure {
@@ -58,7 +58,7 @@ class HeldLease {
   bool making_room_ = false;
   // Of the present lease.
   Pending pending_;
-  std::set<uint64_t> durable_;
+  rpc::SequenceSet durable_;
   uint64_t last_sequence_ = 0;
 };
 

@@ -116,13 +116,5 @@ TEST(Relay, WindowIsLimitedInBytesButNeverEmpty) {
   EXPECT_EQ(relay.window(4).size(), 1u);
 }
 
-TEST(SequenceSet, HoldsExactlyWhatWasInserted) {
-  SequenceSet set;
-  for (const uint64_t sequence : {3, 1, 2, 7, 5, 6}) set.insert(sequence);
-  for (const uint64_t sequence : {1, 2, 3, 5, 6, 7}) EXPECT_TRUE(set.contains(sequence)) << sequence;
-  EXPECT_FALSE(set.contains(4));
-  EXPECT_FALSE(set.contains(8));
-}
-
 }  // namespace
 }  // namespace tf::tracker
