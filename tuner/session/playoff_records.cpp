@@ -152,9 +152,14 @@ absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOption
   std::vector<Season> seasons = seasons_of(tried);
   int64_t attempts = 0;
   absl::Status noted;
-  const Spoiled spoiled = [&](const Subject& subject, const Finished& finished) {
+  PlayOffListener listener;
+  listener.spoiled = [&](const Subject& subject, const Finished& finished) {
     ++attempts;
     noted.Update(note_spoiled(subject, finished, runner, store));
+  };
+  // Else the farm would wait for it for as long as it holds the lease.
+  listener.late = [&](const Finished& finished) {
+    if (finished.result && !finished.is_twin) runner.acknowledge(*finished.result);
   };
   for (uint64_t turn = 0;; ++turn) {
     std::vector<Pairing> pairings;
@@ -169,11 +174,11 @@ absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOption
     }
     if (pairings.empty()) return attempts;
     const int64_t began_unix_ns = now_unix_ns();
-    const Decided decided = [&](size_t i, const std::vector<Played>& ranking) {
+    listener.decided = [&](size_t i, const std::vector<Played>& ranking) {
       TF_RETURN_IF_ERROR(noted);
       return record(ranking, began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store);
     };
-    TF_RETURN_IF_ERROR(play_off(pipeline, pairings, limits, spoiled, decided, kTickets * (1 + turn)));
+    TF_RETURN_IF_ERROR(play_off(pipeline, pairings, limits, listener, kTickets * (1 + turn)));
     TF_RETURN_IF_ERROR(noted);
   }
 }

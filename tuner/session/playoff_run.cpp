@@ -29,7 +29,7 @@ struct Table {
     return results;
   }
 };
-// The others are for what was withdrawn: nobody acknowledges that.
+// The others are for what is late.
 constexpr size_t kMostResults = measure::kMostUnacknowledged - 64;
 static_assert(Playoff::kFinalists * Playoff::kRounds <= kMostResults);
 
@@ -84,12 +84,8 @@ std::vector<Played> ranking(Table& table) {
 class Hall {
  public:
   Hall(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-       const Spoiled& spoiled, const Decided& decided, uint64_t first_ticket)
-      : pipeline_(pipeline),
-        limits_(limits),
-        spoiled_(spoiled),
-        decided_(decided),
-        next_ticket_(first_ticket) {
+       const PlayOffListener& listener, uint64_t first_ticket)
+      : pipeline_(pipeline), limits_(limits), listener_(listener), next_ticket_(first_ticket) {
     for (const Pairing& pairing : pairings) tables_.push_back(make_table(pairing));
   }
 
@@ -122,7 +118,10 @@ class Hall {
       if (!finished && waiting_.empty()) return absl::OkStatus();
       if (!finished) continue;
       const auto seat = seats_.extract(finished->work.ticket);
-      if (seat.empty()) continue;
+      if (seat.empty()) {
+        if (listener_.late) listener_.late(*finished);
+        continue;
+      }
       if (limits_.throttling.spoils(*finished)) {
         const auto delay = absl::ToChronoMilliseconds(limits_.retry_delay * (finished->work.tries + 1));
         waiting_.emplace(Clock::now() + delay, Waiting{seat.mapped(), *std::move(finished)});
@@ -146,7 +145,7 @@ class Hall {
 
   absl::Status decide(Table& table) {
     if (std::exchange(table.is_decided, true)) return absl::OkStatus();
-    return decided_(static_cast<size_t>(&table - tables_.data()), ranking(table));
+    return listener_.decided(static_cast<size_t>(&table - tables_.data()), ranking(table));
   }
 
   bool is_over() const { return limits_.stop.load() || Clock::now() >= limits_.deadline; }
@@ -186,7 +185,7 @@ class Hall {
     waiting_.erase(waiting_.begin());
     const auto& [table, contender] = waiting.seat;
     if (is_over()) return settle(std::move(waiting.finished), waiting.seat);
-    spoiled_(table->pairing->contenders[contender].subject, waiting.finished);
+    listener_.spoiled(table->pairing->contenders[contender].subject, waiting.finished);
     ++waiting.finished.work.tries;
     submit(std::move(waiting.finished.work), waiting.seat);
   }
@@ -200,8 +199,7 @@ class Hall {
 
   Pipeline& pipeline_;
   const PlayOffLimits& limits_;
-  const Spoiled& spoiled_;
-  const Decided& decided_;
+  const PlayOffListener& listener_;
   std::vector<Table> tables_;
   size_t opened_ = 0;                                  // of them, the first so many
   std::deque<Table*> next_;                            // between two rounds
@@ -213,8 +211,8 @@ class Hall {
 }  // namespace
 
 absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-                      const Spoiled& spoiled, const Decided& decided, uint64_t first_ticket) {
-  return Hall(pipeline, pairings, limits, spoiled, decided, first_ticket).play();
+                      const PlayOffListener& listener, uint64_t first_ticket) {
+  return Hall(pipeline, pairings, limits, listener, first_ticket).play();
 }
 
 }  // namespace tf::session

@@ -50,21 +50,25 @@ struct PlayOffLimits {
   absl::Duration retry_delay = absl::ZeroDuration();
 };
 
-// Told of each result that does not count, because the trial is made again.
-using Spoiled = std::function<void(const Subject& subject, const Finished& finished)>;
-
-// Told of each play-off once it is over, by its place among the pairings: those that were measured, the
-// winner first, who failed last. Their results are to be acknowledged by then: until a play-off is over it
-// keeps them.
-using Decided = std::function<absl::Status(size_t pairing, std::vector<Played> ranking)>;
+// Who hears what comes of the play-offs.
+struct PlayOffListener {
+  // Told of each result that does not count, because the trial is made again.
+  std::function<void(const Subject& subject, const Finished& finished)> spoiled = {};
+  // Told of what else comes out of the pipeline: it was withdrawn when it had begun, or an earlier call has
+  // ended without it. Nobody else knows of it.
+  std::function<void(const Finished& finished)> late = {};
+  // Told of each play-off once it is over, by its place among the pairings: those that were measured, the
+  // winner first, who failed last. Their results are to be acknowledged by then: until a play-off is over it
+  // keeps them.
+  std::function<absl::Status(size_t pairing, std::vector<Played> ranking)> decided;
+};
 
 // Runs the play-offs, the first ones first, as many side by side as may keep their results
-// (kMostUnacknowledged of runner.h); what else comes out of the pipeline is left alone. A candidate that can
-// no longer be measured is out. A round waits for the trials of it that are made again; what throttles for as
-// long as we try counts as it is. What is not decided in the end goes by the rounds it had. Ends when no
-// result comes for a minute; what comes after all is none of the next call's, whose tickets are others.
-// Errors: those of `decided`, at once.
+// (kMostUnacknowledged of runner.h). A candidate that can no longer be measured is out. A round waits for the
+// trials of it that are made again; what throttles for as long as we try counts as it is. What is not decided
+// in the end goes by the rounds it had. Ends when no result comes for a minute; what comes after all is late
+// in the next call, whose tickets are to be others. Errors: those of `decided`, at once.
 absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-                      const Spoiled& spoiled, const Decided& decided, uint64_t first_ticket = 0);
+                      const PlayOffListener& listener, uint64_t first_ticket = 0);
 
 }  // namespace tf::session

@@ -182,13 +182,15 @@ class PlayOffRun : public TuneTest {
  protected:
   std::vector<Played> play(const PlayOffLimits& limits) {
     std::vector<Played> ranking;
-    const Decided decided = [&](size_t pairing, std::vector<Played> all) {
+    PlayOffListener listener;
+    listener.decided = [&](size_t pairing, std::vector<Played> all) {
       EXPECT_EQ(pairing, 0u);
       ranking = std::move(all);
       return absl::OkStatus();
     };
-    const Spoiled spoiled = [this](const auto&, const auto&) { ++spoiled_; };
-    EXPECT_TRUE(play_off(pipeline_, pairings_, limits, spoiled, decided).ok());
+    listener.spoiled = [this](const auto&, const auto&) { ++spoiled_; };
+    listener.late = [this](const Finished& finished) { late_.push_back(finished.work.ticket); };
+    EXPECT_TRUE(play_off(pipeline_, pairings_, limits, listener, kFirstTicket).ok());
     return ranking;
   }
 
@@ -217,7 +219,9 @@ class PlayOffRun : public TuneTest {
                                                               tasks_[0].workload, {}, options_.target, 1)))};
   const std::vector<Pairing> pairings_ = {{.task = 0, .contenders = {contender_, contender_}}};
   Throttling throttling_;
+  static constexpr uint64_t kFirstTicket = 100;
   int spoiled_ = 0;
+  std::vector<uint64_t> late_;  // by ticket
   Pipeline pipeline_{builder_, runner_, {.tasks = {{reference_request(tasks_[0], target_)}}}};
 };
 
@@ -236,13 +240,14 @@ TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
       6, {.task = 0, .contenders = std::vector(Playoff::kFinalists, contender_)});
   std::vector<size_t> order;
   int acknowledged = 0, most_kept = 0;
-  const Decided decided = [&](size_t pairing, const std::vector<Played>& ranking) {
+  const auto decided = [&](size_t pairing, const std::vector<Played>& ranking) {
     order.push_back(pairing);
     most_kept = std::max(most_kept, runner_.runs - acknowledged);
     for (const Played& played : ranking) acknowledged += static_cast<int>(played.results.size());
     return absl::OkStatus();
   };
-  ASSERT_TRUE(play_off(pipeline_, pairings, {.stop = stop_, .throttling = throttling_}, {}, decided).ok());
+  const PlayOffLimits limits{.stop = stop_, .throttling = throttling_};
+  ASSERT_TRUE(play_off(pipeline_, pairings, limits, {.decided = decided}).ok());
   std::ranges::sort(order);
   EXPECT_THAT(order, testing::ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(acknowledged, runner_.runs);
@@ -253,13 +258,26 @@ TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
 TEST_F(PlayOffRun, EndsAtTheFirstErrorOfWhoIsTold) {
   const std::vector<Pairing> pairings(3, pairings_.front());
   int told = 0;
-  const Decided decided = [&](size_t, const std::vector<Played>&) {
+  const auto decided = [&](size_t, const std::vector<Played>&) {
     ++told;
     return absl::DataLossError("the disk is full");
   };
-  EXPECT_EQ(play_off(pipeline_, pairings, {.stop = stop_, .throttling = throttling_}, {}, decided).code(),
-            absl::StatusCode::kDataLoss);
+  const PlayOffLimits limits{.stop = stop_, .throttling = throttling_};
+  EXPECT_EQ(play_off(pipeline_, pairings, limits, {.decided = decided}).code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(told, 1);
+}
+
+// Else nobody acknowledges it, and the device comes to measure no more.
+TEST_F(PlayOffRun, TellsOfWhatIsNoneOfIts) {
+  Work under_way;
+  under_way.ticket = kFirstTicket - 1;
+  under_way.request = contender_.request;
+  under_way.priority = Priority::kInFull;
+  pipeline_.submit(std::move(under_way));
+  const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
+  EXPECT_THAT(late_, testing::ElementsAre(kFirstTicket - 1));
+  ASSERT_EQ(ranking.size(), 2u);
+  EXPECT_EQ(ranking[0].results.size() + ranking[1].results.size() + 1, static_cast<size_t>(runner_.runs));
 }
 
 TEST_F(PlayOffRun, MakesNoTrialAgainOnceItIsToStop) {
