@@ -91,8 +91,9 @@ struct Requirements {
 std::string unmet_requirement(const DeviceInfo& device, const SlotOffer& slot,
                               const Requirements& requirements);
 
-// INVALID_ARGUMENT: an id, a key (names.h) or labels that are none, no slot, a slot twice or without CPUs, an
-// epoch that no slot can have reached, or more of all this than there may be. (device_proto.cpp)
+// INVALID_ARGUMENT: an id, a key (names.h) or labels that are none, no slot, a slot twice, without CPUs or
+// numbered too high, an epoch that no slot can have reached, or more of all this than there may be.
+// (device_proto.cpp)
 absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello);
 absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello);
 // INVALID_ARGUMENT: no selector, a capability that this tracker does not know, or more than there may be.

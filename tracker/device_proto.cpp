@@ -24,6 +24,9 @@ constexpr uint64_t kHighestEpoch = uint64_t{1} << 62;
 // All of it is kept in memory and on disk, and is in every listing. A server with hundreds of CPU features
 // has 4 KiB.
 constexpr int kMostSlots = 256;
+// Agents number them from 0, so that all that are ever offered of a device, of which some is kept for ever,
+// are no more than that.
+constexpr uint32_t kHighestSlot = kMostSlots - 1;
 constexpr size_t kMostHelloBytes = 64 << 10;
 // A request's, which is compared with thousands of devices.
 constexpr size_t kMostRequirementsBytes = 16 << 10;
@@ -45,6 +48,10 @@ absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
     if (offer.cpus().empty() || !seen.insert(offer.slot()).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("agent ", hello.agent_id(), " offers slot ", offer.slot(), " twice or without CPUs"));
+    }
+    if (offer.slot() > kHighestSlot) {
+      return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " offers slot ",
+                                                     offer.slot(), ": number them from 0 to ", kHighestSlot));
     }
     if (offer.highest_epoch() > kHighestEpoch) {
       return absl::InvalidArgumentError(

@@ -216,6 +216,7 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
       lock.save();
     }
   }
+  device.dirty.clear();  // of slots that it offered before, perhaps, and does not now
   for (const SlotOffer& slot : info.slots) {
     const SlotKey key{info.id, slot.slot};
     leases_.raise_epoch(key, slot.highest_epoch);

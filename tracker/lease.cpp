@@ -47,6 +47,7 @@ void LeaseTable::restore(Lease lease) {
 }
 
 void LeaseTable::raise_epoch(const SlotKey& slot, uint64_t epoch) {
+  if (epoch == 0) return;  // says nothing, and must not be remembered for ever
   uint64_t& highest = epochs_[slot];
   highest = std::max(highest, epoch);
 }

@@ -3,6 +3,7 @@
 // from the Clock it is given, durability is the caller's. Does not know: devices, trials, connections, files.
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -62,6 +63,8 @@ class LeaseTable {
   // No lease of this slot will have this epoch or a lower one.
   void raise_epoch(const SlotKey& slot, uint64_t epoch);
   uint64_t epoch(const SlotKey& slot) const;
+  // Of how many slots it is remembered: for ever.
+  size_t epochs() const { return epochs_.size(); }
 
   // The term starts again. NOT_FOUND: ended, expired, or another epoch.
   absl::StatusOr<Lease> renew(const LeaseId& id, uint64_t epoch);

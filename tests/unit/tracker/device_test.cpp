@@ -92,6 +92,19 @@ TEST(DeviceFromProto, RefusesMoreThanATrackerShouldKeepOfADevice) {
   EXPECT_TRUE(absl::IsInvalidArgument(requirements_from_proto(requirements).status()));
 }
 
+// However often an agent comes back with others.
+TEST(DeviceFromProto, RefusesSlotsThatAreNumberedHigherThanThereMayBe) {
+  AgentHello message = hello(0);
+  message.mutable_slots(0)->set_slot(255);
+  EXPECT_TRUE(device_from_proto(message).ok()) << device_from_proto(message).status();
+  for (const uint32_t slot : {256u, std::numeric_limits<uint32_t>::max()}) {
+    message.mutable_slots(0)->set_slot(slot);
+    const absl::Status refused = device_from_proto(message).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("number them from 0 to 255"));
+  }
+}
+
 TEST(Names, OfHoldersArePrintableAndFitALine) {
   EXPECT_TRUE(check_holder_name("the holder", "tuner box:0123456789abcdef").ok());
   EXPECT_TRUE(check_holder_name("the holder", "").ok());

@@ -232,6 +232,18 @@ TEST_F(FarmTest, NewerSessionOfAnAgentEndsTheOlder) {
   EXPECT_TRUE(farm_->devices()[0].online);
 }
 
+TEST_F(FarmTest, AgentIsToldOnlyOfSlotsThatItOffersNow) {
+  Farm::SessionId session = 0;
+  for (uint32_t slot = 0; slot < 10; ++slot) {
+    const DeviceInfo info{
+        .id = "a", .key = "box", .slots = {{slot, 2, 0}}, .hello = "hello " + std::to_string(slot)};
+    session = *farm_->attach(info, "run", std::make_shared<FakeLink>());
+  }
+  const std::vector<DesiredSlot> desired = farm_->take_desired(session);
+  ASSERT_EQ(desired.size(), 1u);
+  EXPECT_EQ(desired[0].slot, 9u);
+}
+
 TEST_F(FarmTest, AgentThatIsAwayTooLongLosesItsLease) {
   const auto session = attach("a");
   const Lease granted = lease();

@@ -55,6 +55,15 @@ TEST_F(LeaseTest, EpochsOfASlotGrowAndSlotsDoNotShareThem) {
   EXPECT_EQ(grant("c", {"device", 1}).epoch, 1u);
 }
 
+TEST_F(LeaseTest, SlotThatWasNeverLeasedIsNotRemembered) {
+  for (uint32_t slot = 0; slot < 100; ++slot) table_.raise_epoch({"device", slot}, 0);
+  EXPECT_EQ(table_.epochs(), 0u);
+  table_.raise_epoch(slot_, 7);
+  table_.raise_epoch(slot_, 0);
+  EXPECT_EQ(table_.epochs(), 1u);
+  EXPECT_EQ(table_.epoch(slot_), 7u);
+}
+
 TEST_F(LeaseTest, ProposalThatIsNotCommittedChangesNothing) {
   table_.propose({"a"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60));
   EXPECT_EQ(table_.epoch(slot_), 0u);
