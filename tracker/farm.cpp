@@ -401,11 +401,21 @@ void Farm::acknowledge(SessionId stream, const std::vector<uint64_t>& sequences)
   Locked lock(*this);
   const auto found = lease_of_.find(stream);
   if (found == lease_of_.end()) return;
+  const LeaseId id = found->second;
+  Relay& relay = relays_.at(id);
   for (const uint64_t sequence : sequences) {
-    relays_.at(found->second).acknowledge(sequence);
-    unanswered_[found->second].erase(sequence);  // withdrawn
+    relay.acknowledge(sequence);
+    unanswered_[id].erase(sequence);  // withdrawn
   }
-  touch(lock, leases_.active().at(found->second).slot);
+  if (!relay.is_in_order()) {
+    end_lease(lock, id,
+              absl::InvalidArgumentError(absl::StrCat("its holder has left out sequences at more than ",
+                                                      Relay::kMostRuns,
+                                                      " places: give each trial of a lease the next one")));
+    match(lock);
+    return;
+  }
+  touch(lock, leases_.active().at(id).slot);
 }
 
 std::vector<std::string> Farm::take_replies(SessionId stream) {

@@ -262,6 +262,7 @@ class Farm {
   // A candidate that is known to be bad is answered at once.
   bool submit(SessionId stream, uint64_t sequence, std::string trial, TrialFacts facts = {});
   bool has_room(SessionId stream);
+  // A holder whose sequences have too many gaps (Relay::kMostRuns) has its lease ended.
   void acknowledge(SessionId stream, const std::vector<uint64_t>& sequences);
   std::vector<std::string> take_replies(SessionId stream);
 

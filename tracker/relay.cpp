@@ -21,7 +21,7 @@ void Relay::drop_trial(uint64_t sequence) {
 
 bool Relay::answer(uint64_t sequence, std::string reply) {
   if (done_.contains(sequence)) {
-    to_agent_.push_back(sequence);  // the agent missed it
+    tell_agent(sequence);  // which missed it
     return false;
   }
   if (replies_.size() >= 2 * limits_.replies || reply_bytes_ >= 2 * limits_.reply_bytes) return false;
@@ -44,7 +44,11 @@ void Relay::acknowledge(uint64_t sequence) {
   }
   unsent_.erase(sequence);
   done_.insert(sequence);
-  to_agent_.push_back(sequence);
+  tell_agent(sequence);
+}
+
+void Relay::tell_agent(uint64_t sequence) {
+  if (to_agent_.size() < kMostAcknowledged) to_agent_.insert(sequence);
 }
 
 void Relay::rewind_replies() {
@@ -71,7 +75,8 @@ std::vector<QueuedTrial> Relay::window(size_t count) const {
 }
 
 std::vector<uint64_t> Relay::take_acknowledged() {
-  return std::exchange(to_agent_, {});
+  const std::set<uint64_t> taken = std::exchange(to_agent_, {});
+  return {taken.begin(), taken.end()};
 }
 
 }  // namespace tf::tracker

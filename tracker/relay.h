@@ -2,6 +2,7 @@
 // Owns: the trials of one lease on their way: unanswered, answered but not acknowledged, acknowledged. A pure
 // state machine; trials and replies are opaque bytes. Does not know: who carries them.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -29,9 +30,14 @@ class Relay {
   // acknowledged again if it was acknowledged. False also if it is beyond what the window's trials can make:
   // the agent sends it again in its next session.
   bool answer(uint64_t sequence, std::string reply);
-  // From the holder: durable there. What is not known here is left: whoever sends that reply again hears it
-  // then.
+  // From the holder: durable there. What is not known here is left, and so is what is too much for an agent
+  // that takes none: whoever sends that reply again hears it then.
   void acknowledge(uint64_t sequence);
+  // False: the holder leaves out so many sequences that what it has acknowledged cannot be remembered.
+  bool is_in_order() const { return done_.runs() <= kMostRuns; }
+  // A holder that gives each trial the next number has few but those between which something is on its way,
+  // of which there is no more than FlowLimits say.
+  static constexpr size_t kMostRuns = 4096;
 
   // The holder has a new stream: all that is unacknowledged is to be sent on it.
   void rewind_replies();
@@ -49,8 +55,9 @@ class Relay {
   bool takes_replies() const {
     return replies_.size() < limits_.replies && reply_bytes_ < limits_.reply_bytes;
   }
-  // Acknowledgements to be passed on to the agent.
+  // Acknowledgements to be passed on to the agent, in order, each once.
   std::vector<uint64_t> take_acknowledged();
+  static constexpr size_t kMostAcknowledged = 1024;
 
   size_t unanswered() const { return queue_.size(); }
   size_t unacknowledged() const { return replies_.size(); }
@@ -60,6 +67,7 @@ class Relay {
 
  private:
   void drop_trial(uint64_t sequence);
+  void tell_agent(uint64_t sequence);
 
   rpc::FlowLimits limits_;
   uint64_t queue_bytes_ = 0;
@@ -68,7 +76,7 @@ class Relay {
   std::map<uint64_t, std::string> replies_;
   std::set<uint64_t> unsent_;  // subset of replies_
   rpc::SequenceSet done_;      // acknowledged
-  std::vector<uint64_t> to_agent_;
+  std::set<uint64_t> to_agent_;
   uint64_t answered_ = 0;
 };
 

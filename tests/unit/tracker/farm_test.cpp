@@ -355,6 +355,22 @@ TEST_F(FarmTest, HolderThatOnlySendsTrialsAndReadsNothingHoldsLittleMemoryAndThe
   EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
 }
 
+TEST_F(FarmTest, HolderThatLeavesOutEverySecondSequenceIsEndedBeforeItTakesMuchMemory) {
+  attach("a");
+  const Lease granted = lease();
+  const auto holder = std::make_shared<FakeLink>();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, holder);
+  for (uint64_t sequence = 2; holder->closed.ok(); sequence += 2) {
+    farm_->submit(*stream, sequence, "t");
+    farm_->acknowledge(*stream, {sequence});
+    ASSERT_LT(sequence, 100'000u);
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(holder->closed)) << holder->closed;
+  EXPECT_THAT(std::string(holder->closed.message()), HasSubstr("give each trial of a lease the next one"));
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
+  EXPECT_GT(lease().epoch, granted.epoch) << "the slot is free again";
+}
+
 TEST_F(FarmTest, HolderThatAcknowledgesLateGetsAllItsAnswers) {
   const auto session = attach("a");
   const Lease granted = lease();

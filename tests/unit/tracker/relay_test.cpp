@@ -1,5 +1,8 @@
 #include "tracker/relay.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 namespace tf::tracker {
 namespace {
 
@@ -107,6 +110,41 @@ TEST(Relay, RemembersNoAcknowledgementOfWhatItNeverHad) {
   for (uint64_t sequence = 2; sequence < 1000; sequence += 2) relay.acknowledge(sequence);
   EXPECT_THAT(relay.take_acknowledged(), IsEmpty());
   EXPECT_TRUE(relay.answer(4, "r4")) << "sent again, so that its holder acknowledges it again";
+}
+
+TEST(Relay, AcknowledgementsForAnAgentThatTakesNoneAreKeptOnceAndNotWithoutEnd) {
+  Relay relay;
+  relay.submit(1, "t1");
+  relay.acknowledge(1);
+  for (int i = 0; i < 100; ++i) relay.answer(1, "r1");
+  EXPECT_THAT(relay.take_acknowledged(), ElementsAre(1));
+  for (uint64_t sequence = 2; sequence < 10'000; ++sequence) {
+    relay.submit(sequence, "t");
+    relay.acknowledge(sequence);
+  }
+  EXPECT_EQ(relay.take_acknowledged().size(), Relay::kMostAcknowledged);
+  EXPECT_FALSE(relay.answer(9'999, "r"));
+  EXPECT_THAT(relay.take_acknowledged(), ElementsAre(9'999)) << "who sends it again hears it";
+}
+
+TEST(Relay, GapsInWhatIsAcknowledgedAreManyOnlyIfTheHolderLeavesThem) {
+  Relay fair;
+  for (uint64_t sequence = 1; sequence < 100'000; ++sequence) {
+    // As after a restart of the tracker, and not strictly in order.
+    const uint64_t next = 1'000'000 + (sequence ^ 255);
+    fair.submit(next, "t");
+    fair.acknowledge(next);
+    ASSERT_TRUE(fair.is_in_order()) << sequence;
+  }
+  Relay sparse;
+  uint64_t sequence = 0;
+  while (sparse.is_in_order()) {
+    ASSERT_LT(sequence, 100'000u);
+    sequence += 2;
+    sparse.submit(sequence, "t");
+    sparse.acknowledge(sequence);
+  }
+  EXPECT_EQ(sequence, 2 * Relay::kMostRuns);
 }
 
 TEST(Relay, WindowIsLimitedInBytesButNeverEmpty) {
