@@ -86,6 +86,11 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
     const AcquireRequest& other = askers_.at(id).request;
     outdated |= is_newer(other.holder_run, other.run_number);
   }
+  for (const auto& [slot, id] : promised_) {
+    const Asker& asker = askers_.at(id);
+    outdated |= !asker.superseded && asker.request.holder == request.holder &&
+                is_newer(asker.request.holder_run, asker.request.run_number);
+  }
   if (outdated) {
     spdlog::warn("{} asks for a lease, but a newer run of it is here", printable(request.holder));
     return absl::AbortedError(

@@ -183,6 +183,18 @@ TEST_F(RunsOfAHolderTest, LeaseOnItsWayToTheDiskIsNotGrantedToARunThatIsOver) {
   EXPECT_TRUE(second->grant->ok()) << second->grant->status();
 }
 
+TEST_F(RunsOfAHolderTest, LeaseOnItsWayToTheDiskIsNotTakenFromTheNewerRunByALateRequestOfTheOlder) {
+  attach("a");
+  farm_->on_unsaved([] {});
+  const auto newer = ask("third life", 3);
+  const auto late = ask("second life", 2);
+  ASSERT_TRUE(late->grant);
+  EXPECT_TRUE(absl::IsAborted(late->grant->status())) << late->grant->status();
+  ASSERT_TRUE(farm_->save().ok());
+  ASSERT_TRUE(newer->grant);
+  EXPECT_TRUE(newer->grant->ok()) << newer->grant->status();
+}
+
 TEST_F(FarmSharingTest, RequirementsAreMatchedAgainstTheDevice) {
   const DeviceInfo device{
       .id = "a", .arch = "x86_64", .cpu_features = {"avx2", "fma"}, .memory_bytes = 4ull << 30};
