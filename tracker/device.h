@@ -3,6 +3,7 @@
 // connections.
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -74,6 +75,9 @@ std::string board_of(const std::string& device_id);
 // Whether one is as good as the other on the disk: but for what an agent measures or chooses anew at each
 // start. (device_proto.cpp)
 bool offers_the_same(const DeviceInfo& one, const DeviceInfo& other);
+
+// What a request may ask for, which is compared with thousands of devices.
+inline constexpr size_t kMostRequirementsBytes = 16 << 10;
 
 struct Requirements {
   std::string arch;  // empty: any

@@ -28,8 +28,6 @@ constexpr int kMostSlots = 256;
 // are no more than that.
 constexpr uint32_t kHighestSlot = kMostSlots - 1;
 constexpr size_t kMostHelloBytes = 64 << 10;
-// A request's, which is compared with thousands of devices.
-constexpr size_t kMostRequirementsBytes = 16 << 10;
 
 // CAPABILITY_SECCOMP is "seccomp"; empty for what this tracker does not know.
 std::string name_of(int capability) {

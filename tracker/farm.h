@@ -200,6 +200,7 @@ struct FarmOptions {
   absl::Duration forget_after = absl::Hours(30 * 24);
   size_t most_devices = 100'000;
   size_t most_devices_of_a_board = 32;  // board_of
+  size_t most_reservations = 1000;      // each is looked at with each device
   // One that was lost alone while it measured, and is away longer, needs help from outside: a line that was
   // cut is usually whole again by then.
   absl::Duration missing_after = absl::Minutes(5);
@@ -284,6 +285,8 @@ class Farm {
   // Ends the lease with this id, or those on this device or slot (DEVICE/N): none, if it has none. NOT_FOUND
   // says what the name stands for otherwise.
   absl::StatusOr<std::vector<LeaseId>> force_release(const std::string& name);
+  // INVALID_ARGUMENT: ReservationBook::check_names and check_window. RESOURCE_EXHAUSTED: there are as many as
+  // there may be.
   absl::StatusOr<ReservationStatus> reserve(const ReservationRequest& request);
   absl::Status unreserve(uint64_t id);
   std::vector<ReservationStatus> reservations();

@@ -215,6 +215,7 @@ ReservationStatus Farm::status_of(const Reservation& reservation) const {
 // A window of the wall clock's time becomes one of ours here, and never again: a jump of the wall clock moves
 // none.
 absl::Status Farm::take_over(StoredReservation stored) {
+  TF_RETURN_IF_ERROR(ReservationBook::check_names(stored.user, stored.device_key, stored.selector));
   const absl::Time wall = options_.wall_now();
   absl::StatusOr<Selector> selector = Selector::parse(stored.selector);
   if (!selector.ok()) return absl::DataLossError(selector.status().message());
@@ -228,11 +229,16 @@ absl::Status Farm::take_over(StoredReservation stored) {
 }
 
 absl::StatusOr<ReservationStatus> Farm::reserve(const ReservationRequest& request) {
-  TF_RETURN_IF_ERROR(ReservationBook::check(request.user, request.from, request.until, options_.wall_now()));
+  TF_RETURN_IF_ERROR(ReservationBook::check_window(request.from, request.until, options_.wall_now()));
   std::future<absl::Status> saved;
   ReservationStatus made;
   {
     Locked lock(*this);
+    if (reservations_.all().size() >= options_.most_reservations) {
+      return absl::ResourceExhaustedError(absl::StrCat("there are ", reservations_.all().size(),
+                                                       " reservations, as many as there may be: end those ",
+                                                       "that nobody needs with `tracker unreserve`"));
+    }
     StoredReservation stored{.id = reservations_.next_id(),
                              .user = request.user,
                              .device_key = request.device_key,
@@ -240,8 +246,8 @@ absl::StatusOr<ReservationStatus> Farm::reserve(const ReservationRequest& reques
                              .from = request.from,
                              .until = request.until};
     const uint64_t id = stored.id;
-    unsaved_.reservations[id] = stored;
-    TF_RETURN_IF_ERROR(take_over(std::move(stored)));
+    TF_RETURN_IF_ERROR(take_over(stored));
+    unsaved_.reservations[id] = std::move(stored);
     saved = when_saved(lock);
     reservations_change_ = clock_.now();
     tick_reservations(lock);

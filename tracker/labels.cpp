@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace tf::tracker {
@@ -24,7 +25,7 @@ bool is_name(std::string_view text) {
 
 absl::Status refuse(std::string_view what, std::string_view text) {
   return absl::InvalidArgumentError(
-      absl::StrCat(std::string(what), " '", std::string(text),
+      absl::StrCat(std::string(what), " '", printable(text.substr(0, 150)),
                    "' is not up to 63 letters, digits, '-', '_', '.' and '/' between two letters or digits"));
 }
 

@@ -49,7 +49,8 @@ struct MadeReservation {
   uint32_t devices = 0;  // that it covers now
   std::string text;      // its id, or with kJson all of it
 };
-// INVALID_ARGUMENT: no user, a window that is over or too long, or no selector.
+// INVALID_ARGUMENT: no user, a window that is over or too long, no selector, or names that are too long.
+// RESOURCE_EXHAUSTED: there are as many as there may be.
 absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const ReserveOptions& options,
                                         TextFormat format);
 // NOT_FOUND: no such reservation.

@@ -4,12 +4,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "tracker/names.h"
 
 namespace tf::tracker {
 
-absl::Status ReservationBook::check(const std::string& user, absl::Time from, absl::Time until,
-                                    absl::Time now) {
+absl::Status ReservationBook::check_names(const std::string& user, const std::string& device_key,
+                                          const std::string& selector) {
   if (user.empty()) return absl::InvalidArgumentError("a reservation needs a user: give --user");
+  TF_RETURN_IF_ERROR(check_holder_name("the user", user));
+  if (!device_key.empty()) TF_RETURN_IF_ERROR(check_key("the device key", device_key));
+  if (selector.size() <= kMostRequirementsBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a selector of ", selector.size(), " bytes: ask for at most ", kMostRequirementsBytes));
+}
+
+absl::Status ReservationBook::check_window(absl::Time from, absl::Time until, absl::Time now) {
   if (until <= from || until <= now) {
     return absl::InvalidArgumentError("the reservation's window is empty or over: give a later end");
   }

@@ -35,8 +35,12 @@ constexpr absl::Duration kLongestReservation = absl::Hours(24 * 366);
 // Not thread-safe. Reservations are few: a look at a device looks at all.
 class ReservationBook {
  public:
-  // INVALID_ARGUMENT: no user, or a window that is empty, over or longer than that.
-  static absl::Status check(const std::string& user, absl::Time from, absl::Time until, absl::Time now);
+  // What is kept of one and is in every listing. INVALID_ARGUMENT: no user, or one, a key or a selector that
+  // is too long or not printable (names.h, kMostRequirementsBytes).
+  static absl::Status check_names(const std::string& user, const std::string& device_key,
+                                  const std::string& selector);
+  // INVALID_ARGUMENT: a window that is empty, over or longer than that.
+  static absl::Status check_window(absl::Time from, absl::Time until, absl::Time now);
 
   // Above all that were ever added.
   uint64_t next_id() const { return last_id_ + 1; }

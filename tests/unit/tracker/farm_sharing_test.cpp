@@ -92,6 +92,51 @@ TEST_F(FarmSharingTest, UnreservedDeviceIsForEverybodyAgain) {
                                           .status()));
 }
 
+TEST_F(FarmSharingTest, ReservationsAreNoMoreAndNoLongerThanListingsCarry) {
+  options_.most_reservations = 2;
+  open();
+  const absl::Time now = absl::Now();
+  const auto reserve = [&](const std::string& user, const std::string& key = "",
+                           const std::string& selector = "") {
+    return farm_
+        ->reserve({.user = user,
+                   .device_key = key,
+                   .selector = *Selector::parse(selector),
+                   .from = now,
+                   .until = now + absl::Hours(1)})
+        .status();
+  };
+  std::string long_selector = "a";
+  for (int i = 0; i < 2000; ++i) long_selector += ",label" + std::to_string(10'000 + i);
+  EXPECT_TRUE(absl::IsInvalidArgument(reserve("")));
+  EXPECT_TRUE(absl::IsInvalidArgument(reserve(std::string(201, 'u'))));
+  EXPECT_TRUE(absl::IsInvalidArgument(reserve("alice\nbob")));
+  EXPECT_TRUE(absl::IsInvalidArgument(reserve("alice", std::string(129, 'k'))));
+  EXPECT_TRUE(absl::IsInvalidArgument(reserve("alice", "", long_selector)));
+  EXPECT_THAT(store_->load()->reservations, IsEmpty());
+  EXPECT_TRUE(reserve(std::string(200, 'u'), std::string(128, 'k'), "room=lab3").ok());
+  EXPECT_TRUE(reserve("alice").ok());
+  const absl::Status one_more = reserve("alice");
+  EXPECT_TRUE(absl::IsResourceExhausted(one_more)) << one_more;
+  EXPECT_THAT(std::string(one_more.message()), HasSubstr("tracker unreserve"));
+  ASSERT_TRUE(farm_->unreserve(1).ok());
+  EXPECT_TRUE(reserve("bob").ok());
+}
+
+TEST_F(FarmSharingTest, StoredReservationThatNoListingCouldCarryIsLeftOut) {
+  const absl::Time now = absl::Now();
+  const auto stored = [&](uint64_t id, const std::string& user) {
+    return StoredReservation{
+        .id = id, .user = user, .device_key = "", .selector = "", .from = now, .until = now + absl::Hours(1)};
+  };
+  ASSERT_TRUE(
+      store_->save({.reservations = {{1, stored(1, std::string(5 << 20, 'u'))}, {2, stored(2, "alice")}}})
+          .ok());
+  open();
+  ASSERT_EQ(farm_->reservations().size(), 1u);
+  EXPECT_EQ(farm_->reservations()[0].reservation.user, "alice");
+}
+
 TEST_F(FarmSharingTest, LongHolderMakesRoomForAWaiterAndIsServedAgainAfterIt) {
   attach("a");
   const Lease first = lease();
