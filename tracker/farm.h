@@ -162,11 +162,18 @@ struct ReservationStatus {
   size_t devices = 0;
 };
 
+// Of one who waits, in the order in which a slot that all could use would be given.
+struct WaitingPlace {
+  uint64_t number = 0;  // from 1
+  WaiterId id = 0;
+};
+
 struct WaitingStatus {
   WaitingRequest request;
   std::string key;
   Requirements requirements;
   absl::Duration waited;
+  WaitingPlace place;
 };
 
 struct UserStatus {
@@ -289,10 +296,15 @@ class Farm {
   // there may be.
   absl::StatusOr<ReservationStatus> reserve(const ReservationRequest& request);
   absl::Status unreserve(uint64_t id);
-  std::vector<ReservationStatus> reservations();
-  // In the order in which a slot that all could use would be given.
-  std::vector<WaitingStatus> waiting();
-  std::vector<UserStatus> users();
+  // With ids above this one, at most so many.
+  std::vector<ReservationStatus> reservations(uint64_t after = 0,
+                                              size_t most = std::numeric_limits<size_t>::max());
+  // In the order of their places, at most so many behind this one; behind its number if it waits no more.
+  std::vector<WaitingStatus> waiting(const WaitingPlace& after = {},
+                                     size_t most = std::numeric_limits<size_t>::max());
+  // In the order of their names, at most so many after this one; without it, the first.
+  std::vector<UserStatus> users(const std::optional<std::string>& after = std::nullopt,
+                                size_t most = std::numeric_limits<size_t>::max());
   // Looks at every device.
   FarmCounts counts();
 

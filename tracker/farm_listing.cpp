@@ -88,36 +88,47 @@ std::vector<std::string> Farm::known_keys(const std::string& key, size_t most) {
   return matchmaker_.slots().keys_like(key, most);
 }
 
-std::vector<ReservationStatus> Farm::reservations() {
+std::vector<ReservationStatus> Farm::reservations(uint64_t after, size_t most) {
   Locked lock(*this);
   std::vector<ReservationStatus> result;
-  for (const auto& [id, reservation] : reservations_.all()) result.push_back(status_of(reservation));
+  const auto& all = reservations_.all();
+  for (auto next = all.upper_bound(after); next != all.end() && result.size() < most; ++next)
+    result.push_back(status_of(next->second));
   return result;
 }
 
-std::vector<WaitingStatus> Farm::waiting() {
+std::vector<WaitingStatus> Farm::waiting(const WaitingPlace& after, size_t most) {
   Locked lock(*this);
-  std::vector<std::pair<Rank, WaitingStatus>> ranked;
-  for (const auto& [id, request] : matchmaker_.queue().requests()) {
-    ranked.push_back({matchmaker_.rank(request),
-                      {.request = request,
-                       .key = matchmaker_.slots().demand(request.demand).key,
-                       .requirements = matchmaker_.slots().demand(request.demand).requirements,
-                       .waited = clock_.now() - request.arrived}});
-  }
-  std::ranges::sort(ranked, [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::pair<Rank, WaiterId>> ranked;
+  for (const auto& [id, request] : matchmaker_.queue().requests())
+    ranked.emplace_back(matchmaker_.rank(request), id);
+  std::ranges::sort(ranked);
+  // Those before it may have been served since, so that it has moved up.
+  const auto known = std::ranges::find(ranked, after.id, &std::pair<Rank, WaiterId>::second);
+  size_t number = known == ranked.end() ? after.number : static_cast<size_t>(known - ranked.begin()) + 1;
   std::vector<WaitingStatus> result;
-  for (auto& [rank, status] : ranked) result.push_back(std::move(status));
+  for (; number < ranked.size() && result.size() < most; ++number) {
+    const WaiterId id = ranked[number].second;
+    const WaitingRequest& request = matchmaker_.queue().at(id);
+    const Demand& demand = matchmaker_.slots().demand(request.demand);
+    result.push_back({.request = request,
+                      .key = demand.key,
+                      .requirements = demand.requirements,
+                      .waited = clock_.now() - request.arrived,
+                      .place = {.number = number + 1, .id = id}});
+  }
   return result;
 }
 
-std::vector<UserStatus> Farm::users() {
+std::vector<UserStatus> Farm::users(const std::optional<std::string>& after, size_t most) {
   Locked lock(*this);
   std::set<std::string> names;
   for (const auto& [user, account] : matchmaker_.usage().accounts()) names.insert(user);
   for (const auto& [id, request] : matchmaker_.queue().requests()) names.insert(request.user);
   std::vector<UserStatus> result;
-  for (const std::string& user : names) {
+  for (auto next = after ? names.upper_bound(*after) : names.begin();
+       next != names.end() && result.size() < most; ++next) {
+    const std::string& user = *next;
     result.push_back({.user = user,
                       .share = options_.policies.of(user).share,
                       .slots = matchmaker_.usage().held(user),

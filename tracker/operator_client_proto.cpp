@@ -25,15 +25,27 @@ absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std
 }
 
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format) {
-  TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply reply,
-                      call(tracker, pb::ListWaitingRequest(), &pb::Operators::Stub::ListWaiting));
-  return format == TextFormat::kJson ? waiting_json(reply) : waiting_table(reply);
+  pb::ListWaitingRequest request;
+  pb::ListWaitingReply waiting;
+  do {
+    TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply page,
+                        call(tracker, request, &pb::Operators::Stub::ListWaiting));
+    request.set_page_token(page.next_page_token());
+    waiting.MergeFrom(page);
+  } while (!request.page_token().empty());
+  return format == TextFormat::kJson ? waiting_json(waiting) : waiting_table(waiting);
 }
 
 absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format) {
-  TF_ASSIGN_OR_RETURN(const pb::ListReservationsReply reply,
-                      call(tracker, pb::ListReservationsRequest(), &pb::Operators::Stub::ListReservations));
-  return format == TextFormat::kJson ? reservations_json(reply) : reservations_table(reply);
+  pb::ListReservationsRequest request;
+  pb::ListReservationsReply reservations;
+  do {
+    TF_ASSIGN_OR_RETURN(const pb::ListReservationsReply page,
+                        call(tracker, request, &pb::Operators::Stub::ListReservations));
+    request.set_page_token(page.next_page_token());
+    reservations.MergeFrom(page);
+  } while (!request.page_token().empty());
+  return format == TextFormat::kJson ? reservations_json(reservations) : reservations_table(reservations);
 }
 
 absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/call_pool.h"
@@ -161,8 +164,31 @@ void hide_leases(const std::optional<rpc::Identity>& caller, pb::Device& device)
 // A page is full with so much. The last device may bring more than as much again, and that fits into a
 // message, too.
 constexpr size_t kPageBytes = 1 << 20;
-constexpr size_t kDevicesAtOnce = 64;  // copied under the farm's lock
+constexpr size_t kDevicesAtOnce = 64;       // copied under the farm's lock
+constexpr size_t kReservationsAtOnce = 16;  // for each of which all devices are looked at
+// So many requests and as many users fit into a message, whatever their names (names.h): 600 and 250 bytes.
+constexpr size_t kWaitingInPage = 4096;
 constexpr size_t kKeysNamed = 10;
+
+// Where a listing of who waits goes on: "NUMBER ID USER" of the last ones told.
+struct WaitingToken {
+  WaitingPlace place;
+  std::optional<std::string> user;  // absent: none was told yet
+
+  static absl::StatusOr<WaitingToken> parse(const std::string& text) {
+    WaitingToken token;
+    if (text.empty()) return token;
+    const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 2));
+    if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &token.place.number) ||
+        !absl::SimpleAtoi(parts[1], &token.place.id)) {
+      return absl::InvalidArgumentError("the page token is not one of ListWaitingReply's");
+    }
+    token.user = parts[2];
+    return token;
+  }
+
+  std::string text() const { return absl::StrCat(place.number, " ", place.id, " ", user.value_or("")); }
+};
 
 class OperatorService final : public pb::Operators::CallbackService {
  public:
@@ -223,22 +249,15 @@ class OperatorService final : public pb::Operators::CallbackService {
   }
 
   grpc::ServerUnaryReactor* ListReservations(grpc::CallbackServerContext* context,
-                                             const pb::ListReservationsRequest*,
+                                             const pb::ListReservationsRequest* request,
                                              pb::ListReservationsReply* reply) override {
-    return rpc::finished_on(calls_, context, [=, this] {
-      for (const ReservationStatus& status : farm_.reservations())
-        to_proto(status, *reply->add_reservations());
-      return absl::OkStatus();
-    });
+    return rpc::finished_on(calls_, context, [=, this] { return list_reservations(*request, *reply); });
   }
 
-  grpc::ServerUnaryReactor* ListWaiting(grpc::CallbackServerContext* context, const pb::ListWaitingRequest*,
+  grpc::ServerUnaryReactor* ListWaiting(grpc::CallbackServerContext* context,
+                                        const pb::ListWaitingRequest* request,
                                         pb::ListWaitingReply* reply) override {
-    return rpc::finished_on(calls_, context, [=, this] {
-      for (const WaitingStatus& status : farm_.waiting()) to_proto(status, *reply->add_requests());
-      for (const UserStatus& status : farm_.users()) to_proto(status, *reply->add_users());
-      return absl::OkStatus();
-    });
+    return rpc::finished_on(calls_, context, [=, this] { return list_waiting(*request, *reply); });
   }
 
  private:
@@ -279,6 +298,47 @@ class OperatorService final : public pb::Operators::CallbackService {
         return;
       }
     } while (!query.after.empty());
+  }
+
+  absl::Status list_reservations(const pb::ListReservationsRequest& request,
+                                 pb::ListReservationsReply& reply) {
+    uint64_t after = 0;
+    if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after))
+      return absl::InvalidArgumentError("the page token is not one of ListReservationsReply's");
+    const size_t most = request.page_size() == 0 ? std::numeric_limits<size_t>::max() : request.page_size();
+    size_t bytes = 0;
+    while (bytes < kPageBytes && static_cast<size_t>(reply.reservations_size()) < most) {
+      const size_t asked =
+          std::min(kReservationsAtOnce, most - static_cast<size_t>(reply.reservations_size()));
+      const std::vector<ReservationStatus> some = farm_.reservations(after, asked);
+      for (const ReservationStatus& status : some) {
+        pb::Reservation& reservation = *reply.add_reservations();
+        to_proto(status, reservation);
+        bytes += reservation.ByteSizeLong();
+        after = status.reservation.id;
+      }
+      if (some.size() < asked) return absl::OkStatus();  // the last ones
+    }
+    reply.set_next_page_token(absl::StrCat(after));
+    return absl::OkStatus();
+  }
+
+  absl::Status list_waiting(const pb::ListWaitingRequest& request, pb::ListWaitingReply& reply) {
+    TF_ASSIGN_OR_RETURN(WaitingToken after, WaitingToken::parse(request.page_token()));
+    const size_t most =
+        request.page_size() == 0 ? kWaitingInPage : std::min<size_t>(kWaitingInPage, request.page_size());
+    const std::vector<WaitingStatus> requests = farm_.waiting(after.place, most);
+    for (const WaitingStatus& status : requests) {
+      to_proto(status, *reply.add_requests());
+      after.place = status.place;
+    }
+    const std::vector<UserStatus> users = farm_.users(after.user, most);
+    for (const UserStatus& status : users) {
+      to_proto(status, *reply.add_users());
+      after.user = status.user;
+    }
+    if (requests.size() == most || users.size() == most) reply.set_next_page_token(after.text());
+    return absl::OkStatus();
   }
 
   absl::Status reserve(const pb::ReserveRequest& request, pb::Reservation& reply) {

@@ -124,6 +124,89 @@ TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {
   EXPECT_THAT(ids, testing::ElementsAre("d100000", "d100001", "d100002", "d100003", "d100004"));
 }
 
+// More than fits into a message, whoever is asked.
+TEST_F(ListingTest, OfTenThousandWhoWaitIsWhole) {
+  constexpr int kWaiters = 10'000;
+  const std::string key(128, 'k');
+  farm_->detach(attach_large(0, key));
+  std::vector<std::shared_ptr<FakeWaiter>> waiters;
+  for (int i = 0; i < kWaiters; ++i) {
+    waiters.push_back(std::make_shared<FakeWaiter>());
+    const std::string holder = std::string(195, 'h') + std::to_string(10'000 + i);
+    farm_->acquire({.key = key, .wait = absl::Minutes(5), .holder = holder, .user = holder}, waiters.back());
+  }
+  const auto text = render_waiting({server_->endpoint(), nullptr}, TextFormat::kJson);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const nlohmann::json json = nlohmann::json::parse(*text);
+  ASSERT_EQ(json["requests"].size(), static_cast<size_t>(kWaiters));
+  ASSERT_EQ(json["users"].size(), static_cast<size_t>(kWaiters));
+  for (int i = 0; i < kWaiters; ++i) {
+    ASSERT_TRUE(json["requests"][i].value("holder", "").ends_with(std::to_string(10'000 + i)));
+    ASSERT_TRUE(json["users"][i].value("user", "").ends_with(std::to_string(10'000 + i)));
+  }
+}
+
+TEST_F(ListingTest, WhoWaitsIsListedOnceThoughThoseBeforeItAreServedMeanwhile) {
+  attach("a");
+  farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
+  const Lease held = lease();
+  std::vector<std::shared_ptr<FakeWaiter>> waiters;
+  for (const char* holder : {"a", "b", "c", "d", "e"}) {
+    waiters.push_back(acquire("box", absl::Minutes(5), holder));
+    clock_.advance(absl::Seconds(1));
+  }
+  pb::ListWaitingRequest request;
+  request.set_page_size(2);
+  std::vector<std::string> holders, users;
+  do {
+    grpc::ClientContext context;
+    pb::ListWaitingReply page;
+    ASSERT_TRUE(stub_->ListWaiting(&context, request, &page).ok());
+    EXPECT_LE(page.requests_size(), 2);
+    EXPECT_LE(page.users_size(), 2);
+    for (const auto& each : page.requests()) holders.push_back(each.holder());
+    for (const auto& each : page.users()) users.push_back(each.user());
+    if (request.page_token().empty()) farm_->release(held.id, held.epoch);
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && holders.size() < 10);
+  EXPECT_THAT(holders, testing::ElementsAre("a", "b", "c", "d", "e"));
+  EXPECT_THAT(users, testing::ElementsAre("a", "b", "c", "d", "e", "h"));
+  grpc::ClientContext context;
+  pb::ListWaitingReply page;
+  request.set_page_token("2 b");
+  EXPECT_EQ(stub_->ListWaiting(&context, request, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ListingTest, OfManyReservationsIsWhole) {
+  farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
+  constexpr int kReservations = 300;
+  std::string selector = "a";
+  while (selector.size() < 16'000) selector += ",!" + std::to_string(selector.size()) + std::string(50, 'x');
+  const absl::Time now = absl::Now();
+  for (int i = 0; i < kReservations; ++i) {
+    ASSERT_TRUE(farm_
+                    ->reserve({.user = "alice",
+                               .device_key = "",
+                               .selector = *Selector::parse(selector),
+                               .from = now,
+                               .until = now + absl::Hours(1)})
+                    .ok());
+  }
+  const auto text = render_reservations({server_->endpoint(), nullptr}, TextFormat::kJson);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const nlohmann::json all = nlohmann::json::parse(*text);
+  ASSERT_EQ(all.size(), static_cast<size_t>(kReservations));
+  for (int i = 0; i < kReservations; ++i) ASSERT_EQ(all[i].value("id", 0), i + 1);
+  pb::ListReservationsRequest request;
+  request.set_page_size(20);
+  request.set_page_token("290");
+  grpc::ClientContext context;
+  pb::ListReservationsReply page;
+  ASSERT_TRUE(stub_->ListReservations(&context, request, &page).ok());
+  EXPECT_EQ(page.reservations_size(), 10);
+  EXPECT_EQ(page.next_page_token(), "");
+}
+
 TEST_F(ListingTest, OneDeviceThatMeetsTheRequirementsIsFoundAmongThousandsThatDoNot) {
   for (int i = 0; i < 2000; ++i) attach_large(i, i % 100 == 0 ? "pi" : "box");
   attach("z", "box");
