@@ -40,7 +40,8 @@ std::vector<std::string> own_hosts(const rpc::Endpoint& listen) {
   return {"localhost", host, listen.host};
 }
 
-absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, Security& security) {
+absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, rpc::CallPool& joins,
+                  Security& security) {
   const std::string& folder = options.ca_folder;
   TF_ASSIGN_OR_RETURN(security.members, Members::open(folder, rpc::real_wall_clock(), options.members));
   TF_ASSIGN_OR_RETURN(security.audit, rpc::AuditLog::open(folder + "/audit.jsonl"));
@@ -50,7 +51,7 @@ absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, Security& 
   security.guard->set_revoked(security.members->revocations().serials);
   security.members->on_revoked(
       [&guard = *security.guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
-  security.service = make_member_service(*security.members, *security.audit, calls);
+  security.service = make_member_service(*security.members, *security.audit, calls, joins);
   return absl::OkStatus();
 }
 
@@ -60,6 +61,7 @@ absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, Security& 
 struct Daemon::Parts {
   // End after the server and before what they use.
   rpc::CallPool calls{{.what = "operators' and members' calls", .threads = 4, .most_waiting = 256}};
+  rpc::CallPool joins{{.what = "joins", .threads = 1, .most_waiting = 32}};
   rpc::CallPool transfers{{.what = "transfers of artifacts", .threads = 4, .most_waiting = 1024}};
   Security security;
   std::unique_ptr<StateStore> state;
@@ -79,13 +81,15 @@ Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Daemon::~Daemon() {
   parts_->server->stop(absl::ZeroDuration());
   parts_->calls.finish();  // their threads may still end calls of the server's
+  parts_->joins.finish();
   parts_->transfers.finish();
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   if (options.ca_folder.empty()) TF_RETURN_IF_ERROR(rpc::require_loopback(options.listen, "--listen"));
   auto parts = std::make_unique<Parts>();
-  if (!options.ca_folder.empty()) TF_RETURN_IF_ERROR(open(options, parts->calls, parts->security));
+  if (!options.ca_folder.empty())
+    TF_RETURN_IF_ERROR(open(options, parts->calls, parts->joins, parts->security));
   TF_ASSIGN_OR_RETURN(parts->state, StateStore::open(options.state_path));
   TF_ASSIGN_OR_RETURN(
       parts->artifacts,

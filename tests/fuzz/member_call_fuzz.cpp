@@ -35,7 +35,8 @@ class Daemon {
   const std::unique_ptr<Members> members_ = *Members::open(ca());
   const std::unique_ptr<AuditLog> audit_ = *AuditLog::open(ca() + "/audit.jsonl");
   tf::rpc::CallPool calls_{{.what = "calls"}};
-  const std::unique_ptr<grpc::Service> service_ = make_member_service(*members_, *audit_, calls_);
+  tf::rpc::CallPool joins_{{.what = "joins"}};
+  const std::unique_ptr<grpc::Service> service_ = make_member_service(*members_, *audit_, calls_, joins_);
   const std::unique_ptr<tf::rpc::Server> server_ =
       *tf::rpc::Server::start({.host = "127.0.0.1"}, {service_.get()});
 };

@@ -23,10 +23,11 @@ namespace tf::tracker {
 
 class Members;
 
-// What it is given must outlive the service. What waits for the disk or signs is done on the pool.
-// (member_service_proto.cpp)
+// What it is given must outlive the service. What waits for the disk or signs is done on the pool `calls`,
+// and on `joins` for those of whom nobody knows yet: however many there are, they keep no member and no
+// operator waiting. (member_service_proto.cpp)
 std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit,
-                                                   rpc::CallPool& calls);
+                                                   rpc::CallPool& calls, rpc::CallPool& joins);
 
 // The callers' side, for an admin. UNAVAILABLE if no tracker answers there. (member_client_proto.cpp)
 struct IssuedToken {

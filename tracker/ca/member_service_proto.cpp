@@ -24,8 +24,8 @@ constexpr size_t kPage = 5000;
 
 class MemberService final : public pb::Members::CallbackService {
  public:
-  MemberService(Members& members, rpc::AuditLog& audit, rpc::CallPool& calls)
-      : members_(members), audit_(audit), calls_(calls) {}
+  MemberService(Members& members, rpc::AuditLog& audit, rpc::CallPool& calls, rpc::CallPool& joins)
+      : members_(members), audit_(audit), calls_(calls), joins_(joins) {}
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
                                  pb::Credential* reply) override {
@@ -122,15 +122,14 @@ class MemberService final : public pb::Members::CallbackService {
   Members& members_;
   rpc::AuditLog& audit_;
   rpc::CallPool& calls_;
-  // Of whom nobody knows yet: however many there are, they keep no member and no operator waiting.
-  rpc::CallPool joins_{{.what = "joins", .threads = 1, .most_waiting = 32}};
+  rpc::CallPool& joins_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_member_service(Members& members, rpc::AuditLog& audit,
-                                                   rpc::CallPool& calls) {
-  return std::make_unique<MemberService>(members, audit, calls);
+                                                   rpc::CallPool& calls, rpc::CallPool& joins) {
+  return std::make_unique<MemberService>(members, audit, calls, joins);
 }
 
 }  // namespace tf::tracker
