@@ -71,9 +71,12 @@ absl::StatusOr<WaiterId> Matchmaker::ask(const Ask& ask) {
 }
 
 bool Matchmaker::withdraw(WaiterId waiter) {
-  const std::optional<WaitingRequest> request = queue_.withdraw(waiter);
-  if (request) slots_.unuse(request->demand);
-  return request.has_value();
+  if (!queue_.requests().contains(waiter)) return false;
+  const uint32_t most = policies_.of(queue_.at(waiter).user).max_waiting;
+  const std::optional<WaitingRequest> request =
+      most == 0 ? queue_.withdraw(waiter) : queue_.withdraw(waiter, most);
+  slots_.unuse(request->demand);
+  return true;
 }
 
 bool Matchmaker::has_quota(const std::string& user) const {

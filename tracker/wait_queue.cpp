@@ -8,26 +8,32 @@ std::pair<rpc::Instant, WaiterId> WaitQueue::place_in_line(const WaitingRequest&
   return {virtual_arrival(request.arrived, request.priority, options_), id};
 }
 
+WaitQueue::PlaceKey WaitQueue::key_of(const WaitingRequest& request) {
+  return {request.user, request.holder, request.holder_run, request.demand};
+}
+
+void WaitQueue::drop(Places::iterator place) {
+  places_until_.erase(places_until_.find({place->second.until, place->first}));
+  const auto of_user = places_of_.find(std::get<0>(place->first));
+  if (--of_user->second == 0) places_of_.erase(of_user);
+  places_.erase(place);
+}
+
 void WaitQueue::forget_places() {
   while (!places_until_.empty() && places_until_.begin()->first < clock_.now()) {
-    const auto [until, key] = *places_until_.begin();
-    places_until_.erase(places_until_.begin());
-    const auto [first, last] = places_.equal_range(key);
-    for (auto place = first; place != last; ++place) {
-      if (place->second.until != until) continue;
-      places_.erase(place);
-      break;
-    }
+    const auto& [until, key] = *places_until_.begin();
+    auto place = places_.find(key);
+    while (place->second.until != until) ++place;
+    drop(place);
   }
 }
 
 WaiterId WaitQueue::add(WaitingRequest request) {
   forget_places();
   request.arrived = clock_.now();
-  if (const auto place = places_.find({request.holder, request.holder_run, request.demand});
-      place != places_.end()) {
+  if (const auto place = places_.find(key_of(request)); place != places_.end()) {
     request.arrived = place->second.arrived;
-    places_.erase(place);  // its entry in places_until_ finds nothing
+    drop(place);
   }
   const WaiterId id = ++last_id_;
   lines_[request.demand][request.user].insert(place_in_line(request, id));
@@ -58,13 +64,17 @@ std::optional<WaitingRequest> WaitQueue::take(WaiterId id) {
   return request;
 }
 
-std::optional<WaitingRequest> WaitQueue::withdraw(WaiterId id) {
+std::optional<WaitingRequest> WaitQueue::withdraw(WaiterId id, size_t most_places) {
   std::optional<WaitingRequest> request = take(id);
   if (!request || request->holder.empty()) return request;
-  const PlaceKey key{request->holder, request->holder_run, request->demand};
+  forget_places();
+  const auto kept = places_of_.find(request->user);
+  if (kept != places_of_.end() && kept->second >= most_places) return request;
+  const PlaceKey key = key_of(*request);
   const rpc::Instant until = clock_.now() + place_kept_;
   places_.insert({key, {request->arrived, until}});
   places_until_.insert({until, key});
+  ++places_of_[request->user];
   return request;
 }
 

@@ -2,7 +2,9 @@
 // Owns: who waits for a lease, in what order, until when; and for a while the place of who has given up and
 // may come again. Pure but for its clock. Does not know: slots, quotas, what an answer is.
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,8 +48,11 @@ class WaitQueue {
   WaiterId add(WaitingRequest request);
   // It is served, and gone.
   std::optional<WaitingRequest> take(WaiterId id);
-  // It leaves unserved. Nothing if it is not here.
-  std::optional<WaitingRequest> withdraw(WaiterId id);
+  // It leaves unserved. Its place is kept unless so many of its user's are. Nothing if it is not here.
+  std::optional<WaitingRequest> withdraw(WaiterId id,
+                                         size_t most_places = std::numeric_limits<size_t>::max());
+  // That are kept.
+  size_t places() const { return places_until_.size(); }
 
   // The next of all that wait with one of these demands.
   std::optional<WaiterId> best(const std::set<DemandId>& demands, CostOf cost_of) const;
@@ -77,13 +82,15 @@ class WaitQueue {
 
  private:
   using Line = std::set<std::pair<rpc::Instant, WaiterId>>;  // by virtual arrival
-  using PlaceKey = std::tuple<std::string, std::string, DemandId>;
   struct Place {
     rpc::Instant arrived;
     rpc::Instant until;
   };
-
+  using PlaceKey = std::tuple<std::string, std::string, std::string, DemandId>;  // user, holder, run
+  using Places = std::multimap<PlaceKey, Place>;
   std::pair<rpc::Instant, WaiterId> place_in_line(const WaitingRequest& request, WaiterId id) const;
+  static PlaceKey key_of(const WaitingRequest& request);
+  void drop(Places::iterator place);
   void forget_places();
 
   const rpc::Clock& clock_;
@@ -94,8 +101,9 @@ class WaitQueue {
   std::map<DemandId, size_t> waiting_with_;
   std::map<std::string, std::map<DemandId, size_t>> by_user_;  // how many
   std::set<std::pair<rpc::Instant, WaiterId>> deadlines_;
-  std::multimap<PlaceKey, Place> places_;
-  std::multimap<rpc::Instant, PlaceKey> places_until_;
+  Places places_;
+  std::multiset<std::pair<rpc::Instant, PlaceKey>> places_until_;  // in step with it, as the next
+  std::map<std::string, size_t> places_of_;                        // how many, by user
   WaiterId last_id_ = 0;
 };
 

@@ -162,6 +162,29 @@ TEST_F(MatchmakerTest, WhoAsksAgainLateHasLostItsPlace) {
   EXPECT_EQ(next(), "second");
 }
 
+TEST_F(MatchmakerTest, OfAUserNoMorePlacesAreKeptThanItMayHaveRequestsWaiting) {
+  policies_.users["x"] = {.max_waiting = 2};
+  remake();
+  const SlotKey slot = add("a");
+  ask("holder");
+  EXPECT_EQ(next(), "holder");
+  for (int i = 0; i < 100; ++i) matchmaker_->withdraw(ask("x:" + std::to_string(i)));
+  EXPECT_EQ(matchmaker_->queue().places(), 2u);
+  for (int i = 0; i < 100; ++i) matchmaker_->withdraw(ask("x:0"));
+  EXPECT_EQ(matchmaker_->queue().places(), 2u) << "its own, which it has taken each time";
+  const WaiterId first = ask("y");
+  clock_.advance(absl::Seconds(1));
+  ask("z");
+  matchmaker_->withdraw(first);
+  EXPECT_EQ(matchmaker_->queue().places(), 3u);
+  ask("y");
+  give_back(slot, "holder");
+  EXPECT_EQ(next(), "y") << "whatever x does";
+  clock_.advance(options_.place_kept + absl::Nanoseconds(1));
+  ask("w");
+  EXPECT_EQ(matchmaker_->queue().places(), 0u);
+}
+
 TEST_F(MatchmakerTest, ReservedSlotsGoToTheirUserWhoTakesThemFirst) {
   add("a");
   add("b");
