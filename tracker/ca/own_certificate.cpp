@@ -12,7 +12,6 @@
 namespace tf::tracker {
 namespace {
 
-constexpr absl::Duration kLookEvery = absl::Seconds(2);
 const rpc::Identity kTracker{rpc::Role::kTracker, "tracker"};
 
 bool is_good(const Members& members, const std::string& folder, absl::Time now) {
@@ -29,7 +28,8 @@ bool is_good(const Members& members, const std::string& folder, absl::Time now) 
 absl::StatusOr<std::unique_ptr<OwnCertificate>> OwnCertificate::open(Members& members,
                                                                      const std::string& folder,
                                                                      std::vector<std::string> hosts,
-                                                                     const rpc::WallClock& clock) {
+                                                                     const rpc::WallClock& clock,
+                                                                     absl::Duration look_every) {
   if (!is_good(members, folder, clock.now())) {
     std::error_code error;
     std::filesystem::remove_all(folder, error);  // whatever it was, the CA is here to make another
@@ -37,12 +37,17 @@ absl::StatusOr<std::unique_ptr<OwnCertificate>> OwnCertificate::open(Members& me
   }
   TF_ASSIGN_OR_RETURN(auto credentials, rpc::Credentials::load(folder, clock));
   return std::unique_ptr<OwnCertificate>(
-      new OwnCertificate(members, std::move(credentials), std::move(hosts), clock));
+      new OwnCertificate(members, std::move(credentials), std::move(hosts), clock, look_every));
 }
 
 OwnCertificate::OwnCertificate(Members& members, std::shared_ptr<rpc::Credentials> credentials,
-                               std::vector<std::string> hosts, const rpc::WallClock& clock)
-    : members_(members), credentials_(std::move(credentials)), hosts_(std::move(hosts)), clock_(clock) {
+                               std::vector<std::string> hosts, const rpc::WallClock& clock,
+                               absl::Duration look_every)
+    : members_(members),
+      credentials_(std::move(credentials)),
+      hosts_(std::move(hosts)),
+      clock_(clock),
+      look_every_(look_every) {
   thread_ = std::thread([this] { keep(); });
 }
 
@@ -59,11 +64,21 @@ void OwnCertificate::keep() {
   std::unique_lock lock(mutex_);
   do {
     if (clock_.now() < credentials_->certificate().renew_at()) continue;
-    absl::StatusOr<rpc::Certificate> certificate =
-        members_.issue(kTracker, rpc::make_certificate_request(credentials_->key(), kTracker.name), hosts_);
-    const absl::Status renewed = certificate.ok() ? credentials_->renew(*certificate) : certificate.status();
+    const absl::Status renewed = renew();
     if (!renewed.ok()) spdlog::error("cannot renew the tracker's certificate: {}", code_and_message(renewed));
-  } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop_; }));
+  } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(look_every_), [this] { return stop_; }));
+}
+
+// Whatever was issued is kept on the disk for ever: while only the folder cannot be written, no other is.
+absl::Status OwnCertificate::renew() {
+  if (!next_ || clock_.now() >= next_->renew_at()) {
+    TF_ASSIGN_OR_RETURN(
+        next_,
+        members_.issue(kTracker, rpc::make_certificate_request(credentials_->key(), kTracker.name), hosts_));
+  }
+  TF_RETURN_IF_ERROR(credentials_->renew(*next_));
+  next_.reset();
+  return absl::OkStatus();
 }
 
 absl::Status make_member(Members& members, const std::string& folder, const rpc::Identity& identity,

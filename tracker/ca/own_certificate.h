@@ -5,12 +5,14 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "rpc/clock.h"
+#include "rpc/identity/certificate.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/identity/identity.h"
 
@@ -21,22 +23,26 @@ class Members;
 class OwnCertificate {
  public:
   // Of the member "tracker", in `folder`. `hosts` are names and addresses under which it answers. Members and
-  // clock must outlive it.
+  // clock must outlive it. Every `look_every` it looks whether it is time to renew it.
   static absl::StatusOr<std::unique_ptr<OwnCertificate>> open(Members& members, const std::string& folder,
                                                               std::vector<std::string> hosts,
-                                                              const rpc::WallClock& clock);
+                                                              const rpc::WallClock& clock,
+                                                              absl::Duration look_every = absl::Seconds(2));
   ~OwnCertificate();
   const std::shared_ptr<rpc::Credentials>& credentials() const { return credentials_; }
 
  private:
   OwnCertificate(Members& members, std::shared_ptr<rpc::Credentials> credentials,
-                 std::vector<std::string> hosts, const rpc::WallClock& clock);
+                 std::vector<std::string> hosts, const rpc::WallClock& clock, absl::Duration look_every);
   void keep();
+  absl::Status renew();
 
   Members& members_;
   const std::shared_ptr<rpc::Credentials> credentials_;
   const std::vector<std::string> hosts_;
   const rpc::WallClock& clock_;
+  const absl::Duration look_every_;
+  std::optional<rpc::Certificate> next_;  // until it is in the folder; of the thread
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false;
