@@ -10,10 +10,12 @@ namespace tf::tracker {
 
 // However long a message was under way, what it says of the peer's clock is too little, never too much: the
 // best of what was heard is the nearest. What was heard long ago is believed a little less, since clocks run
-// at different speeds, by less than kMostSkew of the time. Not thread-safe.
+// at different speeds, by less than kMostSkew of the time. Neither may stand still while the other goes on: a
+// peer whose clock did is told of the future by it, and has to come anew. Not thread-safe.
 class ClockLead {
  public:
-  static constexpr double kMostSkew = 1e-3;  // quartz is within 1e-4, and NTP slews by 5e-4
+  // Of each end's clock: quartz is within 1e-4, and NTP slews by 5e-4. The two may go opposite ways.
+  static constexpr double kMostSkew = 2e-3;
 
   // The peer's clock showed `theirs` when it said so; now ours shows `ours`. True: what was told by it until
   // now was older than it had to seem, by more than a second.

@@ -299,7 +299,7 @@ class Agent::Impl {
   }
 
   absl::Status apply(TrackerSession& session, const pb::DesiredState& state) {
-    const absl::Duration age = session.age_of(state);
+    TF_ASSIGN_OR_RETURN(const absl::Duration age, session.age_of(state));
     for (const pb::DesiredSlot& desired : state.slots()) {
       if (desired.slot() >= slots_.size()) continue;
       const absl::Status accepted = slots_[desired.slot()]->apply(desired_of(desired, age));

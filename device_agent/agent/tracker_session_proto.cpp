@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/clock.h"
 
@@ -19,10 +20,16 @@ void TrackerSession::say(pb::AgentMessage& message) {
   write(message);
 }
 
-absl::Duration TrackerSession::age_of(const pb::DesiredState& state) {
+absl::StatusOr<absl::Duration> TrackerSession::age_of(const pb::DesiredState& state) {
   if (state.agent_clock_ns() == 0) return absl::ZeroDuration();
   const absl::Duration age = rpc::real_clock().now() - absl::Nanoseconds(state.agent_clock_ns());
-  if (absl::AbsDuration(age) > kLong) {
+  // The tracker says what our clock showed at the least, so that nothing is from after now.
+  if (age < -kLong) {
+    return absl::UnavailableError(absl::StrCat("this machine's clock has stood still for ",
+                                               absl::FormatDuration(-age),
+                                               " while the tracker's went on, as if it had been paused"));
+  }
+  if (age > kLong) {
     pb::AgentMessage still_here;
     still_here.mutable_report();
     say(still_here);

@@ -191,6 +191,24 @@ TEST_F(AgentMessages, ALeaseThatRanOutWhileItsMessageWasUnderWayStartsNothing) {
   EXPECT_EQ(executor().begun(), 0);
 }
 
+// As after a pause of the virtual machine, in which the agent's clock stood still and the tracker's went on.
+TEST_F(AgentMessages, AMessageFromTheFutureEndsTheSessionAndStartsNothing) {
+  live([](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1, kCandidate, absl::Minutes(1), now() + absl::Seconds(30)));
+    pb::AgentMessage message;
+    while (stream.Read(&message) && message.report().replies().empty()) continue;
+    EXPECT_TRUE(message.report().replies().empty()) << "it went on";
+  });
+  EXPECT_EQ(executor().begun(), 0);
+}
+
+TEST_F(AgentMessages, AMessageFromJustNowIsNoneFromTheFuture) {
+  live([](AgentStream& stream) {
+    stream.Write(desired("L", 1, 1, kCandidate, absl::Minutes(1), now() + absl::Milliseconds(500)));
+    EXPECT_TRUE(next_reply(stream).reply().has_result());
+  });
+}
+
 TEST_F(AgentMessages, WhatRunsEndsWithItsLeaseThoughTheTrackerSaysNothingMore) {
   live([&](AgentStream& stream) {
     stream.Write(desired("L", 1, 1, kEndless, absl::Seconds(2)));
