@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "database/store.h"
+#include "tests/bench/search/replay/calm.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/run_set.h"
 #include "tuner/measure/local_runner.h"
@@ -72,6 +73,12 @@ class Recorder {
   struct BuiltTask {
     measure::ArtifactBytes reference;
     std::map<std::string, std::shared_ptr<const Built>> candidates;
+    // What is measured again and again, to see whether others are at work; it is recorded as any other, once.
+    struct Anchor {
+      Wanted wanted;
+      std::shared_ptr<const Built> candidate;  // null: none yet
+      Calm calm;
+    } anchor;
   };
   absl::StatusOr<BuiltTask*> built_task(const Recording& recording);
   absl::Status build_missing(std::span<const Wanted> wanted, const Recording& recording, BuiltTask& built);
@@ -79,6 +86,12 @@ class Recorder {
                                               const measure::ArtifactBytes& reference,
                                               const tunefarm::farm::v1::Trial& trial);
   absl::Status visit_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first);
+  absl::StatusOr<std::vector<database::Measurement>> visit_stretch(std::span<const Wanted> wanted,
+                                                                   const BuiltTask& built,
+                                                                   const tunefarm::farm::v1::Trial& trial);
+  static void choose_anchor(BuiltTask& built, std::span<const Wanted> wanted,
+                            std::span<const database::Measurement> records);
+  absl::StatusOr<bool> look(BuiltTask& built, const tunefarm::farm::v1::Trial& trial);
   void show(const std::string& what, const Recording& recording, int64_t left);
 
   const std::atomic<bool>& stop_;
@@ -90,6 +103,7 @@ class Recorder {
   size_t built_bytes_ = 0;
   std::chrono::steady_clock::duration building_{}, measuring_{};  // in all
   int64_t measured_ = 0;
+  int64_t disturbed_ = 0;  // stretches that were measured again
 };
 
 }  // namespace tf::replay

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
+#include <optional>
 #include <random>
 #include <span>
 #include <thread>
@@ -28,6 +28,11 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxTries = 3;  // of what gave no answer
 // Candidates that are built before they are measured: nothing else runs while a candidate is timed.
 constexpr size_t kTurn = 32;
+
+// Between two looks at whether the machine is calm; what was measured while it was not is measured again, so
+// often at most.
+constexpr size_t kStretch = 8;
+constexpr int kMostStretches = 6;
 
 // A candidate beyond what any figure looks at (pairs within 3 times the best) is left early, and not visited
 // again.
@@ -213,27 +218,72 @@ absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording
   const Clock::time_point start = Clock::now();
   const farm::Trial trial =
       make_trial(recording.task.task, threads_, recording.pool.best_seconds(), is_first);
-  std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  absl::Status status;
-  const auto work = [&] {
-    for (size_t i = next++; i < wanted.size() && !is_over(); i = next++) {
-      const Built& candidate = *built->candidates.at(wanted[i].subject.schedule);
-      const absl::StatusOr<database::Measurement> record =
-          visit(wanted[i], candidate, built->reference, trial);
-      const std::lock_guard lock(mutex);
-      status.Update(record.ok() ? recording.store.insert(*record).status() : record.status());
-      if (!status.ok()) return;
-      recording.pool.add(*record);
+  for (size_t first = 0; first < wanted.size() && !is_over(); first += kStretch) {
+    const std::span<const Wanted> stretch = wanted.subspan(first, std::min(kStretch, wanted.size() - first));
+    std::vector<database::Measurement> records;
+    for (int tries = 1; tries <= kMostStretches && !is_over(); ++tries) {
+      TF_ASSIGN_OR_RETURN(records, visit_stretch(stretch, *built, trial));
+      TF_ASSIGN_OR_RETURN(const bool is_calm, look(*built, trial));
+      if (is_calm) break;
+      ++disturbed_;
+    }
+    for (const database::Measurement& record : records) {
+      TF_RETURN_IF_ERROR(recording.store.insert(record).status());
+      recording.pool.add(record);
       ++measured_;
     }
+    if (!built->anchor.candidate) choose_anchor(*built, stretch, records);
+  }
+  measuring_ += Clock::now() - start;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<database::Measurement>> Recorder::visit_stretch(std::span<const Wanted> wanted,
+                                                                           const BuiltTask& built,
+                                                                           const farm::Trial& trial) {
+  std::vector<std::optional<absl::StatusOr<database::Measurement>>> visits(wanted.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < wanted.size() && !is_over(); i = next++)
+      visits[i] = visit(wanted[i], *built.candidates.at(wanted[i].subject.schedule), built.reference, trial);
   };
   // The second sets up its candidate, on other CPUs, while the first's is timed.
   std::thread second(work);
   work();
   second.join();
-  measuring_ += Clock::now() - start;
-  return status;
+  std::vector<database::Measurement> records;
+  for (auto& each : visits) {
+    if (!each) continue;  // it is over
+    TF_RETURN_IF_ERROR(each->status());
+    records.push_back(**std::move(each));
+  }
+  return records;
+}
+
+// The first stretch's fastest.
+void Recorder::choose_anchor(BuiltTask& built, std::span<const Wanted> wanted,
+                             std::span<const database::Measurement> records) {
+  const database::Measurement* fastest = nullptr;
+  double least_ns = 0;
+  for (const database::Measurement& record : records) {
+    const std::optional<double> ns = record.median_ns();
+    if (!ns || (fastest != nullptr && *ns >= least_ns)) continue;
+    fastest = &record;
+    least_ns = *ns;
+  }
+  if (fastest == nullptr) return;
+  for (const Wanted& each : wanted)
+    if (each.subject.schedule == fastest->schedule)
+      built.anchor = {.wanted = each, .candidate = built.candidates.at(fastest->schedule), .calm = {}};
+}
+
+// Whether the machine was calm just now; what cannot be told counts as that.
+absl::StatusOr<bool> Recorder::look(BuiltTask& built, const farm::Trial& trial) {
+  if (!built.anchor.candidate) return true;
+  TF_ASSIGN_OR_RETURN(const database::Measurement record,
+                      visit(built.anchor.wanted, *built.anchor.candidate, built.reference, trial));
+  const std::optional<double> ns = record.median_ns();
+  return !ns || built.anchor.calm.hear(*ns * 1e-9);
 }
 
 absl::StatusOr<database::Measurement> Recorder::visit(const Wanted& wanted, const Built& candidate,
@@ -257,12 +307,13 @@ void Recorder::show(const std::string& what, const Recording& recording, int64_t
   shown_ = now;
   const double elapsed_s = Seconds(now - started_).count();
   const double per_second = static_cast<double>(measured_) / elapsed_s;
-  std::fprintf(
-      stderr,
-      "%-28s %-14s %lld visits, %.1f/s (building %.0f%%, measuring %.0f%%), at most %.0f minutes left\n",
-      recording.task.task.label.c_str(), what.c_str(), static_cast<long long>(measured_), per_second,
-      100 * Seconds(building_).count() / elapsed_s, 100 * Seconds(measuring_).count() / elapsed_s,
-      static_cast<double>(left + recording.left_elsewhere) / per_second / 60);
+  std::fprintf(stderr,
+               "%-28s %-14s %lld visits, %.1f/s (building %.0f%%, measuring %.0f%%, %lld times disturbed), "
+               "at most %.0f minutes left\n",
+               recording.task.task.label.c_str(), what.c_str(), static_cast<long long>(measured_), per_second,
+               100 * Seconds(building_).count() / elapsed_s, 100 * Seconds(measuring_).count() / elapsed_s,
+               static_cast<long long>(disturbed_),
+               static_cast<double>(left + recording.left_elsewhere) / per_second / 60);
 }
 
 }  // namespace tf::replay
