@@ -28,6 +28,7 @@ struct LinkOptions {
   absl::Duration keepalive_timeout = absl::Seconds(5);
   absl::Duration reconnect_longest = absl::Seconds(2);
   int32_t max_message_bytes = 4 << 20;
+  bool keepalive_without_calls = false;  // of a client: else it hears of a dead peer with the next call
 };
 
 // Connects lazily, reconnects by itself. Each call makes its own connection: streams of different clients

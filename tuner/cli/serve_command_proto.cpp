@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <optional>
 
@@ -22,13 +21,13 @@
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
-#include "rpc/unreachable.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/serve_config.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/farm_executor.h"
 #include "tuner/service/installation.h"
+#include "tuner/service/tracker_watch.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -45,15 +44,6 @@ std::string holder_name(const service::Installation& installation) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   return absl::StrCat("tuner ", host, ":", installation.id);
-}
-
-// A tracker that is not there yet is waited for; one that will never understand this tuner is not.
-void warn_of_other_speech(const rpc::Endpoint& tracker, bool secured) {
-  const rpc::Spoken spoken = rpc::spoken_at(tracker);
-  if (spoken == rpc::Spoken::kNothing || spoken == (secured ? rpc::Spoken::kTls : rpc::Spoken::kHttp2))
-    return;
-  spdlog::warn("{}; no job runs until then",
-               std::string(rpc::unreachable("tracker", tracker, secured).message()));
 }
 
 absl::Status serve(const ServeArguments& arguments) {
@@ -109,8 +99,7 @@ absl::Status serve(const ServeArguments& arguments) {
                credentials ? "mutual TLS" : "plain text, loopback only", rpc::one_line(config));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
-  const std::future<void> looked =  // beside the rest: it may wait for the network
-      std::async(std::launch::async, warn_of_other_speech, tracker, credentials != nullptr);
+  const service::TrackerWatch watch(tracker, credentials);
   manager.ready();
   signals.wait();
   manager.stopping();

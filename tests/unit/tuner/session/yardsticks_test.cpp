@@ -4,17 +4,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
-#include <sstream>
 #include <utility>
 
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/schedule.h"
+#include "tests/support/captured_log.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
 #include "tuner/model/rates.h"
 
@@ -335,23 +333,6 @@ TEST_F(Yardsticks, AreNotMeasuredOnceTheSessionIsToStop) {
   EXPECT_EQ(rates(), MeasuredRates());
   EXPECT_TRUE(records().empty());
 }
-
-// What the program says while there is one.
-class CapturedLog {
- public:
-  CapturedLog() {
-    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::move(sink)));
-  }
-  ~CapturedLog() { spdlog::set_default_logger(before_); }
-  CapturedLog(const CapturedLog&) = delete;
-  CapturedLog& operator=(const CapturedLog&) = delete;
-  std::string text() const { return text_.str(); }
-
- private:
-  const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
-  std::ostringstream text_;
-};
 
 // Passes builds on. Of yardsticks each waits, for a while, for what the test wants to see first.
 class HeldBuilder final : public measure::Builder {

@@ -1,0 +1,70 @@
+#include "tuner/service/tracker_watch.h"
+
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "rpc/channel.h"
+#include "rpc/identity/credentials.h"
+#include "rpc/unreachable.h"
+
+namespace tf::service {
+namespace {
+
+constexpr absl::Duration kConnectTimeout = absl::Seconds(1);
+constexpr absl::Duration kLook = absl::Milliseconds(500);  // also how long the end may have to wait
+// Why it is away is looked at again each time that it could not be reached so often: another may have come to
+// its address.
+constexpr int kLookEvery = 10;
+
+}  // namespace
+
+TrackerWatch::TrackerWatch(rpc::Endpoint tracker, const std::shared_ptr<rpc::Credentials>& credentials)
+    : tracker_(std::move(tracker)),
+      secured_(credentials != nullptr),
+      channel_(
+          rpc::make_channel(tracker_, credentials, rpc::Role::kTracker, {.keepalive_without_calls = true})),
+      thread_([this] { watch(); }) {}
+
+TrackerWatch::~TrackerWatch() {
+  {
+    const std::scoped_lock lock(mutex_);
+    over_ = true;
+  }
+  thread_.join();
+}
+
+bool TrackerWatch::is_over() {
+  const std::scoped_lock lock(mutex_);
+  return over_;
+}
+
+void TrackerWatch::watch() {
+  for (int failures = 0; !is_over();) {
+    if (rpc::wait_until_connected(*channel_, kConnectTimeout)) {
+      failures = 0;
+      tell_back();
+      wait_while_connected();
+    } else if (failures++ % kLookEvery == 0) {
+      tell_away(std::string(rpc::unreachable("tracker", tracker_, secured_).message()));
+    }
+  }
+}
+
+void TrackerWatch::wait_while_connected() {
+  while (!is_over() && channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY)
+    channel_->WaitForStateChange(GRPC_CHANNEL_READY, rpc::deadline_in(kLook));
+}
+
+void TrackerWatch::tell_away(const std::string& trouble) {
+  if (trouble != told_) spdlog::warn("{}; no job gets a device until then", trouble);
+  told_ = trouble;
+}
+
+void TrackerWatch::tell_back() {
+  if (!told_.empty()) spdlog::info("the tracker at {} answers", tracker_.text());
+  told_.clear();
+}
+
+}  // namespace tf::service
