@@ -6,7 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/temporary_folder.h"
 #include "device_agent/agent/agent.h"
@@ -17,6 +20,7 @@
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/fake_executor.h"
 #include "tests/farm/harness.h"
+#include "tests/farm/wait_until.h"
 #include "tracker/daemon.h"
 #include "tracker/operator_client.h"
 
@@ -73,6 +77,27 @@ class SupersedingTracker final : public GrantingTracker {
   }
 
   std::atomic<int> asked = 0;
+};
+
+// Ends its first lease at once, and has no device for a second one until it is told to.
+class DrainedTracker final : public GrantingTracker {
+ public:
+  grpc::Status AcquireLease(grpc::ServerContext* context, const pb::AcquireLeaseRequest* request,
+                            pb::LeaseGrant* grant) override {
+    if (leases == 1 && is_drained) return {grpc::StatusCode::UNAVAILABLE, "no device is free"};
+    return GrantingTracker::AcquireLease(context, request, grant);
+  }
+  grpc::Status Measure(grpc::ServerContext*,
+                       grpc::ServerReaderWriter<pb::MeasureReply, pb::MeasureRequest>* stream) override {
+    pb::MeasureRequest message;
+    while (stream->Read(&message)) {
+      if (message.hello().lease().lease_id() == "l1")
+        return {grpc::StatusCode::NOT_FOUND, "the lease has ended"};
+    }
+    return grpc::Status::OK;
+  }
+
+  std::atomic<bool> is_drained = true;
 };
 
 // Takes all trials, and answers those of its later streams.
@@ -267,6 +292,36 @@ TEST(FarmRunnerTest, ARunThatANewerOneHasSupersededHearsItInsteadOfWaitingForEve
     EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("a newer run of this holder is at work"));
   }
   EXPECT_EQ(tracker.asked, 3) << "and asks no more";
+}
+
+TEST(FarmRunnerTest, SaysWhatItsTrialsWaitForAndWhenThatIsOver) {
+  DrainedTracker tracker;
+  absl::StatusOr<std::unique_ptr<rpc::Server>> server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const rpc::Endpoint endpoint = (*server)->endpoint();
+  std::mutex mutex;
+  std::vector<std::string> said;
+  const auto has_said = [&](size_t count) {
+    return wait_until([&] {
+      const std::scoped_lock lock(mutex);
+      return said.size() >= count;
+    });
+  };
+  const auto runner =
+      FarmRunner::connect({.tracker = endpoint, .device_key = "box", .on_wait = [&](const std::string& what) {
+                             const std::scoped_lock lock(mutex);
+                             said.push_back(what);
+                           }});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  EXPECT_TRUE(has_said(2));
+  tracker.is_drained = false;
+  EXPECT_TRUE(has_said(3));
+  *server = nullptr;
+  EXPECT_TRUE(has_said(4));
+  (*runner)->cancel();
+  const std::scoped_lock lock(mutex);
+  EXPECT_THAT(said,
+              testing::ElementsAre("", "no device is free", "", "no tracker answers at " + endpoint.text()));
 }
 
 TEST(FarmRunnerTest, ATrialUnderWayHearsThatTheTrackerRefusesForGood) {

@@ -12,10 +12,9 @@ class DoneAtOnce final : public JobExecutor {
  public:
   absl::Status check(const JobSpec&) override { return absl::OkStatus(); }
   absl::Status check_model(const tf::database::Job&, const JobSpec&) override { return absl::OkStatus(); }
-  absl::StatusOr<tf::session::Progress> run(
-      const tf::database::Job&, const JobSpec&, const std::atomic<bool>&,
-      const std::function<void(const tf::session::Progress&)>& report) override {
-    report({});
+  absl::StatusOr<tf::session::Progress> run(const tf::database::Job&, const JobSpec&,
+                                            const std::atomic<bool>&, const RunReports& reports) override {
+    reports.progress({});
     return tf::session::Progress{};
   }
 };

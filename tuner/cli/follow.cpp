@@ -50,8 +50,7 @@ class JobReport {
       if (!view.job.submitter.empty() && !json_)
         printer_->say(absl::StrCat("job ", id_, " is ", view.job.submitter, "'s"));
     }
-    const std::string state = absl::StrCat(std::string(database::job_state_name(view.job.state)),
-                                           view.job.detail.empty() ? "" : ": ", view.job.detail);
+    const std::string state = state_text(view);
     if (state != state_ && !json_) printer_->say(absl::StrCat("job ", id_, " ", state));
     state_ = state;
     if (view.progress && !database::is_final(view.job.state)) printer_->show(*view.progress);

@@ -93,6 +93,13 @@ std::string job_json(const service::JobView& view) {
   return json_text(to_json(view));
 }
 
+std::string state_text(const service::JobView& view) {
+  const std::string& detail = view.job.detail;
+  if (detail.starts_with("waits: ")) return detail;
+  return absl::StrCat(std::string(database::job_state_name(view.job.state)), detail.empty() ? "" : ": ",
+                      detail);
+}
+
 std::string change_json(const service::JobView& view) {
   nlohmann::json out = to_json(view);
   out["unchanged"] = view.unchanged;

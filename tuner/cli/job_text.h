@@ -18,6 +18,10 @@ std::vector<std::string> jobs_table(const std::vector<service::JobView>& views, 
 // is over has no "remaining_s" in it.
 std::string job_json(const service::JobView& view);
 
+// How a watch tells its state: "running", "failed: no such device". One that waits for the farm tries again
+// and again, queued in between, and is the same all the time: "waits: no device is free".
+std::string state_text(const service::JobView& view);
+
 // What came of a cancel, pause or resume: the job as job_json has it, and whether it was so already.
 std::string change_json(const service::JobView& view);
 // What came of a cancel, pause or resume: "job 3 is paused", "job 3 is paused already", or, of one that is

@@ -32,8 +32,9 @@ namespace pb = tunefarm::farm::v1;
 static_assert(kMostUnacknowledged <= rpc::FlowLimits().replies);
 
 constexpr absl::Duration kAcquireWait = absl::Seconds(30);
-constexpr absl::Duration kConnectTimeout = absl::Seconds(1);  // also how long cancel() may have to wait
-constexpr absl::Duration kLook = absl::Milliseconds(500);     // whether the device is silent
+constexpr absl::Duration kFirstAcquireWait = absl::Seconds(5);  // until its holder hears what it waits for
+constexpr absl::Duration kConnectTimeout = absl::Seconds(1);    // also how long cancel() may have to wait
+constexpr absl::Duration kLook = absl::Milliseconds(500);       // whether the device is silent
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
 constexpr int kMaxUploads = 4;
@@ -198,11 +199,14 @@ class FarmRunner::Impl {
     rpc::Backoff backoff(rpc::backoff_seed());
     while (true) {
       if (!rpc::wait_until_connected(*link_->channel(), kConnectTimeout)) {
-        const std::scoped_lock lock(mutex_);
-        if (cancelled_) return;
+        if (is_cancelled()) return;
+        lacks_lease_ = false;  // for all that is known
+        wait_for(absl::StrCat("no tracker answers at ", options_.tracker.text()));
         continue;
       }
       const absl::StatusOr<LeasedDevice> lease = ensure_lease();
+      lacks_lease_ = !lease.ok();
+      if (lease.ok()) wait_for("");
       bool worked = false;
       const absl::Status status = lease.ok() ? run_stream(worked) : lease.status();
       if (worked) backoff.reset();
@@ -227,8 +231,25 @@ class FarmRunner::Impl {
         return;
       }
       spdlog::debug("farm stream: {}", code_and_message(status));
+      if (!lease.ok()) {
+        lock.unlock();
+        wait_for(std::string(status.message()));
+        lock.lock();
+      }
       changed_.wait_for(lock, absl::ToChronoMilliseconds(backoff.next()), [this] { return cancelled_; });
     }
+  }
+
+  bool is_cancelled() const {
+    const std::scoped_lock lock(mutex_);
+    return cancelled_;
+  }
+
+  // Of keep_stream()'s thread. Empty: for nothing.
+  void wait_for(const std::string& what) {
+    if (what == waits_for_) return;
+    waits_for_ = what;
+    if (options_.on_wait) options_.on_wait(what);
   }
 
   // Called with the lock held.
@@ -243,7 +264,7 @@ class FarmRunner::Impl {
       if (cancelled_) return cancelled();
       if (held_.lease()) return *held_.lease();
     }
-    TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(kAcquireWait));
+    TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(lacks_lease_ ? kAcquireWait : kFirstAcquireWait));
     const std::scoped_lock lock(mutex_);
     spdlog::info("lease {} on device {}", lease.lease_id, lease.device_id);
     device_ = lease;
@@ -397,6 +418,9 @@ class FarmRunner::Impl {
   Silence silence_;
   absl::Status hopeless_;  // no attempt will get better
   bool cancelled_ = false;
+  // Of the thread that keeps the stream.
+  std::string waits_for_;     // as on_wait was told
+  bool lacks_lease_ = false;  // which the tracker has said
   std::thread keeping_;
   std::thread renewing_;
 };
@@ -407,6 +431,7 @@ absl::StatusOr<std::unique_ptr<FarmRunner>> FarmRunner::connect(FarmRunnerOption
   absl::StatusOr<LeasedDevice> first = link->acquire(options.first_wait);
   if (absl::IsAborted(first.status())) return superseded(first.status());
   TF_RETURN_IF_ERROR(first.status());
+  if (options.on_wait) options.on_wait("");
   return std::unique_ptr<FarmRunner>(
       new FarmRunner(std::make_unique<Impl>(std::move(options), std::move(link), *std::move(first))));
 }

@@ -49,9 +49,9 @@ absl::Status FarmExecutor::check_model(const database::Job& job, const JobSpec& 
   return by_its_name(job, network_tasks(job.model_path, options.target, spec.dims).status());
 }
 
-absl::StatusOr<session::Progress> FarmExecutor::run(
-    const database::Job& job, const JobSpec& spec, const std::atomic<bool>& stop,
-    const std::function<void(const session::Progress&)>& report) {
+absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, const JobSpec& spec,
+                                                    const std::atomic<bool>& stop,
+                                                    const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
   TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
                       network_tasks(job.model_path, options.target, spec.dims));
@@ -67,7 +67,8 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
                                                     .priority = spec.priority,
                                                     .holder = options_.holder,
                                                     .run_number = options_.run_number,
-                                                    .first_wait = kDeviceWait}));
+                                                    .first_wait = kDeviceWait,
+                                                    .on_wait = reports.waits}));
   RunLimits limits;
   if (spec.minutes > 0) limits.budget = absl::Minutes(spec.minutes);
   RunLimit limit(stop, *runner, limits);
@@ -78,7 +79,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(
   absl::StatusOr<session::Progress> result =
       session::tune(tasks, options, *builder, counted, store_, stop, [&](const session::Progress& progress) {
         last = progress;
-        report(progress);
+        reports.progress(progress);
       });
   if (!absl::IsCancelled(result.status()) || !limit.ended_by_budget()) return result;
   // The time is over, and the device of the last trials stays away: what was measured is the result.

@@ -36,8 +36,7 @@ class FarmExecutor final : public JobExecutor {
   absl::Status check(const JobSpec& spec) override;
   absl::Status check_model(const database::Job& job, const JobSpec& spec) override;
   absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec,
-                                        const std::atomic<bool>& stop,
-                                        const std::function<void(const session::Progress&)>& report) override;
+                                        const std::atomic<bool>& stop, const RunReports& reports) override;
 
  private:
   const FarmExecutorOptions options_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,6 +13,13 @@
 #include "tuner/session/session.h"
 
 namespace tf::service {
+
+// What a run tells while it lasts. Both are thread-safe.
+struct RunReports {
+  std::function<void(const session::Progress&)> progress;
+  // What it waits for, in words for people, each time that this has changed; empty: it has what it needs.
+  std::function<void(const std::string&)> waits;
+};
 
 // Thread-safe: jobs of different devices run at the same time.
 class JobExecutor {
@@ -28,9 +36,8 @@ class JobExecutor {
   // Tunes until the budget is spent, nothing is left to try, or `stop` is set: then it finishes what is being
   // measured and returns. Goes on from what the store holds of the same job. UNAVAILABLE: the farm is away,
   // to be tried again later; any other error ends the job.
-  virtual absl::StatusOr<session::Progress> run(
-      const database::Job& job, const JobSpec& spec, const std::atomic<bool>& stop,
-      const std::function<void(const session::Progress&)>& report) = 0;
+  virtual absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec,
+                                                const std::atomic<bool>& stop, const RunReports& reports) = 0;
 };
 
 }  // namespace tf::service

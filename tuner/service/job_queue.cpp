@@ -232,9 +232,10 @@ absl::StatusOr<JobView> JobQueue::view(Entry& entry) {
     if (database::is_final(entry.job.state)) entry.trials = trials;
   }
   JobView view{.job = entry.job, .trials = *trials, .progress = entry.progress, .version = entry.version};
-  if (const Entry* other = waits_for(entry)) {  // as of now: not of the job, so the store does not have it
+  view.job.detail = detail_of(entry);
+  // Who waits for the farm like the other waits for that rather than for him.
+  if (const Entry* other = entry.lacks.empty() ? waits_for(entry) : nullptr)
     absl::StrAppend(&view.job.detail, view.job.detail.empty() ? "" : "; ", "waits for job ", other->job.id);
-  }
   return view;
 }
 

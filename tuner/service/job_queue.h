@@ -95,6 +95,10 @@ class JobQueue {
     JobSpec spec;
     std::optional<session::Progress> progress;
     std::optional<int64_t> trials;  // once it is over: no more are added
+    // What it waits for at the farm, as its run has said last, or why that ended; empty: it has a device, or
+    // has not been told. Of now only, so the store does not have it.
+    std::string lacks;
+    std::string told;  // of its state, in the log
     uint64_t version = 1;
     rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
@@ -130,6 +134,11 @@ class JobQueue {
   absl::Status save_end(Entry& entry, database::Job next);
   void save_ends();                               // what was not saved before; mutex_ is held
   void become(Entry& entry, database::Job next);  // as the store has it; mutex_ is held
+  // What its run waits for from now on; empty: nothing. mutex_ is held.
+  void set_lack(Entry& entry, const std::string& lack);
+  // Of its state, what stays and what is so now. mutex_ is held.
+  static std::string detail_of(const Entry& entry);
+  void log_state(Entry& entry);  // once; mutex_ is held
   static database::Job in_state(database::Job job, database::JobState state, std::string detail);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
   absl::StatusOr<Entry*> find_entry(int64_t id);                                       // mutex_ is held

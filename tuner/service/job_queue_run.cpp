@@ -134,16 +134,36 @@ void JobQueue::schedule() {
 }
 
 void JobQueue::run(Entry& entry) {
-  finish(entry, executor_.run(entry.job, entry.spec, entry.stop, [&](const session::Progress& progress) {
+  const auto report = [&](const session::Progress& progress) {
     std::lock_guard lock(mutex_);
     entry.progress = progress;
     changed(entry);
-  }));
+  };
+  const auto waits = [&](const std::string& what) {
+    std::lock_guard lock(mutex_);
+    set_lack(entry, what);
+  };
+  finish(entry, executor_.run(entry.job, entry.spec, entry.stop, {.progress = report, .waits = waits}));
+}
+
+void JobQueue::set_lack(Entry& entry, const std::string& lack) {
+  entry.lacks = lack;
+  log_state(entry);
+  changed(entry);
+  if (!lack.empty()) return;
+  // There is a device again: what the others of its kind were told before is over.
+  for (const int64_t id : index_.not_over()) {
+    Entry& other = *entries_.at(id);
+    if (other.running || other.lacks.empty() || devices_of(other) != devices_of(entry)) continue;
+    other.lacks.clear();
+    changed(other);
+  }
 }
 
 void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& result) {
   std::lock_guard lock(mutex_);
   ended(entry);
+  entry.lacks.clear();
   if (result.ok()) entry.progress = *result;
   const std::string after = entry.progress ? absl::StrCat(" after ", summary(*entry.progress)) : "";
   // Nor is it the job's fault if the farm takes this tuner for no member any more.
@@ -159,8 +179,8 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
     next = in_state(entry.job, JobState::kDone, summary(*result));
   } else if (away) {
     entry.not_before = options_.clock->now() + options_.retry_after;
-    next = in_state(entry.job, JobState::kQueued,
-                    absl::StrCat("waits: ", std::string(result.status().message())));
+    entry.lacks = std::string(result.status().message());
+    next = in_state(entry.job, JobState::kQueued, "");
   } else {
     next = in_state(entry.job, JobState::kFailed, std::string(result.status().message()));
     next.status_code = static_cast<int32_t>(result.status().code());
@@ -211,14 +231,28 @@ absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detai
   return absl::OkStatus();
 }
 
+std::string JobQueue::detail_of(const Entry& entry) {
+  if (entry.lacks.empty()) return entry.job.detail;
+  return absl::StrCat(entry.job.detail, entry.job.detail.empty() ? "" : "; ", "waits: ", entry.lacks);
+}
+
+void JobQueue::log_state(Entry& entry) {
+  const std::string detail = detail_of(entry);
+  std::string now = absl::StrCat(std::string(database::job_state_name(entry.job.state)),
+                                 detail.empty() ? "" : ": ", detail);
+  if (now == entry.told) return;
+  spdlog::info("job {} ({}) {}", entry.job.id, entry.job.model_name, now);
+  entry.told = std::move(now);
+}
+
 void JobQueue::become(Entry& entry, database::Job next) {
   index_.leave(entry.job.id, entry.job.state);
   index_.enter(next.id, next.state);
   entry.job = std::move(next);
   unsaved_.erase(entry.job.id);
-  spdlog::info("job {} ({}) {}{}{}", entry.job.id, entry.job.model_name,
-               database::job_state_name(entry.job.state), entry.job.detail.empty() ? "" : ": ",
-               entry.job.detail);
+  if (entry.job.state != JobState::kQueued && entry.job.state != JobState::kRunning) entry.lacks.clear();
+  // One that only tries again is worth no line until it has what it lacks.
+  if (entry.job.state != JobState::kRunning || entry.lacks.empty()) log_state(entry);
   if (database::is_final(entry.job.state) && options_.on_end) options_.on_end(entry.job);
   changed(entry);
 }

@@ -76,6 +76,17 @@ TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
   EXPECT_THAT(jobs_table({view}, 0)[1], testing::HasSubstr("1 trial, gain of 0.5%"));
 }
 
+TEST(StateText, OfAJobThatTriesAgainAndAgainIsTheSameAllTheTime) {
+  service::JobView view{.job = {.state = JobState::kQueued, .detail = "waits: no device is free"}};
+  EXPECT_EQ(state_text(view), "waits: no device is free");
+  view.job.state = JobState::kRunning;
+  EXPECT_EQ(state_text(view), "waits: no device is free");
+  view.job.detail = "";
+  EXPECT_EQ(state_text(view), "running");
+  view.job = {.state = JobState::kFailed, .detail = "it waits: for nothing"};
+  EXPECT_EQ(state_text(view), "failed: it waits: for nothing");
+}
+
 TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {
   service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
   for (const bool unchanged : {false, true}) {

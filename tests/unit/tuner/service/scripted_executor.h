@@ -31,9 +31,8 @@ class ScriptedExecutor final : public JobExecutor {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<session::Progress> run(
-      const database::Job& job, const JobSpec&, const std::atomic<bool>& stop,
-      const std::function<void(const session::Progress&)>& report) override {
+  absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec&,
+                                        const std::atomic<bool>& stop, const RunReports& reports) override {
     session::Progress progress;
     progress.tasks.push_back({.label = "conv2d", .flops = 1e9});
     std::unique_lock lock(mutex_);
@@ -48,8 +47,10 @@ class ScriptedExecutor final : public JobExecutor {
       }
       if (stop && !slow_) return progress;
       ++progress.trials;
+      const auto waits = waits_.extract(job.id);
       lock.unlock();
-      report(progress);
+      if (waits) reports.waits(waits.mapped());
+      reports.progress(progress);
       lock.lock();
       changed_.wait_for(lock, std::chrono::milliseconds(5));
     }
@@ -59,6 +60,13 @@ class ScriptedExecutor final : public JobExecutor {
   void end(int64_t job, absl::Status status) {
     std::lock_guard lock(mutex_);
     ends_[job].push_back(std::move(status));
+    changed_.notify_all();
+  }
+
+  // The job's run, now or when it comes, says that it waits for this; empty: for nothing any more.
+  void wait_for(int64_t job, const std::string& what) {
+    std::lock_guard lock(mutex_);
+    waits_[job] = what;
     changed_.notify_all();
   }
 
@@ -87,6 +95,7 @@ class ScriptedExecutor final : public JobExecutor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::vector<absl::Status>> ends_;
+  std::map<int64_t, std::string> waits_;  // not said yet
   std::vector<int64_t> started_;
   bool slow_ = false;
   int checks_ = 0;
