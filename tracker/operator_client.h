@@ -53,6 +53,8 @@ struct MadeReservation {
 // RESOURCE_EXHAUSTED: there are as many as there may be.
 absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const ReserveOptions& options,
                                         TextFormat format);
+// Whether a user of that name holds or waits for a slot, or has lately held one.
+absl::StatusOr<bool> knows_user(const TrackerLink& tracker, const std::string& user);
 // NOT_FOUND: no such reservation.
 absl::Status unreserve(const TrackerLink& tracker, uint64_t id);
 

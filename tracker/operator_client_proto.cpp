@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
@@ -8,6 +10,22 @@
 namespace tf::tracker {
 
 namespace pb = tunefarm::farm::v1;
+
+namespace {
+
+absl::StatusOr<pb::ListWaitingReply> all_waiting(const TrackerLink& tracker) {
+  pb::ListWaitingRequest request;
+  pb::ListWaitingReply waiting;
+  do {
+    TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply page,
+                        call(tracker, request, &pb::Operators::Stub::ListWaiting));
+    request.set_page_token(page.next_page_token());
+    waiting.MergeFrom(page);
+  } while (!request.page_token().empty());
+  return waiting;
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format) {
@@ -25,14 +43,7 @@ absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std
 }
 
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format) {
-  pb::ListWaitingRequest request;
-  pb::ListWaitingReply waiting;
-  do {
-    TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply page,
-                        call(tracker, request, &pb::Operators::Stub::ListWaiting));
-    request.set_page_token(page.next_page_token());
-    waiting.MergeFrom(page);
-  } while (!request.page_token().empty());
+  TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply waiting, all_waiting(tracker));
   return format == TextFormat::kJson ? waiting_json(waiting) : waiting_table(waiting);
 }
 
@@ -88,6 +99,12 @@ absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const Reserv
       .id = made.id(),
       .devices = made.devices(),
       .text = format == TextFormat::kJson ? reservation_json(made) : absl::StrCat(made.id(), "\n")};
+}
+
+absl::StatusOr<bool> knows_user(const TrackerLink& tracker, const std::string& user) {
+  TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply waiting, all_waiting(tracker));
+  return std::any_of(waiting.users().begin(), waiting.users().end(),
+                     [&](const pb::UserUsage& each) { return each.user() == user; });
 }
 
 absl::Status unreserve(const TrackerLink& tracker, uint64_t id) {

@@ -117,7 +117,16 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
   options.until = options.from + duration;
   TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
   std::fputs(made.text.c_str(), stdout);
-  if (made.devices == 0 && !arguments.json) {
+  if (arguments.json) return absl::OkStatus();
+  // It is made all the same, for one who is yet to come; nor does it depend on this second call.
+  if (!knows_user(tracker, arguments.user).value_or(true)) {
+    std::fprintf(stderr,
+                 "tracker reserve: no user %s holds or waits for a device, or has lately held one: a user is "
+                 "who leases, a tuner by its name, and not who submits jobs to it; see USER in `tracker "
+                 "waiting`\n",
+                 printable(arguments.user).c_str());
+  }
+  if (made.devices == 0) {
     std::fprintf(
         stderr,
         "tracker reserve: no device has that key and those labels now; reservation %llu keeps those that "
@@ -212,7 +221,11 @@ void add_reservation_commands(Adder& adder) {
       adder.add_printing("reserve", "Keep devices for one user; prints the reservation's id",
                          "reserve --user alice --key pi4 --selector room=lab3 --for 2h", reserve,
                          "Print the reservation as a JSON object, as `tracker reservations` does");
-  making.add_option("--user", arguments.user, "For whom")->required();
+  making
+      .add_option("--user", arguments.user,
+                  "For whom: a USER of `tracker waiting`, what stands before the first : of a holder in "
+                  "`tracker devices`")
+      ->required();
   making.add_option("--key", arguments.key, "Devices with this key; default: any");
   making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
   making.add_option("--from", arguments.from, "When it begins, as in 2026-05-01T09:00:00Z; default: now");

@@ -321,8 +321,10 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   EXPECT_EQ(run({"tracker", "reserve", "--user", "alice", "--selector", "room=lab3", "--from",
                  "2099-05-01T09:00:00Z", "--for", "1h30m", "--tracker", endpoint.text()}),
             0);
-  EXPECT_EQ(lines_of(dir_.path() + "/out").size(), 2u) << output();
+  EXPECT_EQ(lines_of(dir_.path() + "/out").size(), 3u) << output();
   EXPECT_THAT(output(), HasSubstr("1\n"));
+  EXPECT_THAT(output(),
+              HasSubstr("no user alice holds or waits for a device, or has lately held one: a user"));
   EXPECT_THAT(output(), HasSubstr("no device has that key and those labels now; reservation 1 keeps"));
   EXPECT_EQ(run({"tracker", "reservations", "--tracker", endpoint.text()}), 0);
   EXPECT_THAT(output(),
