@@ -34,6 +34,7 @@ using records::device_classes;
 using records::Lock;
 using records::LockedSource;
 using records::mixed_devices_warning;
+using records::other_devices_hint;
 using records::Plan;
 using records::problem_of;
 
@@ -52,16 +53,28 @@ std::string lock_path(const BuildArguments& arguments) {
 }
 
 // Every class that measured a task of the network.
-absl::Status warn_of_mixed_devices(database::Records& records, const graph::Program& program,
-                                   const target::Target& target, int threads) {
+absl::StatusOr<std::set<std::string>> classes_of(database::Records& records, const graph::Program& program,
+                                                 const target::Target& target, int threads) {
   std::set<std::string> classes;
   for (const graph::Task& task : program.tasks) {
     TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(driver::query_of(task, target, threads)));
     TF_ASSIGN_OR_RETURN(std::set<std::string> more, device_classes(records, problem));
     classes.merge(more);
   }
-  const std::string warning = mixed_devices_warning(classes);
-  if (!warning.empty()) std::fprintf(stderr, "compiler build: warning: %s\n", warning.c_str());
+  return classes;
+}
+
+// One line, where records of several classes compete, or none is of the one that was asked for.
+absl::Status tell_of_devices(database::Records& records, const Plan& plan,
+                             const std::optional<std::string>& device, const target::Target& target,
+                             int threads) {
+  const bool any_used =
+      std::ranges::any_of(plan.choices, [](const auto& choice) { return choice.has_value(); });
+  if (device && any_used) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const std::set<std::string> classes,
+                      classes_of(records, plan.program, target, threads));
+  const std::string line = device ? other_devices_hint(classes, *device) : mixed_devices_warning(classes);
+  if (!line.empty()) std::fprintf(stderr, "compiler build: %s%s\n", device ? "" : "warning: ", line.c_str());
   return absl::OkStatus();
 }
 
@@ -109,7 +122,7 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
   if (!arguments.device.empty()) device = arguments.device;
   BestSource source(*records, device, arguments.allowed);
   TF_ASSIGN_OR_RETURN(Plan plan, records::plan_network(source, std::move(graph), target, threads));
-  if (!device) TF_RETURN_IF_ERROR(warn_of_mixed_devices(*records, plan.program, target, threads));
+  TF_RETURN_IF_ERROR(tell_of_devices(*records, plan, device, target, threads));
   TF_RETURN_IF_ERROR(hint_at_numerics(*records, plan.program, device, arguments, target));
   return plan;
 }

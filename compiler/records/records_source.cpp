@@ -114,6 +114,13 @@ std::string mixed_devices_warning(const std::set<std::string>& device_classes) {
                       "): give --device KEY to choose one");
 }
 
+std::string other_devices_hint(const std::set<std::string>& device_classes, const std::string& asked_for) {
+  if (device_classes.empty() || device_classes.contains(asked_for)) return "";
+  return absl::StrCat("no record of these kernels is of a device with the key ", asked_for,
+                      "; there are some of ", absl::StrJoin(device_classes, ", "),
+                      ": give one of them as --device");
+}
+
 absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQuery& query) {
   database::BestQuery best;
   TF_ASSIGN_OR_RETURN(best.problem, problem_of(query));

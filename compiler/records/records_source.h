@@ -35,6 +35,8 @@ absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
                                                      const database::Problem& problem);
 // One line that asks for --device, if there are several of them; else empty.
 std::string mixed_devices_warning(const std::set<std::string>& device_classes);
+// One line that names them, if there are some and the one that was asked for is not among them; else empty.
+std::string other_devices_hint(const std::set<std::string>& device_classes, const std::string& asked_for);
 
 // The best record of all if it uses numerics that are not allowed: what --allow would give. Else nothing.
 absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(

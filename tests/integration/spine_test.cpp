@@ -180,5 +180,15 @@ TEST_F(Spine, AStrictBuildNamesEveryTaskThatNobodyTuned) {
   EXPECT_EQ(refused.out, "");
 }
 
+TEST_F(Spine, AStrictBuildForADeviceThatMeasuredNothingNamesThoseThatDid) {
+  tune(10);
+  const Result refused = run("compiler", {"build", file("mlp.onnx"), "--db", remote(), "--device", "nokey",
+                                          "--strict", "-o", file("model")});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err,
+              HasSubstr("no record of these kernels is of a device with the key nokey; there are "
+                        "some of "));
+}
+
 }  // namespace
 }  // namespace tf::integration_test

@@ -205,6 +205,15 @@ TEST_F(RecordsSource, BestKeepsToOneDeviceClassAndTellsOfSeveral) {
               testing::AllOf(HasSubstr("(fast-box, local)"), HasSubstr("--device")));
 }
 
+TEST_F(RecordsSource, ADeviceWithoutRecordsIsToldFromThoseThatHaveSome) {
+  EXPECT_EQ(
+      other_devices_hint({"desk", "local"}, "nokey"),
+      "no record of these kernels is of a device with the key nokey; there are some of desk, local: give "
+      "one of them as --device");
+  EXPECT_EQ(other_devices_hint({"desk", "local"}, "desk"), "") << "it has some, whatever else is wrong";
+  EXPECT_EQ(other_devices_hint({}, "desk"), "") << "nobody has measured them";
+}
+
 TEST_F(RecordsSource, LockedUsesTheNamedRecordAlthoughAFasterOneCame) {
   const database::Measurement named = record(program_.tasks[0], 900);
   record(program_.tasks[0], 300);
