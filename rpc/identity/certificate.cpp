@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/remedy.h"
+#include "rpc/identity/refusal.h"
 
 namespace tf::rpc {
 namespace {
@@ -112,8 +113,7 @@ absl::Status Certificate::check_issued_by(const Certificate& ca, absl::Time now)
   }
   if (now >= not_after_) {
     return with_remedy(absl::StatusCode::kUnauthenticated,
-                       absl::StrCat(whose, " ended at ", day_and_time(not_after_)),
-                       "join again with a new token");
+                       absl::StrCat(whose, " ended at ", day_and_time(not_after_)), kJoinAgain);
   }
   const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), X509_STORE_free);
   X509_STORE_add_cert(store.get(), ca.get());

@@ -7,6 +7,13 @@
 
 namespace tf::rpc {
 
+namespace {
+
+// kJoinAgain as peers of before say it.
+constexpr std::string_view kJoinAgainBefore = "join again with a new token";
+
+}  // namespace
+
 absl::Status refused_caller(std::string_view truth, std::string_view remedy) {
   return with_remedy(absl::StatusCode::kUnauthenticated, truth, remedy);
 }
@@ -14,7 +21,7 @@ absl::Status refused_caller(std::string_view truth, std::string_view remedy) {
 absl::Status with_remedy_of_refusal(const absl::Status& received) {
   if (!absl::IsUnauthenticated(received)) return received;
   const std::string message(received.message());
-  for (const std::string_view remedy : {kJoinFirst, kJoinAgain}) {
+  for (const std::string_view remedy : {kJoinFirst, kJoinAgain, kJoinAgainBefore}) {
     const std::string end = absl::StrCat(": ", std::string(remedy));
     if (message.ends_with(end)) return refused_caller(message.substr(0, message.size() - end.size()), remedy);
   }

@@ -13,7 +13,7 @@ namespace tf::rpc {
 // What such a caller can do. Peers of other versions say and know these texts, too: where one is changed, the
 // old one stays known (refusal.cpp).
 inline constexpr std::string_view kJoinFirst = "join the farm and give --tls";
-inline constexpr std::string_view kJoinAgain = "join again with a new token";
+inline constexpr std::string_view kJoinAgain = "join again with a new token into another folder";
 
 // UNAUTHENTICATED, "TRUTH: REMEDY", with one of those.
 absl::Status refused_caller(std::string_view truth, std::string_view remedy);

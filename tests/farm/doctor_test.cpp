@@ -85,7 +85,7 @@ TEST_F(Doctor, RevokedMemberIsToldThatAndOneThingToDo) {
   ASSERT_EQ(checks.size(), 1u);
   EXPECT_EQ(checks[0].health, Health::kFailed);
   EXPECT_THAT(checks[0].detail, testing::EndsWith(" of agent box is revoked"));
-  EXPECT_EQ(checks[0].remedy, "join again with a new token");
+  EXPECT_EQ(checks[0].remedy, "join again with a new token into another folder");
 }
 
 TEST_F(Doctor, PortOfAnotherMemberIsNoTrackers) {

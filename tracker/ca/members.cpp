@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "rpc/identity/refusal.h"
 
 namespace tf::tracker {
 namespace {
@@ -90,10 +91,9 @@ absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present,
   const std::scoped_lock lock(mutex_);
   // The caller was let in before, but may have been revoked since: nothing is renewed after that.
   if (!roll_.is_good(present.serial())) {
-    return absl::UnauthenticatedError(absl::StrCat("the certificate ", present.serial(), " of ",
-                                                   identity.text(),
-                                                   " is revoked, has ended or is not known here: join again "
-                                                   "with a new token"));
+    return absl::UnauthenticatedError(
+        absl::StrCat("the certificate ", present.serial(), " of ", identity.text(),
+                     " is revoked, has ended or is not known here: ", std::string(rpc::kJoinAgain)));
   }
   if (roll_.good(identity).size() >= kMostGood) return newest(identity, request);
   return add(identity, request, {});

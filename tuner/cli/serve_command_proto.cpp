@@ -101,10 +101,15 @@ absl::Status serve(const ServeArguments& arguments) {
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
   const service::TrackerWatch watch(tracker, credentials);
   manager.ready();
-  signals.wait();
+  const bool asked_to = signals.wait() != 0;  // or else its membership has ended
   manager.stopping();
-  spdlog::info(
-      "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at once)");
+  if (asked_to) {
+    spdlog::info(
+        "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at "
+        "once)");
+  } else {
+    spdlog::error("stopping, and jobs go on after a restart: {}", std::string(ended.message()));
+  }
   daemon->stop();
   watchdog.reset();  // these two look at the daemon
   metrics = nullptr;

@@ -16,7 +16,8 @@ absl::Status heard(grpc::StatusCode code, std::string_view message) {
 }
 
 TEST(RefusedCaller, IsToldWhatToDoApartFromWhatIsTrue) {
-  for (const std::string_view remedy : {kJoinFirst, kJoinAgain}) {
+  for (const std::string_view remedy :
+       {kJoinFirst, kJoinAgain, std::string_view("join again with a new token")}) {
     const absl::Status refused = refused_caller("the certificate 17: it is revoked", remedy);
     EXPECT_EQ(refused.message(), "the certificate 17: it is revoked: " + std::string(remedy));
     const absl::Status received = heard(grpc::StatusCode::UNAUTHENTICATED, std::string(refused.message()));

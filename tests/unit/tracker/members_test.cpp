@@ -347,14 +347,14 @@ TEST_F(MembersTest, GuardRefusesWhatHasEndedOrIsRevoked) {
   const absl::Status revoked = guard.check(list, &*viewer);
   EXPECT_TRUE(absl::IsUnauthenticated(revoked));
   EXPECT_THAT(trouble_of(heard(revoked)).truth, EndsWith(" of viewer vera is revoked"));
-  EXPECT_EQ(trouble_of(heard(revoked)).remedy, "join again with a new token");
+  EXPECT_EQ(trouble_of(heard(revoked)).remedy, "join again with a new token into another folder");
   guard.set_revoked({});
   EXPECT_TRUE(guard.check(list, &*viewer).ok());
   clock_.advance(absl::Hours(24 * 31));
   const absl::Status ended = guard.check(list, &*viewer);
   EXPECT_TRUE(absl::IsUnauthenticated(ended));
   EXPECT_EQ(trouble_of(heard(ended)).truth, "the certificate of viewer vera has ended");
-  EXPECT_EQ(trouble_of(heard(ended)).remedy, "join again with a new token");
+  EXPECT_EQ(trouble_of(heard(ended)).remedy, "join again with a new token into another folder");
 }
 
 TEST_F(MembersTest, FolderWhoseCertificateHasEndedSaysSo) {
