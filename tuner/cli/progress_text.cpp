@@ -61,6 +61,11 @@ std::string duration_text(double ns) {
   return absl::StrFormat("%.3f s", ns / 1e9);
 }
 
+std::string bounds_text(double low, double high) {
+  if (low > 0.5 && high < 2) return absl::StrFormat("%+.1f%% %+.1f%%", 100 * (low - 1), 100 * (high - 1));
+  return absl::StrFormat("%.3gx to %.*fx", low, high < 100 ? 1 : 0, high);
+}
+
 std::string clock_text(double seconds) {
   const auto whole = static_cast<int64_t>(std::max(0.0, std::round(seconds)));
   if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
@@ -154,7 +159,7 @@ std::string task_table(const session::Progress& progress) {
       absl::StrFormat("%-*s %12s %9s %7s %5s\n", width, "task", "best", "GFLOP/s", "trials", "times");
   std::string unused, given_up;
   double total_ns = 0;
-  bool complete = true;
+  bool complete = true, begun = false;
   for (const session::TaskProgress& task : progress.tasks) {
     const bool measured = task.best_ns > 0, is_used = task.weight > 0;
     absl::StrAppendFormat(is_used ? &used : &unused, "%-*s %12s %9s %7d", width, task.label,
@@ -163,11 +168,16 @@ std::string task_table(const session::Progress& progress) {
                           task.trials);
     absl::StrAppend(is_used ? &used : &unused, is_used ? absl::StrFormat(" %5g\n", task.weight) : "\n");
     complete = complete && (measured || !is_used);
+    begun = begun || task.trials > 0;
     total_ns += task.best_ns * task.weight;
     if (!task.given_up.empty()) absl::StrAppend(&given_up, "gave up ", task.label, ": ", task.given_up, "\n");
   }
-  absl::StrAppendFormat(&used, "%-*s %12s%s\n", width, "all", duration_text(total_ns),
-                        complete ? "" : "  (without the tasks that have no best yet)");
+  const char* of_what = complete       ? ""
+                        : total_ns > 0 ? "  (without the tasks that have no best yet)"
+                        : begun        ? "  (no trial has given a time yet)"
+                                       : "  (nothing was measured yet)";
+  absl::StrAppendFormat(&used, "%-*s %12s%s\n", width, "all",
+                        complete || total_ns > 0 ? duration_text(total_ns) : "-", of_what);
   if (!unused.empty())
     absl::StrAppend(
         &used, "\nkernels between other layouts, measured to choose layouts by when the model is built:\n",

@@ -35,6 +35,9 @@ std::string task_table(const session::Progress& progress);
 
 // "1.234 ms", "56.7 us", "890 ns", with three or more digits.
 std::string duration_text(double ns);
+// How far two bounds lie from what they are bounds of, as multiples of it: "-0.5% +1.2%", or, where one is
+// off by a factor of two or more, "0.67x to 43.8x".
+std::string bounds_text(double low, double high);
 // "2:31", "1:02:03".
 std::string clock_text(double seconds);
 

@@ -1,7 +1,6 @@
 // tuner best | export | import: what was learned, and carrying it elsewhere.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -89,18 +88,12 @@ std::string reuse_text(const database::Problem& problem) {
   return absl::StrFormat("%.4gM", static_cast<double>(problem.reuse_distance_bytes) / (1 << 20));
 }
 
-// "-0.5%", with a digit less where that says nothing.
-std::string percent_text(double share) {
-  return absl::StrFormat("%+.*f%%", std::abs(share) < 1 ? 1 : 0, 100 * share);
-}
-
-// How far the 95% bounds lie from the median: "-0.5% +1.2%".
-std::string bounds_text(const database::Measurement& m) {
+// How far the 95% bounds lie from the median.
+std::string bounds_of(const database::Measurement& m) {
   const std::optional<database::Interval> bounds = m.interval_ns();
   const double median_ns = m.median_ns().value_or(0);
   if (!bounds || median_ns <= 0) return "";
-  return absl::StrCat(percent_text(bounds->low_ns / median_ns - 1), " ",
-                      percent_text(bounds->high_ns / median_ns - 1));
+  return bounds_text(bounds->low_ns / median_ns, bounds->high_ns / median_ns);
 }
 
 // A record may be another's: its texts are shown, not obeyed.
@@ -111,7 +104,7 @@ std::vector<std::string> row_of(const Answer& answer) {
   return {m.problem.workload.hex().substr(0, 12),
           printable(answer.workload.op),
           duration_text(*m.median_ns()),
-          bounds_text(m),
+          bounds_of(m),
           absl::StrFormat("%.1f", answer.gflops()),
           absl::StrCat(m.problem.threads),
           reuse_text(m.problem),

@@ -120,6 +120,22 @@ TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {
   EXPECT_THAT(task_table(complete), HasSubstr("1.000 ms\n"));
 }
 
+TEST(TaskTable, SaysThatThereIsNoTimeYet) {
+  session::Progress progress;
+  progress.tasks = {{.label = "matmul", .flops = 1e6}, {.label = "conv2d", .flops = 1e6}};
+  EXPECT_THAT(task_table(progress), HasSubstr("-  (nothing was measured yet)\n"));
+  progress.tasks[1].trials = 3;  // all failed
+  EXPECT_THAT(task_table(progress), HasSubstr("-  (no trial has given a time yet)\n"));
+}
+
+TEST(BoundsText, ShowsBoundsThatAreFarOffAsFactors) {
+  EXPECT_EQ(bounds_text(0.995, 1.012), "-0.5% +1.2%");
+  EXPECT_EQ(bounds_text(0.667, 1.9), "-33.3% +90.0%");
+  EXPECT_EQ(bounds_text(0.667, 43.75), "0.667x to 43.8x");
+  EXPECT_EQ(bounds_text(0.25, 1.01), "0.25x to 1.0x");
+  EXPECT_EQ(bounds_text(1, 12345), "1x to 12345x");
+}
+
 TEST(TaskTable, SaysOfKernelsThatTheNetworkDoesNotUseWhatTheyAre) {
   session::Progress progress = some_progress();
   const size_t rows = std::ranges::count(task_table(progress), '\n');
