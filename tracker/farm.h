@@ -380,7 +380,7 @@ class Farm {
   absl::Status supersede(Locked& lock, const AcquireRequest& request);
   absl::Status may_renew(const Lease& lease);
   Grant grant_of(const Lease& lease) const;
-  std::string busy_text(const std::string& key) const;
+  std::string busy_text(const std::string& key, const std::string& user) const;
   std::string state_of(const Device& device) const;
 
   // Saving.

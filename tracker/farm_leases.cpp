@@ -31,20 +31,27 @@ void Farm::offer(const Device& device) {
   }
 }
 
-std::string Farm::busy_text(const std::string& key) const {
+std::string Farm::busy_text(const std::string& key, const std::string& user) const {
   int away = 0;
   int closed = 0;
   int quarantined = 0;
+  int reserved = 0;
   int busy = 0;
   for (const std::string& id : matchmaker_.slots().devices_with(key)) {
     const Device& device = devices_.at(id);
+    const auto is_kept = [&] {
+      const std::string by = reservations_.user_for(*device.info, clock_.now());
+      return !by.empty() && by != user;
+    };
     ++(device.session == 0                                       ? away
        : !device.health.may_measure()                            ? quarantined
        : device.admission != Admission::kOpen || device.stopping ? closed
+       : is_kept()                                               ? reserved
                                                                  : busy);
   }
-  return absl::StrCat("no device with the key ", key, " became free in time: ", busy, " busy, ", closed,
-                      " draining, ", quarantined, " quarantined, ", away, " away; see `tracker devices`");
+  return absl::StrCat("no device with the key ", key, " became free in time: ", busy, " busy, ", reserved,
+                      " reserved for others, ", closed, " draining, ", quarantined, " quarantined, ", away,
+                      " away; see `tracker devices`");
 }
 
 void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {

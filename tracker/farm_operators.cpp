@@ -342,11 +342,12 @@ std::optional<rpc::Instant> Farm::tick() {
   tick_reservations(lock);
   match(lock);
   for (const WaiterId id : matchmaker_.queue().overtime()) {
-    const std::string key = matchmaker_.slots().demand(matchmaker_.queue().at(id).demand).key;
+    const WaitingRequest& request = matchmaker_.queue().at(id);
+    const std::string why = busy_text(matchmaker_.slots().demand(request.demand).key, request.user);
     matchmaker_.withdraw(id);
     auto asker = askers_.extract(id);
     asker_of_.erase(asker.mapped().waiter.get());
-    lock.answer(std::move(asker.mapped().waiter), absl::UnavailableError(busy_text(key)));
+    lock.answer(std::move(asker.mapped().waiter), absl::UnavailableError(why));
   }
   return next_deadline();
 }

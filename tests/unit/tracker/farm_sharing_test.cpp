@@ -50,7 +50,9 @@ TEST_F(FarmSharingTest, ReservedDeviceGoesToItsUserOnlyAndIsFreedInTime) {
   EXPECT_TRUE(made->in_force);
   EXPECT_TRUE(absl::IsAborted(farm_->renew(other.id, other.epoch).status()));
   farm_->release(other.id, other.epoch);
-  EXPECT_TRUE(absl::IsUnavailable(acquire("box", absl::ZeroDuration(), "bob")->grant->status()));
+  const absl::Status refused = acquire("box", absl::ZeroDuration(), "bob")->grant->status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("0 busy, 1 reserved for others, 0 draining"));
   const auto waiting = acquire("box", absl::Minutes(10), "bob:1", "r1");
   const auto alice = acquire("box", absl::ZeroDuration(), "alice:42");
   ASSERT_TRUE(alice->grant->ok()) << alice->grant->status();
