@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/printable.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
@@ -55,6 +56,10 @@ ALTER TABLE device ADD COLUMN away_unix_ms INTEGER;
 };
 constexpr int64_t kSchemaVersion = std::size(kMigrations);
 
+// Stands in the file's header (PRAGMA application_id), so that another program's file is not taken for ours:
+// "TFTK". Trackers of before wrote none.
+constexpr int64_t kApplicationId = 0x5446544b;
+
 // An epoch that is lost with a damaged page could be granted twice.
 absl::Status check_sound(database::Connection& db) {
   TF_ASSIGN_OR_RETURN(const std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
@@ -64,31 +69,45 @@ absl::Status check_sound(database::Connection& db) {
                                           "and leases end)"));
 }
 
+// Whether it is a tracker's state, or nothing yet. It is left as it is.
+absl::Status check_ours(database::Connection& db, int64_t application, int64_t version) {
+  TF_ASSIGN_OR_RETURN(const int64_t all, db.query_int("SELECT count(*) FROM sqlite_schema"));
+  if (application == 0 && version == 0 && all == 0) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const int64_t own,
+                      db.query_int("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
+                                   "name IN ('device', 'slot', 'lease')"));
+  const bool is_of_before = application == 0 && own == 3;
+  if (version > 0 && (application == kApplicationId || is_of_before)) return absl::OkStatus();
+  return with_remedy(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat("cannot use ", db.path(),
+                                  " as the tracker state: it is an SQLite database of another program"),
+                     "give another --state", Between::kSemicolon);
+}
+
 absl::Status prepare_schema(database::Connection& db) {
-  // Leases write the same pages again and again: the longer the log before they go to their places, the fewer
-  // writes, and whoever waits for a lease then waits for those, too.
-  TF_RETURN_IF_ERROR(
-      db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000;"));
+  TF_ASSIGN_OR_RETURN(const int64_t application, db.query_int("PRAGMA application_id"));
   TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
+  TF_RETURN_IF_ERROR(check_ours(db, application, version));
   if (version > kSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat("tracker state ", db.path(), " has version ", version,
                                                       ", this tracker knows up to ", kSchemaVersion,
                                                       ": run the newer tracker"));
   }
-  if (version == 0) {
-    TF_ASSIGN_OR_RETURN(const int64_t tables, db.query_int("SELECT count(*) FROM sqlite_master"));
-    if (tables != 0) {
-      return absl::DataLossError(
-          absl::StrCat(db.path(), " is a database, but not a tracker's state: give another --state"));
-    }
-  }
+  // Leases write the same pages again and again: the longer the log before they go to their places, the fewer
+  // writes, and whoever waits for a lease then waits for those, too.
+  TF_RETURN_IF_ERROR(
+      db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000;"));
   if (version > 0) TF_RETURN_IF_ERROR(check_sound(db));
+  const std::string name_it = absl::StrCat("PRAGMA application_id = ", kApplicationId);
   for (int64_t next = version; next < kSchemaVersion; ++next) {
     TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(db));
     TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
+    TF_RETURN_IF_ERROR(db.execute(name_it));
     TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA user_version = ", next + 1)));
     TF_RETURN_IF_ERROR(transaction.commit());
   }
+  // Of a tracker of before: where the disk is full, the next start does it.
+  if (application == 0 && version == kSchemaVersion) db.execute(name_it).IgnoreError();
   return absl::OkStatus();
 }
 

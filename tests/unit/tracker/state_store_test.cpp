@@ -219,6 +219,51 @@ TEST_F(StateStoreTest, BringsAFileOfTheFirstVersionUpToDate) {
   EXPECT_EQ(state.epochs.at({"a", 0}), 7u);
 }
 
+// A tuning database has versions of its own, beyond ours.
+TEST_F(StateStoreTest, RefusesTheDatabaseOfAnotherProgramAndLeavesItAsItIs) {
+  std::filesystem::create_directories(folder_ + "/made");
+  for (const char* header :
+       {"PRAGMA application_id = 0x54464442; PRAGMA user_version = 8;",
+        "PRAGMA application_id = 0x54464442; PRAGMA user_version = 3;", "PRAGMA user_version = 2;", ""}) {
+    std::filesystem::remove(path_);
+    ASSERT_TRUE((*database::Connection::open(path_, database::Access::kWrite))
+                    ->execute(absl::StrCat("CREATE TABLE theirs (x INTEGER); ", header))
+                    .ok());
+    const std::string before = *read_file(path_);
+    const absl::Status status = StateStore::open(path_).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_EQ(
+        std::string(status.message()),
+        absl::StrCat("cannot use ", path_, " as the tracker state: it is an SQLite database of another ",
+                     "program; give another --state"));
+    EXPECT_EQ(*read_file(path_), before) << header;
+  }
+}
+
+TEST_F(StateStoreTest, IsNamedAsOursAlsoIfATrackerOfBeforeMadeIt) {
+  ASSERT_TRUE(StateStore::open(path_).ok());
+  const auto application = [&] {
+    return *(*database::Connection::open(path_, database::Access::kWrite))
+                ->query_int("PRAGMA application_id");
+  };
+  const int64_t ours = application();
+  EXPECT_NE(ours, 0);
+  ASSERT_TRUE((*database::Connection::open(path_, database::Access::kWrite))
+                  ->execute("PRAGMA application_id = 0")
+                  .ok());
+  const auto again = StateStore::open(path_);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(application(), ours);
+}
+
+TEST_F(StateStoreTest, OfANewerTrackerSaysWhichToRun) {
+  ASSERT_TRUE(StateStore::open(path_).ok());
+  ASSERT_TRUE((*database::Connection::open(path_, database::Access::kWrite))
+                  ->execute("PRAGMA user_version = 99")
+                  .ok());
+  EXPECT_THAT(std::string(StateStore::open(path_).status().message()), HasSubstr("run the newer tracker"));
+}
+
 TEST_F(StateStoreTest, RefusesASecondTracker) {
   const auto first = StateStore::open(path_);
   ASSERT_TRUE(first.ok()) << first.status();
