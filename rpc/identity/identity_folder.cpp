@@ -23,8 +23,22 @@ absl::Status annotated(const std::string& path, const absl::Status& status) {
   return absl::DataLossError(absl::StrCat(path, " is damaged: ", std::string(status.message())));
 }
 
+// Also of what cannot be looked at: whoever reads it then says why.
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::status(path, ignored).type() != std::filesystem::file_type::not_found;
+}
+
+// A file of ours that is not there is no "not found": that means a device, to who asks a tracker.
+absl::StatusOr<std::string> read_own_file(const std::string& path) {
+  absl::StatusOr<std::string> text = read_file(path);
+  if (!absl::IsNotFound(text.status())) return text;
+  return with_remedy(absl::StatusCode::kFailedPrecondition, std::string(text.status().message()),
+                     "bring it back from a copy, or join again into another folder", Between::kSemicolon);
+}
+
 absl::StatusOr<Certificate> read_certificate(const std::string& path) {
-  TF_ASSIGN_OR_RETURN(const std::string pem, read_file(path));
+  TF_ASSIGN_OR_RETURN(const std::string pem, read_own_file(path));
   absl::StatusOr<Certificate> certificate = Certificate::from_pem(pem);
   if (!certificate.ok()) return annotated(path, certificate.status());
   return certificate;
@@ -37,6 +51,22 @@ absl::Status check_private(const std::string& path) {
                      "chmod 600 it, and join again if they may have");
 }
 
+// Of a folder without a member's certificate: what it is instead.
+absl::Status no_member(const std::string& folder) {
+  constexpr auto kCode = absl::StatusCode::kFailedPrecondition;
+  constexpr const char* kJoin = "make one with `tuner join` or `device_agent join`";
+  if (folder_of(folder) == FolderOf::kCa) {
+    const std::string admin = absl::StrCat(absl::StripSuffix(folder, "/"), "/admin");
+    return with_remedy(kCode,
+                       absl::StrCat("--tls ", folder, " is the CA's folder, and a member's is wanted here"),
+                       folder_of(admin) == FolderOf::kMember
+                           ? absl::StrCat("give --tls ", admin, ", or one that you have joined with")
+                           : "give the one that you have joined with");
+  }
+  if (!is_there(folder)) return with_remedy(kCode, absl::StrCat("--tls ", folder, " is not there"), kJoin);
+  return with_remedy(kCode, absl::StrCat("--tls ", folder, " holds no certificate"), kJoin);
+}
+
 }  // namespace
 
 IdentityFiles identity_files(const std::string& folder) {
@@ -46,37 +76,43 @@ IdentityFiles identity_files(const std::string& folder) {
           .tracker = folder + "/tracker"};
 }
 
+std::string ca_key_file(const std::string& folder) {
+  return folder + "/ca-key.pem";
+}
+
+FolderOf folder_of(const std::string& folder) {
+  if (is_there(ca_key_file(folder))) return FolderOf::kCa;
+  const IdentityFiles files = identity_files(folder);
+  return is_there(files.certificate) || is_there(files.key) ? FolderOf::kMember : FolderOf::kNobody;
+}
+
 absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
   const IdentityFiles files = identity_files(folder);
-  absl::StatusOr<Certificate> certificate = read_certificate(files.certificate);
-  if (absl::IsNotFound(certificate.status())) {
-    return with_remedy(absl::StatusCode::kNotFound, absl::StrCat("--tls ", folder, " holds no certificate"),
-                       "make one with `tuner join` or `device_agent join`");
-  }
-  TF_RETURN_IF_ERROR(certificate.status());
+  if (!is_there(files.certificate)) return no_member(folder);
+  TF_ASSIGN_OR_RETURN(Certificate certificate, read_certificate(files.certificate));
   TF_ASSIGN_OR_RETURN(Certificate ca, read_certificate(files.ca));
   TF_RETURN_IF_ERROR(check_private(files.key));
-  TF_ASSIGN_OR_RETURN(const std::string pem, read_file(files.key));
+  TF_ASSIGN_OR_RETURN(const std::string pem, read_own_file(files.key));
   absl::StatusOr<KeyPair> key = KeyPair::from_pem(pem);
   if (!key.ok()) return annotated(files.key, key.status());
-  if (!certificate->matches(*key)) {
+  if (!certificate.matches(*key)) {
     return with_remedy(absl::StatusCode::kDataLoss,
                        absl::StrCat(files.certificate, " is not of the key beside it"),
                        "join again into another folder");
   }
-  if (!certificate->identity()) {
+  if (!certificate.identity()) {
     return absl::DataLossError(absl::StrCat(files.certificate, " is not of a member of a farm"));
   }
-  if (const absl::Status issued = certificate->check_issued_by(ca, now); !issued.ok()) {
+  if (const absl::Status issued = certificate.check_issued_by(ca, now); !issued.ok()) {
     const Trouble trouble = trouble_of(issued);
     return with_remedy(issued.code(), absl::StrCat("--tls ", folder, ": ", trouble.truth), trouble.remedy);
   }
   const absl::StatusOr<std::string> tracker = read_file(files.tracker);
   return Member{.key = *key,
-                .certificate = *certificate,
+                .certificate = certificate,
                 .ca = std::move(ca),
                 .tracker = tracker.ok() ? std::string(absl::StripAsciiWhitespace(*tracker)) : "",
-                .identity = *certificate->identity()};
+                .identity = *certificate.identity()};
 }
 
 absl::Status make_private_folder(const std::string& folder) {
@@ -100,6 +136,10 @@ absl::Status make_private_folder(const std::string& folder) {
 absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
   TF_RETURN_IF_ERROR(make_private_folder(folder));
   const IdentityFiles files = identity_files(folder);
+  if (folder_of(folder) == FolderOf::kCa) {  // whose ca.pem a member's would replace
+    return absl::AlreadyExistsError(
+        absl::StrCat(folder, " is the CA's folder, and a member needs one of its own: give another --tls"));
+  }
   if (std::filesystem::exists(files.certificate)) {
     return absl::AlreadyExistsError(
         absl::StrCat(folder, " holds a certificate already: remove the folder, or give another --tls"));

@@ -6,6 +6,9 @@
 //   DIR/cert.pem  the certificate, then the CA's; replaced in one step when it is renewed
 //   DIR/ca.pem    what everybody else's certificate must be signed by
 //   DIR/tracker   HOST:PORT
+//
+// The CA's own folder (tracker/ca/authority.h) has DIR/ca-key.pem and is no member's: it would be mistaken
+// for one since it has a ca.pem, too.
 
 #include <string>
 
@@ -20,6 +23,11 @@ struct IdentityFiles {
   std::string key, certificate, ca, tracker;  // paths
 };
 IdentityFiles identity_files(const std::string& folder);
+std::string ca_key_file(const std::string& folder);
+
+// What a folder is by the files in it, be they good or not.
+enum class FolderOf { kNobody, kMember, kCa };
+FolderOf folder_of(const std::string& folder);
 
 struct Member {
   KeyPair key;
@@ -29,16 +37,16 @@ struct Member {
   Identity identity;
 };
 
-// NOT_FOUND: no member's folder, and how to make one. PERMISSION_DENIED: others may read the key.
-// UNAUTHENTICATED: the certificate has ended, or is not of this CA. DATA_LOSS: files that do not belong
-// together.
+// FAILED_PRECONDITION: no member's folder, or not all of its files, and how to come by one.
+// PERMISSION_DENIED: others may read the key. UNAUTHENTICATED: the certificate has ended, or is not of this
+// CA. DATA_LOSS: files that do not belong together.
 absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now);
 
 // Makes a folder that only this user may enter (0700), and those above it. One that is there stays as it is
 // and will do if it is such a one: PERMISSION_DENIED otherwise.
 absl::Status make_private_folder(const std::string& folder);
 
-// Makes the private folder and a new key in it. ALREADY_EXISTS: there is a member in it already.
+// Makes the private folder and a new key in it. ALREADY_EXISTS: there is a member in it already, or a CA.
 absl::StatusOr<KeyPair> make_member_key(const std::string& folder);
 
 // After an attempt that got no certificate: its key goes, and the folder if nothing else is in it.

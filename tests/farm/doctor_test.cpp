@@ -64,7 +64,7 @@ TEST_F(Doctor, DaemonDoesNotStartWithACertificateOfAnotherRole) {
 TEST_F(Doctor, CertificateThatCannotBeLoadedSaysWhy) {
   const Check none = rpc::examine_certificate(Credentials::load(dir_.file("none")), {}, absl::Now());
   EXPECT_EQ(none.health, Health::kFailed);
-  EXPECT_THAT(none.detail, HasSubstr("holds no certificate"));
+  EXPECT_THAT(none.detail, HasSubstr("none is not there"));
   EXPECT_THAT(none.remedy, HasSubstr("device_agent join"));
 }
 

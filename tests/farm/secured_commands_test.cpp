@@ -121,6 +121,17 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   EXPECT_EQ(run({"device_agent", "--key", "box", "--tls", ca_ + "/admin", "--tracker", "10.0.0.1:7190"}), 1);
   EXPECT_THAT(output(), HasSubstr("is of admin admin, and devices are an agent's to offer"));
   EXPECT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 1) << "a CA is never replaced";
+  EXPECT_THAT(output(), HasSubstr("serve with `tracker serve --tls " + ca_));
+  const std::string admin = ca_ + "/admin";
+  EXPECT_EQ(
+      run({"tracker", "serve", "--tls", admin, "--listen", endpoint_.text(), "--state", dir_.file("t.db")}),
+      1);
+  EXPECT_THAT(output(), HasSubstr("is a member's folder: --tls wants the CA's"));
+  EXPECT_EQ(run({"tracker", "ca", "init", "--dir", admin}), 1) << "nor is an admin's";
+  EXPECT_EQ(run({"tracker", "ca", "token", "--role", "agent", "--tls", ca_}), 1) << "no device is missing";
+  EXPECT_THAT(output(), HasSubstr("give --tls " + admin));
+  EXPECT_EQ(run({"tracker", "devices", "--tls", dir_.file("nonesuch")}), 1);
+  EXPECT_THAT(output(), HasSubstr("is not there: make one with `tuner join`"));
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -26,11 +27,44 @@ constexpr absl::Duration kCaLife = absl::Hours(24 * 3650);
 constexpr absl::Duration kClockSkew = absl::Minutes(1);
 
 std::string certificate_path(const std::string& folder) {
-  return folder + "/ca.pem";
+  return rpc::identity_files(folder).ca;
 }
 
-std::string key_path(const std::string& folder) {
-  return folder + "/ca-key.pem";
+bool has_certificate(const std::string& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(certificate_path(folder), ignored);
+}
+
+// Of a folder without a CA's key.
+absl::Status no_ca(const std::string& folder) {
+  if (rpc::folder_of(folder) == rpc::FolderOf::kMember) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder, " is a member's folder: --tls wants the CA's, as made by `tracker ca init`"));
+  }
+  if (has_certificate(folder)) {
+    return absl::FailedPreconditionError(absl::StrCat(folder, " holds a CA without its key: bring ",
+                                                      rpc::ca_key_file(folder), " back from a copy"));
+  }
+  return absl::NotFoundError(
+      absl::StrCat(folder, " holds no CA: make one with `tracker ca init --dir ", folder, "`"));
+}
+
+// A member trusts by its ca.pem whom it talks to: that of another CA in its place shuts it out of its farm.
+absl::Status check_empty(const std::string& folder) {
+  switch (rpc::folder_of(folder)) {
+    case rpc::FolderOf::kCa:
+      return absl::AlreadyExistsError(absl::StrCat(
+          folder, " holds a CA already, which is not overwritten: serve with `tracker serve --tls ", folder,
+          "`, or give another --dir"));
+    case rpc::FolderOf::kMember:
+      return absl::AlreadyExistsError(
+          absl::StrCat(folder, " is a member's folder, which is not overwritten: give another --dir"));
+    case rpc::FolderOf::kNobody:
+      break;
+  }
+  if (!has_certificate(folder)) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      certificate_path(folder), " is there already, and is not overwritten: give another --dir"));
 }
 
 void add_extension(X509* certificate, X509* issuer, int nid, const std::string& value) {
@@ -115,9 +149,10 @@ absl::StatusOr<std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>> requested_ke
 
 absl::Status Authority::make(const std::string& folder, absl::Time now) {
   TF_RETURN_IF_ERROR(rpc::make_private_folder(folder));
+  TF_RETURN_IF_ERROR(check_empty(folder));
   TF_ASSIGN_OR_RETURN(const rpc::KeyPair key, rpc::KeyPair::generate());
   // The key first, and never over another: a CA without its key is one that was lost.
-  TF_RETURN_IF_ERROR(rpc::write_secret(key_path(folder), key.pem()));
+  TF_RETURN_IF_ERROR(rpc::write_secret(rpc::ca_key_file(folder), key.pem()));
   X509Ptr certificate = blank(key.get(), now - kClockSkew, now + kCaLife);
   set_subject(certificate.get(), "farm CA");
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
@@ -128,11 +163,8 @@ absl::Status Authority::make(const std::string& folder, absl::Time now) {
 }
 
 absl::StatusOr<std::unique_ptr<Authority>> Authority::open(const std::string& folder) {
-  const absl::StatusOr<std::string> key_text = read_file(key_path(folder));
-  if (absl::IsNotFound(key_text.status())) {
-    return absl::NotFoundError(
-        absl::StrCat(folder, " holds no CA: make one with `tracker ca init --dir ", folder, "`"));
-  }
+  const absl::StatusOr<std::string> key_text = read_file(rpc::ca_key_file(folder));
+  if (absl::IsNotFound(key_text.status())) return no_ca(folder);
   TF_RETURN_IF_ERROR(key_text.status());
   TF_ASSIGN_OR_RETURN(const std::string certificate_text, read_file(certificate_path(folder)));
   absl::StatusOr<rpc::KeyPair> key = rpc::KeyPair::from_pem(*key_text);

@@ -18,9 +18,11 @@ namespace tf::tracker {
 // DIR/ca.pem and DIR/ca-key.pem (0600). Thread-safe.
 class Authority {
  public:
-  // Makes both files, and the folder if need be; the CA lasts ten years. ALREADY_EXISTS: there is a CA in it.
+  // Makes both files, and the folder if need be; the CA lasts ten years. ALREADY_EXISTS: there is a CA in it,
+  // or a member's certificate or key: nothing in it is overwritten.
   static absl::Status make(const std::string& folder, absl::Time now);
-  // NOT_FOUND: no CA in the folder, and how to make one. DATA_LOSS: its files are damaged.
+  // NOT_FOUND: no CA in the folder, and how to make one. FAILED_PRECONDITION: it is a member's folder, or the
+  // CA's key is missing. DATA_LOSS: its files are damaged.
   static absl::StatusOr<std::unique_ptr<Authority>> open(const std::string& folder);
 
   const rpc::Certificate& certificate() const { return certificate_; }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -114,8 +115,32 @@ TEST(IdentityFolder, KeyIsMadeForThisUserOnly) {
   ASSERT_EQ(stat(identity_files(folder).key.c_str(), &there), 0);
   EXPECT_EQ(there.st_mode & 0777, 0600u);
   const absl::Status status = load_member(folder, real_wall_clock().now()).status();
-  EXPECT_TRUE(absl::IsNotFound(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("join"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("holds no certificate: make one with `tuner join`"));
+}
+
+// NOT_FOUND would be a device that is not there, to who asks a tracker.
+TEST(IdentityFolder, WhatIsMissingIsSaidWithWhatToDo) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  const auto said = [&](const std::string& name) {
+    const absl::Status status = load_member(dir.file(name), real_wall_clock().now()).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(said("nonesuch"), HasSubstr("nonesuch is not there: make one with `tuner join`"));
+  ASSERT_TRUE(make_member_key(dir.file("ca/admin")).ok());
+  ASSERT_TRUE(write_secret(ca_key_file(dir.file("ca")), "a CA's").ok());
+  EXPECT_THAT(said("ca"), HasSubstr(dir.file("ca") + " is the CA's folder, and a member's is wanted here: " +
+                                    "give --tls " + dir.file("ca/admin")));
+}
+
+TEST(IdentityFolder, NobodyJoinsIntoTheFolderOfTheCa) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  ASSERT_TRUE(make_private_folder(dir.file("ca")).ok());
+  ASSERT_TRUE(write_secret(ca_key_file(dir.file("ca")), "a CA's").ok());
+  const absl::Status joined = make_member_key(dir.file("ca")).status();
+  EXPECT_TRUE(absl::IsAlreadyExists(joined)) << joined;
+  EXPECT_FALSE(std::filesystem::exists(identity_files(dir.file("ca")).key));
 }
 
 TEST(IdentityFolder, SecretIsNeverWrittenOverAnother) {

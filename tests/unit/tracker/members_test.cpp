@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "base/file.h"
@@ -15,6 +16,7 @@
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/identity_folder.h"
+#include "tracker/ca/own_certificate.h"
 
 namespace tf::tracker {
 namespace {
@@ -72,6 +74,34 @@ TEST_F(MembersTest, KeyOfTheCaIsForThisUserOnlyAndNeverOverwritten) {
   struct stat there {};
   ASSERT_EQ(stat((folder_ + "/ca-key.pem").c_str(), &there), 0);
   EXPECT_EQ(there.st_mode & 0777, 0600u);
+  EXPECT_TRUE(absl::IsAlreadyExists(Authority::make(folder_, clock_.now())));
+}
+
+// The admin's folder stands beside the CA's files: made a CA's, it would let nobody in any more.
+TEST_F(MembersTest, NoCaIsMadeInAMembersFolderAndNoneIsLookedForThere) {
+  const std::string folder = dir_.file("admin");
+  ASSERT_TRUE(make_member(*members_, folder, {Role::kAdmin, "admin"}).ok());
+  const std::string ca = *read_file(rpc::identity_files(folder).ca);
+  const absl::Status opened = Authority::open(folder).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(opened)) << opened;
+  EXPECT_THAT(std::string(opened.message()),
+              EndsWith("is a member's folder: --tls wants the CA's, as made by `tracker ca init`"));
+  const rpc::IdentityFiles files = rpc::identity_files(folder);
+  for (const std::string& gone : {std::string(), files.certificate, files.key}) {
+    if (!gone.empty()) std::filesystem::remove(gone);
+    const absl::Status made = Authority::make(folder, clock_.now());
+    EXPECT_TRUE(absl::IsAlreadyExists(made)) << made;
+    EXPECT_THAT(std::string(made.message()), EndsWith("give another --dir"));
+    EXPECT_EQ(*read_file(files.ca), ca);
+    EXPECT_FALSE(std::filesystem::exists(rpc::ca_key_file(folder)));
+  }
+}
+
+TEST_F(MembersTest, CaWhoseKeyIsMissingIsNotMadeAnew) {
+  members_ = nullptr;
+  std::filesystem::remove(rpc::ca_key_file(folder_));
+  const absl::Status opened = Authority::open(folder_).status();
+  EXPECT_THAT(std::string(opened.message()), HasSubstr("ca-key.pem back from a copy"));
   EXPECT_TRUE(absl::IsAlreadyExists(Authority::make(folder_, clock_.now())));
 }
 
