@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/child_process.h"
 #include "base/owned_fd.h"
 #include "base/printable.h"
@@ -65,7 +67,28 @@ std::optional<int> wait_for(pid_t pid, const std::function<bool()>& give_up) {
   return status;
 }
 
+bool can_be_run(const std::string& path) {
+  struct stat there {};
+  return ::stat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
 }  // namespace
+
+absl::Status check_program(const std::string& program, std::string_view search_path) {
+  if (program.find('/') != std::string::npos) {
+    if (can_be_run(program)) return absl::OkStatus();
+  } else {
+    while (true) {
+      const size_t end = search_path.find(':');
+      const std::string folder(search_path.substr(0, end));
+      if (can_be_run((folder.empty() ? "." : folder) + "/" + program)) return absl::OkStatus();
+      if (end == std::string_view::npos) break;
+      search_path.remove_prefix(end + 1);
+    }
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "no program ", printable(program), " is there that could be run: give its path, and chmod +x it"));
+}
 
 bool PowerCycleLimit::take(const std::string& device_id) {
   std::erase_if(last_, [this](const auto& each) { return clock_.now() >= each.second + interval_; });

@@ -9,9 +9,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "rpc/clock.h"
 
 namespace tf::tracker {
@@ -29,6 +31,10 @@ class PowerCycleLimit {
   const absl::Duration interval_;
   std::map<std::string, rpc::Instant> last_;
 };
+
+// FAILED_PRECONDITION: there is no such program, or it cannot be run; one without a slash in its name is
+// looked for in the folders of `search_path` (as PATH has them), as it will be when it is run.
+absl::Status check_program(const std::string& program, std::string_view search_path);
 
 struct PowerCycleOptions {
   std::vector<std::string> command;  // program and arguments; the device's id follows as the last argument

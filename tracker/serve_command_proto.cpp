@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
 #include "tracker/daemon.h"
+#include "tracker/power_cycle.h"
 
 namespace tf::tracker {
 namespace {
@@ -60,6 +62,15 @@ absl::StatusOr<FarmOptions> farm_options(const tunefarm::config::v1::Tracker& co
     }
   }
   return farm;
+}
+
+// Before a device needs it, at night.
+absl::Status check_power_cycle(const PowerCycleOptions& options) {
+  if (options.command.empty()) return absl::OkStatus();
+  const char* path = std::getenv("PATH");
+  const absl::Status there = check_program(options.command[0], path ? path : "/bin:/usr/bin");
+  return there.ok() ? there
+                    : absl::Status(there.code(), absl::StrCat("--power-cycle-command: ", there.message()));
 }
 
 void add_number(CLI::App& command, const std::string& name, const std::string& what, const CLI::Range& range,
@@ -102,6 +113,7 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
   const PowerCycleOptions power_cycle{
       .command = {config.power_cycle_command().begin(), config.power_cycle_command().end()},
       .interval = absl::Minutes(config.power_cycle_minutes())};
+  TF_RETURN_IF_ERROR(check_power_cycle(power_cycle));
   TF_ASSIGN_OR_RETURN(
       const auto daemon,
       Daemon::start({.listen = listen,

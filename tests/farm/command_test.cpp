@@ -267,6 +267,14 @@ TEST_F(CommandTest, FileThatIsNoTrackerStateIsRefusedAndKept) {
   EXPECT_EQ(lines_of(path).at(0).size(), 5000u);
 }
 
+TEST_F(CommandTest, PowerCycleCommandThatIsNotThereIsRefusedAtOnce) {
+  EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--state", dir_.path() + "/t.db",
+                 "--power-cycle-command", "/nonesuch/power off"}),
+            1);
+  expect_one_line_with("--power-cycle-command: no program /nonesuch/power is there");
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/t.db"));
+}
+
 TEST_F(CommandTest, TrackerWhosePortIsInUseMakesNoState) {
   const rpc::Endpoint used = free_endpoint();
   const auto tracker = serving_tracker(used);

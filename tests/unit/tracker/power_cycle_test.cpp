@@ -22,6 +22,21 @@ TEST(PowerCycleLimit, LetsEachDeviceThroughOnceInAnInterval) {
   EXPECT_TRUE(limit.take("a"));
 }
 
+TEST(PowerCycleCommand, ProgramMustBeThereAndMayBeRun) {
+  const TemporaryFolder dir = *TemporaryFolder::make();
+  const std::string program = dir.file("power");
+  EXPECT_TRUE(absl::IsFailedPrecondition(check_program(program, "")));
+  ASSERT_TRUE(write_file(program, "#!/bin/sh\n").ok());
+  const absl::Status refused = check_program(program, "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << "nobody may run it";
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr(program));
+  EXPECT_FALSE(check_program(dir.path(), "").ok()) << "a folder";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_TRUE(check_program(program, "").ok());
+  EXPECT_TRUE(check_program("power", "/nonesuch:" + dir.path()).ok());
+  EXPECT_FALSE(check_program("power", "/nonesuch").ok());
+}
+
 class PowerCyclerTest : public testing::Test {
  protected:
   // A command that notes its arguments in a file.
