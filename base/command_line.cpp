@@ -93,12 +93,35 @@ std::string mistake(const CLI::App& command, const std::vector<std::string>& not
   return error.what();
 }
 
-// What is wrong with a text for a whole number; whether it is one, the parser finds out.
-std::string beyond(const std::string& text, bool is_signed) {
-  if (!is_signed && text.starts_with('-')) return absl::StrCat("'", text, "' is below 0");
+// What is wrong with a text for a number of the option's type, which is read as the parser will; nothing for
+// other types.
+std::string no_number(const std::string& text, const std::string& type) {
+  const bool is_signed = type.starts_with("INT"), is_unsigned = type.starts_with("UINT");
+  const bool is_whole = is_signed || is_unsigned;
+  if (!is_whole && !type.starts_with("FLOAT")) return "";
+  char* end = nullptr;
   errno = 0;
-  is_signed ? (void)std::strtoll(text.c_str(), nullptr, 0) : (void)std::strtoull(text.c_str(), nullptr, 0);
-  return errno == ERANGE ? absl::StrCat("'", text, "' is too large a number") : "";
+  if (is_signed) {
+    (void)std::strtoll(text.c_str(), &end, 0);
+  } else if (is_unsigned) {
+    (void)std::strtoull(text.c_str(), &end, 0);
+  } else {
+    (void)std::strtold(text.c_str(), &end);
+  }
+  if (end != text.c_str() + text.size())
+    return absl::StrCat("'", text, is_whole ? "' is no whole number" : "' is no number");
+  if (is_unsigned && text.starts_with('-')) return absl::StrCat("'", text, "' is below 0");
+  return is_whole && errno == ERANGE ? absl::StrCat("'", text, "' is too large a number") : "";
+}
+
+void add_version_flag(CLI::App& app, const std::string& line) {
+  app.set_version_flag("--version", line,
+                       "Print the version, and those of what it shares with other programs and files");
+  // Of a command it is what it is of the program: its help need not say so again.
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    add_version_flag(*command, line);
+    command->get_option("--version")->group("");
+  }
 }
 
 }  // namespace
@@ -106,11 +129,8 @@ std::string beyond(const std::string& text, bool is_signed) {
 void refuse_no_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
-    const std::string type = option->get_type_name();
-    const bool is_signed = type.starts_with("INT"), is_whole = is_signed || type.starts_with("UINT");
-    option->check([is_signed, is_whole](const std::string& text) -> std::string {
-      if (text.empty()) return "the value is empty: give one, or leave it out";
-      return is_whole ? beyond(text, is_signed) : "";
+    option->check([type = option->get_type_name()](const std::string& text) -> std::string {
+      return text.empty() ? "the value is empty: give one, or leave it out" : no_number(text, type);
     });
   }
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_no_values(*command);
@@ -148,8 +168,7 @@ std::string version_line(const std::string& program, const std::vector<Agreed>& 
 
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
                                       const std::vector<Agreed>& agreed) {
-  app.set_version_flag("--version", version_line(app.get_name(), agreed),
-                       "Print the version, and those of what it shares with other programs and files");
+  add_version_flag(app, version_line(app.get_name(), agreed));
   refuse_no_values(app);
   try {
     app.parse(argc, argv);

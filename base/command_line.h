@@ -21,9 +21,9 @@ struct Agreed {
   int64_t version;
 };
 
-// Parses the command line, to which it adds `--version`. Nothing if it was understood; otherwise the exit
-// code, after the help or the version that was asked for was printed, or one line on stderr that says what is
-// wrong.
+// Parses the command line, to which it adds `--version`, also to every command. Nothing if it was understood;
+// otherwise the exit code, after the help or the version that was asked for was printed, or one line on
+// stderr that says what is wrong.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
                                       const std::vector<Agreed>& agreed = {});
 
@@ -35,8 +35,8 @@ std::string command_name(const CLI::App& app);
 std::string version_line(const std::string& program, const std::vector<Agreed>& agreed);
 
 // Before parsing, which does so by itself: refuses, of every option of every command, a value that is empty
-// (a variable of a script that is not set) and a whole number that the option's type does not hold, which the
-// parser would wrap or cut off.
+// (a variable of a script that is not set), what is no number where the option wants one, and a whole number
+// that 64 bits do not hold, which the parser would wrap or cut off.
 void refuse_no_values(CLI::App& app);
 
 // For check() of an option: what is wrong with a text that is no finite number of at least `least`; else

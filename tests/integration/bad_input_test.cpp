@@ -305,6 +305,18 @@ TEST_F(BadRequest, ATrackerThatIsNotThereIsNamedAndAJobWaitsForIt) {
   wait_for_measurements("tune.db", 30);
 }
 
+TEST_F(Tuning, EveryTunerCommandHasHelpWithAnExample) {
+  EXPECT_THAT(run("tuner", {"--help"}).out, testing::HasSubstr("Example: tuner "));
+  for (const char* command : {"tune", "serve", "submit", "jobs", "watch", "cancel", "pause", "resume", "best",
+                              "export", "import", "doctor", "join"}) {
+    const Result help = run("tuner", {command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_THAT(help.out, testing::HasSubstr("Example: tuner " + std::string(command)));
+  }
+  expect_refusal("tuner", {"watch", "x"}, kUsage,
+                 "tuner watch: job: 'x' is no whole number; see `tuner watch --help`");
+}
+
 TEST_F(Tuning, ATunerThatIsNotThereIsNamed) {
   const std::string nobody = farm_test::free_endpoint().text();
   const std::string words = "no tuner answers at " + nobody;

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   CLI::App app("Finds the fastest schedules of a network's kernels by measuring candidates.", "tuner");
   app.require_subcommand(1);
   app.footer(
+      "Example: tuner tune mlp.onnx --target host --db tune.db --minutes 5\n"
       "Exit codes: 0 ok, 1 failed, 2 usage, 3 no matching device, 130 Ctrl-C (the first drains, the second "
       "stops at once).");
   tf::tuner_cli::Invocation invocation;

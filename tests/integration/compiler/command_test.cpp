@@ -30,6 +30,7 @@ TEST_F(Commands, EveryOneHasHelpWithAnExample) {
     EXPECT_EQ(answer.code, 0) << command;
     EXPECT_THAT(answer.out, HasSubstr("Example: compiler " + std::string(command)));
   }
+  EXPECT_THAT(run("--help").out, HasSubstr("Example: compiler "));
 }
 
 TEST_F(Commands, ThatHasRecordsTellsTheVersionsThatTheseDependOn) {

@@ -27,6 +27,7 @@ std::string said(const std::string& arguments) {
   std::string wood, glue;
   int64_t cuts = 0;
   uint64_t seed = 0;
+  double depth = 0;
   std::vector<std::string> grains;
   bool slow = false;
   CLI::App* cut = app.add_subcommand("cut", "Cut it");
@@ -34,6 +35,7 @@ std::string said(const std::string& arguments) {
   cut->add_option("--cuts", cuts)->check(CLI::Range(1, 9));
   cut->add_option("--passes", cuts);
   cut->add_option("--seed", seed);
+  cut->add_option("--depth", depth);
   cut->add_option("--grain", grains);
   cut->add_flag("--slow", slow);
   CLI::App* join = app.add_subcommand("join", "Join it");
@@ -116,6 +118,14 @@ TEST(CommandLine, RefusesNumbersThatItWouldWrapOrCutOff) {
   EXPECT_EQ(said("cut oak --passes -9223372036854775808 --seed 18446744073709551615"), "");
 }
 
+TEST(CommandLine, RefusesWhatIsNoNumber) {
+  EXPECT_EQ(said("cut oak --passes x"), "saw cut: --passes: 'x' is no whole number; see `saw cut --help`");
+  EXPECT_THAT(said("cut oak --seed 3x"), HasSubstr("--seed: '3x' is no whole number"));
+  EXPECT_THAT(said("cut oak --passes 2.5"), HasSubstr("'2.5' is no whole number"));
+  EXPECT_THAT(said("cut oak --depth deep"), HasSubstr("--depth: 'deep' is no number"));
+  EXPECT_EQ(said("cut oak --depth 2.5 --passes 0x10"), "");
+}
+
 TEST(CommandLine, TellsTheVersionBeforeAnythingElseIsAskedFor) {
   const std::string own(tf::version());
   EXPECT_THAT(own, testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
@@ -129,6 +139,21 @@ TEST(CommandLine, TellsTheVersionBeforeAnythingElseIsAskedFor) {
   const std::optional<int> done = tf::parse_command_line(app, 2, words, {{"wood", 3}, {"glue", 2}});
   EXPECT_EQ(testing::internal::GetCapturedStdout(), absl::StrCat("saw ", own, " (wood 3, glue 2)\n"));
   EXPECT_EQ(done, 0);
+}
+
+TEST(CommandLine, TellsTheVersionOfACommandAlsoWithoutWhatItNeeds) {
+  CLI::App app("Cuts things", "saw");
+  app.require_subcommand(1);
+  std::string wood;
+  CLI::App& cut = *app.add_subcommand("cut", "Cut it");
+  cut.add_option("wood", wood)->required();
+  std::string program = "saw", command = "cut", flag = "--version";
+  char* words[] = {program.data(), command.data(), flag.data(), nullptr};
+  testing::internal::CaptureStdout();
+  const std::optional<int> done = tf::parse_command_line(app, 3, words);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), absl::StrCat("saw ", std::string(tf::version()), "\n"));
+  EXPECT_EQ(done, 0);
+  EXPECT_THAT(cut.help(), testing::Not(HasSubstr("--version")));
 }
 
 TEST(CommandLine, NamesTheCommandThatWasGiven) {
