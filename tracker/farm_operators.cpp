@@ -23,6 +23,18 @@ absl::Status written(const absl::Status& saved) {
                                              "that cannot be written down: ", std::string(saved.message())));
 }
 
+std::string_view admission_text(Admission admission) {
+  switch (admission) {
+    case Admission::kCordoned:
+      return "is cordoned";
+    case Admission::kDraining:
+      return "drains";
+    case Admission::kOpen:
+      break;
+  }
+  return "neither is cordoned nor drains";
+}
+
 }  // namespace
 
 absl::StatusOr<Farm::Device*> Farm::by_id(const std::string& device_id) {
@@ -60,6 +72,9 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
   {
     Locked lock(*this);
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
+    if (device->admission != admission) {
+      spdlog::info("device {} {}, says an operator", device_id, admission_text(admission));
+    }
     device->admission = admission;
     unsaved_.devices.insert(device_id);
     saved = when_saved(lock);
@@ -78,6 +93,7 @@ absl::Status Farm::readmit(const std::string& device_id) {
       trend.begin_anew();
       unsaved_.golden.insert({device_id, slot});
     }
+    spdlog::info("device {} is readmitted by an operator", device_id);
     if (device->health.readmit()) health_changed(lock, *device);
     saved = when_saved(lock);
     match(lock);

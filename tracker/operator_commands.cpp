@@ -1,13 +1,17 @@
 #include "tracker/operator_commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -45,8 +49,27 @@ absl::Status print(const absl::StatusOr<std::string>& text) {
   return text.status();
 }
 
+// For people, beside what scripts read: what is so now.
+absl::Status say(const absl::Status& done, const std::string& line) {
+  if (done.ok()) std::fprintf(stderr, "%s\n", line.c_str());
+  return done;
+}
+
+std::string device_of(const Arguments& arguments) {
+  return absl::StrCat("device ", printable(arguments.name));
+}
+
 absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
-  return print(render_devices(tracker, arguments.key, arguments.selector, format_of(arguments)));
+  const absl::StatusOr<std::string> text =
+      render_devices(tracker, arguments.key, arguments.selector, format_of(arguments));
+  TF_RETURN_IF_ERROR(print(text));
+  const bool is_asked_for = !arguments.key.empty() || !arguments.selector.empty();
+  if (is_asked_for && !arguments.json && std::count(text->begin(), text->end(), '\n') == 1) {  // its heading
+    std::fprintf(stderr,
+                 "tracker devices: no device has that key and those labels: `tracker devices` without them "
+                 "shows which there are\n");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status waiting(const TrackerLink& tracker, const Arguments& arguments) {
@@ -58,27 +81,40 @@ absl::Status reservations(const TrackerLink& tracker, const Arguments& arguments
 }
 
 absl::Status cordon(const TrackerLink& tracker, const Arguments& arguments) {
-  return set_admission(tracker, arguments.name, Admission::kCordoned);
+  return say(
+      set_admission(tracker, arguments.name, Admission::kCordoned),
+      absl::StrCat(device_of(arguments), " is cordoned: it gets no new lease, and a present one goes on"));
 }
 
 absl::Status uncordon(const TrackerLink& tracker, const Arguments& arguments) {
-  return set_admission(tracker, arguments.name, Admission::kOpen);
+  return say(set_admission(tracker, arguments.name, Admission::kOpen),
+             absl::StrCat(device_of(arguments), " neither is cordoned nor drains"));
 }
 
 absl::Status drain(const TrackerLink& tracker, const Arguments& arguments) {
-  return set_admission(tracker, arguments.name, arguments.undo ? Admission::kOpen : Admission::kDraining);
+  if (arguments.undo) return uncordon(tracker, arguments);
+  return say(
+      set_admission(tracker, arguments.name, Admission::kDraining),
+      absl::StrCat(device_of(arguments), " drains: it gets no new lease, and a present one is not renewed"));
 }
 
 absl::Status readmit(const TrackerLink& tracker, const Arguments& arguments) {
-  return readmit_device(tracker, arguments.name);
+  return say(
+      readmit_device(tracker, arguments.name),
+      absl::StrCat(device_of(arguments),
+                   " is readmitted: it is in no quarantine, and its golden kernel sets a new baseline"));
 }
 
 absl::Status forget(const TrackerLink& tracker, const Arguments& arguments) {
-  return forget_device(tracker, arguments.name);
+  const std::string which = arguments.name.ends_with("/*")
+                                ? absl::StrCat("what was away of ", printable(arguments.name))
+                                : device_of(arguments);
+  return say(forget_device(tracker, arguments.name), absl::StrCat(which, " is forgotten"));
 }
 
 absl::Status pardon(const TrackerLink& tracker, const Arguments& arguments) {
-  return pardon_candidate(tracker, arguments.name);
+  return say(pardon_candidate(tracker, arguments.name),
+             absl::StrCat("candidate ", printable(arguments.name), " is run again when it comes"));
 }
 
 absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
@@ -97,6 +133,21 @@ absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// As absl reads it, before which days may stand, which it does not know: "1h30m", "2d", "1d12h".
+std::optional<absl::Duration> parse_duration(std::string_view text) {
+  absl::Duration days = absl::ZeroDuration(), rest = absl::ZeroDuration();
+  if (const size_t unit = text.find('d'); unit != std::string_view::npos) {
+    int64_t count = 0;
+    if (!absl::SimpleAtoi(std::string(text.substr(0, unit)), &count)) return std::nullopt;
+    days = absl::Hours(24) * count;
+    text.remove_prefix(unit + 1);
+    if (text.empty()) return days;
+    if (text.front() < '0' || text.front() > '9') return std::nullopt;
+  }
+  if (!absl::ParseDuration(std::string(text), &rest)) return std::nullopt;
+  return days + rest;
+}
+
 absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
   ReserveOptions options{.user = arguments.user,
                          .key = arguments.key,
@@ -106,15 +157,16 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
   std::string error;
   if (!arguments.from.empty() &&
       !absl::ParseTime(absl::RFC3339_full, arguments.from, &options.from, &error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--from ", arguments.from, " is no time as in 2026-05-01T09:00:00Z: ", error));
+    return absl::InvalidArgumentError(absl::StrCat("--from ", printable(arguments.from),
+                                                   " is no time: give one as in 2026-05-01T09:00:00Z"));
   }
-  absl::Duration duration;
-  if (!absl::ParseDuration(arguments.duration, &duration)) {
+  const std::optional<absl::Duration> duration = parse_duration(arguments.duration);
+  if (!duration) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--for ", arguments.duration, " is no duration as in 1h30m"));
+        absl::StrCat("--for ", printable(arguments.duration),
+                     " is no duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m"));
   }
-  options.until = options.from + duration;
+  options.until = options.from + *duration;
   TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
   std::fputs(made.text.c_str(), stdout);
   if (arguments.json) return absl::OkStatus();
@@ -137,7 +189,8 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
 }
 
 absl::Status unreserve(const TrackerLink& tracker, const Arguments& arguments) {
-  return tracker::unreserve(tracker, arguments.id);
+  return say(tracker::unreserve(tracker, arguments.id),
+             absl::StrCat("reservation ", arguments.id, " is ended"));
 }
 
 // One program's commands, all of which fill the same arguments.
@@ -229,10 +282,9 @@ void add_reservation_commands(Adder& adder) {
   making.add_option("--key", arguments.key, "Devices with this key; default: any");
   making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
   making.add_option("--from", arguments.from, "When it begins, as in 2026-05-01T09:00:00Z; default: now");
-  making.add_option("--for", arguments.duration, "How long, as in 1h30m; at most 366 days")->required();
+  making.add_option("--for", arguments.duration, "How long, as in 1h30m or 2d; at most 366 days")->required();
   adder.add("unreserve", "End a reservation", "unreserve 3", unreserve)
       .add_option("ID", arguments.id, "As `tracker reservations` lists it")
-      ->check(CLI::PositiveNumber)
       ->required();
 }
 

@@ -116,6 +116,20 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
   expect_one_line_with("tracker devices: \"nonsense\" is not HOST:PORT");
 }
 
+TEST_F(CommandTest, WhatIsNoNumberNoTimeOrNoDurationIsOneLineThatSaysSo) {
+  EXPECT_EQ(run({"tracker", "unreserve", "abc"}), 2);
+  expect_one_line_with("tracker unreserve: ID: 'abc' is no whole number; see `tracker unreserve --help`");
+  const auto reserve = [this](const std::string& option, const std::string& value) {
+    return run({"tracker", "reserve", "--user", "ada", "--for", "1h", option, value});
+  };
+  EXPECT_EQ(reserve("--from", "yesterday"), 2);
+  expect_one_line_with("--from yesterday is no time: give one as in 2026-05-01T09:00:00Z\n");
+  for (const char* length : {"10", "d", "1.5d", "2d-1h", "2dd"}) {
+    EXPECT_EQ(run({"tracker", "reserve", "--user", "ada", "--for", length}), 2) << length;
+    expect_one_line_with(" is no duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m");
+  }
+}
+
 TEST_F(CommandTest, PlainTextBeyondLoopbackIsRefused) {
   EXPECT_EQ(run({"tracker", "serve", "--listen", "0.0.0.0:0", "--state", dir_.path() + "/t.db"}), 2);
   expect_one_line_with("loopback");
@@ -321,6 +335,10 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   expect_one_line_with("no reservation 7");
   EXPECT_EQ(run({"tracker", "devices", "--json", "--tracker", endpoint.text()}), 0);
   EXPECT_EQ(output(), "[]\n");
+  EXPECT_EQ(run({"tracker", "devices", "--key", "nope", "--json", "--tracker", endpoint.text()}), 0);
+  EXPECT_EQ(output(), "[]\n");
+  EXPECT_EQ(run({"tracker", "devices", "--key", "nope", "--tracker", endpoint.text()}), 0);
+  EXPECT_THAT(output(), HasSubstr("tracker devices: no device has that key and those labels"));
 }
 
 TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
@@ -346,6 +364,8 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   EXPECT_EQ(
       run({"tracker", "reserve", "--user", "bob", "--for", "9999999999999h", "--tracker", endpoint.text()}),
       2);
+  expect_one_line_with("longer than 366 days");
+  EXPECT_EQ(run({"tracker", "reserve", "--user", "bob", "--for", "400d", "--tracker", endpoint.text()}), 2);
   expect_one_line_with("longer than 366 days");
   EXPECT_EQ(run({"tracker", "unreserve", "-1", "--tracker", endpoint.text()}), 2);
   expect_one_line_with("-1");

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/grpc_environment.h"
@@ -92,10 +94,21 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   ASSERT_TRUE(wait_for("agent.log", "box-1 serves the tracker"));
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
   EXPECT_THAT(output(), HasSubstr("box-1/0"));
+  for (const auto& [command, now] :
+       std::vector<std::pair<std::string, std::string>>{{"cordon", "is cordoned"},
+                                                        {"drain", "drains"},
+                                                        {"uncordon", "neither is cordoned nor drains"},
+                                                        {"readmit", "is readmitted"}}) {
+    EXPECT_EQ(run({"tracker", command, "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
+    EXPECT_THAT(output(), HasSubstr("device box-1 " + now));
+    EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << output();
+    EXPECT_TRUE(wait_for("tracker.log", "device box-1 " + now)) << command;
+  }
   EXPECT_EQ(run({"tracker", "release", "box-1/0", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
             0);
-  EXPECT_EQ(output(),
-            "tracker release: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
+  EXPECT_EQ(
+      output(),
+      "tracker release: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
   EXPECT_THAT(output(), HasSubstr("speaks TLS, and this is plain text: give --tls DIR"));
   EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << "and nothing of gRPC's own: " << output();
@@ -104,6 +117,9 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   EXPECT_EQ(run({"tracker", "ca", "revoke", "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
             0);
   ASSERT_TRUE(wait_for("agent.log", "is revoked"));
+  EXPECT_EQ(run({"tracker", "ca", "revoke", "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
+            0);
+  EXPECT_THAT(output(), HasSubstr("box-1 was revoked already"));
   EXPECT_EQ(run({"tracker", "ca", "list", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
   EXPECT_THAT(output(), HasSubstr("revoked 20"));
 }

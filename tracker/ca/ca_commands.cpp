@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "rpc/default_endpoints.h"
 #include "tracker/ca/authority.h"
@@ -66,6 +67,13 @@ absl::Status revoke(const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, revoke_member(link, arguments.name));
   print(absl::StrJoin(serials, "\n"), {{"serials", serials}}, arguments);
+  if (serials.empty() && !arguments.json) {
+    std::fprintf(
+        stderr,
+        "tracker ca revoke: %s was revoked already, or has ended, so nothing was revoked: `tracker ca "
+        "list` shows all certificates\n",
+        printable(arguments.name).c_str());
+  }
   return absl::OkStatus();
 }
 
