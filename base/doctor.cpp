@@ -50,17 +50,11 @@ Check check_of(std::string what, const absl::StatusOr<std::string>& finding, std
           .remedy = std::move(trouble.remedy)};
 }
 
-std::string checks_table(const std::vector<Check>& checks) {
-  size_t width = 0;
-  for (const Check& check : checks) width = std::max(width, check.what.size());
-  std::string text;
-  for (const Check& check : checks) {
-    const std::string remedy = check.remedy.empty() ? "" : "; " + printable(check.remedy);
-    absl::StrAppend(
-        &text, absl::StrFormat("%-6s  %-*s  ", for_people(check.health), static_cast<int>(width), check.what),
-        printable(check.detail), remedy, "\n");
-  }
-  return text;
+std::string check_line(const Check& check) {
+  const std::string remedy = check.remedy.empty() ? "" : "; " + printable(check.remedy);
+  // As wide as the longest of them, "state folder": those that follow are not known yet.
+  return absl::StrCat(absl::StrFormat("%-6s  %-12s  ", for_people(check.health), check.what),
+                      printable(check.detail), remedy, "\n");
 }
 
 std::string checks_json(const std::vector<Check>& checks) {
@@ -79,6 +73,19 @@ int exit_code_of(const std::vector<Check>& checks) {
   const bool failed =
       std::ranges::any_of(checks, [](const Check& check) { return check.health == Health::kFailed; });
   return failed ? kExitFailed : kExitOk;
+}
+
+void CheckList::add(Check check) {
+  if (format_ == Format::kLines) {
+    std::fputs(check_line(check).c_str(), out_);
+    std::fflush(out_);
+  }
+  checks_.push_back(std::move(check));
+}
+
+int CheckList::finish() {
+  if (format_ == Format::kJson) std::fputs(checks_json(checks_).c_str(), out_);
+  return exit_code_of(checks_);
 }
 
 }  // namespace tf

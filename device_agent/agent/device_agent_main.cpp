@@ -221,9 +221,9 @@ absl::Status serve(const DeviceAgent& config) {
 }
 
 int examine(const DeviceAgent& config, bool json) {
-  const std::vector<tf::Check> checks = tf::agent::examine(config, tf::rpc::default_state_folder());
-  std::fputs((json ? tf::checks_json(checks) : tf::checks_table(checks)).c_str(), stdout);
-  return tf::finish_output("device_agent", tf::exit_code_of(checks));
+  tf::CheckList checks(json ? tf::CheckList::Format::kJson : tf::CheckList::Format::kLines, stdout);
+  tf::agent::examine(config, tf::rpc::default_state_folder(), checks);
+  return tf::finish_output("device_agent", checks.finish());
 }
 
 void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {

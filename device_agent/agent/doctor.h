@@ -17,7 +17,8 @@ namespace tf::agent {
 // Everything that can be examined: what needs to know the devices is left out where the configuration names
 // none that could be offered, and a failed check says so. Takes some seconds where the tracker does not
 // answer. (doctor_proto.cpp)
-std::vector<Check> examine(const tunefarm::config::v1::DeviceAgent& config, const std::string& state_folder);
+void examine(const tunefarm::config::v1::DeviceAgent& config, const std::string& state_folder,
+             CheckList& checks);
 
 // Of this machine:
 Check examine_cpus(const std::vector<Offer>& offers);
@@ -25,7 +26,8 @@ Check examine_governor(const std::vector<Offer>& offers);
 Check examine_memory(size_t slots);
 Check examine_disk(const std::string& state_dir, uint64_t cache_bytes);
 
-// "the golden kernel takes 1.218 ms, 4.3% between its fastest and slowest run", or so many "times that".
+// "the golden kernel takes 1.218 ms, 4.3% between its fastest and slowest run", or "and its runs
+// differ by 27.8 times that".
 // `spread`: as in farm.proto. (doctor_proto.cpp)
 std::string golden_text(double time_ms, double spread);
 

@@ -24,16 +24,17 @@ using tunefarm::config::v1::DeviceAgent;
 constexpr double kSpreadTolerance = 0.1;
 constexpr const char* kTrialWorker = "put the trial_worker of this version beside this program";
 
-void examine_farm(const DeviceAgent& config, std::vector<Check>& checks) {
+void examine_farm(const DeviceAgent& config, CheckList& checks) {
   const auto credentials = rpc::Credentials::load_if_given(config.tls());
   if (!config.tls().empty()) {
-    checks.push_back(rpc::examine_certificate(
+    checks.add(rpc::examine_certificate(
         credentials, {.role = rpc::Role::kAgent, .why = "devices are an agent's to offer"}, absl::Now()));
   }
   if (!credentials.ok()) return;
-  const std::vector<Check> tracker =
-      rpc::examine_tracker(rpc::parse_endpoint(config.tracker()), *credentials, "this agent");
-  checks.insert(checks.end(), tracker.begin(), tracker.end());
+  for (const Check& check :
+       rpc::examine_tracker(rpc::parse_endpoint(config.tracker()), *credentials, "this agent")) {
+    checks.add(check);
+  }
 }
 
 Check examine_listen(const Offer& offer, bool secured) {
@@ -43,7 +44,7 @@ Check examine_listen(const Offer& offer, bool secured) {
 }
 
 // A line for each layer of the sandbox that is missing, and one for the others.
-absl::Status examine_sandbox(const DeviceAgent& config, std::vector<Check>& checks) {
+absl::Status examine_sandbox(const DeviceAgent& config, CheckList& checks) {
   TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy policy,
                       worker::parse_without_sandbox(config.without_sandbox()));
   TF_ASSIGN_OR_RETURN(const std::vector<worker::CapabilityState> states, worker::probe_sandbox());
@@ -55,14 +56,13 @@ absl::Status examine_sandbox(const DeviceAgent& config, std::vector<Check>& chec
     }
     const std::string name(worker::capability_name(state.capability));
     const bool allowed = policy.without_missing || policy.without.contains(state.capability);
-    checks.push_back({.what = "sandbox",
-                      .health = allowed ? Health::kWeak : Health::kFailed,
-                      .detail = absl::StrCat("no ", name, ": ", state.reason),
-                      .remedy = absl::StrCat(state.advice, "; or --without-sandbox ", name)});
+    checks.add({.what = "sandbox",
+                .health = allowed ? Health::kWeak : Health::kFailed,
+                .detail = absl::StrCat("no ", name, ": ", state.reason),
+                .remedy = absl::StrCat(state.advice, "; or --without-sandbox ", name)});
   }
-  checks.push_back(
-      {.what = "sandbox",
-       .detail = absl::StrCat("holds: ", absl::StrJoin(worker::capability_names(present), ", "))});
+  checks.add({.what = "sandbox",
+              .detail = absl::StrCat("holds: ", absl::StrJoin(worker::capability_names(present), ", "))});
   return absl::OkStatus();
 }
 
@@ -82,7 +82,7 @@ absl::StatusOr<pb::GoldenSample> run_golden(const CpuSet& cpus) {
 // missing without a key: all else is examined as of a device with the key KEY. Empty: the devices are not
 // known.
 std::vector<Offer> examined_offers(const DeviceAgent& config, const CpuSet& allowed,
-                                   const std::string& state_folder, std::vector<Check>& checks) {
+                                   const std::string& state_folder, CheckList& checks) {
   const bool is_nameless = config.key().empty() && config.devices().empty();
   DeviceAgent named = config;
   if (is_nameless) named.set_key("KEY");
@@ -91,15 +91,15 @@ std::vector<Offer> examined_offers(const DeviceAgent& config, const CpuSet& allo
     Check check =
         check_of("device", offers.status(), "give what `device_agent --help` shows, or leave the option out");
     absl::StrAppend(&check.detail, "; its slots, state folder and port are left out here");
-    checks.push_back(std::move(check));
+    checks.add(std::move(check));
     return {};
   }
   if (is_nameless) {
-    checks.push_back({.what = "device",
-                      .health = Health::kFailed,
-                      .detail = "it has no key, without which no agent starts; all else is examined as if it "
-                                "were KEY",
-                      .remedy = "give --key KEY, by which tuners will ask for it"});
+    checks.add({.what = "device",
+                .health = Health::kFailed,
+                .detail = "it has no key, without which no agent starts; all else is examined as if it "
+                          "were KEY",
+                .remedy = "give --key KEY, by which tuners will ask for it"});
   }
   return *std::move(offers);
 }
@@ -119,30 +119,27 @@ Check examine_worker(const CpuSet& cpus) {
 }  // namespace
 
 std::string golden_text(double time_ms, double spread) {
-  const std::string between =
-      spread < 1 ? absl::StrFormat("%.1f%%", 100 * spread) : absl::StrFormat("%.3g times that", spread);
-  return absl::StrFormat("the golden kernel takes %.3f ms, %s between its fastest and slowest run", time_ms,
-                         between);
+  const std::string takes = absl::StrFormat("the golden kernel takes %.3f ms, ", time_ms);
+  return takes + (spread < 1 ? absl::StrFormat("%.1f%% between its fastest and slowest run", 100 * spread)
+                             : absl::StrFormat("and its runs differ by %.3g times that", spread));
 }
 
-std::vector<Check> examine(const DeviceAgent& config, const std::string& state_folder) {
-  std::vector<Check> checks;
+void examine(const DeviceAgent& config, const std::string& state_folder, CheckList& checks) {
   examine_farm(config, checks);
   const CpuSet allowed = allowed_cpus();
   const std::vector<Offer> offers = examined_offers(config, allowed, state_folder, checks);
-  if (!offers.empty()) checks.push_back(examine_cpus(offers));
+  if (!offers.empty()) checks.add(examine_cpus(offers));
   const std::vector<Offer> whole = {{.slots = {allowed}}};  // the machine, whatever it is to offer
   const std::vector<Offer>& measured = offers.empty() ? whole : offers;
-  checks.push_back(examine_governor(measured));
+  checks.add(examine_governor(measured));
   for (const Offer& offer : offers) {
-    checks.push_back(examine_disk(offer.state_dir, uint64_t{config.cache_mib()} << 20));
-    if (offer.listen) checks.push_back(examine_listen(offer, !config.tls().empty()));
+    checks.add(examine_disk(offer.state_dir, uint64_t{config.cache_mib()} << 20));
+    if (offer.listen) checks.add(examine_listen(offer, !config.tls().empty()));
   }
-  checks.push_back(examine_memory(slot_count(measured)));
+  checks.add(examine_memory(slot_count(measured)));
   if (const absl::Status status = examine_sandbox(config, checks); !status.ok())
-    checks.push_back(check_of("sandbox", status, kTrialWorker));
-  checks.push_back(examine_worker(measured.front().slots.front()));
-  return checks;
+    checks.add(check_of("sandbox", status, kTrialWorker));
+  checks.add(examine_worker(measured.front().slots.front()));
 }
 
 }  // namespace tf::agent

@@ -18,10 +18,7 @@ std::string date(absl::Time time) {
 
 absl::StatusOr<std::string> listen_finding(const Endpoint& listen, std::string_view option, bool secured) {
   if (!secured) TF_RETURN_IF_ERROR(require_loopback(listen, option));
-  const absl::Status bound = check_bindable(listen);
-  if (absl::IsAlreadyExists(bound))
-    return absl::StrCat(listen.text(), " is in use, maybe by the one that runs");
-  TF_RETURN_IF_ERROR(bound);
+  TF_RETURN_IF_ERROR(check_bindable(listen));
   return absl::StrCat(listen.text(), " is free");
 }
 
@@ -33,7 +30,7 @@ Check examine_certificate(const absl::StatusOr<std::shared_ptr<Credentials>>& cr
   const Certificate certificate = (*credentials)->certificate();
   const Identity& member = (*credentials)->identity();
   Check check{.what = "certificate",
-              .detail = absl::StrCat("of ", member.text(), ", good until ", date(certificate.not_after()))};
+              .detail = absl::StrCat("of ", member.text(), ", until ", date(certificate.not_after()))};
   if (member.role != wanted.role) {
     check.health = wanted.otherwise;
     check.remedy = absl::StrCat(wanted.why, ": ", how_to_join(wanted.role));
@@ -58,8 +55,14 @@ Check examine_clock(absl::Duration ahead) {
 }
 
 Check examine_listen(const Endpoint& listen, std::string_view option, bool secured) {
-  return check_of("listen", listen_finding(listen, option, secured),
-                  absl::StrCat("give ", std::string(option), " another HOST:PORT of this machine"));
+  const absl::StatusOr<std::string> found = listen_finding(listen, option, secured);
+  const std::string another =
+      absl::StrCat("give ", std::string(option), " another HOST:PORT of this machine");
+  if (!absl::IsAlreadyExists(found.status())) return check_of("listen", found, another);
+  return {.what = "listen",
+          .health = Health::kWeak,
+          .detail = absl::StrCat(listen.text(), " is in use"),
+          .remedy = absl::StrCat("if not by the very program that is examined, ", another)};
 }
 
 }  // namespace tf::rpc

@@ -35,8 +35,8 @@ std::vector<Check> examine_tracker(const absl::StatusOr<Endpoint>& tracker,
 // How far the tracker's clock is ahead of ours: weak beyond two seconds.
 Check examine_clock(absl::Duration ahead);
 
-// Whether the port is free; one that is in use may be so by this very program, which runs. `option` as in
-// "--listen"; in plain text it must be on loopback.
+// Whether the port is free. One that is in use is weak: it may be so by this very program, which runs.
+// `option` as in "--listen"; in plain text it must be on loopback.
 Check examine_listen(const Endpoint& listen, std::string_view option, bool secured);
 
 }  // namespace tf::rpc

@@ -14,10 +14,12 @@ using testing::HasSubstr;
 
 TEST_F(ServedTuning, TheDoctorFindsEverythingInOrderWhereAJobWouldBe) {
   wait_for_agent();
-  const Result found = run("tuner", {"doctor", "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()});
+  const Result found =
+      run("tuner", {"doctor", "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()});
   EXPECT_EQ(found.code, 0) << found.out << found.err;
-  for (const char* line : {"ok      tracker ", "ok      protocol ", "ok      clock ", "keys, ten at most: box",
-                           "is in use, maybe by the one that runs"})
+  for (const std::string& line : std::initializer_list<std::string>{
+           "ok      tracker ", "ok      protocol ", "ok      clock ", "keys, ten at most: box",
+           tuner_at_.text() + " is in use; if not by the very program"})
     EXPECT_THAT(found.out, HasSubstr(line));
 }
 
@@ -30,6 +32,28 @@ TEST_F(Tuning, TheDoctorLooksWhetherADatabaseThatIsNotThereCouldBeMade) {
   EXPECT_EQ(nowhere.code, 1) << nowhere.out;
   EXPECT_THAT(nowhere.out, HasSubstr("FAILED  database "));
   EXPECT_THAT(nowhere.out, HasSubstr("make it or give another path"));
+}
+
+TEST_F(Tuning, TheDoctorSaysOfACertificateThatMayNotSeeDevicesWhichOneToGive) {
+  ASSERT_EQ(run("tracker", {"ca", "init", "--dir", file("ca")}).code, 0);
+  const std::string at = farm_test::free_endpoint().text();
+  const auto tracker = start(
+      "tracker", {"serve", "--tls", file("ca"), "--listen", at, "--state", file("t.db")}, "tracker.log");
+  std::string token;
+  wait_until("the tracker issues a token", [&] {
+    const Result issued =
+        run("tracker", {"ca", "token", "--role", "agent", "--tracker", at, "--tls", file("ca/admin")});
+    token = issued.out.substr(0, issued.out.find('\n'));
+    return issued.code == 0;
+  });
+  ASSERT_EQ(
+      run("device_agent", {"join", "--tracker", at, "--token", token, "--name", "box", "--tls", file("box")})
+          .code,
+      0);
+  const Result found = run("tuner", {"doctor", "--tracker", at, "--tls", file("box")});
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_THAT(found.out, HasSubstr("; give --tls the folder of a certificate of that role\n"));
+  EXPECT_THAT(found.out, testing::Not(HasSubstr("tracker devices"))) << "it would be refused likewise";
 }
 
 // Another remedy beside the database's own could only contradict it.

@@ -93,14 +93,14 @@ Finding examine_devices(const rpc::Endpoint& tracker, const std::shared_ptr<rpc:
 }
 
 // Its certificate first: without a good one nothing else of the farm answers.
-void examine_farm(const DoctorArguments& arguments, std::vector<Check>& checks) {
+void examine_farm(const DoctorArguments& arguments, CheckList& checks) {
   const auto credentials = rpc::credentials_of_command(arguments.tls, arguments.tracker);
   if (!arguments.tls.empty()) {
-    checks.push_back(rpc::examine_certificate(credentials,
-                                              {.role = rpc::Role::kTuner,
-                                               .why = "`tuner serve` leases devices as a tuner",
-                                               .otherwise = Health::kWeak},
-                                              absl::Now()));
+    checks.add(rpc::examine_certificate(credentials,
+                                        {.role = rpc::Role::kTuner,
+                                         .why = "`tuner serve` leases devices as a tuner",
+                                         .otherwise = Health::kWeak},
+                                        absl::Now()));
   }
   if (!credentials.ok()) return;
   const std::string address =
@@ -108,10 +108,14 @@ void examine_farm(const DoctorArguments& arguments, std::vector<Check>& checks) 
   if (address.empty()) return;
   const absl::StatusOr<rpc::Endpoint> tracker = rpc::parse_endpoint(address);
   const std::vector<Check> answers = rpc::examine_tracker(tracker, *credentials, "this tuner");
-  checks.insert(checks.end(), answers.begin(), answers.end());
-  if (exit_code_of(answers) == kExitOk)
-    checks.push_back(check_of("devices", examine_devices(*tracker, *credentials),
-                              "ask whoever runs the tracker; `tracker devices` shows what it knows"));
+  for (const Check& answer : answers) checks.add(answer);
+  if (exit_code_of(answers) != kExitOk) return;
+  const Finding devices = examine_devices(*tracker, *credentials);
+  // Whose certificate may not look at them, is refused by `tracker devices`, too.
+  checks.add(check_of("devices", devices,
+                      absl::IsPermissionDenied(devices.status())
+                          ? "give --tls the folder of a certificate of that role"
+                          : "ask whoever runs the tracker; `tracker devices` shows what it knows"));
 }
 
 Check examine_listen(const std::string& listen, bool secured) {
@@ -121,17 +125,19 @@ Check examine_listen(const std::string& listen, bool secured) {
 }
 
 int run(const DoctorArguments& arguments) {
-  std::vector<Check> checks = {
-      examine_target(),
-      check_of("build worker", examine_builder(), "put the build_worker of this version beside this program"),
-      check_of("measuring", examine_runner(), "put the trial_worker of this version beside this program")};
-  if (!arguments.db.empty())
-    checks.push_back(check_of("database", examine_database(arguments.db, arguments.tls),
-                              "mend that, or give another --db"));
+  CheckList checks(arguments.json ? CheckList::Format::kJson : CheckList::Format::kLines, stdout);
+  checks.add(examine_target());
+  checks.add(check_of("build worker", examine_builder(),
+                      "put the build_worker of this version beside this program"));
+  checks.add(
+      check_of("measuring", examine_runner(), "put the trial_worker of this version beside this program"));
+  if (!arguments.db.empty()) {
+    checks.add(check_of("database", examine_database(arguments.db, arguments.tls),
+                        "mend that, or give another --db"));
+  }
   examine_farm(arguments, checks);
-  if (!arguments.listen.empty()) checks.push_back(examine_listen(arguments.listen, !arguments.tls.empty()));
-  std::fputs((arguments.json ? checks_json(checks) : checks_table(checks)).c_str(), stdout);
-  return exit_code_of(checks);
+  if (!arguments.listen.empty()) checks.add(examine_listen(arguments.listen, !arguments.tls.empty()));
+  return checks.finish();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/exit_code.h"
@@ -16,11 +18,33 @@ const std::vector<Check> three = {
     check_of("disk", with_remedy(absl::StatusCode::kResourceExhausted, "is full", "make room"),
              "look at it")};
 
-TEST(Doctor, TableHasALineForEachCheckWithItsRemedy) {
-  EXPECT_EQ(checks_table(three),
-            "ok      tracker   it answers\n"
-            "weak    governor  is powersave; set performance\n"
-            "FAILED  disk      is full; make room\n");
+TEST(Doctor, LineOfACheckHasItsRemedy) {
+  EXPECT_EQ(check_line(three[0]), "ok      tracker       it answers\n");
+  EXPECT_EQ(check_line(three[1]), "weak    governor      is powersave; set performance\n");
+  EXPECT_EQ(check_line(three[2]), "FAILED  disk          is full; make room\n");
+}
+
+TEST(Doctor, TellsPeopleEachCheckAtOnceAndScriptsAllAtTheEnd) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* const out = open_memstream(&text, &size);
+  CheckList lines(CheckList::Format::kLines, out);
+  lines.add(three[0]);
+  EXPECT_EQ(std::string(text, size), check_line(three[0]));
+  lines.add(three[2]);
+  EXPECT_EQ(lines.finish(), kExitFailed);
+  std::fflush(out);
+  const std::string told = check_line(three[0]) + check_line(three[2]);
+  EXPECT_EQ(std::string(text, size), told);
+  CheckList json(CheckList::Format::kJson, out);
+  json.add(three[0]);
+  std::fflush(out);
+  EXPECT_EQ(std::string(text, size), told) << "an array is whole or it is none";
+  EXPECT_EQ(json.finish(), kExitOk);
+  std::fflush(out);
+  EXPECT_EQ(std::string(text, size), told + checks_json({three[0]}));
+  std::fclose(out);
+  std::free(text);
 }
 
 TEST(Doctor, JsonSaysOfEachCheckWhetherItFailed) {
@@ -51,7 +75,7 @@ TEST(Doctor, OnlyAFailureFailsTheCommand) {
 }
 
 TEST(Doctor, LetsNoForeignTextIntoTheTerminal) {
-  EXPECT_EQ(checks_table({check_of("x", std::string("a\nb\x1b"), "")}), "ok      x  a?b?\n");
+  EXPECT_EQ(check_line(check_of("x", std::string("a\nb\x1b"), "")), "ok      x             a?b?\n");
 }
 
 }  // namespace
