@@ -118,7 +118,12 @@ absl::Status for_each_record(const std::string& path, std::string_view text,
 
 }  // namespace
 
-absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out) {
+absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out,
+                                            const std::string& name) {
+  const auto failed = [&] {
+    return with_remedy(absl::StatusCode::kDataLoss, absl::StrCat("cannot write the whole export to ", name),
+                       "free some space there, or give another -o");
+  };
   TF_ASSIGN_OR_RETURN(std::vector<Workload> all, records.workloads());
   std::map<WorkloadKey, const Workload*> unwritten;
   for (const Workload& workload : all) unwritten[workload.key()] = &workload;
@@ -140,11 +145,10 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
     }
     out << to_json_with_bounds(measurement) << '\n';
     ++counts.measurements;
-    return out ? absl::OkStatus()
-               : absl::DataLossError("cannot write the export: the stream failed; free some space");
+    return out ? absl::OkStatus() : failed();
   }));
   out.flush();
-  if (!out) return absl::DataLossError("cannot write the export: the stream failed; free some space");
+  if (!out) return failed();
   return counts;
 }
 
@@ -154,7 +158,7 @@ absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter&
   TF_RETURN_IF_ERROR(replace_file(path, [&](int fd) -> absl::Status {
     __gnu_cxx::stdio_filebuf<char> buffer(::dup(fd), std::ios::out | std::ios::binary);  // closes its copy
     std::ostream out(&buffer);
-    TF_ASSIGN_OR_RETURN(counts, export_jsonl(records, filter, out));
+    TF_ASSIGN_OR_RETURN(counts, export_jsonl(records, filter, out, path));
     return absl::OkStatus();
   }));
   return counts;

@@ -20,8 +20,10 @@ struct TransferCounts {
   int64_t duplicates = 0;  // import: measurements that were there already
 };
 
-// Writes everything `records` holds that the filter lets through. DATA_LOSS if the stream fails.
-absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out);
+// Writes everything `records` holds that the filter lets through. DATA_LOSS if the stream fails,
+// which its message calls `name`.
+absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out,
+                                            const std::string& name = "standard output");
 // The same into a file, as replace_file does (base/file.h).
 absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
                                                  const std::string& path);

@@ -6,6 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -227,6 +230,27 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
                           .c_str());
 }
 
+// Where the library goes. A folder that was made for nothing goes with this.
+class OutputFolder {
+ public:
+  static absl::StatusOr<OutputFolder> make(const std::string& path) {
+    std::error_code error;
+    const bool is_new = std::filesystem::create_directories(path, error);
+    if (!error) return OutputFolder(is_new ? path : "");
+    return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ", path, ": ", error.message()));
+  }
+  OutputFolder(OutputFolder&& other) noexcept : made_(std::exchange(other.made_, "")) {}
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder() {
+    std::error_code ignored;
+    if (!made_.empty()) std::filesystem::remove(made_, ignored);  // only if nothing is in it
+  }
+
+ private:
+  explicit OutputFolder(std::string made) : made_(std::move(made)) {}
+  std::string made_;  // empty: it was there
+};
+
 absl::StatusOr<int> run(const BuildArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
@@ -237,11 +261,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
       std::fprintf(stderr, "compiler build: --strict without --db: there are no records to build from\n");
     return kExitUntuned;
   }
-  std::error_code error;
-  std::filesystem::create_directories(arguments.output, error);
-  if (error)
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the folder ", arguments.output, ": ", error.message()));
+  TF_ASSIGN_OR_RETURN(const OutputFolder folder, OutputFolder::make(arguments.output));
   const int jobs = arguments.jobs > 0 ? arguments.jobs : target::host_cores();
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
   const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -181,6 +182,20 @@ TEST_F(Commands, StrictBuildOfAnUntunedNetworkNamesWhatIsMissing) {
   EXPECT_FALSE(fs::exists(file("out")));
 }
 
+TEST_F(Commands, BuildThatDoesNotFitLeavesNoEmptyFolder) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const auto build_within_a_limit = [this](const std::string& folder) {
+    return std::system(("trap '' XFSZ; ulimit -f 8; " TF_BINARY_DIR "/bin/compiler build " +
+                        file("mlp.onnx") + " -o " + folder + " >/dev/null 2>&1")
+                           .c_str());
+  };
+  EXPECT_NE(build_within_a_limit(file("out")), 0);
+  EXPECT_FALSE(fs::exists(file("out")));
+  fs::create_directory(file("mine"));
+  EXPECT_NE(build_within_a_limit(file("mine")), 0);
+  EXPECT_TRUE(fs::exists(file("mine"))) << "it was there before";
+}
+
 TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
   const std::string folder = file("model");
@@ -301,7 +316,7 @@ TEST_F(Commands, AnInterruptedBuildLeavesNothingBehind) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_FALSE(fs::exists(folder));
   EXPECT_EQ(*read_file(file("said")), "compiler build: interrupted, nothing written\n");
 }
 

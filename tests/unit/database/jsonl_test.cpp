@@ -38,6 +38,17 @@ void fill(Store& store) {
   }
 }
 
+TEST(Jsonl, AnExportThatDoesNotFitNamesItsFile) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  auto from = open_sqlite_store(folder.file("from.db"));
+  ASSERT_TRUE(from.ok());
+  fill(**from);
+  const absl::Status full = export_jsonl_file(**from, {}, "/dev/full").status();
+  EXPECT_TRUE(absl::IsDataLoss(full)) << full;
+  EXPECT_EQ(std::string(full.message()),
+            "cannot write the whole export to /dev/full: free some space there, or give another -o");
+}
+
 TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   auto from = open_sqlite_store(folder.file("from.db"));
