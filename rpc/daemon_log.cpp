@@ -85,7 +85,7 @@ absl::Status log_to_stderr(const std::string& program, const LogOptions& options
 
 std::unique_ptr<spdlog::formatter> text_log_format() {
   auto format = std::make_unique<spdlog::pattern_formatter>();
-  format->add_flag<PrintableMessage>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %l: %*");
+  format->add_flag<PrintableMessage>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %n %l: %*");
   return format;
 }
 

@@ -45,6 +45,9 @@ TEST(TextLog, HostileTextIsOneLineThatNoTerminalObeys) {
       HasSubstr(
           " tracker warning: device box\"},{\"level\":\"error?2026-05-01 tracker error: forged?[31m? ?"));
   EXPECT_GT(line.size(), 1000u) << "a long record stays whole";
+  EXPECT_THAT(line.substr(0, line.find(" tracker")),
+              testing::MatchesRegex("20..-..-..T..:..:..\\.[0-9]{3}[+-][0-9]{2}:[0-9]{2}"))
+      << "with its zone";
 }
 
 TEST(LogOptions, NameWhatThereIs) {
