@@ -80,13 +80,17 @@ absl::Status check_farm(const FarmView& farm, const std::string& key, const targ
   if (farm.suits) return absl::OkStatus();
   const std::string lacks = missing(*farm.device, needs);
   if (lacks.empty()) {
+    // Of a device whose threads would do, only the labels can be at fault.
+    const bool has_threads = farm.device->threads >= needs.threads;
+    const char* other = needs.selector.empty() ? "fewer --threads"
+                        : has_threads          ? "another --selector"
+                                               : "another --selector or --threads";
     const std::string labels = absl::StrJoin(farm.device->labels, ",", absl::PairFormatter("="));
     return absl::NotFoundError(
         absl::StrCat("no device with the key \"", key, "\" that runs code for ", target.text(), " has ",
                      text_of(needs), ": device ", farm.device->id, " has ", farm.device->threads,
                      farm.device->threads == 1 ? " thread" : " threads", " and ",
-                     labels.empty() ? "no labels" : absl::StrCat("the labels ", labels),
-                     "; give another --selector or --threads"));
+                     labels.empty() ? "no labels" : absl::StrCat("the labels ", labels), "; give ", other));
   }
   return absl::NotFoundError(absl::StrCat("no device with the key \"", key, "\" runs code for ",
                                           target.text(), ": ", lacks,

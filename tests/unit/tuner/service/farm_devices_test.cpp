@@ -82,12 +82,15 @@ TEST(CheckFarm, SaysWhichThreadsAndLabelsNoDeviceHas) {
   };
   EXPECT_THAT(
       refused({.arch = "x86_64", .cpu_features = {}, .threads = 8, .selector = ""}),
-      HasSubstr("runs code for x86_64 has a slot of 8 threads: device a1 has 4 threads and no labels"));
+      HasSubstr("runs code for x86_64 has a slot of 8 threads: device a1 has 4 threads and no labels; give "
+                "fewer --threads"));
   farm.device->labels = {{"room", "lab2"}};
   EXPECT_THAT(
       refused({.arch = "", .cpu_features = {}, .threads = 8, .selector = "room=lab3"}),
       HasSubstr("has a slot of 8 threads and labels that match room=lab3: device a1 has 4 threads and "
-                "the labels room=lab2"));
+                "the labels room=lab2; give another --selector or --threads"));
+  EXPECT_THAT(refused({.arch = "", .cpu_features = {}, .threads = 4, .selector = "room=lab3"}),
+              testing::EndsWith("; give another --selector"));
 }
 
 // A tracker of which each page holds one device, and which counts what it is asked.
