@@ -44,6 +44,9 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint,
 
 // Waits until the channel is connected, at most so long; gRPC retries meanwhile with jittered backoff. Calls
 // on a channel that is known to be down fail at once without trying, so ask here before beginning a stream.
+// Who waits for a peer to come back waits here and does not sleep: where no other thread waits for something
+// of gRPC, as in a process that serves nothing, it gets on with a handshake only every five seconds, and by
+// then has given it up.
 bool wait_until_connected(grpc::Channel& channel, absl::Duration at_most);
 
 // The server's side of the same settings.

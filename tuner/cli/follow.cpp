@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
@@ -41,7 +42,8 @@ class LeaveOnSignal {
 // Tells state changes apart from progress.
 class JobReport {
  public:
-  JobReport(int64_t id, bool json) : id_(id), json_(json) {}
+  JobReport(int64_t id, const FollowOptions& options)
+      : id_(id), json_(options.json), tuner_(absl::StrCat("the tuner at ", options.server)) {}
 
   void see(const service::JobView& view) {
     if (!printer_) {
@@ -50,11 +52,26 @@ class JobReport {
       if (!view.job.submitter.empty() && !json_)
         printer_->say(absl::StrCat("job ", id_, " is ", view.job.submitter, "'s"));
     }
+    if (std::exchange(is_away_, false)) printer_->say(absl::StrCat(tuner_, " answers again"));
     const std::string state = state_text(view);
     if (state != state_ && !json_) printer_->say(absl::StrCat("job ", id_, " ", state));
     state_ = state;
     if (view.progress && !database::is_final(view.job.state)) printer_->show(*view.progress);
   }
+
+  // Nobody answers.
+  void miss() {
+    is_away_ = true;
+    const std::string line = absl::StrCat(tuner_, " does not answer; trying again");
+    if (printer_) {
+      printer_->say_meanwhile(line);
+    } else {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    }
+  }
+
+  // Nothing more is shown, and the next line on stderr is another's.
+  void give_up() { printer_.reset(); }
 
   void finish(const service::JobView& view) {
     if (view.progress && printer_) printer_->finish(*view.progress, std::nullopt);
@@ -66,20 +83,26 @@ class JobReport {
  private:
   const int64_t id_;
   const bool json_;
+  const std::string tuner_;
   std::optional<ProgressPrinter> printer_;
   std::string state_;
+  bool is_away_ = false;
 };
 
 }  // namespace
 
-int follow_job(service::JobClient& client, int64_t id, bool json, const std::string& again) {
-  LeaveOnSignal leave(id, again);
-  JobReport report(id, json);
-  absl::StatusOr<service::JobView> last = client.watch(id, kPatience, [&](const service::JobView& view) {
+int follow_job(service::JobClient& client, int64_t id, const FollowOptions& options) {
+  LeaveOnSignal leave(id, options.again);
+  JobReport report(id, options);
+  const auto see = [&](const service::JobView& view) {
     report.see(view);
     return true;
-  });
-  if (!last.ok()) return report_error("tuner watch", last.status());
+  };
+  absl::StatusOr<service::JobView> last = client.watch(id, kPatience, see, [&] { report.miss(); });
+  if (!last.ok()) {
+    report.give_up();
+    return report_error("tuner watch", last.status());
+  }
   report.finish(*last);
   if (last->job.state == database::JobState::kDone) return kExitOk;
   const bool no_device = last->job.status_code == static_cast<int32_t>(absl::StatusCode::kNotFound);

@@ -31,10 +31,10 @@ struct ServerArguments {
   std::string tls;
 };
 
-// What shows the job again, of that tuner.
-std::string watch_command(int64_t id, const ServerArguments& server) {
-  return absl::StrCat("tuner watch ", id, " --server ", server.address,
-                      server.tls.empty() ? "" : absl::StrCat(" --tls ", server.tls));
+int follow(JobClient& client, int64_t id, bool json, const ServerArguments& server) {
+  const std::string again = absl::StrCat("tuner watch ", id, " --server ", server.address,
+                                         server.tls.empty() ? "" : absl::StrCat(" --tls ", server.tls));
+  return follow_job(client, id, {.json = json, .server = server.address, .again = again});
 }
 
 absl::StatusOr<std::unique_ptr<JobClient>> client_of(const ServerArguments& server) {
@@ -81,8 +81,7 @@ int run_submit(const SubmitArguments& arguments) {
   }
   std::printf(arguments.json ? "{\"job\":%lld}\n" : "%lld\n", static_cast<long long>(*id));
   std::fflush(stdout);
-  return arguments.follow ? follow_job(**client, *id, arguments.json, watch_command(*id, arguments.server))
-                          : kExitOk;
+  return arguments.follow ? follow(**client, *id, arguments.json, arguments.server) : kExitOk;
 }
 
 int run_jobs(const JobArguments& arguments) {
@@ -106,7 +105,7 @@ int run_watch(const JobArguments& arguments) {
   // A watch waits for a tuner that restarts, but not for one that was never there.
   const absl::Status answers = (*client)->check_answers();
   if (!answers.ok()) return report_error("tuner watch", answers);
-  return follow_job(**client, arguments.id, arguments.json, watch_command(arguments.id, arguments.server));
+  return follow(**client, arguments.id, arguments.json, arguments.server);
 }
 
 using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);

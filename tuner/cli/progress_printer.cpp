@@ -51,6 +51,10 @@ void ProgressPrinter::say(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
+void ProgressPrinter::say_meanwhile(const std::string& line) {
+  style_ == ProgressStyle::kTerminal ? set_line(line) : say(line);
+}
+
 void ProgressPrinter::finish(const session::Progress& last,
                              const std::optional<session::NetworkTrial>& trial) {
   session::Progress progress = last;
@@ -78,6 +82,10 @@ void ProgressPrinter::print(const session::Progress& progress) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;
   }
+  set_line(line);
+}
+
+void ProgressPrinter::set_line(const std::string& line) {
   std::fprintf(stderr, "\r\x1b[K%s", line.substr(0, terminal_columns() - 1).c_str());
   std::fflush(stderr);
   line_open_ = true;

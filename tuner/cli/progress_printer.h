@@ -26,12 +26,16 @@ class ProgressPrinter {
   void show(const session::Progress& progress);
   // One line for people, on stderr, above the line that is updated.
   void say(const std::string& line);
+  // One that holds until something else is shown or said: on a terminal in the place of the line that is
+  // updated.
+  void say_meanwhile(const std::string& line);
   // The last state, whenever the one before was shown, and what came of it in the whole network if that was
   // tried; the table of tasks unless JSON was asked for.
   void finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial);
 
  private:
   void print(const session::Progress& progress);
+  void set_line(const std::string& line);
   void clear_line();
 
   const ProgressStyle style_;

@@ -1,6 +1,9 @@
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "base/status.h"
@@ -21,6 +24,7 @@ namespace pb = tunefarm::tune::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);  // a model of some hundred MB, and its import
+constexpr absl::Duration kAwayAfter = absl::Seconds(2);      // of a tuner that is watched
 
 class GrpcJobClient final : public JobClient {
  public:
@@ -29,7 +33,8 @@ class GrpcJobClient final : public JobClient {
       : endpoint_(endpoint),
         secured_(credentials != nullptr),
         submitter_(std::move(submitter)),
-        stub_(pb::Tuner::NewStub(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner))) {}
+        channel_(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner)),
+        stub_(pb::Tuner::NewStub(channel_)) {}
 
   absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) override {
     grpc::ClientContext context;
@@ -83,14 +88,24 @@ class GrpcJobClient final : public JobClient {
   }
 
   absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
-                                const std::function<bool(const JobView&)>& see) override {
-    rpc::Backoff backoff(rpc::backoff_seed());
-    rpc::Instant heard = rpc::real_clock().now();
+                                const std::function<bool(const JobView&)>& see,
+                                const std::function<void()>& away) override {
+    rpc::Backoff backoff(rpc::backoff_seed(), {.longest = absl::Seconds(1)});
+    std::optional<rpc::Instant> lost;  // since when nobody answers: a job may have no news for hours
+    bool told = false;
     for (;;) {
+      bool heard = false;
       absl::StatusOr<JobView> last = watch_once(id, see, heard);
       // A tuner that was killed comes back with the same jobs.
-      if (!absl::IsUnavailable(last.status()) || rpc::real_clock().now() - heard > patience) return last;
+      if (!absl::IsUnavailable(last.status())) return last;
+      if (heard || !lost) {
+        lost = rpc::real_clock().now();
+        told = false;
+        backoff.reset();
+      }
+      if (rpc::real_clock().now() - *lost >= patience) return last;
       absl::SleepFor(backoff.next());
+      await_connection(*lost, patience, away, told);
     }
   }
 
@@ -112,14 +127,14 @@ class GrpcJobClient final : public JobClient {
   }
 
   absl::StatusOr<JobView> watch_once(int64_t id, const std::function<bool(const JobView&)>& see,
-                                     rpc::Instant& heard) {
+                                     bool& heard) {
     grpc::ClientContext context;
     pb::JobName name;
     name.set_job_id(id);
     auto reader = stub_->WatchJob(&context, name);
     pb::JobUpdate update;
     while (reader->Read(&update)) {
-      heard = rpc::real_clock().now();
+      heard = true;
       absl::StatusOr<JobView> view = from_proto(update);
       const bool stop = !view.ok() || !see(*view);
       if (stop || database::is_final(view->job.state)) {
@@ -137,6 +152,20 @@ class GrpcJobClient final : public JobClient {
     return status_of(finished);
   }
 
+  // Returns once there is a connection, or when `patience` is over. To sleep instead would be to wait in
+  // vain: in a process that serves nothing, gRPC gets on with a handshake only while a thread waits for
+  // something of it, and gives it up after some seconds.
+  void await_connection(rpc::Instant lost, absl::Duration patience, const std::function<void()>& away,
+                        bool& told) {
+    for (;;) {
+      const absl::Duration gone = rpc::real_clock().now() - lost;
+      if (gone >= kAwayAfter && !std::exchange(told, true) && away) away();
+      if (gone >= patience) return;
+      const absl::Duration next = told ? patience : std::min(patience, kAwayAfter);
+      if (rpc::wait_until_connected(*channel_, next - gone + absl::Milliseconds(1))) return;
+    }
+  }
+
   template <typename Method>
   absl::StatusOr<JobView> change(Method method, int64_t id) {
     grpc::ClientContext context;
@@ -151,6 +180,7 @@ class GrpcJobClient final : public JobClient {
   const rpc::Endpoint endpoint_;
   const bool secured_;
   const std::string submitter_;
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<pb::Tuner::Stub> stub_;
 };
 

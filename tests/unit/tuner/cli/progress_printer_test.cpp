@@ -28,5 +28,22 @@ TEST(ProgressPrinter, LeavesNoTimeToWhatIsOver) {
   EXPECT_FALSE(last.contains("remaining_s"));
 }
 
+TEST(ProgressPrinter, ShowsWhatHoldsMeanwhileInTheLineThatIsUpdated) {
+  const auto said = [](ProgressStyle style) {
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    {
+      ProgressPrinter printer(style, 60, 7);
+      printer.say_meanwhile("no answer");
+      printer.say("an answer");
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "") << "which is the results'";
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(ProgressStyle::kTerminal), "\r\x1b[Kno answer\r\x1b[Kan answer\n");
+  EXPECT_EQ(said(ProgressStyle::kPipe), "no answer\nan answer\n");
+  EXPECT_EQ(said(ProgressStyle::kJson), "no answer\nan answer\n");
+}
+
 }  // namespace
 }  // namespace tf::tuner_cli

@@ -4,9 +4,12 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "database/open_records.h"
@@ -100,6 +103,48 @@ TEST_F(DaemonTest, AWatchGoesOnAfterARestartOfTheTunerAndSoDoesTheJob) {
   restart.join();
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->job.state, JobState::kDone);
+}
+
+TEST_F(DaemonTest, AWatchTellsOnceThatNobodyAnswersAndGoesOn) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  const int64_t id = *client->submit(spec_for("desk"), "model");
+  executor_->wait_for_starts(1);
+  const uint16_t port = daemon_->endpoint().port;
+  std::atomic<int> away = 0;
+  std::thread restart([&] {
+    daemon_.reset();
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (away == 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(10));
+    ASSERT_TRUE(start(port).ok());
+    executor_->wait_for_starts(1);
+    executor_->end(id, absl::OkStatus());
+  });
+  const auto last = client->watch(
+      id, absl::Seconds(20), [](const JobView&) { return true; }, [&] { ++away; });
+  restart.join();
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->job.state, JobState::kDone);
+  EXPECT_EQ(away, 1);
+}
+
+TEST_F(DaemonTest, AWatchIsAsPatientWhenItHadNoNewsForLong) {
+  ASSERT_TRUE(start().ok());
+  auto client = this->client();
+  const int64_t id = *client->submit(spec_for("desk"), "model");
+  ASSERT_TRUE(client->pause(id).ok());
+  const uint16_t port = daemon_->endpoint().port;
+  constexpr absl::Duration kPatience = absl::Seconds(3);
+  std::thread restart([&] {
+    absl::SleepFor(kPatience + absl::Milliseconds(200));
+    daemon_.reset();
+    ASSERT_TRUE(start(port).ok());
+    ASSERT_TRUE(this->client()->cancel(id).ok());
+  });
+  const auto last = client->watch(id, kPatience, [](const JobView&) { return true; });
+  restart.join();
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->job.state, JobState::kCancelled);
 }
 
 TEST_F(DaemonTest, CancelPauseAndResumeReachTheJob) {
