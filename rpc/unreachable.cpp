@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/owned_fd.h"
 #include "base/remedy.h"
@@ -85,6 +86,13 @@ std::string other_member(const std::string& detail) {
   return detail.substr(begin + kBegin.size(), end + kEnd.size() - begin - kBegin.size());
 }
 
+// Whether nobody refused anything: the handshake came to no end before its time was over, or before the other
+// end went, as of a server that starts, stops or is busy.
+bool is_unfinished(const std::string& detail) {
+  const auto says = [&](const char* words) { return absl::StrContains(detail, words); };
+  return says("Handshake read failed") || says("Handshake timed out") || says("handshaker shutdown");
+}
+
 }  // namespace
 
 Spoken spoken_at(const Endpoint& endpoint, absl::Duration at_most) {
@@ -120,6 +128,10 @@ absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool
   const std::string port = compared_port(what);
   if (const std::string other = other_member(detail); spoken == Spoken::kTls && !other.empty())
     return because(absl::StrCat(it, " is ", other), port);
+  if (spoken == Spoken::kTls && is_unfinished(detail)) {
+    return because(absl::StrCat(it, " speaks TLS, but ended no handshake in time (", detail, ")"),
+                   absl::StrCat("try again; if it stays so, see how busy it is, and ", port));
+  }
   if (spoken == Spoken::kTls) {
     return because(absl::StrCat(it, " is no ", what, " of this farm, or a certificate has ended",
                                 detail.empty() ? "" : absl::StrCat(" (", detail, ")")),

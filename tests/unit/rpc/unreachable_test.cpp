@@ -92,6 +92,24 @@ TEST(Unreachable, CallerInPlainTextHearsThatNoTrackerIsThere) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("does not speak as a tracker does: compare the port"));
 }
 
+TEST(Unreachable, AHandshakeThatCameToNoEndIsNoStrangersAndNoCertificates) {
+  const std::string prefix = "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: ";
+  const auto told = [&](const std::string& reason) {
+    Silence slow;
+    std::thread speaks([&] { slow.greet(std::string("\x16\x03\x03\x00", 4)); });
+    const absl::Status status = unreachable("tuner", slow.endpoint(), true, prefix + reason);
+    speaks.join();
+    return std::string(status.message());
+  };
+  for (const std::string reason : {"Handshake read failed", "tcp handshaker shutdown"}) {
+    EXPECT_THAT(told(reason), HasSubstr("speaks TLS, but ended no handshake in time (failed to connect"));
+    EXPECT_THAT(told(reason),
+                HasSubstr(": try again; if it stays so, see how busy it is, and compare the port"));
+  }
+  EXPECT_THAT(told("Peer verification failed"),
+              HasSubstr("is no tuner of this farm, or a certificate has ended"));
+}
+
 TEST(FromGrpc, AServiceThatIsNotThereIsSaidInWords) {
   const absl::Status status = from_grpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
