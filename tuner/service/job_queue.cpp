@@ -124,6 +124,7 @@ absl::StatusOr<JobView> JobQueue::cancel(int64_t id) {
     TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kCancelled, "cancelled")));
     entry->intent = Intent::kCancel;
     entry->stop = true;
+    changed(*entry);
   } else {
     const std::string before(database::job_state_name(entry->job.state));
     TF_RETURN_IF_ERROR(set_state(
@@ -144,6 +145,7 @@ absl::StatusOr<JobView> JobQueue::pause(int64_t id) {
     TF_RETURN_IF_ERROR(store_.update_job(in_state(entry->job, JobState::kPaused, "paused")));
     entry->intent = Intent::kPause;
     entry->stop = true;
+    changed(*entry);
   } else {
     TF_RETURN_IF_ERROR(set_state(*entry, JobState::kPaused, "paused"));
   }
@@ -164,6 +166,7 @@ absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
   if (entry->running && entry->intent == Intent::kPause) {
     TF_RETURN_IF_ERROR(store_.update_job(entry->job));
     entry->intent = Intent::kQueueAgain;
+    changed(*entry);
     return view(*entry);
   }
   if (entry->job.state != JobState::kPaused) return as_before(*entry);
@@ -232,7 +235,9 @@ absl::StatusOr<JobView> JobQueue::view(Entry& entry) {
     if (database::is_final(entry.job.state)) entry.trials = trials;
   }
   JobView view{.job = entry.job, .trials = *trials, .progress = entry.progress, .version = entry.version};
+  // As of now: not of the job, so the store does not have it.
   view.job.detail = detail_of(entry);
+  if (std::string what = ending(entry); !what.empty()) view.job.detail = std::move(what);
   // Who waits for the farm like the other waits for that rather than for him.
   if (const Entry* other = entry.lacks.empty() ? waits_for(entry) : nullptr)
     absl::StrAppend(&view.job.detail, view.job.detail.empty() ? "" : "; ", "waits for job ", other->job.id);

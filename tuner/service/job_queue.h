@@ -66,11 +66,11 @@ class JobQueue {
   // file must be there already. RESOURCE_EXHAUSTED: too many wait. Asks no tracker.
   absl::StatusOr<int64_t> submit(database::Job job, const JobSpec& spec);
 
-  // Running trials are finished first: the view may still say running, but the store has it already, so that
-  // a process that dies meanwhile forgets nothing that anybody was told. A job that is so already stays as it
-  // is (JobView::unchanged); one that is still on its way there is told so again, as if for the first time.
-  // FAILED_PRECONDITION if it is over, or a run of `tuner tune` that is to be resumed, NOT_FOUND if there is
-  // none.
+  // Running trials are finished first: the view may still say running, with a detail like "pausing", but the
+  // store has it already, so that a process that dies meanwhile forgets nothing that anybody was told. A job
+  // that is so already stays as it is (JobView::unchanged); one that is still on its way there is told so
+  // again, as if for the first time. FAILED_PRECONDITION if it is over, or a run of `tuner tune` that is to
+  // be resumed, NOT_FOUND if there is none.
   absl::StatusOr<JobView> cancel(int64_t id);
   absl::StatusOr<JobView> pause(int64_t id);
   absl::StatusOr<JobView> resume(int64_t id);
@@ -121,6 +121,8 @@ class JobQueue {
   }
   // To run, which a run of `tuner tune` does only where it began. mutex_ is held.
   static bool waits(const Entry& entry);
+  // Of one that finishes what it is measuring: to what end. Empty: it does not. mutex_ is held.
+  std::string ending(const Entry& entry) const;
   // For whose devices it waits, if it does; null: nobody's. mutex_ is held.
   const Entry* waits_for(const Entry& entry) const;
   void schedule();           // the scheduler thread

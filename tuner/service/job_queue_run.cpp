@@ -34,6 +34,7 @@ void JobQueue::drain() {
       Entry& entry = *entries_.at(id);
       if (entry.intent == Intent::kFinish) entry.intent = Intent::kQueueAgain;
       entry.stop = true;
+      if (entry.running) ++entry.version;  // it says so from now on
     }
   }
   changed_.notify_all();
@@ -54,6 +55,21 @@ void JobQueue::drain() {
 bool JobQueue::waits(const Entry& entry) {
   const bool is_embedded = entry.job.device.empty();
   return entry.job.state == JobState::kQueued && !entry.running && !is_embedded;
+}
+
+std::string JobQueue::ending(const Entry& entry) const {
+  if (!entry.running) return "";
+  switch (entry.intent) {
+    case Intent::kFinish:
+      return "";
+    case Intent::kCancel:
+      return "cancelling";
+    case Intent::kPause:
+      return "pausing";
+    case Intent::kQueueAgain:
+      return draining_ ? "stopping with the tuner" : "resuming";
+  }
+  return "";
 }
 
 const JobQueue::Entry* JobQueue::waits_for(const Entry& entry) const {

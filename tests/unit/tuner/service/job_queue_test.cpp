@@ -85,6 +85,26 @@ TEST_F(JobQueueTest, APausedJobGoesOnWhenItIsResumed) {
   EXPECT_THAT(executor_.wait_for_starts(3), ElementsAre(id, next, id));
 }
 
+TEST_F(JobQueueTest, AJobThatStillFinishesItsTrialsSaysWhatItWillBe) {
+  start();
+  executor_.set_slow(true);
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  EXPECT_EQ(queue_->find(id)->job.detail, "");
+  const auto expect_told = [&](const absl::StatusOr<JobView>& view, const std::string& detail) {
+    ASSERT_TRUE(view.ok()) << view.status();
+    EXPECT_EQ(view->job.state, JobState::kRunning);
+    EXPECT_EQ(view->job.detail, detail);
+    EXPECT_EQ(queue_->list()->back().job.detail, detail);
+  };
+  expect_told(queue_->pause(id), "pausing");
+  expect_told(queue_->resume(id), "resuming");
+  expect_told(queue_->pause(id), "pausing");
+  expect_told(queue_->cancel(id), "cancelling");
+  executor_.set_slow(false);
+  EXPECT_THAT(wait_for(id, JobState::kCancelled).job.detail, testing::StartsWith("cancelled after "));
+}
+
 TEST_F(JobQueueTest, WhatIsSoAlreadyIsNoErrorAndChangesNothing) {
   start();
   const int64_t runs = submit("desk"), waits = submit("desk");
