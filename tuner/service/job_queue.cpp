@@ -204,7 +204,7 @@ absl::StatusOr<JobView> JobQueue::wait_for_change(int64_t id, uint64_t seen, abs
   std::unique_lock lock(mutex_);
   TF_ASSIGN_OR_RETURN(Entry * entry, find_entry(id));
   changed_.wait_for(lock, absl::ToChronoMilliseconds(timeout),
-                    [&] { return draining_ || entry->version != seen; });
+                    [&] { return drained_ || entry->version != seen; });
   return view(*entry);
 }
 

@@ -161,7 +161,7 @@ class JobQueue {
   std::vector<std::thread> over_;             // of runs that have ended
   std::multiset<std::string> arriving_;       // submitters of jobs that are not in the store yet
   rpc::UsageLedger running_;                  // by submitter; begins anew with the process
-  bool draining_ = false;
+  bool draining_ = false, drained_ = false;
   std::thread scheduler_;
 };
 

@@ -50,6 +50,9 @@ void JobQueue::drain() {
     }
   }
   for (std::thread& thread : threads) thread.join();
+  std::lock_guard lock(mutex_);
+  drained_ = true;
+  changed_.notify_all();  // nobody waits for news any more
 }
 
 bool JobQueue::waits(const Entry& entry) {

@@ -105,6 +105,23 @@ TEST_F(JobQueueTest, AJobThatStillFinishesItsTrialsSaysWhatItWillBe) {
   EXPECT_THAT(wait_for(id, JobState::kCancelled).job.detail, testing::StartsWith("cancelled after "));
 }
 
+TEST_F(JobQueueTest, AWatcherWaitsForNewsAlsoWhileTheQueueDrains) {
+  start();
+  executor_.set_slow(true);
+  const int64_t runs = submit("desk"), waits = submit("desk");
+  wait_for(runs, JobState::kRunning);
+  std::thread drains([&] { queue_->drain(); });
+  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+  while (queue_->find(runs)->job.detail.empty() && absl::Now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(queue_->find(runs)->job.detail, "stopping with the tuner");
+  const absl::Time began = absl::Now();
+  EXPECT_TRUE(queue_->wait_for_change(waits, queue_->find(waits)->version, absl::Milliseconds(100)).ok());
+  EXPECT_GE(absl::Now() - began, absl::Milliseconds(90)) << "and does not ask again and again";
+  executor_.set_slow(false);
+  drains.join();
+}
+
 TEST_F(JobQueueTest, WhatIsSoAlreadyIsNoErrorAndChangesNothing) {
   start();
   const int64_t runs = submit("desk"), waits = submit("desk");
