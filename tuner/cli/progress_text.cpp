@@ -48,6 +48,28 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
           {"kernels_failed", trial.failed}};
 }
 
+// For programs.
+const char* phase_name(session::Phase phase) {
+  switch (phase) {
+    case session::Phase::kMeasuring:
+      return "measuring";
+    case session::Phase::kRecalling:
+      return "recalling";
+    case session::Phase::kPlayOff:
+      return "play-off";
+    case session::Phase::kOver:
+      return "over";
+  }
+  return "";
+}
+
+// How fast it tries new ones, or why it tries none.
+std::string pace_text(const session::Progress& progress) {
+  if (progress.phase == session::Phase::kRecalling) return "looking through what is known";
+  if (progress.phase == session::Phase::kPlayOff) return "play-off of the fastest";
+  return absl::StrFormat("%.1f/s", progress.trials_per_second);
+}
+
 const char* was_or_were(int kernels) {
   return kernels == 1 ? "was" : "were";
 }
@@ -75,7 +97,7 @@ std::string clock_text(double seconds) {
 std::string progress_line(const session::Progress& progress, int64_t trial_limit) {
   std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
                                     : counted(progress.trials, "trial");
-  absl::StrAppendFormat(&out, "  %.1f/s", progress.trials_per_second);
+  absl::StrAppend(&out, "  ", pace_text(progress));
   const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
   const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
   if (network_ns > 0) absl::StrAppend(&out, "  network at best ", duration_text(network_ns));
@@ -105,7 +127,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
                      {"exhausted", task.exhausted},
                      {"given_up", task.given_up}});
   }
-  nlohmann::json out = {{"trials", progress.trials},
+  nlohmann::json out = {{"phase", phase_name(progress.phase)},
+                        {"trials", progress.trials},
                         {"failures", progress.failures},
                         {"not_measured", progress.not_measured},
                         {"withdrawn", progress.withdrawn},

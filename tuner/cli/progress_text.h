@@ -15,7 +15,8 @@ namespace tf::tuner_cli {
 // ms (561 GFLOP/s) 0.8% to gain a minute  2:31 left": trials, trials a second, the sum of the least times
 // that each of the network's kernels ever took, once all have been measured (what comes of it in the network
 // is more: of many times the least was lucky), the best of the task served last, the share of the network's
-// time that the next minute is expected to save, time left. `trial_limit` 0: no limit is shown.
+// time that the next minute is expected to save, time left. In place of the rate: "looking through what is
+// known", of earlier runs of the job, or "play-off of the fastest". `trial_limit` 0: no limit is shown.
 std::string progress_line(const session::Progress& progress, int64_t trial_limit);
 
 // One line of JSON with every field of Progress, and of the network's trial as "network"; job_id 0 is left

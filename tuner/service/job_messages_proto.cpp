@@ -42,8 +42,40 @@ JobSpec from_proto(const pb::JobSpec& spec) {
   return out;
 }
 
+namespace {
+
+pb::Phase to_proto(session::Phase phase) {
+  switch (phase) {
+    case session::Phase::kMeasuring:
+      return pb::PHASE_MEASURING;
+    case session::Phase::kRecalling:
+      return pb::PHASE_RECALLING;
+    case session::Phase::kPlayOff:
+      return pb::PHASE_PLAY_OFF;
+    case session::Phase::kOver:
+      return pb::PHASE_OVER;
+  }
+  return pb::PHASE_UNSPECIFIED;
+}
+
+session::Phase from_proto(pb::Phase phase) {
+  switch (phase) {
+    case pb::PHASE_RECALLING:
+      return session::Phase::kRecalling;
+    case pb::PHASE_PLAY_OFF:
+      return session::Phase::kPlayOff;
+    case pb::PHASE_OVER:
+      return session::Phase::kOver;
+    default:  // of an older tuner, or a newer one
+      return session::Phase::kMeasuring;
+  }
+}
+
+}  // namespace
+
 pb::Progress to_proto(const session::Progress& progress) {
   pb::Progress out;
+  out.set_phase(to_proto(progress.phase));
   out.set_trials(progress.trials);
   out.set_failures(progress.failures);
   out.set_not_measured(progress.not_measured);
@@ -70,6 +102,7 @@ pb::Progress to_proto(const session::Progress& progress) {
 
 session::Progress from_proto(const pb::Progress& progress) {
   session::Progress out;
+  out.phase = from_proto(progress.phase());
   out.trials = progress.trials();
   out.failures = progress.failures();
   out.not_measured = progress.not_measured();

@@ -20,8 +20,11 @@ absl::StatusOr<EarlierResults> EarlierResults::read(database::Records& records, 
     const auto problem = std::find(problems.begin(), problems.end(), record.problem);
     if (problem == problems.end()) return absl::OkStatus();
     const auto index = static_cast<int>(problem - problems.begin());
-    if (record.match || !results.first_.try_emplace({index, record.schedule}, record).second)
+    if (record.match || !results.first_.try_emplace({index, record.schedule}, record).second) {
       results.again_.push_back({index, record, true});
+    } else {
+      results.sampled_s_ += seconds_in_samples(record);
+    }
     return absl::OkStatus();
   }));
   return results;
@@ -37,6 +40,11 @@ std::optional<database::Measurement> EarlierResults::take(int problem, const std
 
 void EarlierResults::put_back(int problem, database::Measurement record) {
   first_.insert_or_assign({problem, record.schedule}, std::move(record));
+}
+
+void EarlierResults::visit_trials(
+    const std::function<void(int problem, const database::Measurement&)>& visit) const {
+  for (const auto& [key, record] : first_) visit(key.first, record);
 }
 
 std::vector<EarlierResults::Left> EarlierResults::rest() {

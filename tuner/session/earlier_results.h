@@ -4,6 +4,7 @@
 // know: search, why a run ended.
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -26,6 +27,8 @@ class EarlierResults {
   int64_t first_record() const { return first_record_; }
   // When its results were there.
   const std::vector<int64_t>& finished_unix_ns() const { return finished_unix_ns_; }
+  // How long its trials took, inside timed samples.
+  double sampled_s() const { return sampled_s_; }
 
   // What came of the schedule, once.
   std::optional<database::Measurement> take(int problem, const std::string& schedule);
@@ -42,12 +45,15 @@ class EarlierResults {
   // All that was not taken, oldest first: what the search does not propose any more, and play-offs. Nothing
   // is left afterwards.
   std::vector<Left> rest();
+  // Each trial that was not taken, with the number of its problem.
+  void visit_trials(const std::function<void(int problem, const database::Measurement&)>& visit) const;
 
  private:
   std::map<std::pair<int, std::string>, database::Measurement> first_;  // of each schedule
   std::vector<Left> again_;
   int64_t first_record_ = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> finished_unix_ns_;
+  double sampled_s_ = 0;
 };
 
 }  // namespace tf::session

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/race.h"
+#include "tuner/session/record_times.h"
 
 namespace tf::session {
 namespace {
@@ -25,7 +26,7 @@ std::optional<double> median_gap_s(std::vector<std::pair<int64_t, int64_t>> time
 
 }  // namespace
 
-void ProgressMeter::add_earlier_runs(std::vector<int64_t> finished_unix_ns) {
+void ProgressMeter::add_earlier_runs(std::vector<int64_t> finished_unix_ns, double sampled_s) {
   constexpr int64_t kPause = 30'000'000'000;
   std::sort(finished_unix_ns.begin(), finished_unix_ns.end());
   int64_t total = 0;
@@ -34,11 +35,11 @@ void ProgressMeter::add_earlier_runs(std::vector<int64_t> finished_unix_ns) {
     if (gap < kPause) total += gap;
   }
   spent_before_s_ += static_cast<double>(total) * 1e-9;
+  sampled_s_ += sampled_s;
 }
 
 void ProgressMeter::count_trial(const database::Measurement& measurement) {
-  for (const database::Sample& sample : measurement.samples)
-    sampled_s_ += static_cast<double>(sample.total_ns) * 1e-9;
+  sampled_s_ += seconds_in_samples(measurement);
   rate_.count(Clock::now());
 }
 
@@ -49,13 +50,16 @@ Clock::time_point ProgressMeter::deadline(double reserve_s) const {
 }
 
 void ProgressMeter::describe(int slots, Progress& progress) {
-  progress.elapsed_s = seconds_since(start_);
-  progress.trials_per_second = rate_.per_second(start_, Clock::now());
+  progress.elapsed_s = spent_before_s_ + seconds_since(start_);
+  if (progress.phase == Phase::kMeasuring)
+    progress.trials_per_second = rate_.per_second(start_, Clock::now());
+  if (progress.phase == Phase::kOver && progress.trials_per_second <= 0 && progress.elapsed_s > 0)
+    progress.trials_per_second = static_cast<double>(progress.trials) / progress.elapsed_s;
   progress.device_busy_share = progress.elapsed_s > 0 ? sampled_s_ / progress.elapsed_s / slots : 0;
   progress.remaining_s.reset();
-  if (budget_.minutes > 0)
-    progress.remaining_s = std::max(0.0, budget_.minutes * 60 - spent_before_s_ - progress.elapsed_s);
-  if (budget_.trials > 0 && progress.trials_per_second > 0) {
+  if (budget_.minutes > 0) progress.remaining_s = std::max(0.0, budget_.minutes * 60 - progress.elapsed_s);
+  // The last trials are not the end: how long play-offs take, nobody knows.
+  if (budget_.trials > 0 && progress.trials_per_second > 0 && progress.phase != Phase::kPlayOff) {
     const double left = static_cast<double>(std::max<int64_t>(0, budget_.trials - progress.trials)) /
                         progress.trials_per_second;
     progress.remaining_s = std::min(left, progress.remaining_s.value_or(left));

@@ -17,8 +17,9 @@ class ProgressMeter {
  public:
   explicit ProgressMeter(const Budget& budget) : budget_(budget) {}
 
-  // When the job's results of earlier runs were there; pauses between them cost nothing.
-  void add_earlier_runs(std::vector<int64_t> finished_unix_ns);
+  // When the job's results of earlier runs were there, and how long their trials were timed; pauses between
+  // them cost nothing.
+  void add_earlier_runs(std::vector<int64_t> finished_unix_ns, double sampled_s);
   // One more trial, with its samples.
   void count_trial(const database::Measurement& measurement);
   // The device took a trial's samples between these times of its clock. In any order.
@@ -28,7 +29,8 @@ class ProgressMeter {
   Clock::time_point deadline(double reserve_s) const;
   // Whether so few seconds of them are left.
   bool time_is_up(double reserve_s) const { return Clock::now() >= deadline(reserve_s); }
-  // Everything about time and rates; `progress.trials` is read. `slots`: of the runner, at least 1.
+  // Everything about time and rates; `progress.trials` and `progress.phase` are read. While nothing new is
+  // tried the rate stays what it was. `slots`: of the runner, at least 1.
   void describe(int slots, Progress& progress);
 
  private:
@@ -36,7 +38,7 @@ class ProgressMeter {
   Rate rate_;
   Clock::time_point start_ = Clock::now();
   double spent_before_s_ = 0;  // by earlier runs of the job
-  double sampled_s_ = 0;       // inside timed samples, in this run
+  double sampled_s_ = 0;       // inside timed samples
   std::vector<std::pair<int64_t, int64_t>> timed_ns_;
 };
 

@@ -26,6 +26,9 @@ bool is_of_network(const database::Measurement& record);
 // failure that names no machine, as of the compiler, is of all.
 bool is_from_here(const database::Measurement& record, std::string_view fingerprint);
 
+// How long the device was timing it, whatever came of that.
+double seconds_in_samples(const database::Measurement& record);
+
 // The time that a record tells, if any: of an early stop only what its samples refute as its median, as far
 // as they tell how noisy they are (lower_bound_ns in base/race.h).
 std::optional<Time> time_of(const database::Measurement& record);

@@ -67,17 +67,27 @@ struct TaskProgress {
   std::string given_up;    // why nothing more is tried; empty if something is
 };
 
+// What a session is at.
+enum class Phase {
+  kMeasuring = 0,
+  kRecalling,  // goes through what earlier runs of the job measured
+  kPlayOff,    // what is too close to call is measured again: no trials
+  kOver,
+};
+
 struct Progress {
-  int64_t trials = 0;            // measured in this job, with any outcome
-  int64_t failures = 0;          // of those, not ok and not stopped early
-  int64_t not_measured = 0;      // attempts that gave no measurement
-  double trials_per_second = 0;  // over the last 30 s
-  double elapsed_s = 0;
+  Phase phase = Phase::kMeasuring;
+  int64_t trials = 0;        // measured in this job, with any outcome
+  int64_t failures = 0;      // of those, not ok and not stopped early
+  int64_t not_measured = 0;  // attempts that gave no measurement
+  // Over the last 30 s, play-offs left out; of what is over and measured nothing new, of the whole job.
+  double trials_per_second = 0;
+  double elapsed_s = 0;               // of the job, earlier runs included
   std::optional<double> remaining_s;  // by the budget; unset without one
   // The share of the network's time that the next minute is expected to save (scheduler.h); unset until every
   // task has had its first trials.
   std::optional<double> expected_gain;
-  double device_busy_share = 0;  // of wall time, times devices, spent inside timed samples
+  double device_busy_share = 0;  // of elapsed_s, times devices, spent inside timed samples of trials
   int64_t withdrawn = 0;         // candidates that the model gave up before they were tried
   int64_t twins = 0;             // candidates with the code of another: not measured, no trials
   // Between the timed samples of one candidate and the next on the same device, median; unset without two.

@@ -66,30 +66,36 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
     if (now - reported >= kReportEvery) {
       reported = now;
       update_progress();
-      report_(progress_);
+      report_(as_shown());
     }
   }
   if (failure.ok()) observe_rest();
+  update_progress();  // nothing new is tried from here on
   if (failure.ok() && in_flight_.empty() && options_.play_off) failure = play_off(pipeline, stop);
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
     runner_.cancel();
   }
+  progress_.phase = Phase::kOver;
   update_progress();
-  report_(progress_);
+  report_(as_shown());
   TF_RETURN_IF_ERROR(failure);
   TF_RETURN_IF_ERROR(save_tasks());
   return progress_;
 }
 
 absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& stop) {
-  TF_ASSIGN_OR_RETURN(const int64_t spoiled,
-                      decide_best({tasks_, contested(tasks_, tried_)}, options_, pipeline, runner_, store_,
-                                  {.stop = stop,
-                                   .deadline = last_begin(pipeline.depth()),
-                                   .throttling = throttling_,
-                                   .retry_delay = options_.retry_delay}));
+  const std::vector<int64_t> tried = contested(tasks_, tried_);
+  if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();
+  progress_.phase = Phase::kPlayOff;
+  update_progress();
+  report_(as_shown());
+  TF_ASSIGN_OR_RETURN(const int64_t spoiled, decide_best({tasks_, tried}, options_, pipeline, runner_, store_,
+                                                         {.stop = stop,
+                                                          .deadline = last_begin(pipeline.depth()),
+                                                          .throttling = throttling_,
+                                                          .retry_delay = options_.retry_delay}));
   progress_.not_measured += spoiled;
   return absl::OkStatus();
 }
@@ -227,6 +233,7 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
   if (inserted.duplicate) return absl::OkStatus();
 
   observe_rest();
+  has_recorded_ = true;
   observe(flight, measurement);
   meter_.count_trial(measurement);
   return absl::OkStatus();

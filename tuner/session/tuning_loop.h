@@ -90,6 +90,7 @@ class TuningLoop {
   bool is_enough() const;
   void expect();
   void update_progress();
+  Progress as_shown() const;
   absl::Status save_tasks();
 
   const SessionOptions& options_;
@@ -110,6 +111,7 @@ class TuningLoop {
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;
+  bool has_recorded_ = false;  // a trial of this run
   ProgressMeter meter_;
   struct Waiting {
     InFlight flight;

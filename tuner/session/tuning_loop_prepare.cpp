@@ -57,7 +57,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
   std::vector<database::Problem> problems;
   for (const Task& task : tasks) problems.push_back(problem_of(task, target_, options_.threads));
   TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
-  meter_.add_earlier_runs(earlier_.finished_unix_ns());
+  meter_.add_earlier_runs(earlier_.finished_unix_ns(), earlier_.sampled_s());
   TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
   TF_RETURN_IF_ERROR(begin_survey(here.fingerprint()));
   // Beside its builds.

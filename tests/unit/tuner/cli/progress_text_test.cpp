@@ -44,11 +44,26 @@ TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(progress_line(progress, 0), "1 trial  12.3/s");
 }
 
+TEST(ProgressLine, SaysInPlaceOfTheRateWhyNothingNewIsTried) {
+  session::Progress progress = some_progress();
+  progress.remaining_s.reset();
+  progress.expected_gain.reset();
+  progress.current_task = -1;
+  progress.phase = session::Phase::kRecalling;
+  EXPECT_EQ(progress_line(progress, 0), "412 trials  looking through what is known");
+  progress.phase = session::Phase::kPlayOff;
+  EXPECT_EQ(progress_line(progress, 412), "412/412 trials  play-off of the fastest");
+  EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["phase"], "play-off");
+  progress.phase = session::Phase::kOver;
+  EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s");
+}
+
 TEST(ProgressJson, HasEveryFieldOnOneLine) {
   const std::string line = progress_json(some_progress(), 7);
   EXPECT_THAT(line, Not(HasSubstr("\n")));
   const nlohmann::json parsed = nlohmann::json::parse(line);
   EXPECT_EQ(parsed["job"], 7);
+  EXPECT_EQ(parsed["phase"], "measuring");
   EXPECT_EQ(parsed["remaining_s"], 151);
   EXPECT_EQ(parsed["expected_gain"], 0.0123);
   EXPECT_EQ(parsed["tasks"][1]["best_ns"], 412e3);

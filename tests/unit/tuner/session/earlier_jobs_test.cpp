@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "database/memory_store.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
@@ -81,8 +84,30 @@ TEST_F(EarlierJobs, GoesOnWhereAnEarlierRunOfTheJobStopped) {
 TEST_F(EarlierJobs, DoesNothingWhenTheJobsBudgetIsSpentAlready) {
   ASSERT_TRUE(run().ok());
   const int runs = runner_.runs;
-  ASSERT_TRUE(run().ok());
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(runner_.runs, runs);
+  EXPECT_GT(progress->trials_per_second, 0) << "it is the job's, which has trials";
+  EXPECT_GT(progress->device_busy_share, 0);
+}
+
+TEST_F(EarlierJobs, TellsFromTheBeginningWhatIsKnownOfTheJob) {
+  options_.strategy = search::Kind::kAnsorLike;  // which begins with nothing that each run begins with
+  ASSERT_TRUE(run().ok());
+  options_.budget.trials = 25;
+  options_.seed = 2;                  // so that the search comes by other candidates first
+  std::atomic<bool> is_first = true;  // which takes long enough to be told of
+  runner_.delay = [&] { return std::chrono::microseconds(is_first.exchange(false) ? 1'500'000 : 0); };
+  std::vector<Progress> told;
+  ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
+                told.push_back(progress);
+              }).ok());
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_EQ(told.front().phase, Phase::kRecalling);
+  EXPECT_EQ(told.front().trials, 24);
+  EXPECT_EQ(told.front().tasks[0].trials + told.front().tasks[1].trials, 24);
+  EXPECT_EQ(told.back().phase, Phase::kOver);
+  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Progress::trials));
 }
 
 // As of a database from before records named it, or of before a change made it the untuned one.

@@ -66,6 +66,21 @@ TEST_F(PlayOffTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
   EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
 }
 
+TEST_F(PlayOffTest, IsToldApartFromTrials) {
+  std::vector<Progress> told;
+  ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
+                told.push_back(progress);
+              }).ok());
+  ASSERT_GE(told.size(), 2u);
+  const Progress &playing = told[told.size() - 2], &last = told.back();
+  EXPECT_EQ(playing.phase, Phase::kPlayOff);
+  EXPECT_EQ(playing.trials, 24);
+  EXPECT_FALSE(playing.remaining_s.has_value()) << "what no budget of trials tells";
+  EXPECT_EQ(last.phase, Phase::kOver);
+  EXPECT_EQ(last.trials, 24);
+  EXPECT_EQ(last.trials_per_second, playing.trials_per_second) << "play-offs are no trials";
+}
+
 // The second job's play-offs measure again what the first one tried.
 TEST_F(PlayOffTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
   options_.play_off = false;
