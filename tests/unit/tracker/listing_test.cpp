@@ -126,7 +126,7 @@ TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {
 
 // More than fits into a message, whoever is asked.
 TEST_F(ListingTest, OfTenThousandWhoWaitIsWhole) {
-  constexpr int kWaiters = 10'000;
+  constexpr int kWaiters = 10'000 / kTimesFewer;
   const std::string key(128, 'k');
   farm_->detach(attach_large(0, key));
   std::vector<std::shared_ptr<FakeWaiter>> waiters;
