@@ -144,7 +144,8 @@ TEST_F(Spine, ALockedBuildMakesTheSameLibraryWhateverWasLearnedSince) {
 
   for (const bool backwards : {false, true}) {
     ASSERT_TRUE(write_file(file("faster.jsonl"), faster(*read_file(file("r.jsonl")), backwards)).ok());
-    ASSERT_EQ(run("tuner", {"import", file("faster.jsonl"), "--db", file("other.db")}).code, 0);
+    const Result imported = run("tuner", {"import", file("faster.jsonl"), "--db", file("other.db")});
+    ASSERT_EQ(imported.code, 0) << imported.err;
     build("now", {"--db", file("other.db")});
     if (library("now") != locked) break;
   }
