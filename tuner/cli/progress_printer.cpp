@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "tuner/cli/progress_text.h"
 
@@ -41,7 +42,9 @@ ProgressPrinter::~ProgressPrinter() {
 
 void ProgressPrinter::show(const session::Progress& progress) {
   const rpc::Instant now = rpc::real_clock().now();
-  if (now - last_ < interval(style_)) return;
+  // What it is at now may be all that comes for long: a play-off says so once.
+  const bool is_new = std::exchange(phase_, progress.phase) != progress.phase;
+  if (!is_new && now - last_ < interval(style_)) return;
   last_ = now;
   print(progress);
 }

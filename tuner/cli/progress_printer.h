@@ -42,6 +42,7 @@ class ProgressPrinter {
   const int64_t trial_limit_;
   const int64_t job_id_;
   rpc::Instant last_ = -absl::InfiniteDuration();
+  session::Phase phase_ = session::Phase::kMeasuring;
   bool line_open_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tf::tuner_cli {
@@ -26,6 +27,21 @@ TEST(ProgressPrinter, LeavesNoTimeToWhatIsOver) {
   const nlohmann::json last = nlohmann::json::parse(out.substr(out.find('{')));
   EXPECT_EQ(last["trials"], 4);
   EXPECT_FALSE(last.contains("remaining_s"));
+}
+
+TEST(ProgressPrinter, ShowsAtOnceThatAPlayOffBegins) {
+  session::Progress progress;
+  testing::internal::CaptureStderr();
+  ProgressPrinter printer(ProgressStyle::kPipe, 60, 7);
+  progress.trials = 3;
+  printer.show(progress);
+  progress.trials = 4;
+  printer.show(progress);
+  progress.phase = session::Phase::kPlayOff;
+  printer.show(progress);
+  const std::string err = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(err, '\n'), 2) << err;
+  EXPECT_THAT(err, HasSubstr("play-off"));
 }
 
 TEST(ProgressPrinter, ShowsWhatHoldsMeanwhileInTheLineThatIsUpdated) {
