@@ -13,16 +13,22 @@ namespace pb = tunefarm::farm::v1;
 
 namespace {
 
-absl::StatusOr<pb::ListWaitingReply> all_waiting(const TrackerLink& tracker) {
-  pb::ListWaitingRequest request;
-  pb::ListWaitingReply waiting;
+// Of a listing that comes page by page, all of it in one message.
+template <typename Request, typename Reply>
+absl::StatusOr<Reply> all_pages(const TrackerLink& tracker, Request request,
+                                grpc::Status (pb::Operators::Stub::*list)(grpc::ClientContext*,
+                                                                          const Request&, Reply*)) {
+  Reply all;
   do {
-    TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply page,
-                        call(tracker, request, &pb::Operators::Stub::ListWaiting));
+    TF_ASSIGN_OR_RETURN(const Reply page, call(tracker, request, list));
     request.set_page_token(page.next_page_token());
-    waiting.MergeFrom(page);
+    all.MergeFrom(page);
   } while (!request.page_token().empty());
-  return waiting;
+  return all;
+}
+
+absl::StatusOr<pb::ListWaitingReply> all_waiting(const TrackerLink& tracker) {
+  return all_pages(tracker, pb::ListWaitingRequest(), &pb::Operators::Stub::ListWaiting);
 }
 
 }  // namespace
@@ -33,12 +39,8 @@ absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std
   request.set_device_key(key);
   request.set_selector(selector);
   request.set_golden_samples(format == TextFormat::kJson);
-  pb::ListDevicesReply devices;
-  do {
-    TF_ASSIGN_OR_RETURN(pb::ListDevicesReply page, call(tracker, request, &pb::Operators::Stub::ListDevices));
-    request.set_page_token(page.next_page_token());
-    for (pb::Device& device : *page.mutable_devices()) devices.add_devices()->Swap(&device);
-  } while (!request.page_token().empty());
+  TF_ASSIGN_OR_RETURN(const pb::ListDevicesReply devices,
+                      all_pages(tracker, request, &pb::Operators::Stub::ListDevices));
   return format == TextFormat::kJson ? devices_json(devices) : devices_table(devices);
 }
 
@@ -48,14 +50,9 @@ absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextForma
 }
 
 absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format) {
-  pb::ListReservationsRequest request;
-  pb::ListReservationsReply reservations;
-  do {
-    TF_ASSIGN_OR_RETURN(const pb::ListReservationsReply page,
-                        call(tracker, request, &pb::Operators::Stub::ListReservations));
-    request.set_page_token(page.next_page_token());
-    reservations.MergeFrom(page);
-  } while (!request.page_token().empty());
+  TF_ASSIGN_OR_RETURN(
+      const pb::ListReservationsReply reservations,
+      all_pages(tracker, pb::ListReservationsRequest(), &pb::Operators::Stub::ListReservations));
   return format == TextFormat::kJson ? reservations_json(reservations) : reservations_table(reservations);
 }
 
