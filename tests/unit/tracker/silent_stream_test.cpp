@@ -6,35 +6,22 @@
 #include <future>
 #include <memory>
 
-#include "base/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/artifact_store.h"
-#include "rpc/call_pool.h"
 #include "rpc/channel.h"
 #include "rpc/protocol.h"
-#include "rpc/server.h"
-#include "tests/unit/tracker/farm_fixture.h"
-#include "tracker/services.h"
+#include "rpc/stall_watch.h"
+#include "tests/unit/tracker/served_farm_fixture.h"
 
 namespace tf::tracker {
 namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-class SilentStreamTest : public FarmTest {
+class SilentStreamTest : public ServedFarmTest {
  protected:
   void SetUp() override {
-    FarmTest::SetUp();
-    agents_ = make_agent_service(*farm_, *artifacts_, transfers_, time_);
-    tuners_ = make_tuner_service(*farm_, *artifacts_, transfers_, time_);
-    server_ = *rpc::Server::start({"127.0.0.1", 0}, {agents_.get(), tuners_.get()});
+    ServedFarmTest::SetUp();
     channel_ = rpc::make_channel(server_->endpoint());
-  }
-
-  void TearDown() override {
-    server_->stop(absl::ZeroDuration());
-    transfers_.finish();
-    FarmTest::TearDown();
   }
 
   // How the tracker ends a stream on which nothing is said while time passes.
@@ -51,12 +38,6 @@ class SilentStreamTest : public FarmTest {
     return finished.get();
   }
 
-  const TemporaryFolder dir_ = *TemporaryFolder::make();
-  const std::unique_ptr<rpc::ArtifactStore> artifacts_ = *rpc::ArtifactStore::open(dir_.path(), 1 << 20);
-  rpc::CallPool transfers_{{.what = "transfers", .threads = 1}};
-  rpc::FakeClock time_;
-  std::unique_ptr<grpc::Service> agents_, tuners_;
-  std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
 

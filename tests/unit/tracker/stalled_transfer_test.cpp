@@ -7,14 +7,11 @@
 #include <future>
 #include <thread>
 
-#include "base/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
-#include "rpc/call_pool.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
-#include "tests/unit/tracker/farm_fixture.h"
-#include "tracker/services.h"
+#include "tests/unit/tracker/served_farm_fixture.h"
 
 namespace tf::tracker {
 namespace {
@@ -29,13 +26,10 @@ bool comes_true(const std::function<bool()>& condition) {
   return condition();
 }
 
-class StalledTransferTest : public FarmTest {
+class StalledTransferTest : public ServedFarmTest {
  protected:
   void SetUp() override {
-    FarmTest::SetUp();
-    agents_ = make_agent_service(*farm_, *artifacts_, transfers_, time_);
-    tuners_ = make_tuner_service(*farm_, *artifacts_, transfers_, time_);
-    server_ = *rpc::Server::start({"127.0.0.1", 0}, {agents_.get(), tuners_.get()});
+    ServedFarmTest::SetUp();
     // Takes no more ahead than it has to: else gRPC takes much by itself of what nobody reads.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -44,17 +38,19 @@ class StalledTransferTest : public FarmTest {
     ASSERT_TRUE(artifacts_->put(digest_, bytes_).ok());
   }
 
-  void TearDown() override {
-    server_->stop(absl::ZeroDuration());
-    transfers_.finish();
-    FarmTest::TearDown();
-  }
-
   std::unique_ptr<grpc::ClientReader<pb::ArtifactChunk>> fetch(grpc::ClientContext& context) {
     rpc::set_deadline(context, absl::Minutes(5));
     pb::FetchArtifactRequest request;
     request.set_digest(digest_.hex());
     return agent_->FetchArtifact(&context, request);
+  }
+
+  // Of the largest artifact that there may be, which never comes as a whole.
+  static pb::ArtifactChunk first_chunk() {
+    pb::ArtifactChunk chunk;
+    chunk.set_digest(sha256("never").hex());
+    chunk.set_size_bytes(rpc::kMaxArtifactBytes);
+    return chunk;
   }
 
   // An answer after which the tracker has heard what was said before.
@@ -70,12 +66,6 @@ class StalledTransferTest : public FarmTest {
 
   const std::string bytes_ = std::string(kChunks * rpc::kChunkBytes, 'x');
   const Digest digest_ = sha256(bytes_);
-  const TemporaryFolder dir_ = *TemporaryFolder::make();
-  const std::unique_ptr<rpc::ArtifactStore> artifacts_ = *rpc::ArtifactStore::open(dir_.path(), 64 << 20);
-  rpc::CallPool transfers_{{.what = "transfers", .threads = 1}};
-  rpc::FakeClock time_;
-  std::unique_ptr<grpc::Service> agents_, tuners_;
-  std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<pb::Agents::Stub> agent_;
 };
 
@@ -86,11 +76,8 @@ TEST_F(StalledTransferTest, AnUploadIsEndedAndHoldsNothingAnyMore) {
     rpc::set_deadline(context, absl::Seconds(60));
     pb::UploadArtifactReply reply;
     const auto writer = stub->UploadArtifact(&context, &reply);
-    pb::ArtifactChunk chunk;
-    chunk.set_digest(sha256("never").hex());
-    chunk.set_size_bytes(rpc::kMaxArtifactBytes);
     if (sends_something) {
-      writer->Write(chunk);
+      writer->Write(first_chunk());
       EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == rpc::kMaxArtifactBytes; }));
     }
     auto finished = std::async(std::launch::async, [&] { return writer->Finish(); });
@@ -139,9 +126,7 @@ TEST_F(StalledTransferTest, AnUploadOfAByteNowAndThenIsEnded) {
   rpc::set_deadline(context, absl::Seconds(60));
   pb::UploadArtifactReply reply;
   const auto writer = stub->UploadArtifact(&context, &reply);
-  pb::ArtifactChunk chunk;
-  chunk.set_digest(sha256("never").hex());
-  chunk.set_size_bytes(rpc::kMaxArtifactBytes);
+  pb::ArtifactChunk chunk = first_chunk();
   chunk.set_content("x");
   while (writer->Write(chunk)) {
     time_.advance(rpc::kTransferPatience / 16);  // so that it never stalls

@@ -15,14 +15,13 @@
 #include "device_agent/agent/stillness.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/channel.h"
+#include "tests/unit/device_agent/agent/cached_candidate.h"
 
 namespace tf::agent {
 namespace {
 
 using tunefarm::farm::v1::Trial;
 using tunefarm::farm::v1::TrialResult;
-
-constexpr char kCandidate[] = "candidate";
 
 // What runs on all slots of a device.
 struct Seen {
@@ -127,11 +126,7 @@ class SlotRunnerTest : public testing::Test {
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
-  ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), [this] {
-                             auto store = *rpc::ArtifactStore::open(dir_.path(), 1 << 20);
-                             EXPECT_TRUE(store->put(sha256(kCandidate), kCandidate).ok());
-                             return store;
-                           }()};
+  ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), cache_with_candidate(dir_.path())};
   Stillness stillness_;
   Seen seen_;
   CountingExecutor executor_{seen_};

@@ -9,13 +9,13 @@
 #include "device_agent/agent/stillness.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/channel.h"
+#include "tests/unit/device_agent/agent/cached_candidate.h"
 
 namespace tf::agent {
 namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-constexpr char kCandidate[] = "candidate";
 constexpr size_t kMuch = 5 << 20;  // more than a message holds
 
 // Says of each trial what it was told to say.
@@ -53,11 +53,7 @@ class TrialRunnerTest : public testing::Test {
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
-  ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), [this] {
-                             auto store = *rpc::ArtifactStore::open(dir_.path(), 1 << 20);
-                             EXPECT_TRUE(store->put(sha256(kCandidate), kCandidate).ok());
-                             return store;
-                           }()};
+  ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), cache_with_candidate(dir_.path())};
   Stillness stillness_;
   SayingExecutor executor_;
 };
