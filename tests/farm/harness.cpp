@@ -12,10 +12,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/owned_fd.h"
 
 extern char** environ;
 
@@ -78,15 +80,20 @@ std::string program(const std::string& name) {
 }
 
 rpc::Endpoint free_endpoint() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // Below what the kernel gives to outgoing connections, of which the tests beside this one make many: one of
+  // them might have the port by the time that a daemon wants it.
+  std::uniform_int_distribution<uint16_t> ports(10'000, 32'000);
+  std::random_device entropy;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  TF_CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return {.host = "127.0.0.1", .port = ntohs(address.sin_port)};
+  for (int tries = 0; tries < 1000; ++tries) {
+    address.sin_port = htons(ports(entropy));
+    const OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+      return {.host = "127.0.0.1", .port = ntohs(address.sin_port)};
+  }
+  TF_UNREACHABLE() << "no port is free";
 }
 
 std::vector<std::string> lines_of(const std::string& path) {

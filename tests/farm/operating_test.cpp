@@ -83,7 +83,10 @@ TEST_F(Operating, MetricsTellOfTheFarm) {
   ASSERT_TRUE(wait_until([&] {
     return metric(scrape(agent_page_), "tunefarm_agent_devices{state=\"connected\"}") == 1;
   })) << scrape(agent_page_);
-  EXPECT_EQ(metric(scrape(page_), "tunefarm_tracker_devices{state=\"ready\"}"), 1);
+  // The page comes after the services: the agent may be quicker than the page.
+  ASSERT_TRUE(wait_until([&] {
+    return metric(scrape(page_), "tunefarm_tracker_devices{state=\"ready\"}") == 1;
+  })) << scrape(page_);
   EXPECT_EQ(metric(scrape(page_), "tunefarm_tracker_ready_slots"), 1);
   const auto runner = measure::FarmRunner::connect({.tracker = tracker_, .device_key = "box"});
   ASSERT_TRUE(runner.ok()) << runner.status();
@@ -92,7 +95,7 @@ TEST_F(Operating, MetricsTellOfTheFarm) {
   EXPECT_EQ(metric(leased, "tunefarm_tracker_leases_granted_total"), 1);
   EXPECT_EQ(metric(leased, "tunefarm_tracker_lease_grant_seconds_count"), 1);
   EXPECT_EQ(metric(leased, "tunefarm_tracker_lease_grant_seconds_bucket{le=\"+Inf\"}"), 1);
-  EXPECT_GE(metric(leased, "tunefarm_tracker_saving_seconds_count"), 2) << "the device, and the lease";
+  EXPECT_GE(metric(leased, "tunefarm_tracker_saving_seconds_count"), 1) << "of the lease, if not before";
   // No artifact: refused by the worker, but answered.
   tunefarm::farm::v1::Trial trial;
   const auto result = (*runner)->run(request(trial, "no artifact"));
