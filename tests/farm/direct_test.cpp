@@ -6,9 +6,12 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/temporary_folder.h"
@@ -20,6 +23,7 @@
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/tcp_proxy.h"
+#include "tests/farm/wait_until.h"
 #include "tracker/daemon.h"
 #include "tracker/operator_client.h"
 
@@ -47,12 +51,13 @@ class DirectTest : public testing::Test {
             .advertise = advertise};
   }
 
-  absl::StatusOr<std::unique_ptr<FarmRunner>> connect(const measure::SilenceLimits& silence = {}) {
+  // What the options leave out: the tracker, the key box, how long to wait for it.
+  absl::StatusOr<std::unique_ptr<FarmRunner>> connect(measure::FarmRunnerOptions options = {}) {
+    options.tracker = daemon_->endpoint();
+    options.device_key = "box";
+    options.first_wait = absl::Seconds(5);
     for (int i = 0; i < 100; ++i) {
-      auto runner = FarmRunner::connect({.tracker = daemon_->endpoint(),
-                                         .device_key = "box",
-                                         .first_wait = absl::Seconds(5),
-                                         .silence = silence});
+      auto runner = FarmRunner::connect(options);
       if (!absl::IsNotFound(runner.status())) return runner;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -135,7 +140,7 @@ TEST_F(DirectTest, JobGoesOnThroughTheTrackerUnderTheSameLeaseWhenTheWayIsCut) {
 TEST_F(DirectTest, JobGoesOnThroughTheTrackerWhenTheWayIsSilent) {
   TcpProxy line(listen_);
   AgentThread agent(listening(line.endpoint().text()));
-  auto runner = connect({.slack = absl::Seconds(1)});
+  auto runner = connect({.silence = {.slack = absl::Seconds(1)}});
   ASSERT_TRUE(runner.ok()) << runner.status();
   const std::string lease = (*runner)->leased_device().lease_id;
   const rpc::Instant began = rpc::real_clock().now();
@@ -205,6 +210,34 @@ TEST_F(DirectTest, JobGoesOnWhileTheTrackerIsAway) {
   daemon_ = *std::move(again);
   run_job(**runner, 5, [](int) {});
   EXPECT_EQ((*runner)->leased_device().lease_id, lease);
+}
+
+TEST_F(DirectTest, JobSaysThatTheTrackerIsAwayOnceTheTermIsOverAndGoesOnWhenItIsBack) {
+  std::mutex mutex;
+  std::vector<std::string> said;
+  const auto says = [&](const std::string& what) {
+    return wait_until([&] {
+      const std::scoped_lock lock(mutex);
+      return !said.empty() && said.back() == what;
+    });
+  };
+  AgentThread agent(listening());
+  auto runner = connect({.term = absl::Seconds(3), .on_wait = [&](const std::string& what) {
+                           const std::scoped_lock lock(mutex);
+                           said.push_back(what);
+                         }});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const rpc::Endpoint endpoint = daemon_->endpoint();
+  daemon_ = nullptr;
+  run_job(**runner, 5, [](int) {});
+  EXPECT_TRUE(says("")) << "the device goes on meanwhile";
+  EXPECT_TRUE(says("no tracker answers at " + endpoint.text()));
+  EXPECT_TRUE((*runner)->is_direct()) << "nobody else would say so";
+  auto again = tracker::Daemon::start({.listen = endpoint, .state_path = dir_.path() + "/tracker.db"});
+  ASSERT_TRUE(again.ok()) << again.status();
+  daemon_ = *std::move(again);
+  EXPECT_TRUE(says(""));
+  run_job(**runner, 5, [](int) {});
 }
 
 TEST_F(DirectTest, StoppedAgentHandsBackALeaseThatIsServedDirectly) {

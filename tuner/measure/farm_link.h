@@ -44,7 +44,7 @@ class FarmLink {
   // what release() could not say, or has not yet, so that nobody waits for a slot that is leased to himself.
   // Errors as FarmRunner::connect; CANCELLED after cancel().
   absl::StatusOr<LeasedDevice> acquire(absl::Duration wait);
-  // NOT_FOUND: the lease has ended. ABORTED: it must make room for another.
+  // NOT_FOUND: the lease has ended. ABORTED: it must make room for another. CANCELLED after cancel().
   absl::Status renew(const LeasedDevice& lease);
   void release(const LeasedDevice& lease);
 
@@ -56,7 +56,7 @@ class FarmLink {
   // It has been evicted there after all.
   void forget(const std::string& digest);
 
-  // Ends a running acquire() or upload() and every later one.
+  // Ends a running acquire(), renew() or upload() and every later one.
   void cancel();
 
  private:

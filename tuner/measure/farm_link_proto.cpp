@@ -23,8 +23,8 @@ namespace pb = tunefarm::farm::v1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
 constexpr absl::Duration kDirectTimeout = absl::Seconds(1);  // an agent that is near answers sooner
-constexpr absl::Duration kRenewTimeout = absl::Seconds(3);  // also how long the runner's end may have to wait
-constexpr absl::Duration kReleaseTimeout = absl::Seconds(2);  // the same
+constexpr absl::Duration kRenewTimeout = absl::Seconds(3);
+constexpr absl::Duration kReleaseTimeout = absl::Seconds(2);  // for so long a runner's end may have to wait
 
 // The same for all runners of this process, so that they do not end each other's leases.
 const std::string& process_run() {
@@ -165,6 +165,7 @@ absl::Status FarmLink::renew(const LeasedDevice& lease) {
   grpc::ClientContext context;
   rpc::set_deadline(context, kRenewTimeout);
   context.set_wait_for_ready(true);
+  const CancellableCall call(*this, context);
   pb::LeaseGrant grant;
   return rpc::from_grpc(pb::Tuners::NewStub(channel_)->RenewLease(&context, name_of(lease), &grant));
 }

@@ -74,8 +74,9 @@ struct LeasedDevice {
 // reason. A device that is silent for longer than its trials may take (silence.h) is told them again, then
 // given back, which counts as such an end: so each trial ends, whatever was lost on the way. Trials and
 // artifacts go straight to the agent where it can be reached, and through the tracker from the moment when it
-// cannot. Once the tracker refuses this runner for good (another protocol), run() returns what it said;
-// UNAVAILABLE if that is that a newer run of its holder is at work.
+// cannot; while the tracker is away the agent goes on with them until the lease's term is over. Once the
+// tracker refuses this runner for good (another protocol), run() returns what it said; UNAVAILABLE if that is
+// that a newer run of its holder is at work.
 class FarmRunner final : public Runner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: plain text beyond loopback. NOT_FOUND: no device with

@@ -23,6 +23,7 @@
 #include "tuner/measure/measure_messages_proto.h"
 #include "tuner/measure/measure_stream_proto.h"
 #include "tuner/measure/silence.h"
+#include "tuner/measure/waits.h"
 
 namespace tf::measure {
 namespace {
@@ -34,7 +35,8 @@ static_assert(kMostUnacknowledged <= rpc::FlowLimits().replies);
 constexpr absl::Duration kAcquireWait = absl::Seconds(30);
 constexpr absl::Duration kFirstAcquireWait = absl::Seconds(5);  // until its holder hears what it waits for
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);    // also how long cancel() may have to wait
-constexpr absl::Duration kLook = absl::Milliseconds(500);       // whether the device is silent
+constexpr absl::Duration kLook = absl::Milliseconds(500);       // whether the device is silent, the term over
+constexpr absl::Duration kRenewAgain = absl::Seconds(1);        // after nobody has answered
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
 constexpr int kMaxUploads = 4;
@@ -71,7 +73,9 @@ class FarmRunner::Impl {
         link_(std::move(link)),
         device_(first),
         held_(std::move(first)),
-        silence_(options_.silence) {
+        term_ends_(rpc::real_clock().now() + options_.term),
+        silence_(options_.silence),
+        waits_(options_.on_wait) {
     keeping_ = std::thread([this] { keep_stream(); });
     renewing_ = std::thread([this] { keep_renewing(); });
   }
@@ -201,12 +205,12 @@ class FarmRunner::Impl {
       if (!rpc::wait_until_connected(*link_->channel(), kConnectTimeout)) {
         if (is_cancelled()) return;
         lacks_lease_ = false;  // for all that is known
-        wait_for(absl::StrCat("no tracker answers at ", options_.tracker.text()));
+        waits_.set_of_stream(no_tracker());
         continue;
       }
       const absl::StatusOr<LeasedDevice> lease = ensure_lease();
       lacks_lease_ = !lease.ok();
-      if (lease.ok()) wait_for("");
+      if (lease.ok()) waits_.set_of_stream("");
       bool worked = false;
       const absl::Status status = lease.ok() ? run_stream(worked) : lease.status();
       if (worked) backoff.reset();
@@ -233,7 +237,7 @@ class FarmRunner::Impl {
       spdlog::debug("farm stream: {}", code_and_message(status));
       if (!lease.ok()) {
         lock.unlock();
-        wait_for(std::string(status.message()));
+        waits_.set_of_stream(std::string(status.message()));
         lock.lock();
       }
       changed_.wait_for(lock, absl::ToChronoMilliseconds(backoff.next()), [this] { return cancelled_; });
@@ -245,12 +249,7 @@ class FarmRunner::Impl {
     return cancelled_;
   }
 
-  // Of keep_stream()'s thread. Empty: for nothing.
-  void wait_for(const std::string& what) {
-    if (what == waits_for_) return;
-    waits_for_ = what;
-    if (options_.on_wait) options_.on_wait(what);
-  }
+  std::string no_tracker() const { return absl::StrCat("no tracker answers at ", options_.tracker.text()); }
 
   // Called with the lock held.
   void drop_lease() {
@@ -269,6 +268,7 @@ class FarmRunner::Impl {
     spdlog::info("lease {} on device {}", lease.lease_id, lease.device_id);
     device_ = lease;
     held_.begin(lease);
+    term_ends_ = rpc::real_clock().now() + options_.term;
     changed_.notify_all();
     return lease;
   }
@@ -345,6 +345,7 @@ class FarmRunner::Impl {
   void keep_renewing() {
     std::unique_lock lock(mutex_);
     rpc::Instant renew_at = rpc::real_clock().now() + options_.term / 3;
+    bool is_heard = true;  // by the tracker, the last time
     while (true) {
       const absl::Duration left = std::min(renew_at - rpc::real_clock().now(), kLook);
       changed_.wait_for(lock, absl::ToChronoMilliseconds(left),
@@ -352,18 +353,29 @@ class FarmRunner::Impl {
       if (cancelled_) return;
       end_silence(lock);
       if (has_made_room()) give_back(lock, *held_.lease());
+      // Its agent begins no trial from then on, and keeps the stream: nobody else hears of it.
+      const bool stands_still = !is_heard && is_term_over();
+      lock.unlock();
+      waits_.set_of_lease(stands_still ? no_tracker() : "");
+      lock.lock();
       if (rpc::real_clock().now() < renew_at) continue;
       renew_at = rpc::real_clock().now() + options_.term / 3;
-      if (!held_.begins_trials()) continue;
+      if (!held_.begins_trials() && !is_term_over()) continue;
       const std::optional<LeasedDevice> lease = held_.lease();
       lock.unlock();
       const absl::Status status = link_->renew(*lease);
       lock.lock();
-      if (absl::IsAborted(status) && held_.is(*lease)) make_room(status);
+      is_heard = !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status);
+      if (!is_heard) renew_at = std::min(renew_at, rpc::real_clock().now() + kRenewAgain);
+      if (status.ok() && held_.is(*lease)) term_ends_ = rpc::real_clock().now() + options_.term;
+      if (absl::IsAborted(status) && held_.is(*lease) && held_.begins_trials()) make_room(status);
       // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.
       if (absl::IsNotFound(status) && held_.is(*lease) && stream_) stream_->context.TryCancel();
     }
   }
+
+  // With the lock held: of the present lease, for all that the tracker has said.
+  bool is_term_over() const { return held_.lease() && rpc::real_clock().now() >= term_ends_; }
 
   // With the lock held.
   void end_silence(std::unique_lock<std::mutex>& lock) {
@@ -414,13 +426,13 @@ class FarmRunner::Impl {
   std::condition_variable changed_;
   LeasedDevice device_;
   HeldLease held_;
+  rpc::Instant term_ends_;  // of it
   std::shared_ptr<MeasureStream> stream_;
   Silence silence_;
   absl::Status hopeless_;  // no attempt will get better
   bool cancelled_ = false;
-  // Of the thread that keeps the stream.
-  std::string waits_for_;     // as on_wait was told
-  bool lacks_lease_ = false;  // which the tracker has said
+  Waits waits_;               // told without the lock
+  bool lacks_lease_ = false;  // which the tracker has said; of the thread that keeps the stream
   std::thread keeping_;
   std::thread renewing_;
 };

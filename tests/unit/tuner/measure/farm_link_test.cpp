@@ -29,6 +29,12 @@ class NotingTracker final : public pb::Tuners::Service {
     grant->set_direct_endpoint(direct_endpoint);
     return grpc::Status::OK;
   }
+  // Holds up "renew", if it is `held`.
+  grpc::Status RenewLease(grpc::ServerContext* context, const pb::LeaseName*, pb::LeaseGrant*) override {
+    note("renew");
+    hold_up("renew", *context);
+    return grpc::Status::OK;
+  }
   // Holds up the first, if it is `held`.
   grpc::Status ReleaseLease(grpc::ServerContext* context, const pb::LeaseName* lease,
                             pb::ReleaseLeaseReply*) override {
@@ -68,7 +74,7 @@ class NotingTracker final : public pb::Tuners::Service {
     changed_.notify_all();
   }
 
-  std::string held;  // a digest, or a release
+  std::string held;  // a digest, a release or "renew"
   std::string direct_endpoint;
   std::atomic<bool> is_deaf = false;
 
@@ -146,6 +152,17 @@ TEST_F(FarmLinkTest, CancelEndsAnUploadThatStallsAndThoseThatWaitForIt) {
   for (std::thread& trial : trials) trial.join();
   EXPECT_LT(rpc::real_clock().now() - began, absl::Seconds(5));
   EXPECT_TRUE(absl::IsCancelled(link_.upload(other_)));
+}
+
+TEST_F(FarmLinkTest, CancelEndsARenewalThatNobodyAnswers) {
+  const absl::StatusOr<LeasedDevice> lease = link_.acquire(absl::Seconds(1));
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  tracker_.held = "renew";
+  std::thread renews(
+      [&] { EXPECT_TRUE(absl::IsCancelled(link_.renew(*lease))) << "and did not end by itself"; });
+  tracker_.wait_for("renew");
+  link_.cancel();
+  renews.join();
 }
 
 TEST_F(FarmLinkTest, WhatTheTrackerDidNotHearOfAReleaseIsRepeatedBeforeTheNextLeaseIsAskedFor) {
