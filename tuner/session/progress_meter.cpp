@@ -49,12 +49,17 @@ Clock::time_point ProgressMeter::deadline(double reserve_s) const {
   return start_ + std::chrono::duration_cast<Clock::duration>(left);
 }
 
+// Without play-offs, and without the time in which nothing could be tried.
+double ProgressMeter::rate_of_all(const Progress& progress) const {
+  double tried_s = spent_before_s_ + rate_.active_s();
+  if (tried_s <= 0) tried_s = progress.elapsed_s;  // of one trial of an earlier run, for one
+  return tried_s > 0 ? static_cast<double>(progress.trials) / tried_s : 0;
+}
+
 void ProgressMeter::describe(int slots, Progress& progress) {
   progress.elapsed_s = spent_before_s_ + seconds_since(start_);
-  if (progress.phase == Phase::kMeasuring)
-    progress.trials_per_second = rate_.per_second(start_, Clock::now());
-  if (progress.phase == Phase::kOver && progress.trials_per_second <= 0 && progress.elapsed_s > 0)
-    progress.trials_per_second = static_cast<double>(progress.trials) / progress.elapsed_s;
+  if (progress.phase == Phase::kMeasuring) progress.trials_per_second = rate_.per_second(Clock::now());
+  if (progress.phase == Phase::kOver) progress.trials_per_second = rate_of_all(progress);
   progress.device_busy_share = progress.elapsed_s > 0 ? sampled_s_ / progress.elapsed_s / slots : 0;
   progress.remaining_s.reset();
   if (budget_.minutes > 0) progress.remaining_s = std::max(0.0, budget_.minutes * 60 - progress.elapsed_s);

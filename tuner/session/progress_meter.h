@@ -29,14 +29,16 @@ class ProgressMeter {
   Clock::time_point deadline(double reserve_s) const;
   // Whether so few seconds of them are left.
   bool time_is_up(double reserve_s) const { return Clock::now() >= deadline(reserve_s); }
-  // Everything about time and rates; `progress.trials` and `progress.phase` are read. While nothing new is
-  // tried the rate stays what it was. `slots`: of the runner, at least 1.
+  // Everything about time and rates; `progress.trials` and `progress.phase` are read. During play-offs the
+  // rate stays what it was. `slots`: of the runner, at least 1.
   void describe(int slots, Progress& progress);
 
  private:
+  double rate_of_all(const Progress& progress) const;
+
   const Budget& budget_;
-  Rate rate_;
   Clock::time_point start_ = Clock::now();
+  Rate rate_{start_};
   double spent_before_s_ = 0;  // by earlier runs of the job
   double sampled_s_ = 0;       // inside timed samples
   std::vector<std::pair<int64_t, int64_t>> timed_ns_;

@@ -80,7 +80,8 @@ struct Progress {
   int64_t trials = 0;        // measured in this job, with any outcome
   int64_t failures = 0;      // of those, not ok and not stopped early
   int64_t not_measured = 0;  // attempts that gave no measurement
-  // Over the last 30 s, play-offs left out; of what is over and measured nothing new, of the whole job.
+  // Over the last 30 s, play-offs left out; of what is over, of all the job's trials over the time in which
+  // there were any: of a longer pause between two, as of a device that was away, 30 s at most.
   double trials_per_second = 0;
   double elapsed_s = 0;               // of the job, earlier runs included
   std::optional<double> remaining_s;  // by the budget; unset without one
