@@ -42,7 +42,7 @@ ProgressPrinter::~ProgressPrinter() {
 
 void ProgressPrinter::show(const session::Progress& progress) {
   const rpc::Instant now = rpc::real_clock().now();
-  // What it is at now may be all that comes for long: a play-off says so once.
+  // What it is at now is news, and a play-off may be short.
   const bool is_new = std::exchange(phase_, progress.phase) != progress.phase;
   if (!is_new && now - last_ < interval(style_)) return;
   last_ = now;

@@ -114,7 +114,7 @@ class Hall {
         open_tables();
       }
       if (seats_.empty() && waiting_.empty()) return absl::OkStatus();
-      std::optional<Finished> finished = pipeline_.next(patience());
+      std::optional<Finished> finished = next_result();
       if (!finished && waiting_.empty()) return absl::OkStatus();
       if (!finished) continue;
       const auto seat = seats_.extract(finished->work.ticket);
@@ -128,6 +128,22 @@ class Hall {
       } else {
         settle(*std::move(finished), seat.mapped());
       }
+    }
+  }
+
+  std::optional<Finished> next_result() {
+    constexpr auto kTellEvery = std::chrono::milliseconds(250);
+    const Clock::time_point until = Clock::now() + patience();
+    for (;;) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      std::optional<Finished> finished =
+          pipeline_.next(std::clamp(left, std::chrono::milliseconds(0), kTellEvery));
+      const Clock::time_point now = Clock::now();
+      if (limits_.meanwhile && now - told_ >= kTellEvery) {
+        told_ = now;
+        limits_.meanwhile();
+      }
+      if (finished || now >= until) return finished;
     }
   }
 
@@ -206,6 +222,7 @@ class Hall {
   std::map<uint64_t, Seat> seats_;                     // under way, by ticket
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be made again
   uint64_t next_ticket_;
+  Clock::time_point told_ = Clock::now();  // that it goes on
 };
 
 }  // namespace

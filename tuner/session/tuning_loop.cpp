@@ -91,11 +91,16 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
   progress_.phase = Phase::kPlayOff;
   update_progress();
   report_(as_shown());
+  const auto tell_time = [this] {  // what is expected of tasks costs more, and is not asked any more
+    meter_.describe(std::max(1, runner_.slots()), progress_);
+    report_(as_shown());
+  };
   TF_ASSIGN_OR_RETURN(const int64_t spoiled, decide_best({tasks_, tried}, options_, pipeline, runner_, store_,
                                                          {.stop = stop,
                                                           .deadline = last_begin(pipeline.depth()),
                                                           .throttling = throttling_,
-                                                          .retry_delay = options_.retry_delay}));
+                                                          .retry_delay = options_.retry_delay,
+                                                          .meanwhile = tell_time}));
   progress_.not_measured += spoiled;
   return absl::OkStatus();
 }

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "compiler/schedule/default_schedule.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
@@ -79,6 +81,19 @@ TEST_F(PlayOffTest, IsToldApartFromTrials) {
   EXPECT_EQ(last.phase, Phase::kOver);
   EXPECT_EQ(last.trials, 24);
   EXPECT_GE(last.trials_per_second, playing.trials_per_second) << "play-offs are no trials";
+}
+
+TEST_F(PlayOffTest, TellsHowTheTimeGoesOn) {
+  std::atomic<bool> is_slow = false;  // the next trial, so that it lasts long enough to be told of
+  runner_.delay = [&] { return std::chrono::microseconds(is_slow.exchange(false) ? 1'000'000 : 0); };
+  std::vector<double> elapsed_s;
+  ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
+                if (progress.phase != Phase::kPlayOff) return;
+                if (elapsed_s.empty()) is_slow = true;
+                elapsed_s.push_back(progress.elapsed_s);
+              }).ok());
+  ASSERT_GE(elapsed_s.size(), 2u);
+  EXPECT_GT(elapsed_s.back(), elapsed_s.front() + 0.2);
 }
 
 // The second job's play-offs measure again what the first one tried.
