@@ -85,6 +85,24 @@ TEST_F(JobQueueTest, APausedJobGoesOnWhenItIsResumed) {
   EXPECT_THAT(executor_.wait_for_starts(3), ElementsAre(id, next, id));
 }
 
+TEST_F(JobQueueTest, OfAJobThatIsToGoOnItIsNotSaidThatItIsOver) {
+  start();
+  const int64_t id = submit("desk");
+  JobView view = *queue_->find(id);
+  while (!view.progress) view = *queue_->wait_for_change(id, view.version, absl::Seconds(10));
+  ASSERT_TRUE(queue_->pause(id).ok());
+  EXPECT_EQ(wait_for(id, JobState::kPaused).progress->phase, session::Phase::kOver);
+  const int64_t other = submit("desk");
+  executor_.wait_for_starts(2);
+  const absl::StatusOr<JobView> resumed = queue_->resume(id);  // and waits for the other
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->progress->phase, session::Phase::kRecalling);
+  EXPECT_GT(resumed->progress->trials, 0);
+  executor_.end(other, absl::OkStatus());
+  EXPECT_EQ(wait_for(other, JobState::kDone).progress->phase, session::Phase::kOver);
+  queue_->drain();
+}
+
 TEST_F(JobQueueTest, AJobThatStillFinishesItsTrialsSaysWhatItWillBe) {
   start();
   executor_.set_slow(true);

@@ -43,9 +43,13 @@ class ScriptedExecutor final : public JobExecutor {
         absl::Status end = ends_[job.id].front();
         ends_[job.id].erase(ends_[job.id].begin());
         if (!end.ok()) return end;
+        progress.phase = session::Phase::kOver;
         return progress;
       }
-      if (stop && !slow_) return progress;
+      if (stop && !slow_) {
+        progress.phase = session::Phase::kOver;
+        return progress;
+      }
       ++progress.trials;
       const auto waits = waits_.extract(job.id);
       lock.unlock();
