@@ -27,6 +27,9 @@ struct DaemonOptions {
   std::function<void(const absl::Status&)> on_membership_end = nullptr;
   std::string database_path;  // models are kept in the folder database_path + ".models"
   uint64_t most_model_bytes = rpc::kMaxArtifactBytes;
+  // A call takes one, a watch as long as it lasts; beyond them it is RESOURCE_EXHAUSTED. More than people
+  // watch jobs, and few enough that however many do, there are threads and memory for the jobs themselves.
+  int most_threads = 1024;
   JobQueueOptions queue;  // whose clock is the daemon's
 };
 

@@ -6,7 +6,10 @@
 
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -28,7 +31,8 @@ using testing::HasSubstr;
 
 class DaemonTest : public testing::Test {
  protected:
-  absl::Status start(uint16_t port = 0, JobQueueOptions queue = {}) {
+  absl::Status start(uint16_t port = 0, JobQueueOptions queue = {},
+                     int most_threads = DaemonOptions().most_threads) {
     queue.retry_after = absl::Milliseconds(20);
     auto made = [this](database::Store& store) -> absl::StatusOr<std::unique_ptr<JobExecutor>> {
       store_ = &store;
@@ -39,6 +43,7 @@ class DaemonTest : public testing::Test {
     auto daemon = Daemon::start({.listen = {.host = "127.0.0.1", .port = port},
                                  .database_path = folder_.file("t.db"),
                                  .most_model_bytes = 4 << 20,
+                                 .most_threads = most_threads,
                                  .queue = queue},
                                 made);
     if (!daemon.ok()) return daemon.status();
@@ -145,6 +150,38 @@ TEST_F(DaemonTest, AWatchIsAsPatientWhenItHadNoNewsForLong) {
   restart.join();
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->job.state, JobState::kCancelled);
+}
+
+TEST_F(DaemonTest, TakesNoMoreThreadsThanItMayHoweverManyWatch) {
+  struct Watch {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<tunefarm::tune::v1::JobUpdate>> reader;
+  };
+  constexpr int kThreads = 4, kWatchers = 12;
+  ASSERT_TRUE(start(0, {}, kThreads).ok());
+  tunefarm::tune::v1::JobName job;
+  job.set_job_id(*client()->submit(spec_for("desk"), "model"));
+  const auto stub = tunefarm::tune::v1::Tuner::NewStub(rpc::make_channel(daemon_->endpoint()));
+  std::vector<std::unique_ptr<Watch>> served;
+  tunefarm::tune::v1::JobUpdate update;
+  for (int i = 0; i < kWatchers; ++i) {
+    auto watch = std::make_unique<Watch>();
+    rpc::set_deadline(watch->context, absl::Seconds(60));
+    watch->reader = stub->WatchJob(&watch->context, job);
+    if (watch->reader->Read(&update)) {
+      served.push_back(std::move(watch));
+    } else {
+      EXPECT_EQ(watch->reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    }
+  }
+  EXPECT_GE(served.size(), 1u);
+  EXPECT_LE(served.size(), size_t{kThreads});
+  for (const auto& watch : served) {
+    watch->context.TryCancel();
+    while (watch->reader->Read(&update)) {
+    }
+    watch->reader->Finish();
+  }
 }
 
 TEST_F(DaemonTest, CancelPauseAndResumeReachTheJob) {
