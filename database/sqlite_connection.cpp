@@ -191,6 +191,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
   const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
                     SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   for (std::string_view parameters : {"", "?immutable=1"}) {
+    if (access == Access::kFileAlone && parameters.empty()) continue;
     sqlite3* db = nullptr;
     int code = sqlite3_open_v2(file_uri(path, parameters).c_str(), &db, flags, nullptr);
     std::unique_ptr<Connection> connection(new Connection(db, file));

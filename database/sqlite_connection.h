@@ -64,7 +64,12 @@ class Statement {
   int next_parameter_ = 1;
 };
 
-enum class Access { kReadOnly, kWrite };
+enum class Access {
+  kReadOnly,
+  kWrite,
+  // Of a file that has no log and that nobody writes: no lock is taken, and nothing made beside it.
+  kFileAlone,
+};
 
 class Connection {
  public:

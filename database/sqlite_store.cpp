@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
+#include "base/file.h"
 #include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
@@ -213,6 +214,17 @@ absl::Status prepare_for_writing(Connection& db, SchemaState state) {
   return db.execute("PRAGMA foreign_keys = ON");  // migrate turned them off
 }
 
+// Refuses what is none of ours while nothing is made beside it yet: a lock file cannot be taken away again,
+// since another process may have opened it by then. With a log beside it, which is there as long as somebody
+// writes, only who has the lock can tell.
+absl::Status check_ours(const std::string& path) {
+  if (is_missing(path)) return absl::OkStatus();
+  for (const char* log : {"-wal", "-journal"})
+    if (!is_missing(companion_of(path, log))) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> file, Connection::open(path, Access::kFileAlone));
+  return schema_state(*file).status();
+}
+
 absl::Status missing(const std::string& path) {
   return with_remedy(
       absl::StatusCode::kNotFound, absl::StrCat("there is no database ", path),
@@ -227,6 +239,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
   // SQLite takes it for a database that nobody keeps.
   if (path.empty()) return absl::InvalidArgumentError("the path of the database is empty: give --db FILE");
   TF_RETURN_IF_ERROR(check_local_file_system(path));
+  TF_RETURN_IF_ERROR(check_ours(path));
   TF_ASSIGN_OR_RETURN(
       std::unique_ptr<FileLock> lock,
       FileLock::acquire(path, "wait for it, stop it, or talk to it (--db tuner://HOST:PORT)"));

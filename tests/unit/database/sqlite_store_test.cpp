@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,13 @@ using testing::Not;
 
 std::string message(const absl::Status& status) {
   return std::string(status.message());
+}
+
+std::set<std::string> names_in(const TemporaryFolder& folder) {
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path()))
+    names.insert(file.path().filename().string());
+  return names;
 }
 
 // Runs `body` in a forked child; its pid.
@@ -227,6 +235,7 @@ TEST(SqliteStore, AFileThatIsNoDatabaseIsRefusedAndLeftAsItWas) {
     EXPECT_THAT(message(status), HasSubstr("it is not a database file; give another path"));
   }
   EXPECT_EQ(*read_file(path), text);
+  EXPECT_THAT(names_in(folder), testing::ElementsAre("notes.txt"));
 }
 
 TEST(SqliteStore, AnotherProgramsDatabaseIsRefusedAndLeftAsItWas) {
@@ -241,6 +250,22 @@ TEST(SqliteStore, AnotherProgramsDatabaseIsRefusedAndLeftAsItWas) {
     EXPECT_THAT(message(status), HasSubstr("an SQLite database of another program"));
   }
   EXPECT_EQ(*read_file(path), before);
+  EXPECT_THAT(names_in(folder), testing::ElementsAre("other.db"));
+}
+
+// What makes it one of ours may stand in the log only.
+TEST(SqliteStore, OfAFileWithALogTheLogIsRead) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db"), copy = folder.file("copy.db");
+  const auto store = open_sqlite_store(path);
+  ASSERT_TRUE(store.ok()) << store.status();
+  ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
+  // As a crash would leave them.
+  std::filesystem::copy_file(path, copy);
+  std::filesystem::copy_file(path + "-wal", copy + "-wal");
+  const auto after = open_sqlite_store(copy);
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ((*after)->workloads()->size(), 1u);
 }
 
 TEST(SqliteStore, AnEmptyPathIsRefused) {
