@@ -2,15 +2,13 @@
 // Owns: getting artifacts by digest: from the cache on disk, where holders that come straight put theirs,
 // else from the tracker. Does not know: who needs them.
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "rpc/artifact_store.h"
+#include "rpc/transfer_turns.h"
 
 namespace grpc {
 class Channel;
@@ -35,14 +33,10 @@ class ArtifactFetcher {
 
  private:
   absl::StatusOr<std::string> download(const Digest& digest, const std::stop_token& end);
-  bool begin_download(const Digest& digest, const std::stop_token& end);
-  void end_download(const Digest& digest);
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<rpc::ArtifactStore> cache_;
-  std::mutex mutex_;
-  std::condition_variable_any ended_;
-  std::set<Digest> under_way_;
+  rpc::TransferTurns turns_;
 };
 
 }  // namespace tf::agent

@@ -18,24 +18,10 @@ ArtifactFetcher::ArtifactFetcher(std::shared_ptr<grpc::Channel> channel,
 absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name, const std::stop_token& end) {
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name));
   if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
-  if (!begin_download(digest, end)) return absl::CancelledError("nobody waits for the artifact any more");
-  absl::StatusOr<std::string> bytes = cache_->get(digest);
-  if (!bytes.ok()) bytes = download(digest, end);
-  end_download(digest);
-  return bytes;
-}
-
-bool ArtifactFetcher::begin_download(const Digest& digest, const std::stop_token& end) {
-  std::unique_lock lock(mutex_);
-  if (!ended_.wait(lock, end, [&] { return !under_way_.contains(digest); })) return false;
-  under_way_.insert(digest);
-  return true;
-}
-
-void ArtifactFetcher::end_download(const Digest& digest) {
-  const std::scoped_lock lock(mutex_);
-  under_way_.erase(digest);
-  ended_.notify_all();
+  const std::optional<rpc::TransferTurns::Turn> turn = turns_.wait(name, end);
+  if (!turn) return absl::CancelledError("nobody waits for the artifact any more");
+  if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
+  return download(digest, end);
 }
 
 void ArtifactFetcher::prefetch(const std::string& name, const std::stop_token& end) {

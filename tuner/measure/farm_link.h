@@ -2,16 +2,16 @@
 // Owns: FarmRunner's connections and unary calls: leases from the tracker, uploads to where the trials go,
 // which is the agent itself while it can be reached, else the tracker. Does not know: trials.
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rpc/transfer_turns.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/recent_digests.h"
 
@@ -64,23 +64,20 @@ class FarmLink {
 
   void try_direct(const LeasedDevice& lease);
   absl::Status repeat_releases();
-  absl::Status begin_upload(const std::string& digest);
-  void end_upload(const std::string& digest);
   absl::Status upload_one(const ArtifactBytes& artifact);
   bool is_uploaded(Way& way, const std::string& digest);
   absl::Status upload_to(const Way& way, const ArtifactBytes& artifact);
 
   const FarmRunnerOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
+  rpc::TransferTurns uploads_;
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::shared_ptr<Way> to_tracker_;
   std::shared_ptr<Way> to_agent_;                   // null: not reached
-  std::set<std::string> uploading_;                 // digests
   std::map<std::string, LeasedDevice> unreleased_;  // by id: that the tracker may still take for ours
   // Those under way that cancel() ends, and leave() if they go that way.
   std::map<grpc::ClientContext*, const Way*> calls_;
-  bool cancelled_ = false;
+  std::stop_source end_;  // requested by cancel()
 };
 
 }  // namespace tf::measure

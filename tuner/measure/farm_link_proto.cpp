@@ -83,7 +83,7 @@ class FarmLink::CancellableCall {
     const std::scoped_lock lock(link_.mutex_);
     link_.calls_[&context_] = way;
     const bool is_left = way && way != link_.to_agent_.get() && way != link_.to_tracker_.get();
-    if (link_.cancelled_ || is_left) context_.TryCancel();
+    if (link_.end_.stop_requested() || is_left) context_.TryCancel();
   }
   CancellableCall(const CancellableCall&) = delete;
   ~CancellableCall() {
@@ -190,7 +190,7 @@ absl::Status FarmLink::repeat_releases() {
   std::map<std::string, LeasedDevice> unreleased;
   {
     const std::scoped_lock lock(mutex_);
-    if (cancelled_) return cancelled();
+    if (end_.stop_requested()) return cancelled();
     unreleased = unreleased_;
   }
   for (const auto& [id, lease] : unreleased) release(lease);
@@ -200,24 +200,8 @@ absl::Status FarmLink::repeat_releases() {
 }
 
 absl::Status FarmLink::upload(const ArtifactBytes& artifact) {
-  TF_RETURN_IF_ERROR(begin_upload(artifact.digest));
-  const absl::Status uploaded = upload_one(artifact);
-  end_upload(artifact.digest);
-  return uploaded;
-}
-
-absl::Status FarmLink::begin_upload(const std::string& digest) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return cancelled_ || !uploading_.contains(digest); });
-  if (cancelled_) return cancelled();
-  uploading_.insert(digest);
-  return absl::OkStatus();
-}
-
-void FarmLink::end_upload(const std::string& digest) {
-  const std::scoped_lock lock(mutex_);
-  uploading_.erase(digest);
-  changed_.notify_all();
+  const std::optional<rpc::TransferTurns::Turn> turn = uploads_.wait(artifact.digest, end_.get_token());
+  return turn ? upload_one(artifact) : cancelled();
 }
 
 absl::Status FarmLink::upload_one(const ArtifactBytes& artifact) {
@@ -227,7 +211,7 @@ absl::Status FarmLink::upload_one(const ArtifactBytes& artifact) {
     const absl::Status sent = upload_to(*way, artifact);
     {
       const std::scoped_lock lock(mutex_);
-      if (cancelled_) return cancelled();
+      if (end_.stop_requested()) return cancelled();
       if (sent.ok()) way->uploaded.insert(artifact.digest);
     }
     // Whatever is wrong with the agent's way (no room there, gone), the tracker's may be better.
@@ -288,9 +272,8 @@ void FarmLink::forget(const std::string& digest) {
 
 void FarmLink::cancel() {
   const std::scoped_lock lock(mutex_);
-  cancelled_ = true;
+  end_.request_stop();
   for (const auto& [context, way] : calls_) context->TryCancel();
-  changed_.notify_all();
 }
 
 }  // namespace tf::measure
