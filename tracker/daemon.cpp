@@ -49,8 +49,6 @@ absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, rpc::CallP
                                                          own_hosts(options.listen), rpc::real_wall_clock()));
   security.guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), security.audit.get());
   security.guard->set_revoked(security.members->revocations().serials);
-  security.members->on_revoked(
-      [&guard = *security.guard](std::set<std::string> serials) { guard.set_revoked(std::move(serials)); });
   security.service = make_member_service(*security.members, *security.audit, calls, joins);
   return absl::OkStatus();
 }
@@ -101,6 +99,15 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
         [cycler = parts->power_cycler.get()](const std::string& device_id, const std::string& reason) {
           cycler->request(device_id, reason);
         });
+  }
+  if (parts->security.members) {
+    // Leases first: who holds one hears on its stream why that ends, before the guard cancels all else.
+    parts->security.members->on_revoked(
+        [&farm = *parts->farm, &guard = *parts->security.guard](std::set<std::string> serials) {
+          farm.set_revoked(serials);
+          guard.set_revoked(std::move(serials));
+        });
+    parts->farm->set_revoked(parts->security.members->revocations().serials);
   }
   parts->agents = make_agent_service(*parts->farm, *parts->artifacts, parts->transfers);
   parts->tuners = make_tuner_service(*parts->farm, *parts->artifacts, parts->transfers);

@@ -67,6 +67,7 @@ struct AcquireRequest {
   uint64_t run_number = 0;  // a newer run of the same holder has a higher one; 0: not known
   std::string user;
   int priority = 0;
+  std::string certificate;  // the serial of its holder's; empty: plain text
 };
 
 struct AgentReply {
@@ -256,10 +257,15 @@ class Farm {
   // True: it waited and will not be answered. False: it has been answered or is about to be.
   bool cancel(const Waiter* waiter);
   // NOT_FOUND: the lease has ended. ABORTED: it must make room, and goes on until its term ends.
-  absl::StatusOr<Grant> renew(const LeaseId& id, uint64_t epoch);
+  // UNAUTHENTICATED: the certificate is revoked.
+  absl::StatusOr<Grant> renew(const LeaseId& id, uint64_t epoch, const std::string& certificate = "");
   void release(const LeaseId& id, uint64_t epoch);
   // PERMISSION_DENIED: the lease is another user's. A lease that is over is nobody's.
   absl::Status check_user(const LeaseId& id, uint64_t epoch, const std::string& user);
+  // Serials of certificates that are good no more, all of them: what was last asked for by one of them ends,
+  // and none is granted to it. Of a lease that its holder has not renewed since a restart nobody knows by
+  // which it is held: that one is not renewed either, so that it ends with its term.
+  void set_revoked(std::set<std::string> serials);
   // Begins a measure stream, ending an older one of the same lease. All is told again: replies to the holder,
   // trials to the agent. NOT_FOUND: the lease has ended.
   absl::StatusOr<SessionId> open_stream(const LeaseId& id, uint64_t epoch, std::shared_ptr<Link> link);
@@ -379,6 +385,7 @@ class Farm {
   // A newer run of a holder ends what its older ones have, and want. ABORTED: it is itself an older one.
   absl::Status supersede(Locked& lock, const AcquireRequest& request);
   absl::Status may_renew(const Lease& lease);
+  absl::Status check_not_revoked(const std::string& certificate) const;
   Grant grant_of(const Lease& lease) const;
   std::string busy_text(const std::string& key, const std::string& user) const;
   std::string state_of(const Device& device) const;
@@ -411,6 +418,7 @@ class Farm {
   Distress distress_;
   std::mutex mutex_;
   LeaseTable leases_;
+  std::set<std::string> revoked_;
   Unsaved unsaved_;
   std::function<void()> unsaved_callback_;
   bool saving_ = false;                   // somebody is in save()

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "rpc/identity/refusal.h"
 #include "rpc/random_id.h"
 #include "tracker/farm_state.h"
 
@@ -144,7 +145,8 @@ void Farm::match(Locked& lock) {
                                                .holder_run = request.holder_run,
                                                .run_number = asked.run_number,
                                                .user = request.user,
-                                               .priority = request.priority},
+                                               .priority = request.priority,
+                                               .certificate = asked.certificate},
                                               asked.term));
     promised_[match->slot] = match->waiter;
     unsaved_.matches.push_back(*std::move(match));
@@ -155,7 +157,8 @@ void Farm::match(Locked& lock) {
 // While the lease was written, anything may have happened to its device, and the device may be another now.
 bool Farm::still_offered(const Asker& asker, const Lease& lease) const {
   const auto device = devices_.find(lease.slot.device_id);
-  if (asker.superseded || device == devices_.end() || !may_lease(device->second)) return false;
+  if (asker.superseded || revoked_.contains(asker.request.certificate)) return false;
+  if (device == devices_.end() || !may_lease(device->second)) return false;
   const DeviceInfo& info = *device->second.info;
   const auto slot = std::ranges::find(info.slots, lease.slot.slot, &SlotOffer::slot);
   if (slot == info.slots.end() || info.key != asker.request.key) return false;
@@ -184,11 +187,13 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
   if (saved.ok()) {
     leases_.raise_epoch(lease.slot, lease.epoch);
     unsaved_.ended.push_back(lease.id);
-    lock.answer(std::move(asker.mapped().waiter),
-                asker.mapped().superseded
-                    ? absl::AbortedError("its holder has been started again")
-                    : absl::UnavailableError(absl::StrCat("device ", lease.slot.device_id,
-                                                          " has just been taken out: ask again")));
+    absl::Status why = asker.mapped().superseded ? absl::AbortedError("its holder has been started again")
+                                                 : check_not_revoked(lease.certificate);
+    if (why.ok()) {
+      why = absl::UnavailableError(
+          absl::StrCat("device ", lease.slot.device_id, " has just been taken out: ask again"));
+    }
+    lock.answer(std::move(asker.mapped().waiter), std::move(why));
   } else {
     // Not the asker's fault, and mendable: a full disk, most likely. The slot is offered again at the next
     // event: at once, the next in line would only meet the same fate.
@@ -229,11 +234,12 @@ absl::Status Farm::may_renew(const Lease& lease) {
                                 .reserved_for = reserved_for});
 }
 
-absl::StatusOr<Grant> Farm::renew(const LeaseId& id, uint64_t epoch) {
+absl::StatusOr<Grant> Farm::renew(const LeaseId& id, uint64_t epoch, const std::string& certificate) {
   Locked lock(*this);
+  TF_RETURN_IF_ERROR(check_not_revoked(certificate));
   TF_ASSIGN_OR_RETURN(const Lease present, leases_.find(id, epoch));
   TF_RETURN_IF_ERROR(may_renew(present));
-  TF_ASSIGN_OR_RETURN(const Lease lease, leases_.renew(id, epoch));
+  TF_ASSIGN_OR_RETURN(const Lease lease, leases_.renew(id, epoch, certificate));
   log_lease("lease_renewed", lease);
   touch(lock, lease.slot);
   return grant_of(lease);
@@ -243,6 +249,20 @@ void Farm::release(const LeaseId& id, uint64_t epoch) {
   Locked lock(*this);
   if (!leases_.find(id, epoch).ok()) return;
   end_lease(lock, id, absl::NotFoundError("its holder has released it"));
+  match(lock);
+}
+
+// A call that was let in may have been under way when that was revoked.
+absl::Status Farm::check_not_revoked(const std::string& certificate) const {
+  if (!revoked_.contains(certificate)) return absl::OkStatus();
+  return rpc::refused_caller(absl::StrCat("the certificate ", certificate, " is revoked"), rpc::kJoinAgain);
+}
+
+void Farm::set_revoked(std::set<std::string> serials) {
+  Locked lock(*this);
+  revoked_ = std::move(serials);
+  for (const Lease& lease : leases_.of_certificates(revoked_))
+    end_lease(lock, lease.id, absl::NotFoundError("its holder's certificate was revoked"));
   match(lock);
 }
 

@@ -18,6 +18,7 @@ Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, a
           .run_number = holder.run_number,
           .user = std::move(holder.user),
           .priority = holder.priority,
+          .certificate = std::move(holder.certificate),
           .term = term,
           .granted_at = clock_.now(),
           .expires_at = clock_.now() + term};
@@ -72,9 +73,10 @@ absl::StatusOr<Lease> LeaseTable::find(const LeaseId& id, uint64_t epoch) const 
   return lease;
 }
 
-absl::StatusOr<Lease> LeaseTable::renew(const LeaseId& id, uint64_t epoch) {
+absl::StatusOr<Lease> LeaseTable::renew(const LeaseId& id, uint64_t epoch, const std::string& certificate) {
   TF_RETURN_IF_ERROR(find(id, epoch).status());
   Lease& lease = leases_.at(id);
+  if (!certificate.empty()) lease.certificate = certificate;
   by_expiry_.erase({lease.expires_at, id});
   lease.expires_at = clock_.now() + lease.term;
   by_expiry_.insert({lease.expires_at, id});
@@ -118,6 +120,14 @@ std::vector<Lease> LeaseTable::of_holder(const std::string& holder) const {
   const auto found = by_holder_.find(holder);
   if (found == by_holder_.end()) return result;
   for (const LeaseId& id : found->second) result.push_back(leases_.at(id));
+  return result;
+}
+
+std::vector<Lease> LeaseTable::of_certificates(const std::set<std::string>& serials) const {
+  std::vector<Lease> result;
+  for (const auto& [id, lease] : leases_) {
+    if (serials.contains(lease.certificate)) result.push_back(lease);
+  }
   return result;
 }
 

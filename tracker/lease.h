@@ -33,6 +33,8 @@ struct Lease {
   uint64_t run_number = 0;  // grows with each run; 0: not known
   std::string user;         // whose share and quota it counts against
   int priority = 0;         // of the request that it answers
+  // Serial of the one by which it was last asked for; empty: plain text, or not renewed since a restart.
+  std::string certificate;
   absl::Duration term;
   rpc::Instant granted_at;  // or restored
   rpc::Instant expires_at;  // valid strictly before
@@ -45,9 +47,10 @@ struct LeaseHolder {
   uint64_t run_number = 0;
   std::string user;
   int priority = 0;
+  std::string certificate;
 };
 
-// Not thread-safe. No operation looks at all leases.
+// Not thread-safe. No operation but of_certificates looks at all leases.
 class LeaseTable {
  public:
   // The clock must outlive the table.
@@ -67,7 +70,7 @@ class LeaseTable {
   size_t epochs() const { return epochs_.size(); }
 
   // The term starts again. NOT_FOUND: ended, expired, or another epoch.
-  absl::StatusOr<Lease> renew(const LeaseId& id, uint64_t epoch);
+  absl::StatusOr<Lease> renew(const LeaseId& id, uint64_t epoch, const std::string& certificate = "");
   // The lease if it is valid now. NOT_FOUND otherwise.
   absl::StatusOr<Lease> find(const LeaseId& id, uint64_t epoch) const;
   // Nothing if it has ended before.
@@ -80,6 +83,7 @@ class LeaseTable {
   std::optional<rpc::Instant> next_expiry() const;
   // The leases of all runs of the holder.
   std::vector<Lease> of_holder(const std::string& holder) const;
+  std::vector<Lease> of_certificates(const std::set<std::string>& serials) const;
 
  private:
   void insert(Lease lease);

@@ -43,6 +43,12 @@ std::string holder_name(const grpc::CallbackServerContext& context, const std::s
   return caller ? absl::StrCat(caller->name, ":", told) : told;
 }
 
+// Of the certificate by which they call; empty on plain text.
+std::string serial_of_caller(const grpc::CallbackServerContext& context) {
+  const std::optional<rpc::Certificate> certificate = rpc::caller_certificate(context);
+  return certificate ? certificate->serial() : "";
+}
+
 // A lease is for whoever acquired it, and to know its name is not enough.
 absl::Status check_holder(Farm& farm, const std::optional<rpc::Identity>& caller,
                           const pb::LeaseName& lease) {
@@ -86,6 +92,7 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
     absl::StatusOr<AcquireRequest> asked =
         version.ok() ? from_proto(request, holder_name(context, request.holder())) : version;
     if (asked.ok()) {
+      asked->certificate = serial_of_caller(context);
       farm_.acquire(*std::move(asked), self_);
     } else {
       Finish(rpc::to_grpc(asked.status()));
@@ -278,7 +285,8 @@ class TunerService final : public pb::Tuners::CallbackService {
                                        pb::LeaseGrant* reply) override {
     if (const absl::Status held = check_holder(farm_, rpc::caller(*context), *request); !held.ok())
       return rpc::finished(context, held);
-    const absl::StatusOr<Grant> grant = farm_.renew({request->lease_id()}, request->epoch());
+    const absl::StatusOr<Grant> grant =
+        farm_.renew({request->lease_id()}, request->epoch(), serial_of_caller(*context));
     killpoint("tracker.renewal.answering");
     if (grant.ok()) to_proto(*grant, *reply);
     return rpc::finished(context, grant.status());

@@ -87,6 +87,16 @@ TEST_F(SecuredFarm, LeaseIsItsHoldersAlone) {
   EXPECT_TRUE((*runner)->run(request(trial, "candidate")).ok());
 }
 
+TEST_F(SecuredFarm, RevokedHoldersLeaseIsFreeForTheNextAtOnce) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  const auto eve = member(Role::kTuner, "eve");
+  const auto revoked = connect(member(Role::kTuner, "ada"));
+  ASSERT_TRUE(revoked.ok()) << revoked.status();
+  ASSERT_TRUE(tracker::revoke_member({endpoint(), admin_}, "tuner/ada").ok());
+  const auto next = connect(eve);  // which waits for less than the lease's term
+  EXPECT_TRUE(next.ok()) << next.status();
+}
+
 TEST_F(SecuredFarm, UploadsOfOneTunerPushOutNothingThatAnotherHasPut) {
   start(absl::Hours(1), 10'000);
   const auto ada = tuners(endpoint(), member(Role::kTuner, "ada"));

@@ -176,6 +176,66 @@ TEST_F(FarmSharingTest, QuotasLimitWhatAUserHoldsAndHowManyOfItsRequestsWait) {
   EXPECT_TRUE(second->grant && second->grant->ok());
 }
 
+class RevokedHolderTest : public FarmTest {
+ protected:
+  std::shared_ptr<FakeWaiter> ask(const std::string& certificate,
+                                  absl::Duration wait = absl::ZeroDuration()) {
+    return acquire(
+        {.key = "box", .wait = wait, .holder = "ada:1", .holder_run = "r", .certificate = certificate});
+  }
+};
+
+TEST_F(RevokedHolderTest, LosesAtOnceWhatItHoldsUnderThatCertificateAndNothingElse) {
+  attach("a");
+  attach("b");
+  const Lease first = (**ask("old")->grant).lease;
+  const Lease second = (**ask("other")->grant).lease;
+  const auto link = std::make_shared<FakeLink>();
+  ASSERT_TRUE(farm_->open_stream(first.id, first.epoch, link).ok());
+  farm_->set_revoked({"old", "unknown"});
+  EXPECT_TRUE(absl::IsNotFound(link->closed)) << link->closed;
+  EXPECT_THAT(std::string(link->closed.message()), HasSubstr("its holder's certificate was revoked"));
+  EXPECT_TRUE(absl::IsNotFound(farm_->renew(first.id, first.epoch).status()));
+  EXPECT_TRUE(farm_->renew(second.id, second.epoch, "other").ok());
+  const Lease next = (**ask("new")->grant).lease;
+  EXPECT_EQ(next.slot.device_id, first.slot.device_id);
+  EXPECT_GT(next.epoch, first.epoch);
+}
+
+TEST_F(RevokedHolderTest, KeepsWhatItHasRenewedByANewerCertificate) {
+  attach("a");
+  const Lease held = (**ask("old")->grant).lease;
+  ASSERT_TRUE(farm_->renew(held.id, held.epoch, "new").ok());
+  farm_->set_revoked({"old"});
+  EXPECT_TRUE(farm_->renew(held.id, held.epoch, "new").ok());
+  farm_->set_revoked({"old", "new"});
+  EXPECT_TRUE(absl::IsUnauthenticated(farm_->renew(held.id, held.epoch, "new").status()));
+  EXPECT_TRUE(ask("another")->grant->ok()) << "the slot is free";
+}
+
+TEST_F(RevokedHolderTest, IsNotGrantedALeaseThatWasOnItsWayToTheDisk) {
+  attach("a");
+  farm_->on_unsaved([] {});
+  const auto first = ask("old");
+  farm_->set_revoked({"old"});
+  ASSERT_TRUE(farm_->save().ok());
+  ASSERT_TRUE(first->grant);
+  EXPECT_TRUE(absl::IsUnauthenticated(first->grant->status())) << first->grant->status();
+  EXPECT_THAT(std::string(first->grant->status().message()), HasSubstr("old is revoked: join again"));
+}
+
+TEST_F(RevokedHolderTest, RenewsNothingOfWhichARestartHasForgottenWhoseItIs) {
+  attach("a");
+  const Lease held = (**ask("old")->grant).lease;
+  open();
+  attach("a");
+  farm_->set_revoked({"old"});
+  EXPECT_TRUE(absl::IsUnauthenticated(farm_->renew(held.id, held.epoch, "old").status()));
+  clock_.advance(absl::Seconds(60));
+  farm_->tick();
+  EXPECT_TRUE(ask("new")->grant->ok());
+}
+
 class RunsOfAHolderTest : public FarmTest {
  protected:
   std::shared_ptr<FakeWaiter> ask(const std::string& run, uint64_t number,
