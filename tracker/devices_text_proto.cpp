@@ -33,14 +33,18 @@ std::string health_text(const pb::Device& device) {
   }
 }
 
-// What keeps the device from being like any other, most of all first; empty: nothing.
+// What keeps the device from being like any other, most of all first; empty: nothing. One that drains is
+// drained once none of its slots is leased.
 std::string admission_text(const pb::Device& device) {
   if (device.stopping()) return "stopping";
   switch (device.admission()) {
     case pb::ADMISSION_CORDONED:
       return "cordoned";
     case pb::ADMISSION_DRAINING:
-      return "draining";
+      return std::any_of(device.slots().begin(), device.slots().end(),
+                         [](const pb::Slot& slot) { return slot.has_lease(); })
+                 ? "draining"
+                 : "drained";
     default:
       return "";
   }
@@ -50,8 +54,7 @@ std::string admission_text(const pb::Device& device) {
 std::string state_of(const pb::Device& device, const pb::Slot& slot) {
   std::vector<std::string> parts = {!device.online() ? "away" : slot.has_lease() ? "leased" : "idle"};
   for (const std::string& part : {health_text(device), admission_text(device)}) {
-    if (part.empty()) continue;
-    parts.push_back(part == "draining" && !slot.has_lease() ? "drained" : part);
+    if (!part.empty()) parts.push_back(part);
   }
   if (!device.reserved_for().empty()) parts.push_back("reserved for " + device.reserved_for());
   return absl::StrJoin(parts, ", ");

@@ -288,6 +288,8 @@ class Farm {
   // At most so many, those first that are like `key`.
   std::vector<std::string> known_keys(const std::string& key, size_t most);
   absl::Status set_admission(const std::string& device_id, Admission admission);
+  // That go on now; 0: also of a device that is not known.
+  uint32_t leases_on(const std::string& device_id);
   // FAILED_PRECONDITION: its agent is here. Its slots' epochs are kept, should it come back. "BOARD/*" stands
   // for all below BOARD whose agents are not here.
   absl::Status forget(const std::string& device_id);
@@ -364,6 +366,7 @@ class Farm {
   DesiredSlot take_desired(const Device& device, uint32_t slot);
   void end_lease(Locked& lock, const LeaseId& id, const absl::Status& why);
   void end_leases(Locked& lock, const Device& device, const absl::Status& why);
+  uint32_t leases_on(const Device& device) const;
   void end_orphans(Locked& lock, const Device& device, const DeviceInfo& now);
   // What is known of the device, when that has changed.
   void describe(Locked& lock, Device& device, const DeviceInfo& info);

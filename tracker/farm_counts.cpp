@@ -13,7 +13,8 @@ constexpr const char* kReady = "ready";
 std::string Farm::state_of(const Device& device) const {
   if (device.session == 0) return "away";
   if (device.health.health() == Health::kQuarantined) return "quarantined";
-  if (device.stopping || device.admission == Admission::kDraining) return "draining";
+  if (device.stopping) return "draining";
+  if (device.admission == Admission::kDraining) return leases_on(device) == 0 ? "drained" : "draining";
   if (device.admission == Admission::kCordoned) return "cordoned";
   return kReady;
 }
@@ -21,7 +22,8 @@ std::string Farm::state_of(const Device& device) const {
 FarmCounts Farm::counts() {
   const std::scoped_lock lock(mutex_);
   FarmCounts counts = counts_;
-  for (const char* state : {"away", "quarantined", "draining", "cordoned", kReady}) counts.devices[state] = 0;
+  for (const char* state : {"away", "quarantined", "draining", "drained", "cordoned", kReady})
+    counts.devices[state] = 0;
   for (const auto& [id, device] : devices_) {
     const std::string state = state_of(device);
     ++counts.devices[state];

@@ -50,9 +50,9 @@ std::string Farm::busy_text(const std::string& key, const std::string& user) con
        : is_kept()                                               ? reserved
                                                                  : busy);
   }
-  return absl::StrCat("no device with the key ", key, " became free in time: ", busy, " busy, ", reserved,
-                      " reserved for others, ", closed, " draining, ", quarantined, " quarantined, ", away,
-                      " away; see `tracker devices`");
+  return absl::StrCat("no device with the key ", key, " is free: ", busy, " busy, ", reserved,
+                      " reserved for others, ", closed, " cordoned or draining, ", quarantined,
+                      " quarantined, ", away, " away; see `tracker devices`");
 }
 
 void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
@@ -216,7 +216,8 @@ absl::Status Farm::may_renew(const Lease& lease) {
   const Device& device = devices_.at(lease.slot.device_id);
   const std::string& id = device.info->id;
   if (device.admission == Admission::kDraining) {
-    return absl::AbortedError(absl::StrCat("device ", id, " drains: release the lease and acquire another"));
+    return absl::AbortedError(
+        absl::StrCat("device ", id, " is draining: release the lease and acquire another"));
   }
   const std::string reserved_for = reservations_.user_for(*device.info, clock_.now());
   if (!reserved_for.empty() && reserved_for != lease.user) {

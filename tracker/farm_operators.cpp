@@ -23,16 +23,16 @@ absl::Status written(const absl::Status& saved) {
                                              "that cannot be written down: ", std::string(saved.message())));
 }
 
-std::string_view admission_text(Admission admission) {
+std::string_view admission_text(Admission admission, uint32_t leases) {
   switch (admission) {
     case Admission::kCordoned:
-      return "is cordoned";
+      return "cordoned";
     case Admission::kDraining:
-      return "drains";
+      return leases == 0 ? "drained" : "draining";
     case Admission::kOpen:
       break;
   }
-  return "neither is cordoned nor drains";
+  return "open";
 }
 
 }  // namespace
@@ -73,7 +73,8 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
     Locked lock(*this);
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
     if (device->admission != admission) {
-      spdlog::info("device {} {}, says an operator", device_id, admission_text(admission));
+      spdlog::info("device {} is {}, says an operator", device_id,
+                   admission_text(admission, leases_on(*device)));
     }
     device->admission = admission;
     unsaved_.devices.insert(device_id);
@@ -82,6 +83,18 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
     match(lock);
   }
   return written(saved.get());
+}
+
+uint32_t Farm::leases_on(const Device& device) const {
+  return static_cast<uint32_t>(std::ranges::count_if(device.info->slots, [&](const SlotOffer& slot) {
+    return leases_.on({device.info->id, slot.slot}) != nullptr;
+  }));
+}
+
+uint32_t Farm::leases_on(const std::string& device_id) {
+  const std::scoped_lock lock(mutex_);
+  const auto device = devices_.find(device_id);
+  return device == devices_.end() ? 0 : leases_on(device->second);
 }
 
 absl::Status Farm::readmit(const std::string& device_id) {

@@ -3,6 +3,7 @@
 // not know: the command line.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std
 // Who waits, and what each user holds.
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format);
 absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format);
-// NOT_FOUND: no such device.
-absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission);
+// How many leases the device has now; nothing: a tracker of before does not say. NOT_FOUND: no such device.
+absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker, const std::string& device,
+                                                      Admission admission);
 absl::Status readmit_device(const TrackerLink& tracker, const std::string& device);
 // NOT_FOUND: the candidate is not known to be bad.
 absl::Status pardon_candidate(const TrackerLink& tracker, const std::string& digest);

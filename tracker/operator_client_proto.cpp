@@ -56,13 +56,16 @@ absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, Text
   return format == TextFormat::kJson ? reservations_json(reservations) : reservations_table(reservations);
 }
 
-absl::Status set_admission(const TrackerLink& tracker, const std::string& device, Admission admission) {
+absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker, const std::string& device,
+                                                      Admission admission) {
   pb::SetAdmissionRequest request;
   request.set_device_id(device);
   request.set_admission(admission == Admission::kOpen       ? pb::ADMISSION_OPEN
                         : admission == Admission::kCordoned ? pb::ADMISSION_CORDONED
                                                             : pb::ADMISSION_DRAINING);
-  return call(tracker, request, &pb::Operators::Stub::SetAdmission).status();
+  TF_ASSIGN_OR_RETURN(const pb::SetAdmissionReply reply,
+                      call(tracker, request, &pb::Operators::Stub::SetAdmission));
+  return reply.has_leases() ? std::optional<uint32_t>(reply.leases()) : std::nullopt;
 }
 
 absl::Status readmit_device(const TrackerLink& tracker, const std::string& device) {

@@ -82,39 +82,45 @@ absl::Status reservations(const TrackerLink& tracker, const Arguments& arguments
 
 absl::Status cordon(const TrackerLink& tracker, const Arguments& arguments) {
   return say(
-      set_admission(tracker, arguments.name, Admission::kCordoned),
+      set_admission(tracker, arguments.name, Admission::kCordoned).status(),
       absl::StrCat(device_of(arguments), " is cordoned: it gets no new lease, and a present one goes on"));
 }
 
 absl::Status uncordon(const TrackerLink& tracker, const Arguments& arguments) {
-  return say(set_admission(tracker, arguments.name, Admission::kOpen),
-             absl::StrCat(device_of(arguments), " neither is cordoned nor drains"));
+  return say(set_admission(tracker, arguments.name, Admission::kOpen).status(),
+             absl::StrCat(device_of(arguments), " is open: it may be leased again"));
 }
 
 absl::Status drain(const TrackerLink& tracker, const Arguments& arguments) {
   if (arguments.undo) return uncordon(tracker, arguments);
-  return say(
-      set_admission(tracker, arguments.name, Admission::kDraining),
-      absl::StrCat(device_of(arguments), " drains: it gets no new lease, and a present one is not renewed"));
+  TF_ASSIGN_OR_RETURN(const std::optional<uint32_t> leases,
+                      set_admission(tracker, arguments.name, Admission::kDraining));
+  const std::string now = leases == 0u ? " is drained: it has no lease and gets no new one"
+                          : leases     ? absl::StrCat(" is draining: it gets no new lease, and the present ",
+                                                  *leases == 1 ? "one is" : "ones are",
+                                                      " not renewed; `tracker devices` shows when it is drained")
+                                   : " is draining: it gets no new lease, and a present one is not renewed";
+  return say(absl::OkStatus(), absl::StrCat(device_of(arguments), now));
 }
 
 absl::Status readmit(const TrackerLink& tracker, const Arguments& arguments) {
   return say(
       readmit_device(tracker, arguments.name),
       absl::StrCat(device_of(arguments),
-                   " is readmitted: it is in no quarantine, and its golden kernel sets a new baseline"));
+                   " is readmitted: it is not in quarantine, and its golden kernel sets a new baseline"));
 }
 
 absl::Status forget(const TrackerLink& tracker, const Arguments& arguments) {
-  const std::string which = arguments.name.ends_with("/*")
-                                ? absl::StrCat("what was away of ", printable(arguments.name))
-                                : device_of(arguments);
-  return say(forget_device(tracker, arguments.name), absl::StrCat(which, " is forgotten"));
+  const std::string now = arguments.name.ends_with("/*")
+                              ? absl::StrCat("those of ", printable(arguments.name), " that were away are")
+                              : absl::StrCat(device_of(arguments), " is");
+  return say(forget_device(tracker, arguments.name), absl::StrCat(now, " forgotten"));
 }
 
 absl::Status pardon(const TrackerLink& tracker, const Arguments& arguments) {
-  return say(pardon_candidate(tracker, arguments.name),
-             absl::StrCat("candidate ", printable(arguments.name), " is run again when it comes"));
+  return say(
+      pardon_candidate(tracker, arguments.name),
+      absl::StrCat("candidate ", printable(arguments.name), " is pardoned: it is run when it comes again"));
 }
 
 absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
@@ -190,7 +196,7 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
 
 absl::Status unreserve(const TrackerLink& tracker, const Arguments& arguments) {
   return say(tracker::unreserve(tracker, arguments.id),
-             absl::StrCat("reservation ", arguments.id, " is ended"));
+             absl::StrCat("reservation ", arguments.id, " has ended"));
 }
 
 // One program's commands, all of which fill the same arguments.
@@ -258,7 +264,11 @@ void add_listings(Adder& adder) {
 void add_device_commands(Adder& adder) {
   adder.add_of_device("cordon", "Give a device no new lease; the present one goes on", cordon);
   adder.add_of_device("uncordon", "Let a device be leased again after cordon or drain", uncordon);
-  adder.add_of_device("drain", "Give a device no new lease and do not renew the present one", drain)
+  adder
+      .add_of_device(
+          "drain",
+          "Give a device no new lease and do not renew the present one; it is drained once it has none",
+          drain)
       .add_flag("--undo", adder.arguments().undo, "The same as uncordon");
   adder.add_of_device(
       "readmit",

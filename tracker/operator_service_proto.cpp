@@ -209,10 +209,12 @@ class OperatorService final : public pb::Operators::CallbackService {
 
   grpc::ServerUnaryReactor* SetAdmission(grpc::CallbackServerContext* context,
                                          const pb::SetAdmissionRequest* request,
-                                         pb::SetAdmissionReply*) override {
+                                         pb::SetAdmissionReply* reply) override {
     return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const Admission admission, from_proto(request->admission()));
-      return farm_.set_admission(request->device_id(), admission);
+      TF_RETURN_IF_ERROR(farm_.set_admission(request->device_id(), admission));
+      reply->set_leases(farm_.leases_on(request->device_id()));
+      return absl::OkStatus();
     });
   }
 

@@ -96,8 +96,8 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   EXPECT_THAT(output(), HasSubstr("box-1/0"));
   for (const auto& [command, now] :
        std::vector<std::pair<std::string, std::string>>{{"cordon", "is cordoned"},
-                                                        {"drain", "drains"},
-                                                        {"uncordon", "neither is cordoned nor drains"},
+                                                        {"drain", "is drained"},
+                                                        {"uncordon", "is open"},
                                                         {"readmit", "is readmitted"}}) {
     EXPECT_EQ(run({"tracker", command, "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
     EXPECT_THAT(output(), HasSubstr("device box-1 " + now));

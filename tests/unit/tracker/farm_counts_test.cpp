@@ -8,16 +8,20 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 TEST_F(FarmTest, CountsDevicesInOneStateEach) {
-  for (const char* id : {"ready", "away", "cordoned", "draining", "stopping"}) {
+  for (const char* id : {"ready", "away", "cordoned", "drained", "stopping"}) {
     const auto session = attach(id);
     if (std::string(id) == "away") farm_->detach(session);
     if (std::string(id) == "stopping") farm_->report(session, {}, true);
   }
   ASSERT_TRUE(farm_->set_admission("cordoned", Admission::kCordoned).ok());
+  attach("draining", "other");
+  lease("other");
+  ASSERT_TRUE(farm_->set_admission("drained", Admission::kDraining).ok());
   ASSERT_TRUE(farm_->set_admission("draining", Admission::kDraining).ok());
   const FarmCounts counts = farm_->counts();
-  EXPECT_THAT(counts.devices, UnorderedElementsAre(Pair("ready", 1), Pair("away", 1), Pair("cordoned", 1),
-                                                   Pair("draining", 2), Pair("quarantined", 0)));
+  EXPECT_THAT(counts.devices,
+              UnorderedElementsAre(Pair("ready", 1), Pair("away", 1), Pair("cordoned", 1),
+                                   Pair("draining", 2), Pair("drained", 1), Pair("quarantined", 0)));
   EXPECT_EQ(counts.ready_slots, 1u);
 }
 

@@ -52,7 +52,8 @@ TEST_F(FarmSharingTest, ReservedDeviceGoesToItsUserOnlyAndIsFreedInTime) {
   farm_->release(other.id, other.epoch);
   const absl::Status refused = acquire("box", absl::ZeroDuration(), "bob")->grant->status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("0 busy, 1 reserved for others, 0 draining"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("0 busy, 1 reserved for others, 0 cordoned or draining"));
   const auto waiting = acquire("box", absl::Minutes(10), "bob:1", "r1");
   const auto alice = acquire("box", absl::ZeroDuration(), "alice:42");
   ASSERT_TRUE(alice->grant->ok()) << alice->grant->status();

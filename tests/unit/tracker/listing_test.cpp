@@ -108,6 +108,25 @@ TEST_F(ListingTest, GoldenSamplesComeWhenTheyAreAskedFor) {
   EXPECT_EQ(devices[kDevices - 1]["slots"][0]["golden"]["samples"].size(), 64u);
 }
 
+TEST_F(ListingTest, DeviceIsDrainedOnceNoneOfItsSlotsIsLeased) {
+  DeviceInfo two{.id = "d", .key = "box", .slots = {{0, 1, 0}, {1, 1, 0}}, .hello = hello_bytes("d", "box")};
+  ASSERT_TRUE(farm_->attach(two, "run", std::make_shared<FakeLink>()).ok());
+  farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
+  const Lease held = lease();
+  const TrackerLink tracker{server_->endpoint(), nullptr};
+  const auto table = [&] { return *render_devices(tracker, "", "", TextFormat::kTable); };
+  const auto leases = [&] { return *set_admission(tracker, "d", Admission::kDraining); };
+  EXPECT_EQ(leases(), std::optional<uint32_t>(1));
+  EXPECT_THAT(table(), testing::HasSubstr("leased, draining"));
+  EXPECT_THAT(table(), testing::HasSubstr("idle, draining"));
+  EXPECT_EQ(farm_->counts().devices.at("draining"), 1u);
+  farm_->release(held.id, held.epoch);
+  EXPECT_EQ(leases(), std::optional<uint32_t>(0));
+  EXPECT_THAT(table(), testing::Not(testing::HasSubstr("draining")));
+  EXPECT_THAT(table(), testing::HasSubstr("idle, drained"));
+  EXPECT_EQ(farm_->counts().devices.at("drained"), 1u);
+}
+
 TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {
   for (int i = 0; i < 5; ++i) attach_large(i, "box");
   pb::ListDevicesRequest request;
