@@ -144,7 +144,9 @@ std::string command_name(const CLI::App& app) {
 
 std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = command_name(app);
-  const std::string wrong = mistake(*commands_given(app).back(), app.remaining(true), error);
+  std::vector<std::string> not_understood = app.remaining(true);
+  std::erase(not_understood, "--");  // which only says that what follows is no option
+  const std::string wrong = mistake(*commands_given(app).back(), not_understood, error);
   return absl::StrCat(name, ": ", wrong, wrong.ends_with("?") ? "" : ";", " see `", name, " --help`");
 }
 

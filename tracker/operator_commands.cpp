@@ -172,6 +172,10 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
         absl::StrCat("--for ", printable(arguments.duration),
                      " is no duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m"));
   }
+  if (*duration <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat("--for ", printable(arguments.duration),
+                                                   " is not above zero: give how long, as in 2d or 1h30m"));
+  }
   options.until = options.from + *duration;
   TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
   std::fputs(made.text.c_str(), stdout);

@@ -119,6 +119,12 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
 TEST_F(CommandTest, WhatIsNoNumberNoTimeOrNoDurationIsOneLineThatSaysSo) {
   EXPECT_EQ(run({"tracker", "unreserve", "abc"}), 2);
   expect_one_line_with("tracker unreserve: ID: 'abc' is no whole number; see `tracker unreserve --help`");
+  EXPECT_EQ(run({"tracker", "unreserve", "--", "-1"}), 2);
+  expect_one_line_with("tracker unreserve: ID: '-1' is below 0; see `tracker unreserve --help`");
+  for (const char* length : {"0s", "-1h", "0d"}) {
+    EXPECT_EQ(run({"tracker", "reserve", "--user", "ada", "--for", length}), 2) << length;
+    expect_one_line_with(" is not above zero: give how long, as in 2d or 1h30m\n");
+  }
   const auto reserve = [this](const std::string& option, const std::string& value) {
     return run({"tracker", "reserve", "--user", "ada", "--for", "1h", option, value});
   };

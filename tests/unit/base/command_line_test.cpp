@@ -59,6 +59,11 @@ TEST(CommandLine, NamesTheOptionThatWasMeant) {
   EXPECT_THAT(said("cut oak --ctus=3"), HasSubstr("no option --ctus; did you mean --cuts?"));
 }
 
+TEST(CommandLine, BlamesNotTheTwoDashesAfterWhichThereAreNoOptions) {
+  EXPECT_EQ(said("cut -- ''"),
+            "saw cut: wood: the value is empty: give one, or leave it out; see `saw cut --help`");
+}
+
 TEST(CommandLine, GuessesNothingThatIsFar) {
   EXPECT_EQ(said("cut oak --polish"), "saw cut: there is no option --polish; see `saw cut --help`");
 }
