@@ -2,12 +2,39 @@
 
 #include <grpcpp/support/status.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/remedy.h"
 #include "rpc/identity/refusal.h"
 #include "rpc/unreachable.h"
 
 namespace tf::rpc {
+namespace {
+
+// gRPC's own words for the end of a connection, which name neither who was at its other end nor, to anybody
+// who does not know gRPC, what happened.
+absl::Status in_our_words(const grpc::Status& status, const std::string& who) {
+  const std::string& theirs = status.error_message();
+  const auto says_one_of = [&](std::initializer_list<const char*> words) {
+    return std::ranges::any_of(words, [&](const char* each) { return absl::StrContains(theirs, each); });
+  };
+  const auto as = [&](const std::string& ours) {
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), ours);
+  };
+  if (says_one_of({"Cancelling all calls", "Server shutdown"})) return as(who + " is stopping");
+  if (says_one_of({"keepalive watchdog timeout", "ping timeout"}))
+    return as(who + " has been silent for too long");
+  if (says_one_of({"RST_STREAM"})) return as(who + " has ended the call");
+  if (says_one_of({"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "Stream removed"}))
+    return as("the connection to " + who + " has broken");
+  return as(theirs);
+}
+
+}  // namespace
 
 absl::Status from_grpc(const grpc::Status& status) {
   // gRPC says no more of a service that is not there.
@@ -16,8 +43,7 @@ absl::Status from_grpc(const grpc::Status& status) {
                        "who answers at that address does not know this call",
                        "check that the port is a tuner's where a tuner is asked and a tracker's where a "
                        "tracker is, and that both programs are of one version");
-  return with_remedy_of_refusal(
-      absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
+  return with_remedy_of_refusal(in_our_words(status, "the server"));
 }
 
 grpc::Status to_grpc(const absl::Status& status) {
@@ -33,7 +59,7 @@ absl::Status from_grpc(const grpc::Status& status, const std::string& what, cons
   if (unconnected) return unreachable(what, endpoint, secured, status.error_message());
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty())
     return knows_no_such_call(what, endpoint);
-  return from_grpc(status);
+  return with_remedy_of_refusal(in_our_words(status, absl::StrCat("the ", what, " at ", endpoint.text())));
 }
 
 }  // namespace tf::rpc

@@ -305,9 +305,11 @@ class FarmRunner::Impl {
       stream_ = nullptr;
       silence_.stream_ends(rpc::real_clock().now());
     }
-    const absl::Status ended =
-        rpc::from_grpc(stream->finish(), "tracker", options_.tracker, options_.credentials != nullptr);
-    if (!way->direct) return ended;
+    const grpc::Status finished = stream->finish();
+    if (!way->direct) {
+      return rpc::from_grpc(finished, "tracker", options_.tracker, options_.credentials != nullptr);
+    }
+    const absl::Status ended = rpc::from_grpc(finished);
     {
       const std::scoped_lock lock(mutex_);
       if (cancelled_) return cancelled();

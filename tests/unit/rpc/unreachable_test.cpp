@@ -16,6 +16,25 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(EndOfAConnection, IsToldInOurWords) {
+  const Endpoint at{.host = "127.0.0.1", .port = 7190};
+  const auto told = [&](const char* theirs) {
+    return std::string(
+        from_grpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, theirs), "tracker", at, false).message());
+  };
+  EXPECT_EQ(told("Cancelling all calls"), "the tracker at 127.0.0.1:7190 is stopping");
+  EXPECT_EQ(told("Socket closed"), "the connection to the tracker at 127.0.0.1:7190 has broken");
+  EXPECT_EQ(told("recvmsg:Connection reset by peer"),
+            "the connection to the tracker at 127.0.0.1:7190 has broken");
+  EXPECT_EQ(told("keepalive watchdog timeout"), "the tracker at 127.0.0.1:7190 has been silent for too long");
+  EXPECT_EQ(told("Received RST_STREAM with error code 8"),
+            "the tracker at 127.0.0.1:7190 has ended the call");
+  EXPECT_EQ(told("no device is free"), "no device is free") << "what a server says itself";
+  const absl::Status nameless = from_grpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"));
+  EXPECT_TRUE(absl::IsUnavailable(nameless)) << nameless;
+  EXPECT_EQ(nameless.message(), "the connection to the server has broken");
+}
+
 // A port that takes connections and says nothing; or, closed, one where nobody listens.
 class Silence {
  public:
