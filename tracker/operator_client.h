@@ -2,6 +2,7 @@
 // Owns: what the operators' commands (`tracker devices`, `drain`, `reserve`, …) ask a running tracker. Does
 // not know: the command line.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,8 +22,12 @@ enum class TextFormat { kTable, kJson };
 // loopback. Texts end
 // with a newline.
 
+struct DevicesText {
+  size_t devices = 0;
+  std::string text;
+};
 // `key` empty: all. JSON has the golden kernel's samples, too.
-absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
+absl::StatusOr<DevicesText> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format);
 // Who waits, and what each user holds.
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format);

@@ -33,7 +33,7 @@ absl::StatusOr<pb::ListWaitingReply> all_waiting(const TrackerLink& tracker) {
 
 }  // namespace
 
-absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std::string& key,
+absl::StatusOr<DevicesText> render_devices(const TrackerLink& tracker, const std::string& key,
                                            const std::string& selector, TextFormat format) {
   pb::ListDevicesRequest request;
   request.set_device_key(key);
@@ -41,7 +41,8 @@ absl::StatusOr<std::string> render_devices(const TrackerLink& tracker, const std
   request.set_golden_samples(format == TextFormat::kJson);
   TF_ASSIGN_OR_RETURN(const pb::ListDevicesReply devices,
                       all_pages(tracker, request, &pb::Operators::Stub::ListDevices));
-  return format == TextFormat::kJson ? devices_json(devices) : devices_table(devices);
+  return DevicesText{.devices = static_cast<size_t>(devices.devices_size()),
+                     .text = format == TextFormat::kJson ? devices_json(devices) : devices_table(devices)};
 }
 
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format) {

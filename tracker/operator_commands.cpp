@@ -1,7 +1,6 @@
 #include "tracker/operator_commands.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -60,11 +59,11 @@ std::string device_of(const Arguments& arguments) {
 }
 
 absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
-  const absl::StatusOr<std::string> text =
-      render_devices(tracker, arguments.key, arguments.selector, format_of(arguments));
-  TF_RETURN_IF_ERROR(print(text));
+  TF_ASSIGN_OR_RETURN(const DevicesText listed,
+                      render_devices(tracker, arguments.key, arguments.selector, format_of(arguments)));
+  std::fputs(listed.text.c_str(), stdout);
   const bool is_asked_for = !arguments.key.empty() || !arguments.selector.empty();
-  if (is_asked_for && !arguments.json && std::count(text->begin(), text->end(), '\n') == 1) {  // its heading
+  if (is_asked_for && !arguments.json && listed.devices == 0) {
     std::fprintf(stderr,
                  "tracker devices: no device has that key and those labels: `tracker devices` without them "
                  "shows which there are\n");

@@ -176,7 +176,7 @@ TEST_F(DirectTest, OperatorsSeeWhatPassesTheTrackerBy) {
   for (int i = 0; i < 500 && !all_told(); ++i) {
     const auto devices = tracker::render_devices({daemon_->endpoint()}, "", "", tracker::TextFormat::kJson);
     ASSERT_TRUE(devices.ok()) << devices.status();
-    lease = nlohmann::json::parse(*devices).at(0).at("slots").at(0).at("lease");
+    lease = nlohmann::json::parse(devices->text).at(0).at("slots").at(0).at("lease");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(lease.value("answered", 0), 20) << lease;

@@ -86,10 +86,11 @@ TEST_F(ListingTest, OfTenThousandDevicesIsWhole) {
   for (int i = 0; i < kDevices; ++i) attach_large(i, "box");
   const auto table = render_devices({server_->endpoint(), nullptr}, "", "", TextFormat::kTable);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(std::ranges::count(*table, '\n'), kDevices + 1);
+  EXPECT_EQ(table->devices, static_cast<size_t>(kDevices));
+  EXPECT_EQ(std::ranges::count(table->text, '\n'), kDevices + 1);
   const auto odd = render_devices({server_->endpoint(), nullptr}, "", "room=odd", TextFormat::kTable);
   ASSERT_TRUE(odd.ok()) << odd.status();
-  EXPECT_EQ(std::ranges::count(*odd, '\n'), kDevices / 2 + 1);
+  EXPECT_EQ(std::ranges::count(odd->text, '\n'), kDevices / 2 + 1);
 }
 
 TEST_F(ListingTest, GoldenSamplesComeWhenTheyAreAskedFor) {
@@ -103,7 +104,7 @@ TEST_F(ListingTest, GoldenSamplesComeWhenTheyAreAskedFor) {
   EXPECT_EQ(list(request).devices(0).slots(0).golden().samples_size(), 64);
   const auto json = render_devices({server_->endpoint(), nullptr}, "", "", TextFormat::kJson);
   ASSERT_TRUE(json.ok()) << json.status();
-  const nlohmann::json devices = nlohmann::json::parse(*json);
+  const nlohmann::json devices = nlohmann::json::parse(json->text);
   ASSERT_EQ(devices.size(), static_cast<size_t>(kDevices));
   EXPECT_EQ(devices[kDevices - 1]["slots"][0]["golden"]["samples"].size(), 64u);
 }
@@ -114,7 +115,7 @@ TEST_F(ListingTest, DeviceIsDrainedOnceNoneOfItsSlotsIsLeased) {
   farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
   const Lease held = lease();
   const TrackerLink tracker{server_->endpoint(), nullptr};
-  const auto table = [&] { return *render_devices(tracker, "", "", TextFormat::kTable); };
+  const auto table = [&] { return render_devices(tracker, "", "", TextFormat::kTable)->text; };
   const auto leases = [&] { return *set_admission(tracker, "d", Admission::kDraining); };
   EXPECT_EQ(leases(), std::optional<uint32_t>(1));
   EXPECT_THAT(table(), testing::HasSubstr("leased, draining"));
