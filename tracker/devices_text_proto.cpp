@@ -50,9 +50,26 @@ std::string admission_text(const pb::Device& device) {
   }
 }
 
-// "leased, suspect, cordoned"
+// "3h20m", "45s": the two largest units at most.
+std::string age(int64_t ms) {
+  const int64_t s = ms / 1000;
+  if (s < 60) return absl::StrCat(s, "s");
+  if (s < 3600) return absl::StrCat(s / 60, "m", s % 60, "s");
+  if (s < 86400) return absl::StrCat(s / 3600, "h", s / 60 % 60, "m");
+  return absl::StrCat(s / 86400, "d", s / 3600 % 24, "h");
+}
+
+// How long the lease goes on if nobody says anything more. While the agent is away a renewal does not help.
+int64_t lease_left_ms(const pb::Device& device, const pb::Slot& slot) {
+  const int64_t term = slot.remaining_ms();
+  return device.has_leases_end_in_ms() ? std::min<int64_t>(term, device.leases_end_in_ms()) : term;
+}
+
+// "leased, suspect, cordoned"; "away, lease ends in 18s", unless the agent comes back.
 std::string state_of(const pb::Device& device, const pb::Slot& slot) {
   std::vector<std::string> parts = {!device.online() ? "away" : slot.has_lease() ? "leased" : "idle"};
+  if (device.has_leases_end_in_ms() && slot.has_lease())
+    parts.push_back("lease ends in " + age(lease_left_ms(device, slot)));
   for (const std::string& part : {health_text(device), admission_text(device)}) {
     if (!part.empty()) parts.push_back(part);
   }
@@ -80,15 +97,6 @@ std::string labels_text(const pb::Device& device) {
   return sorted.empty() ? "-" : absl::StrJoin(sorted, ",", absl::PairFormatter("="));
 }
 
-// "3h20m", "45s": the two largest units at most.
-std::string age(int64_t ms) {
-  const int64_t s = ms / 1000;
-  if (s < 60) return absl::StrCat(s, "s");
-  if (s < 3600) return absl::StrCat(s / 60, "m", s % 60, "s");
-  if (s < 86400) return absl::StrCat(s / 3600, "h", s / 60 % 60, "m");
-  return absl::StrCat(s / 86400, "d", s / 3600 % 24, "h");
-}
-
 Row row_of(const pb::Device& device, const pb::Slot& slot) {
   const bool leased = slot.has_lease();
   return {absl::StrCat(device.device_id(), "/", slot.slot()),
@@ -97,7 +105,7 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
           age(device.since_ms()),
           leased ? slot.holder() : "-",
           leased ? age(slot.held_ms()) : "-",
-          leased ? age(slot.remaining_ms()) : "-",
+          leased ? age(lease_left_ms(device, slot)) : "-",
           leased ? absl::StrCat(slot.queued()) : "-",
           leased ? absl::StrCat(slot.answered()) : "-",
           temperature(slot),
@@ -132,7 +140,7 @@ nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
   if (slot.has_golden()) json["golden"] = golden_json(slot.golden());
   if (slot.has_lease()) {
     json["lease"] = {{"id", slot.lease().lease_id()}, {"holder", slot.holder()},
-                     {"held_ms", slot.held_ms()},     {"remaining_ms", slot.remaining_ms()},
+                     {"held_ms", slot.held_ms()},     {"remaining_ms", lease_left_ms(device, slot)},
                      {"queued", slot.queued()},       {"unacknowledged", slot.unacknowledged()},
                      {"answered", slot.answered()}};
   }

@@ -129,6 +129,7 @@ struct DeviceStatus {
   std::string health_reason;
   std::string reserved_for;
   absl::Duration since;
+  std::optional<absl::Duration> leases_end_in;  // unless its agent comes back, which is away
   std::vector<SlotStatus> slots;
 };
 

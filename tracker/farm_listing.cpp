@@ -30,7 +30,10 @@ DeviceStatus Farm::status_of(const Device& device, bool all_samples) const {
                       .health_reason = device.health.reason(),
                       .reserved_for = reservations_.user_for(*device.info, clock_.now()),
                       .since = clock_.now() - device.since,
+                      .leases_end_in = std::nullopt,
                       .slots = {}};
+  const absl::Duration grace_left = options_.agent_grace - status.since;
+  if (!status.online && grace_left > absl::ZeroDuration()) status.leases_end_in = grace_left;
   for (const SlotOffer& offer : device.info->slots) {
     const SlotKey key{device.info->id, offer.slot};
     SlotStatus& slot = status.slots.emplace_back();

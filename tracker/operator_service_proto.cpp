@@ -109,6 +109,8 @@ void to_proto(const DeviceStatus& status, pb::Device& device) {
   device.set_health_reason(status.health_reason);
   device.set_reserved_for(status.reserved_for);
   device.set_since_ms(absl::ToInt64Milliseconds(status.since));
+  if (status.leases_end_in)
+    device.set_leases_end_in_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(*status.leases_end_in)));
   const rpc::Instant now = rpc::real_clock().now();
   const size_t most_samples = kMostSamples / std::max<size_t>(1, status.slots.size());
   for (const SlotStatus& slot : status.slots) to_proto(slot, most_samples, now, *device.add_slots());

@@ -128,6 +128,21 @@ TEST_F(ListingTest, DeviceIsDrainedOnceNoneOfItsSlotsIsLeased) {
   EXPECT_EQ(farm_->counts().devices.at("drained"), 1u);
 }
 
+TEST_F(ListingTest, DeviceThatIsAwayTellsWhenItsLeaseEnds) {
+  farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
+  const auto session = attach("d");
+  lease();
+  farm_->detach(session);
+  clock_.advance(absl::Seconds(12));
+  const TrackerLink tracker{server_->endpoint(), nullptr};
+  const auto table = [&] { return render_devices(tracker, "", "", TextFormat::kTable)->text; };
+  EXPECT_THAT(table(), testing::ContainsRegex("away, lease ends in 18s +12s +h +12s +18s"));
+  clock_.advance(absl::Seconds(18));
+  farm_->tick();
+  EXPECT_THAT(table(), testing::Not(testing::HasSubstr("lease ends")));
+  EXPECT_THAT(table(), testing::HasSubstr("away"));
+}
+
 TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {
   for (int i = 0; i < 5; ++i) attach_large(i, "box");
   pb::ListDevicesRequest request;
