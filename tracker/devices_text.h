@@ -1,6 +1,7 @@
 #pragma once
 // Owns: how devices, who waits for them and reservations look to people and to scripts.
 
+#include <cstddef>
 #include <string>
 
 namespace tunefarm::farm::v1 {
@@ -12,16 +13,17 @@ class Reservation;
 
 namespace tf::tracker {
 
-// Tables have a line each under a heading, with columns as wide as they need to be; JSON is an array of
-// objects. (devices_text_proto.cpp)
+// Tables have a line each under a heading and are for lines of `width` characters (text_table.h); JSON is an
+// array of objects. (devices_text_proto.cpp)
 
 // A line a slot.
-std::string devices_table(const tunefarm::farm::v1::ListDevicesReply& devices);
+std::string devices_table(const tunefarm::farm::v1::ListDevicesReply& devices, size_t width = 0);
 std::string devices_json(const tunefarm::farm::v1::ListDevicesReply& devices);
 // Requests in the order in which they would be served, then users. JSON: an object of both.
-std::string waiting_table(const tunefarm::farm::v1::ListWaitingReply& waiting);
+std::string waiting_table(const tunefarm::farm::v1::ListWaitingReply& waiting, size_t width = 0);
 std::string waiting_json(const tunefarm::farm::v1::ListWaitingReply& waiting);
-std::string reservations_table(const tunefarm::farm::v1::ListReservationsReply& reservations);
+std::string reservations_table(const tunefarm::farm::v1::ListReservationsReply& reservations,
+                               size_t width = 0);
 std::string reservations_json(const tunefarm::farm::v1::ListReservationsReply& reservations);
 // An object, as they are in the array.
 std::string reservation_json(const tunefarm::farm::v1::Reservation& reservation);

@@ -9,9 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/json_text.h"
-#include "base/printable.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/devices_text.h"
+#include "tracker/text_table.h"
 
 namespace tf::tracker {
 namespace {
@@ -147,28 +147,6 @@ nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
   return json;
 }
 
-// The first row is the heading.
-std::string table(std::vector<Row> rows) {
-  for (Row& row : rows) {
-    for (std::string& cell : row) cell = printable(cell);  // agents and tuners choose their names
-  }
-  std::vector<size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      line.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    absl::StrAppend(&text, line, "\n");
-  }
-  return text;
-}
-
 std::string time_text(int64_t unix_ms) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(unix_ms), absl::UTCTimeZone());
 }
@@ -186,13 +164,26 @@ nlohmann::json json_of(const pb::Reservation& reservation) {
 
 }  // namespace
 
-std::string devices_table(const pb::ListDevicesReply& devices) {
-  std::vector<Row> rows = {{"SLOT", "KEY", "STATE", "AGE", "HOLDER", "HELD", "LEFT", "QUEUED", "DONE", "TEMP",
-                            "DRIFT", "CPUS", "LABELS", "MODEL"}};
+std::string devices_table(const pb::ListDevicesReply& devices, size_t width) {
+  std::vector<Row> rows;
   for (const pb::Device& device : devices.devices()) {
     for (const pb::Slot& slot : device.slots()) rows.push_back(row_of(device, slot));
   }
-  return table(std::move(rows));
+  return text_table({{"SLOT"},
+                     {"KEY"},
+                     {"STATE"},
+                     {"AGE"},
+                     {"HOLDER", Cells::kShortened},
+                     {"HELD"},
+                     {"LEFT"},
+                     {"QUEUED"},
+                     {"DONE"},
+                     {"TEMP"},
+                     {"DRIFT"},
+                     {"CPUS", Cells::kShortened},
+                     {"LABELS", Cells::kShortened},
+                     {"MODEL", Cells::kShortened}},
+                    std::move(rows), width);
 }
 
 std::string devices_json(const pb::ListDevicesReply& devices) {
@@ -226,18 +217,22 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
   return json_text(list, 2) + "\n";
 }
 
-std::string waiting_table(const pb::ListWaitingReply& waiting) {
-  std::vector<Row> requests = {{"HOLDER", "USER", "KEY", "PRIORITY", "WAITS"}};
+std::string waiting_table(const pb::ListWaitingReply& waiting, size_t width) {
+  std::vector<Row> requests;
   for (const pb::WaitingRequest& each : waiting.requests()) {
     requests.push_back({each.holder(), each.user(), each.device_key(), absl::StrCat(each.priority()),
                         age(each.waited_ms())});
   }
-  std::vector<Row> users = {{"USER", "SHARE", "SLOTS", "WAITING", "RECENT SLOT-SECONDS"}};
+  std::vector<Row> users;
   for (const pb::UserUsage& each : waiting.users()) {
     users.push_back({each.user(), absl::StrCat(each.share()), absl::StrCat(each.slots()),
                      absl::StrCat(each.waiting()), absl::StrFormat("%.0f", each.recent_slot_seconds())});
   }
-  return absl::StrCat(table(std::move(requests)), "\n", table(std::move(users)));
+  return absl::StrCat(text_table({{"HOLDER", Cells::kShortened}, {"USER"}, {"KEY"}, {"PRIORITY"}, {"WAITS"}},
+                                 std::move(requests), width),
+                      "\n",
+                      text_table({{"USER"}, {"SHARE"}, {"SLOTS"}, {"WAITING"}, {"RECENT SLOT-SECONDS"}},
+                                 std::move(users), width));
 }
 
 std::string waiting_json(const pb::ListWaitingReply& waiting) {
@@ -260,15 +255,23 @@ std::string waiting_json(const pb::ListWaitingReply& waiting) {
   return json_text({{"requests", requests}, {"users", users}}, 2) + "\n";
 }
 
-std::string reservations_table(const pb::ListReservationsReply& reservations) {
-  std::vector<Row> rows = {{"ID", "USER", "KEY", "SELECTOR", "FROM", "UNTIL", "IN FORCE", "DEVICES"}};
+std::string reservations_table(const pb::ListReservationsReply& reservations, size_t width) {
+  std::vector<Row> rows;
   for (const pb::Reservation& each : reservations.reservations()) {
     rows.push_back({absl::StrCat(each.id()), each.user(), each.device_key().empty() ? "-" : each.device_key(),
                     each.selector().empty() ? "-" : each.selector(), time_text(each.from_unix_ms()),
                     time_text(each.until_unix_ms()), each.in_force() ? "yes" : "no",
                     absl::StrCat(each.devices())});
   }
-  return table(std::move(rows));
+  return text_table({{"ID"},
+                     {"USER"},
+                     {"KEY"},
+                     {"SELECTOR", Cells::kShortened},
+                     {"FROM"},
+                     {"UNTIL"},
+                     {"IN FORCE"},
+                     {"DEVICES"}},
+                    std::move(rows), width);
 }
 
 std::string reservations_json(const pb::ListReservationsReply& reservations) {

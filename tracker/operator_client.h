@@ -19,8 +19,7 @@ namespace tf::tracker {
 enum class TextFormat { kTable, kJson };
 
 // All calls: UNAVAILABLE if no tracker answers there, INVALID_ARGUMENT for plain text beyond
-// loopback. Texts end
-// with a newline.
+// loopback. Texts end with a newline; tables are for lines of `width` characters (text_table.h).
 
 struct DevicesText {
   size_t devices = 0;
@@ -28,10 +27,11 @@ struct DevicesText {
 };
 // `key` empty: all. JSON has the golden kernel's samples, too.
 absl::StatusOr<DevicesText> render_devices(const TrackerLink& tracker, const std::string& key,
-                                           const std::string& selector, TextFormat format);
+                                           const std::string& selector, TextFormat format, size_t width = 0);
 // Who waits, and what each user holds.
-absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format);
-absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format);
+absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format, size_t width = 0);
+absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format,
+                                                size_t width = 0);
 // How many leases the device has now; nothing: a tracker of before does not say. NOT_FOUND: no such device.
 absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker, const std::string& device,
                                                       Admission admission);

@@ -34,27 +34,29 @@ absl::StatusOr<pb::ListWaitingReply> all_waiting(const TrackerLink& tracker) {
 }  // namespace
 
 absl::StatusOr<DevicesText> render_devices(const TrackerLink& tracker, const std::string& key,
-                                           const std::string& selector, TextFormat format) {
+                                           const std::string& selector, TextFormat format, size_t width) {
   pb::ListDevicesRequest request;
   request.set_device_key(key);
   request.set_selector(selector);
   request.set_golden_samples(format == TextFormat::kJson);
   TF_ASSIGN_OR_RETURN(const pb::ListDevicesReply devices,
                       all_pages(tracker, request, &pb::Operators::Stub::ListDevices));
-  return DevicesText{.devices = static_cast<size_t>(devices.devices_size()),
-                     .text = format == TextFormat::kJson ? devices_json(devices) : devices_table(devices)};
+  return DevicesText{
+      .devices = static_cast<size_t>(devices.devices_size()),
+      .text = format == TextFormat::kJson ? devices_json(devices) : devices_table(devices, width)};
 }
 
-absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format) {
+absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format, size_t width) {
   TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply waiting, all_waiting(tracker));
-  return format == TextFormat::kJson ? waiting_json(waiting) : waiting_table(waiting);
+  return format == TextFormat::kJson ? waiting_json(waiting) : waiting_table(waiting, width);
 }
 
-absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format) {
+absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format, size_t width) {
   TF_ASSIGN_OR_RETURN(
       const pb::ListReservationsReply reservations,
       all_pages(tracker, pb::ListReservationsRequest(), &pb::Operators::Stub::ListReservations));
-  return format == TextFormat::kJson ? reservations_json(reservations) : reservations_table(reservations);
+  return format == TextFormat::kJson ? reservations_json(reservations)
+                                     : reservations_table(reservations, width);
 }
 
 absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker, const std::string& device,

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "rpc/default_endpoints.h"
 #include "tracker/operator_client.h"
+#include "tracker/text_table.h"
 
 namespace tf::tracker {
 namespace {
@@ -59,8 +60,8 @@ std::string device_of(const Arguments& arguments) {
 }
 
 absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const DevicesText listed,
-                      render_devices(tracker, arguments.key, arguments.selector, format_of(arguments)));
+  TF_ASSIGN_OR_RETURN(const DevicesText listed, render_devices(tracker, arguments.key, arguments.selector,
+                                                               format_of(arguments), terminal_width()));
   std::fputs(listed.text.c_str(), stdout);
   const bool is_asked_for = !arguments.key.empty() || !arguments.selector.empty();
   if (is_asked_for && !arguments.json && listed.devices == 0) {
@@ -72,11 +73,11 @@ absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
 }
 
 absl::Status waiting(const TrackerLink& tracker, const Arguments& arguments) {
-  return print(render_waiting(tracker, format_of(arguments)));
+  return print(render_waiting(tracker, format_of(arguments), terminal_width()));
 }
 
 absl::Status reservations(const TrackerLink& tracker, const Arguments& arguments) {
-  return print(render_reservations(tracker, format_of(arguments)));
+  return print(render_reservations(tracker, format_of(arguments), terminal_width()));
 }
 
 absl::Status cordon(const TrackerLink& tracker, const Arguments& arguments) {
@@ -255,7 +256,8 @@ void add_listings(Adder& adder) {
   listing.footer(
       absl::StrCat(listing.get_footer(),
                    "\nQUEUED and DONE: trials of the present lease. Those that tuners send straight to the "
-                   "agent count as it last told, when one ended."));
+                   "agent count as it last told, when one ended.\nOn a terminal long texts are shortened to "
+                   "its width; --json, and a pipe, have all of them."));
   listing.add_option("--key", arguments.key, "Only devices with this key");
   listing.add_option("--selector", arguments.selector,
                      "Only devices with these labels, as in room=lab3,!shared");

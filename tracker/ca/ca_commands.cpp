@@ -15,6 +15,7 @@
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
+#include "tracker/text_table.h"
 
 namespace tf::tracker {
 namespace {
@@ -79,8 +80,9 @@ absl::Status revoke(const Arguments& arguments) {
 
 absl::Status list(const Arguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
-  TF_ASSIGN_OR_RETURN(const std::string text,
-                      render_members(link, arguments.json ? MembersFormat::kJson : MembersFormat::kTable));
+  TF_ASSIGN_OR_RETURN(
+      const std::string text,
+      render_members(link, arguments.json ? MembersFormat::kJson : MembersFormat::kTable, terminal_width()));
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }

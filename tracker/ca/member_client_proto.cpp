@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/json_text.h"
 #include "base/status.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "tracker/ca/member_service.h"
+#include "tracker/text_table.h"
 #include "tracker/tracker_call.h"
 
 namespace tf::tracker {
@@ -23,14 +23,12 @@ std::string state_of(const pb::MemberCertificate& certificate) {
   return absl::FromUnixSeconds(certificate.ends_unix_s()) <= absl::Now() ? "ended" : "good";
 }
 
-std::string table(const pb::ListMembersReply& reply) {
-  std::string text =
-      absl::StrFormat("%-12s %-24s %-32s %-16s  %s\n", "role", "name", "serial", "ends (UTC)", "state");
-  for (const pb::MemberCertificate& one : reply.certificates()) {
-    absl::StrAppendFormat(&text, "%-12s %-24s %-32s %-16s  %s\n", one.role(), one.name(), one.serial(),
-                          day(one.ends_unix_s()), state_of(one));
-  }
-  return text;
+std::string table(const pb::ListMembersReply& reply, size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (const pb::MemberCertificate& one : reply.certificates())
+    rows.push_back({one.role(), one.name(), one.serial(), day(one.ends_unix_s()), state_of(one)});
+  return text_table({{"role"}, {"name", Cells::kShortened}, {"serial"}, {"ends (UTC)"}, {"state"}},
+                    std::move(rows), width);
 }
 
 std::string json(const pb::ListMembersReply& reply) {
@@ -64,7 +62,7 @@ absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, 
   return std::vector<std::string>(reply.serials().begin(), reply.serials().end());
 }
 
-absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format) {
+absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format, size_t width) {
   pb::ListMembersRequest request;
   pb::ListMembersReply all;
   do {
@@ -72,7 +70,7 @@ absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersForma
     request.set_page_token(page.next_page_token());
     for (pb::MemberCertificate& one : *page.mutable_certificates()) all.add_certificates()->Swap(&one);
   } while (!request.page_token().empty());
-  return format == MembersFormat::kJson ? json(all) : table(all);
+  return format == MembersFormat::kJson ? json(all) : table(all, width);
 }
 
 }  // namespace tf::tracker

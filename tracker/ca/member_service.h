@@ -39,6 +39,6 @@ absl::StatusOr<IssuedToken> request_token(const TrackerLink& link, const std::st
 // The serials that were good until now.
 absl::StatusOr<std::vector<std::string>> revoke_member(const TrackerLink& link, const std::string& name);
 enum class MembersFormat { kTable, kJson };
-absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format);
+absl::StatusOr<std::string> render_members(const TrackerLink& link, MembersFormat format, size_t width = 0);
 
 }  // namespace tf::tracker
