@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/credentials.h"
+#include "rpc/reflection_patience.h"
 
 namespace tf::rpc {
 namespace {
@@ -69,9 +70,6 @@ std::shared_ptr<grpc::ServerCredentials> secure(grpc::ServerBuilder& builder,
                                                 const ServerSecurity& security) {
   TF_CHECK((security.credentials == nullptr) == (security.guard == nullptr));
   if (!security.credentials) return grpc::InsecureServerCredentials();
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(security.guard->interceptors());
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   const Certificate own = security.credentials->certificate();
   const absl::Duration age = (own.not_after() - own.not_before()) / kConnectionsPerCertificate;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
@@ -79,6 +77,15 @@ std::shared_ptr<grpc::ServerCredentials> secure(grpc::ServerBuilder& builder,
   std::shared_ptr<grpc::ServerCredentials> credentials = security.credentials->server();
   credentials->SetAuthMetadataProcessor(security.guard->processor());
   return credentials;
+}
+
+// What looks at each call. The builder knows of no more than one list.
+std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors(
+    const ServerSecurity& security, StallWatch& reflections) {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
+  if (security.guard) all.push_back(security.guard->interceptors());
+  all.push_back(reflection_patience(reflections));
+  return all;
 }
 
 // gRPC adds both to each server whose builder is made after this.
@@ -99,7 +106,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const ServerOptions& options) {
   TF_RETURN_IF_ERROR(check_bindable(listen));
   serve_health_and_reflection();
+  auto reflections = std::make_unique<StallWatch>(options.clock, kHelloPatience);
   grpc::ServerBuilder builder;
+  builder.experimental().SetInterceptorCreators(interceptors(security, *reflections));
   apply(options.link, builder);
   if (options.most_threads > 0)
     builder.SetResourceQuota(grpc::ResourceQuota("calls").SetMaxThreads(options.most_threads));
@@ -110,11 +119,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
   if (port == 0) return in_use(listen);  // taken since we looked
   if (!server) return absl::InternalError(absl::StrCat("gRPC could not serve on ", listen.text()));
   return std::unique_ptr<Server>(
-      new Server(std::move(server), Endpoint{.host = listen.host, .port = static_cast<uint16_t>(port)}));
+      new Server(std::move(reflections), std::move(server),
+                 Endpoint{.host = listen.host, .port = static_cast<uint16_t>(port)}));
 }
 
-Server::Server(std::unique_ptr<grpc::Server> server, Endpoint endpoint)
-    : server_(std::move(server)), endpoint_(std::move(endpoint)) {}
+Server::Server(std::unique_ptr<StallWatch> reflections, std::unique_ptr<grpc::Server> server,
+               Endpoint endpoint)
+    : reflections_(std::move(reflections)), server_(std::move(server)), endpoint_(std::move(endpoint)) {}
 
 Server::~Server() {
   stop(absl::ZeroDuration());

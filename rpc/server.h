@@ -10,7 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "rpc/channel.h"
+#include "rpc/clock.h"
 #include "rpc/endpoint.h"
+#include "rpc/stall_watch.h"
 
 namespace grpc {
 class Server;
@@ -37,6 +39,8 @@ struct ServerOptions {
   // A call of a service of gRPC's synchronous API takes a thread, and so does one of reflection. What these
   // are too few for is RESOURCE_EXHAUSTED. At least 2; 0: as many as there are calls.
   int most_threads = 0;
+  // By which a reflection stream that is silent for kHelloPatience is ended; must outlive the server.
+  const Clock& clock = real_clock();
 };
 
 class Server {
@@ -55,7 +59,8 @@ class Server {
   void stop(absl::Duration grace);
 
  private:
-  Server(std::unique_ptr<grpc::Server> server, Endpoint endpoint);
+  Server(std::unique_ptr<StallWatch> reflections, std::unique_ptr<grpc::Server> server, Endpoint endpoint);
+  const std::unique_ptr<StallWatch> reflections_;
   std::unique_ptr<grpc::Server> server_;
   Endpoint endpoint_;
 };

@@ -1,5 +1,6 @@
 #include "rpc/server.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -102,6 +103,26 @@ TEST_F(ServerTest, TakesNoMoreThreadsThanItMay) {
     if (!is_served) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_TRUE(is_served);
+}
+
+TEST_F(ServerTest, EndsAReflectionStreamOnWhichNothingIsSaid) {
+  FakeClock clock;
+  const auto server = *Server::start({"127.0.0.1", 0}, services_, {}, {.clock = clock});
+  grpc::GenericStub stub(make_channel(server->endpoint()));
+  grpc::ClientContext context;
+  set_deadline(context, absl::Seconds(60));
+  grpc::CompletionQueue queue;
+  const auto stream =
+      stub.PrepareCall(&context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  stream->StartCall(&context);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  grpc::Status ended;
+  stream->Finish(&ended, &ended);
+  const auto soon = [] { return std::chrono::system_clock::now() + std::chrono::milliseconds(5); };
+  while (queue.AsyncNext(&tag, &ok, soon()) == grpc::CompletionQueue::TIMEOUT) clock.advance(kHelloPatience);
+  EXPECT_NE(ended.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << "it had a thread until its peer left";
 }
 
 TEST_F(ServerTest, SaysThatTheHostIsUnknown) {
