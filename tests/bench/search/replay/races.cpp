@@ -1,9 +1,10 @@
 #include "tests/bench/search/replay/races.h"
 
 #include <algorithm>
+#include <span>
 
+#include "tests/bench/search/replay/finale.h"
 #include "tests/bench/search/replay/sampling_policy.h"
-#include "tuner/session/playoff.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::replay {
@@ -18,7 +19,9 @@ class Trials {
   Spent race(const Entry& entry, const Best& best) {
     return sample(draw(entry), SamplingPolicy::kRacing, best);
   }
-  Spent play(const Entry& entry) { return sample_in_full(draw(entry)); }
+  const Entry* play_off(std::span<const Arrival> arrivals) {
+    return replay::play_off(arrivals, [this](const Entry& entry, size_t) { return draw(entry); }).winner;
+  }
   double seconds(const Entry& entry) const {
     return across_visits_ ? entry.seconds : entry.visits.front().seconds;
   }
@@ -45,38 +48,23 @@ std::vector<const Entry*> draw_field(std::vector<const Entry*> entries, size_t c
   return entries;
 }
 
-// The session's play-off among those who were not stopped, from what racing saw of them.
-const Entry* play_off(const std::vector<const Entry*>& arrived, const std::vector<Estimate>& seen,
-                      Trials& trials) {
-  const std::vector<size_t> finalists = session::Playoff::finalists(seen);
-  if (finalists.size() < 2) return arrived[finalists.front()];
-  session::Playoff playoff(finalists.size());
-  for (auto round = playoff.next_round(); !round.empty(); round = playoff.next_round()) {
-    for (const size_t i : round) playoff.add(i, trials.play(*arrived[finalists[i]]).seen.median_ns);
-    playoff.end_round();
-  }
-  return arrived[finalists[playoff.standings().front().finalist]];
-}
-
 RaceOutcome run_race(const std::vector<const Entry*>& field, Trials trials) {
   double fastest = trials.seconds(*field.front());
   const Entry* raced = nullptr;
   Best best;
-  std::vector<const Entry*> arrived;
-  std::vector<Estimate> seen;
+  std::vector<Arrival> arrivals;
   for (const Entry* entry : field) {
     fastest = std::min(fastest, trials.seconds(*entry));
     const Spent spent = trials.race(*entry, best);
     if (spent.stopped_early) continue;
-    arrived.push_back(entry);
-    seen.push_back(spent.seen);
+    arrivals.push_back({entry, spent.seen});
     if (best.seconds > 0 && spent.seconds >= best.seconds) continue;
     best = {spent.seconds, spent.seen.noise};
     raced = entry;
   }
   // The first of a race has nobody to be stopped by.
   return {.raced = trials.seconds(*raced) / fastest,
-          .played_off = trials.seconds(*play_off(arrived, seen, trials)) / fastest};
+          .played_off = trials.seconds(*trials.play_off(arrivals)) / fastest};
 }
 
 }  // namespace

@@ -121,13 +121,24 @@ void Run::observe(const space::Candidate& candidate, const Entry& entry, const B
   if (spent.seconds > 0)
     time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early, .noise = spent.seen.noise};
   task_->observe(candidate, time);
-  Step step = steps_.empty() ? Step{} : steps_.back();
-  step.device_seconds += spent.device_seconds;
-  if (time && !time->lower_bound && (believed_.seconds == 0 || time->seconds < believed_.seconds)) {
-    believed_ = {.seconds = time->seconds, .noise = time->noise};
-    step.best_seconds = entry.seconds;
+  trials_seconds_ += spent.device_seconds;
+  if (time && !time->lower_bound) {
+    if (options_.contender.policy == SamplingPolicy::kRacing) arrivals_.push_back({&entry, spent.seen});
+    if (believed_.seconds == 0 || time->seconds < believed_.seconds) {
+      believed_ = {.seconds = time->seconds, .noise = time->noise};
+      believed_to_take_ = entry.seconds;
+    }
   }
-  steps_.push_back(step);
+  steps_.push_back(step());
+}
+
+// Who races ends with a play-off, whose trials are of later visits: other processes, at other times.
+Step Run::step() const {
+  if (arrivals_.empty()) return {.device_seconds = trials_seconds_, .best_seconds = believed_to_take_};
+  const Finale finale = play_off(arrivals_, [](const Entry& entry, size_t round) {
+    return round + 1 < entry.visits.size() ? std::optional(entry.visits[round + 1]) : std::nullopt;
+  });
+  return {.device_seconds = trials_seconds_ + finale.device_seconds, .best_seconds = finale.winner->seconds};
 }
 
 void Run::learn() {

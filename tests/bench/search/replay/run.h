@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/target/target.h"
+#include "tests/bench/search/replay/finale.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/sampling_policy.h"
 #include "tuner/model/xgboost_model.h"
@@ -29,10 +30,10 @@ struct Contender {
 // A name as above; INVALID_ARGUMENT says what there is.
 absl::StatusOr<Contender> contender_from_name(const std::string& name);
 
-// The state of a run after a trial; sums are since the run began.
+// A run that ends with this trial; sums are since it began.
 struct Step {
-  double device_seconds = 0;
-  // By the pool's record, of the candidate that the run then believes to be the best; 0: none yet.
+  double device_seconds = 0;  // with the play-off that it ends with
+  // By the pool's record, of the candidate that the run then takes for the best; 0: none yet.
   double best_seconds = 0;
 };
 
@@ -57,7 +58,7 @@ class Run {
   static absl::StatusOr<std::unique_ptr<Run>> create(const session::Task& task, const Options& options);
 
   // Goes on for as long as the pool knows what is proposed. Returns those of the present proposals that it
-  // lacks; none: the run is finished.
+  // lacks; none: the run is finished. `pool` must outlive the run, and may grow.
   std::vector<session::Subject> advance(const Pool& pool);
 
   bool finished() const { return finished_; }  // its trials are spent, or its space is
@@ -72,6 +73,7 @@ class Run {
   void propose();
   void observe(const space::Candidate& candidate, const Entry& entry, const Best& best);
   void learn();
+  Step step() const;
 
   struct Proposal {
     space::Candidate candidate;
@@ -84,7 +86,10 @@ class Run {
   std::unique_ptr<session::TaskState> task_;
   std::vector<Proposal> waiting_;
   std::vector<Step> steps_;
-  Best believed_;  // the best candidate as the strategy saw it
+  double trials_seconds_ = 0;      // that the device spent on trials
+  Best believed_;                  // the best candidate as the strategy saw it
+  double believed_to_take_ = 0;    // by the pool's record
+  std::vector<Arrival> arrivals_;  // of races
   size_t steps_at_training_ = 0;
   bool finished_ = false;
 };

@@ -1,0 +1,51 @@
+#include "tests/bench/search/replay/finale.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "tests/bench/search/replay/sampling_policy.h"
+#include "tuner/session/playoff.h"
+
+namespace tf::replay {
+namespace {
+
+// One trial of each who is in; none if one of them has no visit left.
+std::optional<std::vector<Spent>> play_round(std::span<const Arrival* const> players, size_t round,
+                                             const VisitOfRound& visit) {
+  std::vector<Spent> trials;
+  for (const Arrival* player : players) {
+    const std::optional<Visit> trial = visit(*player->entry, round);
+    if (!trial) return std::nullopt;
+    trials.push_back(sample_in_full(*trial));
+  }
+  return trials;
+}
+
+}  // namespace
+
+Finale play_off(std::span<const Arrival> arrivals, const VisitOfRound& visit) {
+  TF_CHECK(!arrivals.empty());
+  std::vector<Estimate> seen;
+  for (const Arrival& arrival : arrivals) seen.push_back(arrival.seen);
+  const std::vector<size_t> finalists = session::Playoff::finalists(seen);
+  TF_CHECK(!finalists.empty());
+  Finale finale{.winner = arrivals[finalists.front()].entry};
+  session::Playoff playoff(finalists.size());
+  size_t rounds = 0;
+  for (auto in = playoff.next_round(); !in.empty(); in = playoff.next_round(), ++rounds) {
+    std::vector<const Arrival*> players;
+    for (const size_t each : in) players.push_back(&arrivals[finalists[each]]);
+    const auto trials = play_round(players, rounds, visit);
+    if (!trials) break;
+    for (size_t i = 0; i < in.size(); ++i) {
+      playoff.add(in[i], (*trials)[i].seen.median_ns);
+      finale.device_seconds += kOverheadSeconds + (*trials)[i].device_seconds;
+    }
+    playoff.end_round();
+  }
+  if (rounds > 0) finale.winner = arrivals[finalists[playoff.standings().front().finalist]].entry;
+  return finale;
+}
+
+}  // namespace tf::replay

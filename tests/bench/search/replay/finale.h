@@ -1,0 +1,34 @@
+#pragma once
+// Owns: a session's play-off among candidates that racing did not stop, played with recorded visits. Does not
+// know: strategies, how a visit is chosen.
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "base/race.h"
+#include "tests/bench/search/replay/pool.h"
+
+namespace tf::replay {
+
+// A candidate that ran to the end of its race, and what the race showed of it.
+struct Arrival {
+  const Entry* entry = nullptr;
+  Estimate seen;
+};
+
+struct Finale {
+  const Entry* winner = nullptr;
+  double device_seconds = 0;  // of its trials; 0: it was clear who is the best
+};
+
+// The visit that a candidate's trial of a round, counted from 0, is taken from. None: no more were recorded;
+// the play-off ends by the rounds before.
+using VisitOfRound = std::function<std::optional<Visit>(const Entry& entry, size_t round)>;
+
+// `arrivals`: one at least. The trials are a session's (tuner/session/playoff.h), each in a process of its
+// own.
+Finale play_off(std::span<const Arrival> arrivals, const VisitOfRound& visit);
+
+}  // namespace tf::replay
