@@ -15,21 +15,44 @@
 namespace tf::rpc {
 namespace {
 
+// The codes that gRPC gives what it says of a connection itself. A server may use them, too.
+bool may_be_of_the_connection(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // gRPC's own words for the end of a connection, which name neither who was at its other end nor, to anybody
-// who does not know gRPC, what happened.
+// who does not know gRPC, what happened. A message that only quotes them is its sender's.
 absl::Status in_our_words(const grpc::Status& status, const std::string& who) {
   const std::string& theirs = status.error_message();
-  const auto says_one_of = [&](std::initializer_list<const char*> words) {
-    return std::ranges::any_of(words, [&](const char* each) { return absl::StrContains(theirs, each); });
-  };
   const auto as = [&](const std::string& ours) {
     return absl::Status(static_cast<absl::StatusCode>(status.error_code()), ours);
   };
-  if (says_one_of({"Cancelling all calls", "Server shutdown"})) return as(who + " is stopping");
-  if (says_one_of({"keepalive watchdog timeout", "ping timeout"}))
+  // Where none was made, none has ended, and theirs says where to.
+  if (!may_be_of_the_connection(status.error_code()) || absl::StrContains(theirs, "failed to connect"))
+    return as(theirs);
+  const auto begins_with_one_of = [&](std::initializer_list<const char*> words) {
+    return std::ranges::any_of(words, [&](const char* each) { return absl::StartsWith(theirs, each); });
+  };
+  if (begins_with_one_of({"Cancelling all calls", "Server shutdown"})) return as(who + " is stopping");
+  if (begins_with_one_of({"keepalive watchdog timeout", "ping timeout"}))
     return as(who + " has been silent for too long");
-  if (says_one_of({"RST_STREAM"})) return as(who + " has ended the call");
-  if (says_one_of({"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "Stream removed"}))
+  // Their codes and texts tell why.
+  if (begins_with_one_of({"Received RST_STREAM", "RST_STREAM"}))
+    return as(absl::StrCat(who, " has ended the call (", theirs, ")"));
+  if (begins_with_one_of({"GOAWAY"}))
+    return as(absl::StrCat("the connection to ", who, " has broken (", theirs, ")"));
+  if (begins_with_one_of({"Socket closed", "Stream removed", "Connection reset", "Broken pipe",
+                          "recvmsg:Connection reset", "recvmsg: Connection reset", "sendmsg:Broken pipe",
+                          "sendmsg: Broken pipe", "sendmsg:Connection reset", "sendmsg: Connection reset"}))
     return as("the connection to " + who + " has broken");
   return as(theirs);
 }

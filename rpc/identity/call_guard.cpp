@@ -162,7 +162,10 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
       if (reply) made_ = field_text(*reply, rule_->audited_reply);
     }
     if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) {
-      if (guard_.audit_) audit(from_grpc(batch->GetSendStatus()));
+      const grpc::Status sent = batch->GetSendStatus();
+      // Word for word: from_grpc reads what a caller receives.
+      if (guard_.audit_)
+        audit(absl::Status(static_cast<absl::StatusCode>(sent.error_code()), sent.error_message()));
       leave();
     }
     batch->Proceed();

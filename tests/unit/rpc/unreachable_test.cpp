@@ -28,11 +28,31 @@ TEST(EndOfAConnection, IsToldInOurWords) {
             "the connection to the tracker at 127.0.0.1:7190 has broken");
   EXPECT_EQ(told("keepalive watchdog timeout"), "the tracker at 127.0.0.1:7190 has been silent for too long");
   EXPECT_EQ(told("Received RST_STREAM with error code 8"),
-            "the tracker at 127.0.0.1:7190 has ended the call");
+            "the tracker at 127.0.0.1:7190 has ended the call (Received RST_STREAM with error code 8)");
+  EXPECT_EQ(told("GOAWAY received; Error code: 11; Debug Text: too_many_pings"),
+            "the connection to the tracker at 127.0.0.1:7190 has broken (GOAWAY received; Error code: 11; "
+            "Debug Text: too_many_pings)");
   EXPECT_EQ(told("no device is free"), "no device is free") << "what a server says itself";
   const absl::Status nameless = from_grpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"));
   EXPECT_TRUE(absl::IsUnavailable(nameless)) << nameless;
   EXPECT_EQ(nameless.message(), "the connection to the server has broken");
+}
+
+TEST(EndOfAConnection, IsNotWhatOnlyQuotesOne) {
+  const auto told = [](grpc::StatusCode code, const std::string& theirs) {
+    return std::string(from_grpc(grpc::Status(code, theirs)).message());
+  };
+  const auto stays = [&](grpc::StatusCode code, const std::string& theirs) {
+    EXPECT_EQ(told(code, theirs), theirs);
+    EXPECT_EQ(from_grpc(grpc::Status(code, theirs), "tuner", {.host = "h", .port = 1}, false).message(),
+              theirs);
+  };
+  stays(grpc::StatusCode::NOT_FOUND, "GOAWAY received: no such device");
+  stays(grpc::StatusCode::INVALID_ARGUMENT, "Socket closed");
+  stays(grpc::StatusCode::UNAVAILABLE, "the agent's last words were: Socket closed");
+  const std::string unconnected =
+      "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:7190: Socket closed";
+  EXPECT_EQ(told(grpc::StatusCode::UNAVAILABLE, unconnected), unconnected) << "it has the address";
 }
 
 // A port that takes connections and says nothing; or, closed, one where nobody listens.
