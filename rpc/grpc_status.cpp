@@ -36,6 +36,10 @@ absl::Status in_our_words(const grpc::Status& status, const std::string& who) {
   const auto as = [&](const std::string& ours) {
     return absl::Status(static_cast<absl::StatusCode>(status.error_code()), ours);
   };
+  // A server's bound (ServerOptions::most_threads), of which no code of ours hears.
+  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && theirs == "Server Threadpool Exhausted")
+    return with_remedy(absl::StatusCode::kResourceExhausted, who + " serves as many calls as it may",
+                       "try again when others have ended");
   // Where none was made, none has ended, and theirs says where to.
   if (!may_be_of_the_connection(status.error_code()) || absl::StrContains(theirs, "failed to connect"))
     return as(theirs);

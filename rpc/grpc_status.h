@@ -13,8 +13,8 @@ class Status;
 namespace tf::rpc {
 
 // With its remedy (base/remedy.h) what a server's gate refused (identity/refusal.h); of other errors a
-// server's remedy is a part of the message. What gRPC itself says of a connection that has ended is put into
-// our words, so this is for the caller's end of a call only.
+// server's remedy is a part of the message. What gRPC itself says of a connection that has ended, or of a
+// server's bound of threads, is put into our words, so this is for the caller's end of a call only.
 absl::Status from_grpc(const grpc::Status& status);
 grpc::Status to_grpc(const absl::Status& status);
 

@@ -149,6 +149,16 @@ TEST(Unreachable, AHandshakeThatCameToNoEndIsNoStrangersAndNoCertificates) {
               HasSubstr("is no tuner of this farm, or a certificate has ended"));
 }
 
+TEST(FromGrpc, AServerWithoutAFreeThreadSaysWhatToDo) {
+  const grpc::Status full(grpc::StatusCode::RESOURCE_EXHAUSTED, "Server Threadpool Exhausted");
+  const absl::Status status = from_grpc(full, "tuner", {.host = "127.0.0.1", .port = 7191}, false);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(status.message(),
+            "the tuner at 127.0.0.1:7191 serves as many calls as it may: try again when others have ended");
+  const absl::Status own = from_grpc(grpc::Status(full.error_code(), "2000 jobs wait"));
+  EXPECT_EQ(own.message(), "2000 jobs wait");
+}
+
 TEST(FromGrpc, AServiceThatIsNotThereIsSaidInWords) {
   const absl::Status status = from_grpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);

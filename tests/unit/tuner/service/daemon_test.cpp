@@ -18,6 +18,7 @@
 #include "database/open_records.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
+#include "rpc/grpc_status.h"
 #include "tests/unit/database/sample_records.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/remote/remote_records.h"
@@ -171,7 +172,11 @@ TEST_F(DaemonTest, TakesNoMoreThreadsThanItMayHoweverManyWatch) {
     if (watch->reader->Read(&update)) {
       served.push_back(std::move(watch));
     } else {
-      EXPECT_EQ(watch->reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+      const absl::Status refused =
+          rpc::from_grpc(watch->reader->Finish(), "tuner", daemon_->endpoint(), false);
+      EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+      EXPECT_THAT(std::string(refused.message()),
+                  testing::EndsWith("serves as many calls as it may: try again when others have ended"));
     }
   }
   EXPECT_GE(served.size(), 1u);
