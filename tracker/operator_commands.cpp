@@ -227,7 +227,12 @@ class Adder {
 
   CLI::App& add_listing(const std::string& name, const std::string& what, const std::string& example,
                         Command command) {
-    return add_printing(name, what, example, command, "JSON instead of a table");
+    CLI::App& added = add_printing(name, what, example, command, "JSON instead of a table");
+    added.footer(
+        absl::StrCat(added.get_footer(),
+                     "\nLong texts are shortened where that makes the table fit the terminal; --json, "
+                     "and a pipe, have all of them."));
+    return added;
   }
 
   CLI::App& add_printing(const std::string& name, const std::string& what, const std::string& example,
@@ -256,8 +261,7 @@ void add_listings(Adder& adder) {
   listing.footer(
       absl::StrCat(listing.get_footer(),
                    "\nQUEUED and DONE: trials of the present lease. Those that tuners send straight to the "
-                   "agent count as it last told, when one ended.\nOn a terminal long texts are shortened to "
-                   "its width; --json, and a pipe, have all of them."));
+                   "agent count as it last told, when one ended."));
   listing.add_option("--key", arguments.key, "Only devices with this key");
   listing.add_option("--selector", arguments.selector,
                      "Only devices with these labels, as in room=lab3,!shared");

@@ -43,6 +43,28 @@ std::optional<size_t> next_to_shorten(const std::vector<TableColumn>& columns,
   return longest;
 }
 
+struct Layout {
+  std::vector<size_t> widths;  // a column's
+  size_t gap = 2;              // between two
+
+  bool fits(size_t width) const {
+    return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1)) <= width;
+  }
+};
+
+// Whole where nothing helps: lines that wrap all the same would have lost their texts for nothing.
+Layout fitting(const std::vector<TableColumn>& columns, std::vector<size_t> whole, size_t width) {
+  const Layout wide = {.widths = std::move(whole)};
+  if (width == 0 || wide.fits(width)) return wide;
+  Layout narrow = {.widths = wide.widths, .gap = 1};
+  while (!narrow.fits(width)) {
+    const std::optional<size_t> longest = next_to_shorten(columns, narrow.widths);
+    if (!longest) return wide;
+    --narrow.widths[*longest];
+  }
+  return narrow;
+}
+
 }  // namespace
 
 std::string text_table(const std::vector<TableColumn>& columns, std::vector<std::vector<std::string>> rows,
@@ -58,24 +80,14 @@ std::string text_table(const std::vector<TableColumn>& columns, std::vector<std:
       widths[i] = std::max(widths[i], characters(row[i]));
     }
   }
-  size_t gap = 2;
-  const auto is_too_wide = [&] {
-    const size_t cells = std::accumulate(widths.begin(), widths.end(), size_t{0});
-    return width > 0 && cells + gap * (columns.size() - 1) > width;
-  };
-  if (is_too_wide()) gap = 1;
-  while (is_too_wide()) {
-    const std::optional<size_t> longest = next_to_shorten(columns, widths);
-    if (!longest) break;
-    --widths[*longest];
-  }
+  const Layout layout = fitting(columns, std::move(widths), width);
   std::string text;
   for (const std::vector<std::string>& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = shortened(row[i], widths[i]);
+      const std::string cell = shortened(row[i], layout.widths[i]);
       line += cell;
-      line.append(widths[i] - characters(cell) + gap, ' ');
+      line.append(layout.widths[i] - characters(cell) + layout.gap, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: tables for people: a line each under a heading, with columns as wide as they need to be, and on a
-// terminal no wider than that, as far as free texts can be shortened. Does not know: what stands in them.
+// Owns: tables for people: a line each under a heading, with columns as wide as they need to be, and
+// narrower ones where shorter free texts make it fit a terminal. Does not know: what stands in them.
 
 #include <cstddef>
 #include <string>
@@ -16,9 +16,9 @@ struct TableColumn {
   Cells cells = Cells::kWhole;
 };
 
-// Rows have a cell a column. `width`: the characters that a line may have; 0: any number, and nothing is
-// shortened. A table that is wider first has its columns closer together, then the longest of the columns
-// that may be shortened is, with an ellipsis, down to kShortest: what is wider still stays so.
+// Rows have a cell a column. `width`: the characters that a line may have; 0: any number. A table that is
+// wider has its columns closer together, and the longest of the columns that may be shortened is, with an
+// ellipsis, to no less than kShortest. One that is too wide even so is whole, and its lines wrap.
 std::string text_table(const std::vector<TableColumn>& columns, std::vector<std::vector<std::string>> rows,
                        size_t width = 0);
 inline constexpr size_t kShortest = 8;

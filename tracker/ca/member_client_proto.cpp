@@ -27,8 +27,8 @@ std::string table(const pb::ListMembersReply& reply, size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const pb::MemberCertificate& one : reply.certificates())
     rows.push_back({one.role(), one.name(), one.serial(), day(one.ends_unix_s()), state_of(one)});
-  return text_table({{"role"}, {"name", Cells::kShortened}, {"serial"}, {"ends (UTC)"}, {"state"}},
-                    std::move(rows), width);
+  // `ca revoke` takes a name, and a part of one is none.
+  return text_table({{"role"}, {"name"}, {"serial"}, {"ends (UTC)"}, {"state"}}, std::move(rows), width);
 }
 
 std::string json(const pb::ListMembersReply& reply) {

@@ -28,11 +28,17 @@ TEST(TextTable, ShortensTheLongestFreeTextToTheTerminal) {
             "SLOT  HOLDER      MODEL\n"
             "box/0 ada:a-tuner An Extraord…\n"
             "box/1 -           A Slow One\n");
-  EXPECT_EQ(text_table(kColumns, kRows, 10),
+  EXPECT_EQ(text_table(kColumns, kRows, 23),
             "SLOT  HOLDER   MODEL\n"
             "box/0 ada:a-t… An Extr…\n"
             "box/1 -        A Slow …\n")
-      << "no further, though it is too wide";
+      << "no further";
+}
+
+TEST(TextTable, IsWholeWhereItWouldBeTooWideAllTheSame) {
+  for (const size_t width : {size_t{22}, size_t{10}, size_t{1}}) {
+    EXPECT_EQ(text_table(kColumns, kRows, width), text_table(kColumns, kRows)) << width;
+  }
 }
 
 TEST(TextTable, CountsCharactersAndCutsNone) {
