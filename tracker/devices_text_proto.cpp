@@ -65,16 +65,26 @@ int64_t lease_left_ms(const pb::Device& device, const pb::Slot& slot) {
   return device.has_leases_end_in_ms() ? std::min<int64_t>(term, device.leases_end_in_ms()) : term;
 }
 
-// "leased, suspect, cordoned"; "away, lease ends in 18s", unless the agent comes back.
-std::string state_of(const pb::Device& device, const pb::Slot& slot) {
-  std::vector<std::string> parts = {!device.online() ? "away" : slot.has_lease() ? "leased" : "idle"};
-  if (device.has_leases_end_in_ms() && slot.has_lease())
-    parts.push_back("lease ends in " + age(lease_left_ms(device, slot)));
+std::string presence_of(const pb::Device& device, const pb::Slot& slot) {
+  return !device.online() ? "away" : slot.has_lease() ? "leased" : "idle";
+}
+
+// "leased, suspect, cordoned"
+std::string state_of(const pb::Device& device, std::string presence) {
+  std::vector<std::string> parts = {std::move(presence)};
   for (const std::string& part : {health_text(device), admission_text(device)}) {
     if (!part.empty()) parts.push_back(part);
   }
   if (!device.reserved_for().empty()) parts.push_back("reserved for " + device.reserved_for());
   return absl::StrJoin(parts, ", ");
+}
+
+// For people: "away, lease ends in 18s", unless the agent comes back.
+std::string state_in_table(const pb::Device& device, const pb::Slot& slot) {
+  std::string presence = presence_of(device, slot);
+  if (device.has_leases_end_in_ms() && slot.has_lease())
+    absl::StrAppend(&presence, ", lease ends in ", age(lease_left_ms(device, slot)));
+  return state_of(device, std::move(presence));
 }
 
 const pb::GoldenSample* last_golden(const pb::Slot& slot) {
@@ -101,7 +111,7 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
   const bool leased = slot.has_lease();
   return {absl::StrCat(device.device_id(), "/", slot.slot()),
           device.device_key(),
-          state_of(device, slot),
+          state_in_table(device, slot),
           age(device.since_ms()),
           leased ? slot.holder() : "-",
           leased ? age(slot.held_ms()) : "-",
@@ -135,7 +145,7 @@ nlohmann::json golden_json(const pb::GoldenTrend& golden) {
 nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
   nlohmann::json json = {{"slot", slot.slot()},
                          {"cpus", std::vector<uint32_t>(slot.cpus().begin(), slot.cpus().end())},
-                         {"state", state_of(device, slot)},
+                         {"state", state_of(device, presence_of(device, slot))},
                          {"epoch", slot.epoch()}};
   if (slot.has_golden()) json["golden"] = golden_json(slot.golden());
   if (slot.has_lease()) {
@@ -210,6 +220,7 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
         {"fingerprint", facts.fingerprint()},
         {"peak_gflops", facts.peak_gflops()},
         {"slots", nlohmann::json::array()}};
+    if (device.has_leases_end_in_ms()) json["leases_end_in_ms"] = device.leases_end_in_ms();
     for (const pb::Slot& slot : device.slots()) json["slots"].push_back(json_of(device, slot));
     list.push_back(std::move(json));
   }

@@ -137,8 +137,14 @@ TEST_F(ListingTest, DeviceThatIsAwayTellsWhenItsLeaseEnds) {
   const TrackerLink tracker{server_->endpoint(), nullptr};
   const auto table = [&] { return render_devices(tracker, "", "", TextFormat::kTable)->text; };
   EXPECT_THAT(table(), testing::ContainsRegex("away, lease ends in 18s +12s +h +12s +18s"));
+  const auto listed = [&] {
+    return nlohmann::json::parse(render_devices(tracker, "", "", TextFormat::kJson)->text)[0];
+  };
+  EXPECT_EQ(listed()["slots"][0]["state"], "away") << "scripts compare it";
+  EXPECT_EQ(listed()["leases_end_in_ms"], 18'000);
   clock_.advance(absl::Seconds(18));
   farm_->tick();
+  EXPECT_FALSE(listed().contains("leases_end_in_ms"));
   EXPECT_THAT(table(), testing::Not(testing::HasSubstr("lease ends")));
   EXPECT_THAT(table(), testing::HasSubstr("away"));
 }
