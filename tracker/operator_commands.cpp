@@ -88,19 +88,24 @@ absl::Status cordon(const TrackerLink& tracker, const Arguments& arguments) {
 
 absl::Status uncordon(const TrackerLink& tracker, const Arguments& arguments) {
   return say(set_admission(tracker, arguments.name, Admission::kOpen).status(),
-             absl::StrCat(device_of(arguments), " is open: it may be leased again"));
+             absl::StrCat(device_of(arguments),
+                          " is open: neither a cordon nor a drain keeps it from being leased"));
+}
+
+// A tracker of before does not say how many leases the device has.
+std::string draining_text(std::optional<uint32_t> leases) {
+  if (!leases) return "is draining: it gets no new lease, and a present one is not renewed";
+  if (*leases == 0) return "is drained: it has no lease and gets no new one";
+  return absl::StrCat("is draining: it gets no new lease, and the present ",
+                      *leases == 1 ? "one is" : "ones are",
+                      " not renewed; `tracker devices` shows when it is drained");
 }
 
 absl::Status drain(const TrackerLink& tracker, const Arguments& arguments) {
   if (arguments.undo) return uncordon(tracker, arguments);
   TF_ASSIGN_OR_RETURN(const std::optional<uint32_t> leases,
                       set_admission(tracker, arguments.name, Admission::kDraining));
-  const std::string now = leases == 0u ? " is drained: it has no lease and gets no new one"
-                          : leases     ? absl::StrCat(" is draining: it gets no new lease, and the present ",
-                                                  *leases == 1 ? "one is" : "ones are",
-                                                      " not renewed; `tracker devices` shows when it is drained")
-                                   : " is draining: it gets no new lease, and a present one is not renewed";
-  return say(absl::OkStatus(), absl::StrCat(device_of(arguments), now));
+  return say(absl::OkStatus(), absl::StrCat(device_of(arguments), " ", draining_text(leases)));
 }
 
 absl::Status readmit(const TrackerLink& tracker, const Arguments& arguments) {

@@ -104,6 +104,10 @@ TEST_F(SecuredCommands, FarmFromNothing) {
     EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << output();
     EXPECT_TRUE(wait_for("tracker.log", "device box-1 " + now)) << command;
   }
+  EXPECT_EQ(
+      run({"tracker", "drain", "box-1", "--undo", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
+      0);
+  EXPECT_EQ(output(), "device box-1 is open: neither a cordon nor a drain keeps it from being leased\n");
   EXPECT_EQ(run({"tracker", "release", "box-1/0", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
             0);
   EXPECT_EQ(
