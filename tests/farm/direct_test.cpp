@@ -222,7 +222,8 @@ TEST_F(DirectTest, JobSaysThatTheTrackerIsAwayOnceTheTermIsOverAndGoesOnWhenItIs
     });
   };
   AgentThread agent(listening());
-  auto runner = connect({.term = absl::Seconds(3), .on_wait = [&](const std::string& what) {
+  // Long enough that the agent has run what follows before it is over, on a slow machine too.
+  auto runner = connect({.term = absl::Seconds(10), .on_wait = [&](const std::string& what) {
                            const std::scoped_lock lock(mutex);
                            said.push_back(what);
                          }});
