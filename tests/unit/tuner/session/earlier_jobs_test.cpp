@@ -110,6 +110,27 @@ TEST_F(EarlierJobs, TellsFromTheBeginningWhatIsKnownOfTheJob) {
   EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Progress::trials));
 }
 
+TEST_F(EarlierJobs, TellsTheRateOfAllTrialsOfTheJobWhenThisRunFails) {
+  options_.strategy = search::Kind::kAnsorLike;
+  runner_.delay = [] { return std::chrono::milliseconds(2); };
+  ASSERT_TRUE(run().ok());
+  const auto [first, last] = std::ranges::minmax(records(), {}, &database::Measurement::finished_unix_ns);
+  const double spent_s = static_cast<double>(last.finished_unix_ns - first.finished_unix_ns) * 1e-9;
+  ASSERT_GT(spent_s, 0);
+  options_.budget.trials = 48;
+  options_.seed = 2;  // so that the search comes by other candidates first
+  runner_.fatal = absl::NotFoundError("no device has the key 'pi4'");
+  Progress told;
+  ASSERT_FALSE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
+                 told = progress;
+               }).ok());
+  EXPECT_EQ(told.phase, Phase::kOver);
+  EXPECT_EQ(told.trials, 24);
+  // But for those few that wait behind the one that has failed.
+  EXPECT_GT(told.trials_per_second * spent_s, 12);
+  EXPECT_LT(told.trials_per_second * spent_s, 24.1);
+}
+
 // As of a database from before records named it, or of before a change made it the untuned one.
 TEST_F(EarlierJobs, MeasuresTheUntunedScheduleAgainIfNoRecordNamesIt) {
   ASSERT_TRUE(run().ok());
