@@ -22,6 +22,7 @@
 #include "tuner/measure/held_lease_proto.h"
 #include "tuner/measure/measure_messages_proto.h"
 #include "tuner/measure/measure_stream_proto.h"
+#include "tuner/measure/renewal_pace.h"
 #include "tuner/measure/silence.h"
 #include "tuner/measure/waits.h"
 
@@ -36,7 +37,6 @@ constexpr absl::Duration kAcquireWait = absl::Seconds(30);
 constexpr absl::Duration kFirstAcquireWait = absl::Seconds(5);  // until its holder hears what it waits for
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);    // also how long cancel() may have to wait
 constexpr absl::Duration kLook = absl::Milliseconds(500);       // whether the device is silent, the term over
-constexpr absl::Duration kRenewAgain = absl::Seconds(1);        // after nobody has answered
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
 constexpr int kMaxUploads = 4;
@@ -346,7 +346,8 @@ class FarmRunner::Impl {
 
   void keep_renewing() {
     std::unique_lock lock(mutex_);
-    rpc::Instant renew_at = rpc::real_clock().now() + options_.term / 3;
+    RenewalPace pace(options_.term, rpc::backoff_seed());
+    rpc::Instant renew_at = rpc::real_clock().now() + pace.after_answer();
     bool is_heard = true;  // by the tracker, the last time
     while (true) {
       const absl::Duration left = std::min(renew_at - rpc::real_clock().now(), kLook);
@@ -361,14 +362,17 @@ class FarmRunner::Impl {
       waits_.set_of_lease(stands_still ? no_tracker() : "");
       lock.lock();
       if (rpc::real_clock().now() < renew_at) continue;
-      renew_at = rpc::real_clock().now() + options_.term / 3;
-      if (!held_.begins_trials() && !is_term_over()) continue;
+      const rpc::Instant due = rpc::real_clock().now();
+      if (!held_.begins_trials() && !is_term_over()) {
+        renew_at = due + pace.after_answer();
+        continue;
+      }
       const std::optional<LeasedDevice> lease = held_.lease();
       lock.unlock();
       const absl::Status status = link_->renew(*lease);
       lock.lock();
       is_heard = !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status);
-      if (!is_heard) renew_at = std::min(renew_at, rpc::real_clock().now() + kRenewAgain);
+      renew_at = is_heard ? due + pace.after_answer() : rpc::real_clock().now() + pace.after_silence();
       if (status.ok() && held_.is(*lease)) term_ends_ = rpc::real_clock().now() + options_.term;
       if (absl::IsAborted(status) && held_.is(*lease) && held_.begins_trials()) make_room(status);
       // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.
