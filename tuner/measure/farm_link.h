@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rpc/endpoint.h"
 #include "rpc/transfer_turns.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/recent_digests.h"
@@ -18,6 +19,7 @@
 namespace grpc {
 class Channel;
 class ClientContext;
+class Status;
 }  // namespace grpc
 
 namespace tf::measure {
@@ -32,10 +34,14 @@ class FarmLink {
   // Where the present lease's trials go. Lives as long as somebody uses it.
   struct Way {
     std::shared_ptr<grpc::Channel> channel;
+    rpc::Endpoint endpoint;
     std::optional<LeasedDevice> direct;  // the lease that the agent itself serves; none: through the tracker
     RecentDigests uploaded{};            // guarded by the link
   };
   std::shared_ptr<Way> way();
+  // What a call that goes that way ended with, which says who was at its other end. May block for a second or
+  // two (rpc/grpc_status.h).
+  absl::Status error_on(const Way& way, const grpc::Status& ended) const;
   // That one leads to its agent no more: from now on through the tracker, until the next lease. Uploads that
   // are under way on it end, and begin again there.
   void leave(const std::shared_ptr<Way>& direct, const std::string& why);

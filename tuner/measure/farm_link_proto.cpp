@@ -99,11 +99,16 @@ class FarmLink::CancellableCall {
 FarmLink::FarmLink(FarmRunnerOptions options)
     : options_(std::move(options)),
       channel_(rpc::make_channel(options_.tracker, options_.credentials, rpc::Role::kTracker)),
-      to_tracker_(std::make_shared<Way>(Way{.channel = channel_})) {}
+      to_tracker_(std::make_shared<Way>(Way{.channel = channel_, .endpoint = options_.tracker})) {}
 
 std::shared_ptr<FarmLink::Way> FarmLink::way() {
   const std::scoped_lock lock(mutex_);
   return to_agent_ ? to_agent_ : to_tracker_;
+}
+
+absl::Status FarmLink::error_on(const Way& way, const grpc::Status& ended) const {
+  return rpc::from_grpc(ended, way.direct ? "agent" : "tracker", way.endpoint,
+                        options_.credentials != nullptr);
 }
 
 void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why) {
@@ -124,7 +129,8 @@ void FarmLink::try_direct(const LeasedDevice& lease) {
     auto channel =
         rpc::make_channel(*endpoint, options_.credentials, rpc::ExpectedServer::agent_of(lease.device_id));
     if (rpc::wait_until_connected(*channel, kDirectTimeout)) {
-      agent = std::make_shared<Way>(Way{.channel = std::move(channel), .direct = lease});
+      agent =
+          std::make_shared<Way>(Way{.channel = std::move(channel), .endpoint = *endpoint, .direct = lease});
     } else {
       spdlog::info("device {} does not answer at {}: through the tracker", lease.device_id,
                    lease.direct_endpoint);
@@ -236,7 +242,7 @@ absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) 
     rpc::set_deadline(context, kConnectTimeout);
     context.set_wait_for_ready(!way.direct);
     const CancellableCall cancellable(*this, context, &way);
-    TF_RETURN_IF_ERROR(rpc::from_grpc(stub->FindMissingArtifacts(&context, request, &reply)));
+    TF_RETURN_IF_ERROR(error_on(way, stub->FindMissingArtifacts(&context, request, &reply)));
   }
   if (reply.missing().empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
@@ -261,7 +267,8 @@ absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) 
   }
   writer->Finish(&finished, call.tag());
   call.step(rpc::longest_answer(artifact.bytes->size()));
-  return call.ended(finished);
+  absl::Status ended = call.ended(finished);
+  return absl::IsDeadlineExceeded(ended) ? ended : error_on(way, finished);
 }
 
 void FarmLink::forget(const std::string& digest) {

@@ -15,7 +15,6 @@
 #include "rpc/channel.h"
 #include "rpc/clock.h"
 #include "rpc/flow_limits.h"
-#include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
@@ -306,16 +305,13 @@ class FarmRunner::Impl {
       silence_.stream_ends(rpc::real_clock().now());
     }
     const grpc::Status finished = stream->finish();
-    if (!way->direct) {
-      return rpc::from_grpc(finished, "tracker", options_.tracker, options_.credentials != nullptr);
-    }
-    const absl::Status ended = rpc::from_grpc(finished);
+    if (!way->direct) return link_->error_on(*way, finished);
     {
       const std::scoped_lock lock(mutex_);
       if (cancelled_) return cancelled();
     }
     // Whether the lease is over only the tracker can say: that is where we go on.
-    link_->leave(way, std::string(ended.message()));
+    link_->leave(way, std::string(link_->error_on(*way, finished).message()));
     worked = true;
     return absl::OkStatus();
   }
