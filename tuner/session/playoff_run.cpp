@@ -138,12 +138,8 @@ class Hall {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
       std::optional<Finished> finished =
           pipeline_.next(std::clamp(left, std::chrono::milliseconds(0), kTellEvery));
-      const Clock::time_point now = Clock::now();
-      if (limits_.meanwhile && now - told_ >= kTellEvery) {
-        told_ = now;
-        limits_.meanwhile();
-      }
-      if (finished || now >= until) return finished;
+      if (limits_.meanwhile) limits_.meanwhile();
+      if (finished || Clock::now() >= until) return finished;
     }
   }
 
@@ -222,7 +218,6 @@ class Hall {
   std::map<uint64_t, Seat> seats_;                     // under way, by ticket
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be made again
   uint64_t next_ticket_;
-  Clock::time_point told_ = Clock::now();  // that it goes on
 };
 
 }  // namespace

@@ -48,7 +48,8 @@ struct PlayOffLimits {
   Throttling& throttling;  // of the session
   // Before a trial whose device throttled is made again; twice that before the third try.
   absl::Duration retry_delay = absl::ZeroDuration();
-  // Called about four times a second as long as it goes on, for whoever looks on; takes no time to speak of.
+  // Called after each result, and at least four times a second until it comes, for whoever looks on; takes no
+  // time to speak of.
   std::function<void()> meanwhile = nullptr;
 };
 

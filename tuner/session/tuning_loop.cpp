@@ -92,7 +92,10 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
   progress_.phase = Phase::kPlayOff;
   update_progress();
   report_(as_shown());
-  const auto tell_time = [this] {  // what is expected of tasks costs more, and is not asked any more
+  // What is expected of tasks costs more, and is not asked any more.
+  const auto tell_time = [this, told = Clock::now()]() mutable {
+    if (Clock::now() - told < kReportEvery) return;
+    told = Clock::now();
     meter_.describe(std::max(1, runner_.slots()), progress_);
     report_(as_shown());
   };

@@ -264,6 +264,14 @@ TEST_F(PlayOffRun, BeginsNoRoundAfterTheDeadline) {
   EXPECT_EQ(ranking[0].results.size(), Playoff::kRounds);
 }
 
+// Of many that are short, too, somebody may look on.
+TEST_F(PlayOffRun, TellsOfEachResultThatItGoesOn) {
+  int told = 0;
+  play({.stop = stop_, .throttling = throttling_, .meanwhile = [&] { ++told; }});
+  EXPECT_GE(told, runner_.runs);
+  EXPECT_GT(runner_.runs, 0);
+}
+
 // Else the device would measure no more, and the play-offs wait for each other for ever.
 TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
   const std::vector<Pairing> pairings(
