@@ -18,7 +18,6 @@ class TransferTurns {
   // Of one digest, as long as it lives. The turns must outlive it.
   class Turn {
    public:
-    Turn(TransferTurns& turns, std::string digest) : turns_(&turns), digest_(std::move(digest)) {}
     Turn(Turn&& other) noexcept
         : turns_(std::exchange(other.turns_, nullptr)), digest_(std::move(other.digest_)) {}
     Turn& operator=(Turn&&) = delete;
@@ -27,6 +26,9 @@ class TransferTurns {
     }
 
    private:
+    friend class TransferTurns;
+    Turn(TransferTurns& turns, std::string digest) : turns_(&turns), digest_(std::move(digest)) {}
+
     TransferTurns* turns_;
     std::string digest_;
   };
@@ -37,7 +39,7 @@ class TransferTurns {
     ended_.wait(lock, end, [&] { return !under_way_.contains(digest); });
     if (end.stop_requested()) return std::nullopt;
     under_way_.insert(digest);
-    return std::optional<Turn>(std::in_place, *this, digest);
+    return Turn(*this, digest);
   }
 
  private:

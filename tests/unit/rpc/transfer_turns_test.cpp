@@ -4,9 +4,14 @@
 
 #include <chrono>
 #include <future>
+#include <string>
+#include <type_traits>
 
 namespace tf::rpc {
 namespace {
+
+static_assert(!std::is_constructible_v<TransferTurns::Turn, TransferTurns&, std::string>,
+              "nobody has a turn that was not waited for");
 
 class TransferTurnsTest : public testing::Test {
  protected:
