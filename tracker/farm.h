@@ -48,6 +48,7 @@ struct Grant {
   Lease lease;
   std::shared_ptr<const DeviceInfo> device;
   uint32_t threads = 0;
+  bool is_away = false;  // the device's agent
 };
 
 // Someone who waits for a lease. Answered exactly once unless cancelled, without the farm's lock.

@@ -207,9 +207,10 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
 }
 
 Grant Farm::grant_of(const Lease& lease) const {
-  const std::shared_ptr<const DeviceInfo>& device = devices_.at(lease.slot.device_id).info;
+  const Device& present = devices_.at(lease.slot.device_id);
+  const std::shared_ptr<const DeviceInfo>& device = present.info;
   const auto slot = std::ranges::find(device->slots, lease.slot.slot, &SlotOffer::slot);
-  return {lease, device, slot == device->slots.end() ? 0 : slot->threads};
+  return {lease, device, slot == device->slots.end() ? 0 : slot->threads, present.session == 0};
 }
 
 absl::Status Farm::may_renew(const Lease& lease) {

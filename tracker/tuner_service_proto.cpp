@@ -30,6 +30,7 @@ void to_proto(const Grant& grant, pb::LeaseGrant& message) {
   message.set_device_id(grant.device->id);
   message.set_slot(grant.lease.slot.slot);
   message.set_threads(grant.threads);
+  message.set_device_is_away(grant.is_away);
   pb::AgentHello hello;
   if (!hello.ParseFromString(grant.device->hello)) return;
   message.mutable_facts()->Swap(hello.mutable_facts());

@@ -129,6 +129,19 @@ class SilentTracker : public GrantingTracker {
   const int silent_streams_;
 };
 
+// Its device is away until it is told to be back.
+class LeftTracker final : public SilentTracker {
+ public:
+  LeftTracker() : SilentTracker(0) {}
+
+  grpc::Status RenewLease(grpc::ServerContext*, const pb::LeaseName*, pb::LeaseGrant* grant) override {
+    grant->set_device_is_away(is_away);
+    return grpc::Status::OK;
+  }
+
+  std::atomic<bool> is_away = true;
+};
+
 // Wants its leases back before long.
 class ClaimingTracker final : public SilentTracker {
  public:
@@ -322,6 +335,33 @@ TEST(FarmRunnerTest, SaysWhatItsTrialsWaitForAndWhenThatIsOver) {
   const std::scoped_lock lock(mutex);
   EXPECT_THAT(said,
               testing::ElementsAre("", "no device is free", "", "no tracker answers at " + endpoint.text()));
+}
+
+TEST(FarmRunnerTest, SaysThatItsDeviceIsAwayUntilItIsBack) {
+  LeftTracker tracker;
+  const auto server = rpc::Server::start({"127.0.0.1", 0}, {&tracker});
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::mutex mutex;
+  std::string said = "nothing";
+  const auto says = [&](const std::string& what) {
+    return wait_until([&] {
+      const std::scoped_lock lock(mutex);
+      return said == what;
+    });
+  };
+  const auto runner = FarmRunner::connect({.tracker = (*server)->endpoint(),
+                                           .device_key = "box",
+                                           .term = absl::Seconds(1),
+                                           .on_wait = [&](const std::string& what) {
+                                             const std::scoped_lock lock(mutex);
+                                             said = what;
+                                           }});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  EXPECT_TRUE(says("device " + (*runner)->leased_device().device_id +
+                   " is away: unless it is back soon, its lease ends"));
+  tracker.is_away = false;
+  EXPECT_TRUE(says(""));
+  (*runner)->cancel();
 }
 
 TEST(FarmRunnerTest, ATrialUnderWayHearsThatTheTrackerRefusesForGood) {

@@ -50,8 +50,9 @@ class FarmLink {
   // what release() could not say, or has not yet, so that nobody waits for a slot that is leased to himself.
   // Errors as FarmRunner::connect; CANCELLED after cancel().
   absl::StatusOr<LeasedDevice> acquire(absl::Duration wait);
-  // NOT_FOUND: the lease has ended. ABORTED: it must make room for another. CANCELLED after cancel().
-  absl::Status renew(const LeasedDevice& lease);
+  // Whether its device is away, so that the lease ends soon. NOT_FOUND: the lease has ended. ABORTED: it must
+  // make room for another. CANCELLED after cancel().
+  absl::StatusOr<bool> renew(const LeasedDevice& lease);
   void release(const LeasedDevice& lease);
 
   // Makes sure that the artifact is where the trials go; asks only the first time, and again when it was not

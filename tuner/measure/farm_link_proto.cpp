@@ -167,13 +167,15 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   return lease;
 }
 
-absl::Status FarmLink::renew(const LeasedDevice& lease) {
+absl::StatusOr<bool> FarmLink::renew(const LeasedDevice& lease) {
   grpc::ClientContext context;
   rpc::set_deadline(context, kRenewTimeout);
   context.set_wait_for_ready(true);
   const CancellableCall call(*this, context);
   pb::LeaseGrant grant;
-  return rpc::from_grpc(pb::Tuners::NewStub(channel_)->RenewLease(&context, name_of(lease), &grant));
+  TF_RETURN_IF_ERROR(
+      rpc::from_grpc(pb::Tuners::NewStub(channel_)->RenewLease(&context, name_of(lease), &grant)));
+  return grant.device_is_away();
 }
 
 void FarmLink::release(const LeasedDevice& lease) {

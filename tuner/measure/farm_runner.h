@@ -38,8 +38,8 @@ struct FarmRunnerOptions {
   absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
   absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
   SilenceLimits silence = {};                    // of a device that has trials
-  // Called with what trials wait for, a tracker that is away or a lease, each time that this has changed;
-  // empty: they have both. Never by two threads at once, and must not call the runner.
+  // Called with what trials wait for, a tracker or a device that is away or a lease, each time that this has
+  // changed; empty: they have them. Never by two threads at once, and must not call the runner.
   std::function<void(const std::string&)> on_wait = nullptr;
 };
 

@@ -250,9 +250,15 @@ class FarmRunner::Impl {
 
   std::string no_tracker() const { return absl::StrCat("no tracker answers at ", options_.tracker.text()); }
 
+  // With the lock held.
+  std::string no_device() const {
+    return absl::StrCat("device ", device_.device_id, " is away: unless it is back soon, its lease ends");
+  }
+
   // Called with the lock held.
   void drop_lease() {
     held_.drop();
+    is_device_away_ = false;
     changed_.notify_all();
   }
 
@@ -329,6 +335,7 @@ class FarmRunner::Impl {
       return;
     }
     silence_.broken(rpc::real_clock().now());
+    is_device_away_ = false;
     const std::optional<LeasedDevice> given_up = stale ? held_.lease() : std::nullopt;
     if (stale) drop_lease();
     changed_.notify_all();
@@ -354,8 +361,9 @@ class FarmRunner::Impl {
       if (has_made_room()) give_back(lock, *held_.lease());
       // Its agent begins no trial from then on, and keeps the stream: nobody else hears of it.
       const bool stands_still = !is_heard && is_term_over();
+      const std::string waits_for = stands_still ? no_tracker() : is_device_away_ ? no_device() : "";
       lock.unlock();
-      waits_.set_of_lease(stands_still ? no_tracker() : "");
+      waits_.set_of_lease(waits_for);
       lock.lock();
       if (rpc::real_clock().now() < renew_at) continue;
       const rpc::Instant due = rpc::real_clock().now();
@@ -365,10 +373,14 @@ class FarmRunner::Impl {
       }
       const std::optional<LeasedDevice> lease = held_.lease();
       lock.unlock();
-      const absl::Status status = link_->renew(*lease);
+      const absl::StatusOr<bool> is_away = link_->renew(*lease);
+      const absl::Status& status = is_away.status();
       lock.lock();
       is_heard = !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status);
-      renew_at = is_heard ? due + pace.after_answer() : rpc::real_clock().now() + pace.after_silence();
+      if (held_.is(*lease)) is_device_away_ = is_away.ok() && *is_away;
+      // Of a device that is away, too, it wants to hear soon that it is back.
+      renew_at = is_heard && !is_device_away_ ? due + pace.after_answer()
+                                              : rpc::real_clock().now() + pace.after_silence();
       if (status.ok() && held_.is(*lease)) term_ends_ = rpc::real_clock().now() + options_.term;
       if (absl::IsAborted(status) && held_.is(*lease) && held_.begins_trials()) make_room(status);
       // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.
@@ -428,7 +440,8 @@ class FarmRunner::Impl {
   std::condition_variable changed_;
   LeasedDevice device_;
   HeldLease held_;
-  rpc::Instant term_ends_;  // of it
+  rpc::Instant term_ends_;       // of it
+  bool is_device_away_ = false;  // of it, as the tracker has said last
   std::shared_ptr<MeasureStream> stream_;
   Silence silence_;
   absl::Status hopeless_;  // no attempt will get better

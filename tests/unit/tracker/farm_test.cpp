@@ -311,6 +311,17 @@ TEST_F(FarmTest, StoppingAgentHandsItsLeaseBack) {
   EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
 }
 
+TEST_F(FarmTest, WhoRenewsHearsThatTheDeviceIsAway) {
+  const auto session = attach("a");
+  const Lease granted = lease();
+  const auto is_away = [&] { return farm_->renew(granted.id, granted.epoch).value().is_away; };
+  EXPECT_FALSE(is_away());
+  farm_->detach(session);
+  EXPECT_TRUE(is_away());
+  attach("a");
+  EXPECT_FALSE(is_away());
+}
+
 TEST_F(FarmTest, DeviceThatComesBackUnderAnotherKeyLosesItsLease) {
   attach("a", "box");
   const Lease granted = lease();

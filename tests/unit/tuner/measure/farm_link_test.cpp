@@ -171,7 +171,7 @@ TEST_F(FarmLinkTest, CancelEndsARenewalThatNobodyAnswers) {
   ASSERT_TRUE(lease.ok()) << lease.status();
   tracker_.held = "renew";
   std::thread renews(
-      [&] { EXPECT_TRUE(absl::IsCancelled(link_.renew(*lease))) << "and did not end by itself"; });
+      [&] { EXPECT_TRUE(absl::IsCancelled(link_.renew(*lease).status())) << "and did not end by itself"; });
   tracker_.wait_for("renew");
   link_.cancel();
   renews.join();
