@@ -34,6 +34,7 @@ Trouble trouble_of(const absl::Status& error) {
 }
 
 std::string code_and_message(const absl::Status& status) {
+  if (status.message().empty()) return absl::StatusCodeToString(status.code());
   return status.ToString(absl::StatusToStringMode::kWithNoExtraData);
 }
 

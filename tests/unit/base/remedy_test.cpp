@@ -43,6 +43,7 @@ TEST(Remedy, IsMissingWhereAnErrorIsOfAnotherKind) {
 
 TEST(Remedy, LogSaysItOnce) {
   EXPECT_EQ(code_and_message(full()), "RESOURCE_EXHAUSTED: /x is full: 3 of 3 MiB: make room");
+  EXPECT_EQ(code_and_message(absl::UnimplementedError("")), "UNIMPLEMENTED");
   EXPECT_EQ(code_and_message(absl::OkStatus()), "OK");
 }
 
