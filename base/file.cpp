@@ -93,14 +93,14 @@ absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_byte
   };
   if (S_ISREG(there.st_mode) && there.st_size > most_bytes) return too_long();
   std::string bytes;
-  char chunk[1 << 16];
+  std::string chunk(1 << 16, '\0');  // some libraries' threads, as those of metrics, have little stack
   for (;;) {
-    const ssize_t n = ::read(file.get(), chunk, sizeof chunk);
+    const ssize_t n = ::read(file.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno_status("read", path);
     if (n == 0) return bytes;
     if (static_cast<int64_t>(bytes.size()) + n > most_bytes) return too_long();
-    bytes.append(chunk, static_cast<size_t>(n));
+    bytes.append(chunk, 0, static_cast<size_t>(n));
   }
 }
 
