@@ -34,6 +34,8 @@ TEST(MemberListing, HasNamesWholeHoweverNarrowTheTerminalIs) {
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_THAT(*table, testing::HasSubstr(name)) << width;
   }
+  server->stop(absl::ZeroDuration());
+  calls.finish();  // before the service goes, which its work uses
 }
 
 }  // namespace
