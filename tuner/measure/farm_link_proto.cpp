@@ -161,7 +161,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   const CancellableCall call(*this, context);
   pb::LeaseGrant grant;
   const grpc::Status status = pb::Tuners::NewStub(channel_)->AcquireLease(&context, request, &grant);
-  TF_RETURN_IF_ERROR(rpc::from_grpc(status, "tracker", options_.tracker, options_.credentials != nullptr));
+  TF_RETURN_IF_ERROR(error_on(*to_tracker_, status));
   const LeasedDevice lease = from_proto(grant);
   try_direct(lease);
   return lease;
