@@ -1,6 +1,5 @@
 #include "tests/bench/search/replay/finale.h"
 
-#include <utility>
 #include <vector>
 
 #include "base/check.h"
