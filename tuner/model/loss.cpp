@@ -11,6 +11,7 @@ namespace {
 constexpr int kPartners = 16;      // an example
 constexpr double kSlowest = 1e-3;  // the speed that a failure counts as
 constexpr double kNoise = 0.03;    // logarithm of ratios that timing cannot tell apart
+constexpr double kSame = 0.005;    // of those that teach nothing even on average over many pairs
 constexpr double kSharpness = 2;   // of the order's likelihood, for a factor of two
 
 double log_speed(const Example& example) {
@@ -36,8 +37,10 @@ Gradient pair_gradient(std::span<const Example> examples, std::span<const float>
       if (log_speed(examples[faster]) < log_speed(examples[slower])) std::swap(faster, slower);
       const double apart = log_speed(examples[faster]) - log_speed(examples[slower]);
       // One that was stopped early may be slower than its bound, but is no faster.
-      if (apart < kNoise || examples[faster].upper_bound) continue;
-      const double weight = std::min(apart, 1.0) * (0.05 + std::max(examples[faster].speed, kSlowest));
+      if (apart < kSame || examples[faster].upper_bound) continue;
+      // By the root, so that near ties, which are what is left to tell apart late in a search, weigh something.
+      const double weight =
+          std::sqrt(std::min(apart, 1.0)) * (0.05 + std::max(examples[faster].speed, kSlowest));
       const double wrong = 1 / (1 + std::exp(kSharpness * (scores[faster] - scores[slower])));
       const auto first = static_cast<float>(weight * kSharpness * wrong);
       const auto second = static_cast<float>(weight * kSharpness * kSharpness * wrong * (1 - wrong));

@@ -24,6 +24,14 @@ TEST(PairGradient, WantsLittleWhereTheOrderIsRight) {
   EXPECT_LT(wrong.first[0], 100 * right.first[0]);
 }
 
+TEST(PairGradient, WantsNearTiesInOrder) {
+  const double far = -pair_gradient(examples({1, 0.5}), std::vector<float>{0, 0}, 1).first[0];
+  const double near = -pair_gradient(examples({1, 0.99}), std::vector<float>{0, 0}, 1).first[0];
+  EXPECT_GT(near, far / 20);
+  EXPECT_LT(near, far / 4);
+  EXPECT_EQ(pair_gradient(examples({1, 0.998}), std::vector<float>{0, 0}, 1).first[0], 0) << "the same";
+}
+
 TEST(PairGradient, ComparesNothingAcrossTasks) {
   std::vector<Example> two = examples({1, 0.5});
   two[1].task = 1;
