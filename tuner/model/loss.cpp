@@ -38,7 +38,8 @@ Gradient pair_gradient(std::span<const Example> examples, std::span<const float>
       const double apart = log_speed(examples[faster]) - log_speed(examples[slower]);
       // One that was stopped early may be slower than its bound, but is no faster.
       if (apart < kSame || examples[faster].upper_bound) continue;
-      // By the root, so that near ties, which are what is left to tell apart late in a search, weigh something.
+      // By the root, so that near ties, which are what is left to tell apart late in a search, weigh
+      // something.
       const double weight =
           std::sqrt(std::min(apart, 1.0)) * (0.05 + std::max(examples[faster].speed, kSlowest));
       const double wrong = 1 / (1 + std::exp(kSharpness * (scores[faster] - scores[slower])));

@@ -15,6 +15,16 @@ double least_seconds(std::span<const Ranked> candidates) {
   return least;
 }
 
+// Of those that ran, the least first.
+std::vector<double> times_of(std::span<const Ranked> candidates) {
+  std::vector<double> times;
+  for (const Ranked& candidate : candidates) {
+    if (candidate.seconds > 0) times.push_back(candidate.seconds);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
 // Indices of the k highest scores; ties go to the lower index.
 std::vector<size_t> top(std::span<const Ranked> candidates, size_t k) {
   std::vector<size_t> order(candidates.size());
@@ -69,6 +79,19 @@ std::optional<double> best_of_top(std::span<const Ranked> candidates, size_t k) 
   const double found = least_seconds(chosen);
   if (found == 0) return std::nullopt;
   return found / least_seconds(candidates);
+}
+
+std::optional<double> share_within(std::span<const Ranked> candidates, double times) {
+  const std::vector<double> all = times_of(candidates);
+  if (all.empty()) return std::nullopt;
+  const auto end = std::upper_bound(all.begin(), all.end(), times * all.front());
+  return static_cast<double>(end - all.begin()) / static_cast<double>(all.size());
+}
+
+std::optional<double> kth_over_best(std::span<const Ranked> candidates, size_t k) {
+  const std::vector<double> all = times_of(candidates);
+  if (all.empty() || k == 0) return std::nullopt;
+  return all[std::min(k, all.size()) - 1] / all.front();
 }
 
 }  // namespace tf::replay

@@ -33,4 +33,11 @@ std::optional<double> recall_at(std::span<const Ranked> candidates, size_t k);
 // if none of them ran.
 std::optional<double> best_of_top(std::span<const Ranked> candidates, size_t k);
 
+// How many of the candidates that ran take at most so many times the best one's time, as a share. Nothing if
+// none ran.
+std::optional<double> share_within(std::span<const Ranked> candidates, double times);
+
+// The k-th least time over the least; of fewer, the last one's. At least 1. Nothing if none ran.
+std::optional<double> kth_over_best(std::span<const Ranked> candidates, size_t k);
+
 }  // namespace tf::replay

@@ -58,5 +58,20 @@ TEST(BestOfTop, IsARatioToTheBestOfAll) {
   EXPECT_FALSE(best_of_top(std::vector<Ranked>{{0, 9}, {1, 1}}, 1).has_value());
 }
 
+TEST(ShareWithin, CountsThoseNearTheBestAmongThoseThatRan) {
+  const std::vector<Ranked> candidates = {{2, 0}, {1, 0}, {0, 0}, {1.02, 0}, {1.5, 0}};
+  EXPECT_DOUBLE_EQ(share_within(candidates, 1.03).value(), 0.5);
+  EXPECT_DOUBLE_EQ(share_within(candidates, 2).value(), 1) << "the bound belongs to it";
+  EXPECT_FALSE(share_within(std::vector<Ranked>{{0, 1}}, 2).has_value());
+}
+
+TEST(KthOverBest, IsTheRatioOfTheirTimes) {
+  const std::vector<Ranked> candidates = {{4, 0}, {2, 0}, {0, 0}, {3, 0}};
+  EXPECT_DOUBLE_EQ(kth_over_best(candidates, 1).value(), 1);
+  EXPECT_DOUBLE_EQ(kth_over_best(candidates, 2).value(), 1.5);
+  EXPECT_DOUBLE_EQ(kth_over_best(candidates, 30).value(), 2) << "there are three";
+  EXPECT_FALSE(kth_over_best(std::vector<Ranked>{{0, 1}}, 1).has_value());
+}
+
 }  // namespace
 }  // namespace tf::replay

@@ -79,28 +79,33 @@ std::string cell(std::optional<double> value, int decimals) {
   return value ? absl::StrFormat("%8.*f", decimals, *value) : absl::StrFormat("%8s", "-");
 }
 
-// What is said of one ranking of a task's candidates. A near tie is one of 3%.
+constexpr double kNearTie = 1.03;
+
+// What is said of one ranking of a task's candidates.
 struct Figures {
   std::optional<double> pairwise, apart, late, recall, top;
 };
 Figures figures_of(std::span<const Ranked> ranked) {
-  return {pairwise_accuracy(ranked), pairwise_accuracy(ranked, {.apart = 1.03}),
+  return {pairwise_accuracy(ranked), pairwise_accuracy(ranked, {.apart = kNearTie}),
           pairwise_accuracy(ranked, {.both_late = true}), recall_at(ranked, kRecall),
           best_of_top(ranked, kTop)};
 }
 constexpr std::optional<double> Figures::*kShares[] = {&Figures::pairwise, &Figures::apart, &Figures::late,
                                                        &Figures::recall};
 
-// Of a model, and what it could be at most.
+// Of a model, and what it could be at most; and of what was judged, how flat it is: the share of codes that
+// are near ties of the best, and the time of the last code of those that recall looks for, over the best's.
 struct ModelFigures {
   std::string model, task;
   size_t examples = 0, visits = 0;
+  std::optional<double> near, last = {};
   Figures figures = {}, ceiling = {};
 };
 std::vector<ModelFigures> all_figures(std::span<const ModelQuality> qualities) {
   std::vector<ModelFigures> all;
   for (const ModelQuality& quality : qualities)
     all.push_back({quality.model, quality.task, quality.ranked.size(), quality.visits,
+                   share_within(quality.ranked, kNearTie), kth_over_best(quality.ranked, kRecall),
                    figures_of(quality.ranked), figures_of(quality.truth)});
   return all;
 }
@@ -194,6 +199,14 @@ std::vector<ModelFigures> means_of(std::span<const ModelFigures> all) {
       return known;
     };
     ModelFigures& mean = means.emplace_back(ModelFigures{.model = model, .task = "mean"});
+    const auto own = [&](std::optional<double> ModelFigures::*figure) {
+      std::vector<double> known;
+      for (const ModelFigures& each : all)
+        if (each.model == model && each.*figure) known.push_back(*(each.*figure));
+      return known;
+    };
+    mean.near = mean_of(own(&ModelFigures::near));
+    mean.last = geometric_mean_of(own(&ModelFigures::last));
     for (const auto of : {&ModelFigures::figures, &ModelFigures::ceiling}) {
       for (const auto figure : kShares) (mean.*of).*figure = mean_of(values(of, figure));
       (mean.*of).top = geometric_mean_of(values(of, &Figures::top));
@@ -208,6 +221,7 @@ void print_figures(const ModelFigures& each) {
     absl::PrintF(" %8d %6d", each.examples, each.visits);
   else
     absl::PrintF(" %8s %6s", "", "");
+  absl::PrintF(" %s %s", cell(each.near, 3), cell(each.last, 3));
   for (const auto figure : kShares)
     absl::PrintF(" %s %s", cell(each.figures.*figure, 3), cell(each.ceiling.*figure, 3));
   absl::PrintF(" %s\n", cell(each.figures.top, 3));
@@ -223,6 +237,8 @@ nlohmann::json figures_json(const ModelFigures& each) {
   nlohmann::json row = shares(each.figures);
   row["model"] = each.model;
   row["best_of_top_128"] = number(each.figures.top);
+  row["share_within_3_percent_of_best"] = number(each.near);
+  row["30th_over_best"] = number(each.last);
   row["ceiling"] = shares(each.ceiling);
   if (each.examples == 0) return row;
   row["task"] = each.task;
@@ -234,9 +250,9 @@ nlohmann::json figures_json(const ModelFigures& each) {
 }  // namespace
 
 void print_quality(std::span<const ModelQuality> qualities) {
-  absl::PrintF("%-16s %-28s %8s %6s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", "model", "task", "codes",
-               "visits", "pairwise", "at most", "3% apart", "at most", "late", "at most", "recall30",
-               "at most", "top128");
+  absl::PrintF("%-16s %-28s %8s %6s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", "model", "task", "codes",
+               "visits", "near", "30th", "pairwise", "at most", "3% apart", "at most", "late", "at most",
+               "recall30", "at most", "top128");
   const std::vector<ModelFigures> all = all_figures(qualities);
   for (const ModelFigures& each : all) print_figures(each);
   for (const ModelFigures& mean : means_of(all)) print_figures(mean);
