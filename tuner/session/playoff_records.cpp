@@ -124,12 +124,12 @@ absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, S
   return absl::OkStatus();
 }
 
-// A result that does not count.
+// A trial that does not count: none came of it, or one whose device throttled.
 absl::Status note_spoiled(const Subject& subject, const Finished& finished, measure::Runner& runner,
                           database::Store& store) {
-  runner.acknowledge(*finished.result);
-  return store.add_attempt(
-      attempt_of(subject, finished.work.artifact.digest, absl::UnavailableError(kThrottled)));
+  if (finished.result) runner.acknowledge(*finished.result);
+  const absl::Status why = finished.status.ok() ? absl::UnavailableError(kThrottled) : finished.status;
+  return store.add_attempt(attempt_of(subject, finished.work.artifact.digest, why));
 }
 
 // Those that were tried, by the time that they take of the network's, the most first.

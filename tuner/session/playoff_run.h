@@ -46,7 +46,8 @@ struct PlayOffLimits {
   const std::atomic<bool>& stop;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Throttling& throttling;  // of the session
-  // Before a trial whose device throttled is made again; twice that before the third try.
+  // Before a trial is made again whose device throttled, or on whose way something failed; twice that before
+  // the third try.
   absl::Duration retry_delay = absl::ZeroDuration();
   // Called after each result, and at least four times a second until it comes, for whoever looks on; takes no
   // time to speak of.
@@ -55,7 +56,7 @@ struct PlayOffLimits {
 
 // Who hears what comes of the play-offs.
 struct PlayOffListener {
-  // Told of each result that does not count, because the trial is made again.
+  // Told of each trial that does not count, because it is made again.
   std::function<void(const Subject& subject, const Finished& finished)> spoiled = {};
   // Told of what else comes out of the pipeline: it was withdrawn when it had begun, or an earlier call has
   // ended without it. Nobody else knows of it.

@@ -264,6 +264,21 @@ TEST_F(PlayOffRun, BeginsNoRoundAfterTheDeadline) {
   EXPECT_EQ(ranking[0].results.size(), Playoff::kRounds);
 }
 
+TEST_F(PlayOffRun, MakesATrialAgainThatWasLostOnItsWay) {
+  runner_.lose_every = 5;
+  const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
+  ASSERT_EQ(ranking.size(), 2u);
+  for (const Played& played : ranking)
+    EXPECT_EQ(played.trials.size(), static_cast<size_t>(Playoff::kRounds)) << "nobody is out";
+  EXPECT_GT(spoiled_, 0);
+}
+
+TEST_F(PlayOffRun, LeavesOutWhomNoDeviceCanReach) {
+  runner_.lose_every = 1;
+  EXPECT_TRUE(play({.stop = stop_, .throttling = throttling_}).empty());
+  EXPECT_EQ(runner_.runs, 2 * kMaxTries);
+}
+
 // Of many that are short, too, somebody may look on.
 TEST_F(PlayOffRun, TellsOfEachResultThatItGoesOn) {
   int told = 0;
