@@ -55,7 +55,8 @@ class Runner {
 
   // The result of an earlier run() is durable: the farm may forget it now. Until then it is kept, and sent
   // again after a lost connection. Every result must be acknowledged in the end, and before
-  // kMostUnacknowledged wait for it: beyond them the farm gives this runner no more. Decorators pass this on.
+  // kMostUnacknowledged wait for it: beyond them the farm gives this runner no more. Twice is as good as
+  // once. Decorators pass this on.
   virtual void acknowledge(const tunefarm::farm::v1::TrialResult& /*result*/) {}
 
   // How many run() calls make progress at the same time; at least 1. May change as devices come and go.

@@ -29,7 +29,7 @@ constexpr auto kDrainLimit = std::chrono::seconds(60);
 constexpr int64_t kTrainEvery = 32;
 constexpr int64_t kTrainFor = 24;
 // Later on, once there are so many times more results than new ones: learning takes longer and changes less.
-constexpr int64_t kTrainShare = 8;
+constexpr int64_t kTrainShare = 8, kTrainForShare = 16;
 constexpr auto kReportEvery = std::chrono::milliseconds(250);
 
 }  // namespace
@@ -152,6 +152,7 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
     Finished& finished = std::get<Finished>(arrival);
     if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
     if (is_twin(flight, finished)) {
+      let_go(finished);  // where it was measured all the same
       take_twin(flight, finished);
       return absl::OkStatus();
     }
@@ -169,9 +170,9 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
     TF_RETURN_IF_ERROR(recorded);
   }
   pipeline.set_incumbent(flight.task, tasks_[static_cast<size_t>(flight.task)]->incumbent());
-  if (model_.is_learning() ? results_ - results_at_training_ >= kTrainFor
-                           : results_ - results_at_training_ >= std::max(kTrainEvery, results_ / kTrainShare))
-    learn(pipeline);
+  const int64_t due = model_.is_learning() ? std::max(kTrainFor, results_at_training_ / kTrainForShare)
+                                           : std::max(kTrainEvery, results_ / kTrainShare);
+  if (results_ - results_at_training_ >= due) learn(pipeline);
   return absl::OkStatus();
 }
 

@@ -21,6 +21,18 @@ TEST_F(TuneTest, TakesTheTimeAgainOfADeviceThatThrottledMeanwhile) {
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
 
+// One whose trial was lost is tried again, and another of the same code meanwhile.
+TEST_F(TuneTest, AcknowledgesWhatItMeasuredOfACodeThatItKnowsMeanwhile) {
+  builder_.same_code = builder_.first_has_own_code = true;
+  runner_.lose_every = 3;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(records().size(), 4u) << "two codes a task";
+  const int measured = runner_.runs - static_cast<int>(progress->not_measured);
+  EXPECT_GT(measured, 4) << "else this test shows nothing";
+  EXPECT_GE(runner_.acknowledged, measured);
+}
+
 TEST_F(TuneTest, BelievesADeviceThatThrottlesAlways) {
   runner_.throttle_every = 1;
   const absl::StatusOr<Progress> progress = run();

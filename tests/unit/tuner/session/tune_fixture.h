@@ -51,7 +51,7 @@ class FakeBuilder final : public measure::Builder {
     }
     reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
                                                                                                : schedule);
-    if (same_code) reply.set_code_digest("the one");
+    if (same_code) reply.set_code_digest(is_own_code(request.kernel()) ? "its own" : "the one");
     if (tells_code) reply.set_code_digest(sha256(schedule).hex());
     return reply;
   }
@@ -59,10 +59,19 @@ class FakeBuilder final : public measure::Builder {
   void cancel() override {}
   int refuse_every = 0;
   bool same_code = false, tells_code = false;
-  std::string hopeless_reference;  // canonical text of a workload
+  bool first_has_own_code = false;  // of each workload, where the others' is the same
+  std::string hopeless_reference;   // canonical text of a workload
   std::atomic<int> late_references{0};
 
  private:
+  bool is_own_code(const kernel::BuildKernelRequest& request) {
+    if (!first_has_own_code || request.reference()) return false;
+    std::lock_guard lock(mutex_);
+    return firsts_.try_emplace(request.workload(), request.schedule()).first->second == request.schedule();
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::string> firsts_;  // schedules, by workload
   std::atomic<int> builds_{0};
 };
 
