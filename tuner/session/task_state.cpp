@@ -93,7 +93,7 @@ std::optional<space::Candidate> TaskState::next() {
       known_in_a_row_ = 0;
       return candidate;
     }
-    if (!known->second.in_flight) learn(candidate, known->second.time);
+    if (!known->second.in_flight) learn(candidate, known->second.time, /*again=*/false);
     if (++known_in_a_row_ < kMaxKnownInARow) continue;
     seeds_.clear();
     proposals_.clear();
@@ -112,7 +112,7 @@ void TaskState::propose() {
 
 // Settles what the proposals before promised, and says what the new ones do.
 void TaskState::promise() {
-  if (promise_.since_seconds > 0) {
+  if (promise_.since_seconds > 0 && best_seconds_ > 0) {
     promise_.before += promise_.now;
     promise_.kept += std::max(0.0, std::log(promise_.since_seconds / best_seconds_));
   }
@@ -142,7 +142,7 @@ void TaskState::promise() {
 TaskState::Prospect TaskState::prospect() const {
   Prospect prospect{.promise = promise_.now, .promised = promise_.before, .kept = promise_.kept};
   if (promise_.reach) prospect.reach = kDraftError + 2 * *promise_.reach;
-  if (improvements_.empty()) return prospect;
+  if (best_seconds_ == 0) return prospect;
   double halfway_seconds = improvements_.front().seconds;
   for (const Improvement& each : improvements_) {
     if (2 * each.results <= results_) halfway_seconds = each.seconds;
@@ -249,12 +249,12 @@ Subject TaskState::subject_of(const space::Candidate& candidate) const {
 }
 
 void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
-  note(space_.space().schedule_of(candidate), time);
-  learn(candidate, time);
+  const bool again = note(space_.space().schedule_of(candidate), time);
+  learn(candidate, time, again);
 }
 
 // What was measured again counts by its last measurement.
-void TaskState::note(const schedule::Schedule& schedule, std::optional<Time> time) {
+bool TaskState::note(const schedule::Schedule& schedule, std::optional<Time> time) {
   Tried& tried = programs_[space_.loops_of(schedule)];
   if (auto recalled = recalled_.extract(text_digest(schedule)); !recalled.empty() && tried.in_flight)
     tried = recalled.mapped();
@@ -264,11 +264,13 @@ void TaskState::note(const schedule::Schedule& schedule, std::optional<Time> tim
   tried = {.in_flight = false, .time = time};
   if (again) {
     best_seconds_ = 0;
+    incumbent_ = {};
     for (const auto& [other, each] : programs_) note_best(each.time);
     for (const auto& [other, each] : recalled_) note_best(each.time);
   } else {
     note_best(time);
   }
+  return again;
 }
 
 void TaskState::note_best(const std::optional<Time>& time) {
@@ -286,9 +288,10 @@ void TaskState::observe(const database::Measurement& record, std::optional<Time>
   // What is called untuned last is taken for it.
   if (record.untuned && time && !time->lower_bound)
     is_untuned_timed_ = text_digest(*schedule) == untuned_schedule_;
-  note(*schedule, time);
+  const bool again = note(*schedule, time);
   know_code(record.code_digest, time);
-  if (const std::optional<space::Candidate> candidate = space_.candidate_of(record)) learn(*candidate, time);
+  if (const std::optional<space::Candidate> candidate = space_.candidate_of(record))
+    learn(*candidate, time, again);
 }
 
 int64_t TaskState::recall(const std::vector<Recalled>& records) {
@@ -302,7 +305,7 @@ int64_t TaskState::recall(const std::vector<Recalled>& records) {
     know_code(record.code_digest, record.time);
     note_best(record.time);
     if (!record.candidate) continue;
-    learn(*record.candidate, record.time);
+    learn(*record.candidate, record.time, /*again=*/false);
     ++lessons;
   }
   return lessons;
@@ -312,7 +315,8 @@ void TaskState::know_code(const std::string& code_digest, std::optional<Time> ti
   if (!code_digest.empty()) codes_[code_digest] = {.in_flight = false, .time = time};
 }
 
-void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time) {
+void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time, bool again) {
+  if (again) std::erase_if(known_, [&](const Known& known) { return known.candidate == candidate; });
   const bool measured = time && !time->lower_bound;
   const search::Observation observation{candidate,
                                         measured ? std::optional<double>(time->seconds) : std::nullopt};
@@ -322,8 +326,20 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
     is_best_new_ = true;
   }
   if (std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate)) {
-    known_.push_back({judgement->features, time ? time->seconds : 0, time && time->lower_bound});
+    known_.push_back({candidate, judgement->features, time ? time->seconds : 0, time && time->lower_bound});
   }
+  if (again && best_ == candidate) find_best();
+}
+
+// After the best one's time turned out to have been luck.
+void TaskState::find_best() {
+  const Known* best = nullptr;
+  for (const Known& known : known_) {
+    const bool measured = known.seconds > 0 && !known.lower_bound;
+    if (measured && (best == nullptr || known.seconds < best->seconds)) best = &known;
+  }
+  is_best_new_ = best != nullptr && best->candidate != best_;
+  best_ = best != nullptr ? std::optional(best->candidate) : std::nullopt;
 }
 
 void TaskState::append_examples(std::vector<model::Example>& examples, size_t most) const {

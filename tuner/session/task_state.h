@@ -123,10 +123,12 @@ class TaskState {
             std::vector<space::Candidate> carried);
   void propose();
   void rank_again();
-  void note(const schedule::Schedule& schedule, std::optional<Time> time);
+  // Whether it had a time before.
+  bool note(const schedule::Schedule& schedule, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
   void promise();
-  void learn(const space::Candidate& candidate, std::optional<Time> time);
+  void learn(const space::Candidate& candidate, std::optional<Time> time, bool again);
+  void find_best();
 
   const Task& task_;
   database::Problem problem_;
@@ -140,6 +142,7 @@ class TaskState {
   std::vector<space::Candidate> proposals_;  // best last
   bool stale_ = false;                       // they were ranked by an older model
   struct Known {
+    space::Candidate candidate;
     model::Features features;
     double seconds = 0;  // 0: failed
     bool lower_bound = false;

@@ -115,6 +115,24 @@ TEST_F(Recalling, TakesALaterMeasurementInsteadOfWhatItRecalls) {
   state_->observe(untuned, Time{.seconds = 2.5e-3});
   EXPECT_EQ(state_->untuned_seconds(), 2.5e-3);
   EXPECT_EQ(state_->results(), 2) << "measured again, it is no other result";
+  EXPECT_EQ(lessons(), 2u) << "nor another lesson";
+}
+
+TEST_F(Recalling, GoesByAnotherBestOnceItsOwnWasLucky) {
+  const space::Candidate steady = other_->next().value(), lucky = other_->next().value();
+  ASSERT_NE(steady.point, lucky.point);
+  state_->recall({recalled(steady, 2e-3), recalled(lucky, 1e-3)});
+  ASSERT_TRUE(state_->take_new_best().has_value());
+  state_->observe(lucky, Time{.seconds = 3e-3});
+  const std::optional<Donor> best = state_->take_new_best();
+  ASSERT_TRUE(best.has_value());
+  EXPECT_EQ(best->point, steady.point);
+  EXPECT_NEAR(state_->incumbent().ns, 2e6, 1);
+  state_->observe(steady, std::nullopt);
+  state_->observe(lucky, std::nullopt);
+  EXPECT_EQ(state_->best_seconds(), 0) << "both failed";
+  EXPECT_EQ(state_->incumbent().ns, 0) << "nothing races against what failed";
+  EXPECT_FALSE(state_->take_new_best().has_value());
 }
 
 TEST_F(Recalling, LearnsFromTheFastestAndSomeOthersWhereThereAreTooMany) {
