@@ -15,11 +15,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 std::optional<Cost> cost_to_reach(std::span<const Step> run, double seconds) {
-  for (size_t i = 0; i < run.size(); ++i) {
-    if (run[i].best_seconds > 0 && run[i].best_seconds <= seconds)
-      return Cost{static_cast<double>(i + 1), run[i].device_seconds};
-  }
-  return std::nullopt;
+  size_t from = run.size();
+  while (from > 0 && run[from - 1].best_seconds > 0 && run[from - 1].best_seconds <= seconds) --from;
+  if (from == run.size()) return std::nullopt;
+  return Cost{static_cast<double>(from + 1), run[from].device_seconds};
 }
 
 size_t most_trials(const Runs& runs) {

@@ -17,7 +17,9 @@ struct Cost {
   double device_seconds = 0;
 };
 
-// Up to the first trial after which the run's best is no slower; nothing if that never happens.
+// Up to the trial from which on the run, wherever it ended, would have ended no slower; nothing if its last
+// trial is none. A run that races may end worse one trial later: what one trial's end had by luck does not
+// count.
 std::optional<Cost> cost_to_reach(std::span<const Step> run, double seconds);
 
 // The runs of one contender on one task, one a seed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,13 +16,15 @@ namespace {
 
 constexpr char kRemembers[] = "@others";
 
-// How a strategy is driven: so many candidates under way at once, and results between two trainings. Ansor's
-// round is both; the others are driven as a session on two CPUs drives them (tuner/session/pipeline.cpp).
+// How a strategy is driven: so many candidates under way at once, results between two trainings, and from the
+// start of one until its model ranks. Ansor's round is the first two, and it waits for its model; the others
+// are driven as a session on two CPUs drives them, in whole rounds (tuner/session/pipeline.cpp, and
+// tuning_loop.cpp, whose models are of 32 results, and rank from the 24th result after).
 struct Cadence {
-  size_t in_flight, train_every;
+  size_t in_flight, train_every, train_for;
 };
 Cadence cadence_of(search::Kind kind) {
-  return kind == search::Kind::kAnsorLike ? Cadence{64, 64} : Cadence{14, 32};
+  return kind == search::Kind::kAnsorLike ? Cadence{64, 64, 0} : Cadence{14, 28, 28};
 }
 
 SamplingPolicy own_policy(search::Kind kind) {
@@ -142,12 +145,19 @@ Step Run::step() const {
 }
 
 void Run::learn() {
-  const search::Kind kind = options_.contender.kind;
-  if (!learns(kind) || steps_.size() - steps_at_training_ < cadence_of(kind).train_every) return;
+  if (!learns(options_.contender.kind)) return;
+  const Cadence cadence = cadence_of(options_.contender.kind);
+  adopt(cadence.train_for);
+  if (!lesson_.empty() || steps_.size() - steps_at_training_ < cadence.train_every) return;
   steps_at_training_ = steps_.size();
-  std::vector<model::Example> examples;
-  task_->append_examples(examples);
-  const absl::Status trained = model_.train(examples);
+  task_->append_examples(lesson_);
+  adopt(cadence.train_for);
+}
+
+// What is being learned ranks from so many results on after it began.
+void Run::adopt(size_t train_for) {
+  if (lesson_.empty() || steps_.size() - steps_at_training_ < train_for) return;
+  const absl::Status trained = model_.train(std::exchange(lesson_, {}));
   TF_CHECK(trained.ok()) << trained.message();
   task_->rerank();
 }

@@ -73,6 +73,7 @@ class Run {
   void propose();
   void observe(const space::Candidate& candidate, const Entry& entry, const Best& best);
   void learn();
+  void adopt(size_t train_for);
   Step step() const;
 
   struct Proposal {
@@ -86,10 +87,11 @@ class Run {
   std::unique_ptr<session::TaskState> task_;
   std::vector<Proposal> waiting_;
   std::vector<Step> steps_;
-  double trials_seconds_ = 0;      // that the device spent on trials
-  Best believed_;                  // the best candidate as the strategy saw it
-  double believed_to_take_ = 0;    // by the pool's record
-  std::vector<Arrival> arrivals_;  // of races
+  double trials_seconds_ = 0;           // that the device spent on trials
+  Best believed_;                       // the best candidate as the strategy saw it
+  double believed_to_take_ = 0;         // by the pool's record
+  std::vector<Arrival> arrivals_;       // of races
+  std::vector<model::Example> lesson_;  // being learned; empty: nothing is
   size_t steps_at_training_ = 0;
   bool finished_ = false;
 };
