@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -16,7 +17,7 @@ namespace {
 using database::Measurement;
 
 // One more measurement of the schedule: what it is stays, all else is of this day.
-Measurement row_of(const Measurement& known, std::span<const double> visits_ns, uint32_t calls) {
+Measurement row_of(const Measurement& known, const KernelTimes& times) {
   Measurement row;
   row.problem = known.problem;
   row.schedule = known.schedule;
@@ -26,12 +27,22 @@ Measurement row_of(const Measurement& known, std::span<const double> visits_ns, 
   row.numerics = known.numerics;
   row.untuned = known.untuned;
   row.cache_mode = database::CacheMode::kNetwork;
-  for (const double ns : visits_ns)
-    row.samples.push_back({std::max<int64_t>(1, static_cast<int64_t>(ns)), calls});
+  for (const double ns : times.visits_ns)
+    row.samples.push_back({std::max<int64_t>(1, static_cast<int64_t>(ns)), times.calls});
   return row;
 }
 
+std::vector<double> calls_ns(const KernelTimes& times) {
+  std::vector<double> each_ns = times.visits_ns;
+  for (double& ns : each_ns) ns /= times.calls;
+  return each_ns;
+}
+
 }  // namespace
+
+Estimate ratio_of_calls(const KernelTimes& times, const KernelTimes& others) {
+  return ratio_of(calls_ns(times), calls_ns(others));
+}
 
 database::BestQuery NetworkRecords::query_of(const database::Problem& problem) const {
   return {.problem = problem,
@@ -53,9 +64,8 @@ absl::StatusOr<std::optional<Rivals>> NetworkRecords::rivals(const driver::Sched
 
 // The untuned schedule's first time in there is the scale of all who meet it: each one's ratio to it was
 // taken in its own trial, and holds beside those of others.
-absl::Status NetworkRecords::record(const Rivals& rivals, std::span<const double> tuned_ns,
-                                    std::span<const double> untuned_ns, uint32_t calls,
-                                    const database::DeviceState& device) const {
+absl::Status NetworkRecords::record(const Rivals& rivals, const KernelTimes& tuned,
+                                    const KernelTimes& untuned, const database::DeviceState& device) const {
   const auto insert = [&](Measurement row) {
     row.device = device;
     row.job_id = options_.job_id;
@@ -64,14 +74,14 @@ absl::Status NetworkRecords::record(const Rivals& rivals, std::span<const double
   };
   TF_ASSIGN_OR_RETURN(std::optional<Measurement> scale, in_network(rivals.untuned));
   if (!scale || !scale->match) {
-    scale = row_of(rivals.untuned, untuned_ns, calls);
+    scale = row_of(rivals.untuned, untuned);
     const double ns = *scale->median_ns();
     scale->match = {.began_unix_ns = now_unix_ns(), .ns = ns, .interval_ns = {ns, ns}};
     TF_RETURN_IF_ERROR(insert(*scale));
   }
   const double ns = scale->match->ns;
-  const Estimate ratio = ratio_of(tuned_ns, untuned_ns);
-  Measurement row = row_of(rivals.tuned, tuned_ns, calls);
+  const Estimate ratio = ratio_of_calls(tuned, untuned);
+  Measurement row = row_of(rivals.tuned, tuned);
   row.match = {.began_unix_ns = scale->match->began_unix_ns,
                .ns = ns * ratio.median_ns,
                .interval_ns = {ns * ratio.low_ns, ns * ratio.high_ns}};
@@ -82,7 +92,7 @@ absl::Status NetworkRecords::record_failure(const driver::ScheduleChoice& choice
                                             const database::DeviceState& device) const {
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
   TF_ASSIGN_OR_RETURN(const Measurement known, store_.find_record(digest));
-  Measurement row = row_of(known, {}, 0);
+  Measurement row = row_of(known, {});
   row.cache_mode = known.cache_mode;
   row.outcome = absl::IsDeadlineExceeded(why) ? database::Outcome::kTimedOut : database::Outcome::kCrashed;
   row.detail = absl::StrCat("inside its network: ", std::string(why.message()));

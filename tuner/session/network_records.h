@@ -2,8 +2,8 @@
 // Owns: what the network's own trial asks the database, and what it leaves there: of each kernel, how the
 // tuned schedule stands beside the untuned one inside the network. Does not know: how either was run.
 
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +19,16 @@ struct Rivals {
   database::Measurement tuned, untuned;
 };
 
+// What a kernel took inside one build of the network.
+struct KernelTimes {
+  std::vector<double> visits_ns;  // all of its calls together, a visit an entry
+  uint32_t calls = 0;             // in one run of that build
+};
+
+// Of one call's times, visit by visit: with other layouts, a build may call the same kernel more or less
+// often.
+Estimate ratio_of_calls(const KernelTimes& times, const KernelTimes& others);
+
 // Its arguments outlive it. All errors are the store's.
 class NetworkRecords {
  public:
@@ -31,9 +41,8 @@ class NetworkRecords {
   // Nothing if they are the same, or the untuned one has none.
   absl::StatusOr<std::optional<Rivals>> rivals(const driver::ScheduleChoice& choice) const;
 
-  // How they stood, a visit to the network an entry, in all calls together.
-  absl::Status record(const Rivals& rivals, std::span<const double> tuned_ns,
-                      std::span<const double> untuned_ns, uint32_t calls,
+  // How they stood in the same visits.
+  absl::Status record(const Rivals& rivals, const KernelTimes& tuned, const KernelTimes& untuned,
                       const database::DeviceState& device) const;
 
   // That the network crashed or hung, and did not without that schedule. Unlike times from inside of a

@@ -39,14 +39,17 @@ struct Contest {
   Rivals rivals;
 };
 
-// Of each visit, what the task's calls took together. Parts of a run are the whole and then its calls.
-std::vector<double> task_ns(const graph::Program& program, size_t task, const Rounds& visits) {
-  std::vector<double> sums_ns(visits.size(), 0);
-  for (size_t visit = 0; visit < visits.size(); ++visit) {
-    for (size_t call = 0; call < program.calls.size() && call + 1 < visits[visit].size(); ++call)
-      if (static_cast<size_t>(program.calls[call].task) == task) sums_ns[visit] += visits[visit][call + 1];
+// Parts of a run are the whole and then its calls.
+KernelTimes times_of_task(const Side& side, size_t task, const Rounds& visits) {
+  KernelTimes times{.visits_ns = std::vector<double>(visits.size(), 0)};
+  const std::vector<graph::Call>& calls = side.plan.program.calls;
+  for (size_t call = 0; call < calls.size(); ++call) {
+    if (static_cast<size_t>(calls[call].task) != task) continue;
+    ++times.calls;
+    for (size_t visit = 0; visit < visits.size(); ++visit)
+      if (call + 1 < visits[visit].size()) times.visits_ns[visit] += visits[visit][call + 1];
   }
-  return sums_ns;
+  return times;
 }
 
 // Part by part.
@@ -56,11 +59,6 @@ std::vector<double> mean_of(const Rounds& rounds) {
     for (size_t part = 0; part < mean.size(); ++part)
       mean[part] += parts_ns[part] / static_cast<double>(rounds.size());
   return mean;
-}
-
-uint32_t calls_of(const graph::Program& program, size_t task) {
-  return static_cast<uint32_t>(std::ranges::count_if(
-      program.calls, [&](const graph::Call& call) { return static_cast<size_t>(call.task) == task; }));
 }
 
 // One trial: what is built, run and found out, and what is left to try.
@@ -240,8 +238,8 @@ class Trial {
   }
 
   Estimate ratio(const Contest& contest, const Rounds& untuned, const Rounds& tuned) const {
-    return ratio_of(task_ns(tuned_.plan.program, contest.tuned, tuned),
-                    task_ns(untuned_.plan.program, contest.untuned, untuned));
+    return ratio_of_calls(times_of_task(tuned_, contest.tuned, tuned),
+                          times_of_task(untuned_, contest.untuned, untuned));
   }
 
   // Whether what the wrong schedule of any kernel may still cost is nothing to the network.
@@ -249,7 +247,8 @@ class Trial {
     constexpr double kNothing = 0.0005;  // of the network's time, a kernel
     const double network_ns = estimate(driver::times_of(untuned)).median_ns;
     return std::ranges::all_of(contests_, [&](const Contest& contest) {
-      const double kernel_ns = estimate(task_ns(untuned_.plan.program, contest.untuned, untuned)).median_ns;
+      const double kernel_ns =
+          estimate(times_of_task(untuned_, contest.untuned, untuned).visits_ns).median_ns;
       const Estimate tuned_share = ratio(contest, untuned, tuned);
       return std::min(tuned_share.high_ns - 1, 1 - tuned_share.low_ns) * kernel_ns < kNothing * network_ns;
     });
@@ -269,9 +268,8 @@ class Trial {
       lost_.erase(contest.key);
       if (!is_faster) lost_.emplace(contest.key, contest.rivals.untuned);
       has_lost_ = has_lost_ || !is_faster;
-      TF_RETURN_IF_ERROR(records_.record(contest.rivals, task_ns(tuned_.plan.program, contest.tuned, tuned),
-                                         task_ns(untuned_.plan.program, contest.untuned, untuned),
-                                         calls_of(tuned_.plan.program, contest.tuned), device));
+      TF_RETURN_IF_ERROR(records_.record(contest.rivals, times_of_task(tuned_, contest.tuned, tuned),
+                                         times_of_task(untuned_, contest.untuned, untuned), device));
     }
     return absl::OkStatus();
   }

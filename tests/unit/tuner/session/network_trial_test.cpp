@@ -172,6 +172,45 @@ TEST_F(NetworkTrialTest, LeavesRowsOfThisDayAndOfTheirRounds) {
   }
 }
 
+TEST_F(NetworkTrialTest, IsNotSureOfAKernelThatTheTunedBuildOnlyCallsLessOften) {
+  set_network(products(5));
+  add_all("untuned", 1000);
+  add(row(program_.tasks[0], "tuned", 900));
+  bench_.tuned_calls_left_out = 1;
+  bench_.in_network_ns["tuned"] = 1000;  // a call, as untuned
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_LT(trial->tuned_ns, trial->untuned_ns) << "else this test shows nothing";
+  EXPECT_EQ(trial->faster, 0);
+  EXPECT_EQ(trial->put_back, 1);
+  EXPECT_EQ(best_of(0), "untuned");
+  ASSERT_THAT(network_rows(), SizeIs(2));
+  for (const Measurement& m : network_rows()) {
+    EXPECT_EQ(m.samples[0].iterations, m.untuned ? 3u : 2u);
+    EXPECT_EQ(database::median_ns(m.samples), 1000);
+    EXPECT_NEAR(m.median_ns().value_or(0), 1000, 1e-6);
+  }
+}
+
+TEST_F(NetworkTrialTest, KeepsAFasterKernelThatTheTunedBuildCallsMoreOften) {
+  set_network(products(5));
+  add_all("untuned", 1000);
+  add(row(program_.tasks[0], "tuned", 900));
+  bench_.untuned_calls_left_out = 1;
+  bench_.in_network_ns["tuned"] = 900;
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_GT(trial->tuned_ns, trial->untuned_ns) << "else this test shows nothing";
+  EXPECT_EQ(trial->faster, 1);
+  EXPECT_EQ(trial->put_back, 0);
+  EXPECT_EQ(best_of(0), "tuned");
+  ASSERT_THAT(network_rows(), SizeIs(2));
+  for (const Measurement& m : network_rows()) {
+    EXPECT_EQ(m.samples[0].iterations, m.untuned ? 2u : 3u);
+    EXPECT_NEAR(m.median_ns().value_or(0), m.untuned ? 1000 : 900, 1e-6);
+  }
+}
+
 TEST_F(NetworkTrialTest, RunsNothingThatWasNotMeasuredHereByThisDatabase) {
   add_all("untuned", 1000);
   Measurement imported = row(program_.tasks[0], "imported", 1), farmed = row(program_.tasks[1], "farmed", 1),
