@@ -4,7 +4,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,6 +88,7 @@ class Trial {
     TF_RETURN_IF_ERROR(find_contests(tried));
     TF_ASSIGN_OR_RETURN(const std::vector<Rounds> visits, visit_both());
     TF_RETURN_IF_ERROR(judge(visits[0], visits[1], tried));
+    note_what_ran();
     result_ = std::move(tried);
     return absl::OkStatus();
   }
@@ -93,8 +96,8 @@ class Trial {
   // Why the tuned build last tried does not run; OK if it does.
   const absl::Status& failure() const { return failure_; }
 
-  // Records as failures the schedule of the tuned build that it does not run for, or those that are left when
-  // it is too late to look further. Nothing if it does run after all.
+  // Records as failures the schedule of the tuned build that it does not run for, or the new ones of those
+  // that are left when it is too late to look further. Nothing if it does run after all.
   absl::Status blame() {
     TF_ASSIGN_OR_RETURN(const bool after_all, runs(tuned_));
     if (after_all) return absl::OkStatus();
@@ -104,18 +107,20 @@ class Trial {
     while (suspects.size() > 1) {
       const std::vector<size_t> half(suspects.begin(), suspects.begin() + std::ssize(suspects) / 2);
       const absl::StatusOr<bool> is_innocent = runs_with(half);
-      if (absl::IsDeadlineExceeded(is_innocent.status())) break;
+      if (absl::IsDeadlineExceeded(is_innocent.status())) return blame_new(suspects);
       TF_RETURN_IF_ERROR(is_innocent.status());
       suspects = *is_innocent ? std::vector(suspects.begin() + std::ssize(half), suspects.end()) : half;
     }
     return blame(suspects);
   }
 
-  // The same without looking for it: all schedules of the tuned build.
+  // The same without looking for it: all new schedules of the tuned build.
   absl::Status blame_all() {
+    TF_ASSIGN_OR_RETURN(const bool after_all, runs(tuned_));
+    if (after_all) return absl::OkStatus();
     std::vector<size_t> all(tuned_.plan.choices.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    return blame(all);
+    return blame_new(all);
   }
 
   // Whether the last one lost any kernel that is now built otherwise.
@@ -165,6 +170,30 @@ class Trial {
       if (std::ranges::find(kept, i) == kept.end()) side.plan.choices[i].reset();
     TF_RETURN_IF_ERROR(build(side));
     return runs(side);
+  }
+
+  using Ran = std::pair<std::string, std::string>;  // a task's key, its schedule
+  Ran ran(size_t task) const {
+    return {graph::task_key(tuned_.plan.program.tasks[task]), tuned_.plan.choices[task]->schedule};
+  }
+  // Of builds that came to a verdict.
+  void note_what_ran() {
+    for (size_t i = 0; i < tuned_.plan.choices.size(); ++i)
+      if (tuned_.plan.choices[i]) have_run_.insert(ran(i));
+    for (const Contest& contest : contests_)
+      have_run_.emplace(contest.key, contest.rivals.untuned.schedule);  // by the untuned build
+  }
+
+  // Those that have not run through all visits of another build: what did is not to blame without a look. If
+  // all have, it may as well be the machine, which ran out of memory, say.
+  absl::Status blame_new(std::vector<size_t> suspects) {
+    std::erase_if(suspects, [&](size_t suspect) {
+      return !tuned_.plan.choices[suspect] || have_run_.contains(ran(suspect));
+    });
+    if (!suspects.empty()) return blame(suspects);
+    return absl::AbortedError(
+        absl::StrCat("the network does not run as it was tuned: ", std::string(failure_.message()),
+                     "; each of its schedules ran in it before, so none was recorded as a failure"));
   }
 
   absl::Status blame(std::span<const size_t> suspects) {
@@ -284,7 +313,8 @@ class Trial {
   // Of the kernels that were not surely faster when they were last tried, by their keys, the untuned record.
   std::map<std::string, database::Measurement> lost_;
   bool has_lost_ = false;  // one of the last try
-  absl::Status failure_;   // of the tuned build
+  std::set<Ran> have_run_;
+  absl::Status failure_;  // of the tuned build
   int failed_ = 0;
   NetworkTrial result_;
 };

@@ -69,11 +69,13 @@ double network_trial_seconds(const Progress& progress);
 // what is not decided does not matter, or the deadline.
 //
 // Where the network does not run as it was tuned, the schedule that is to blame is looked for by building
-// with half of the suspects at a time; it, or all that are left when it is too late to look, are recorded as
-// failures.
+// with half of the suspects at a time; it, or, of all that are left when it is too late to look, those that
+// ran in no build that came to a verdict, are recorded as failures. Nothing is if it does run when asked once
+// more.
 //
 // Errors: the graph's, the bench's, the store's; DEADLINE_EXCEEDED if it was too late for a verdict; ABORTED
-// if, of all that was tried, nothing but the untuned network ran; CANCELLED once stopped.
+// if, of all that was tried, nothing but the untuned network ran, or if it does not run any more by schedules
+// that all did; CANCELLED once stopped.
 absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::Store& store,
                                          NetworkBench& bench, const NetworkTrialOptions& options);
 

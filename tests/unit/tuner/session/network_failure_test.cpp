@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/unit/tuner/session/network_fixture.h"
 
@@ -12,6 +14,7 @@ namespace tf::session {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 // Five kernels.
@@ -80,6 +83,89 @@ TEST_F(NetworkTrialTest, BlamesAllOfANetworkThatHangsWhenItIsTooLateToLook) {
   const std::vector<Measurement> failures =
       rows_where([](const Measurement& m) { return m.outcome == database::Outcome::kTimedOut; });
   EXPECT_THAT(failures, SizeIs(2));
+}
+
+// The second kernel loses again and again, until the last of four tries.
+class LastTryTest : public NetworkTrialTest {
+ protected:
+  // The first kernel is faster each time.
+  void add_losers(int many) {
+    add_all("untuned", 1000);
+    add(row(program_.tasks[0], "tuned", 800));
+    bench_.in_network_ns["tuned"] = 900;
+    for (int i = 1; i <= many; ++i) {
+      const std::string schedule = std::to_string(i);
+      add(row(program_.tasks[1], schedule, 700 + i));
+      bench_.in_network_ns[schedule] = 1100;
+    }
+  }
+  // The fifth run of the last try, which is one of the tuned build, and so many in all.
+  void break_runs(int many) {
+    bench_.on_run = [this, many, of_last = 0]() mutable {
+      if (bench_.built.size() == 5) ++of_last;  // the untuned build and four
+      bench_.broken_runs = of_last >= 5 && of_last < 5 + many;
+    };
+  }
+  std::vector<Measurement> failures() {
+    return rows_where([](const Measurement& m) { return is_failure(m.outcome); });
+  }
+};
+
+TEST_F(LastTryTest, BlamesNothingForACrashThatDoesNotComeAgain) {
+  add_losers(4);
+  break_runs(1);
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  ASSERT_THAT(bench_.built, SizeIs(5)) << "else this test shows nothing";
+  EXPECT_EQ(bench_.built[4], (std::vector<std::string>{"tuned", "4"}));
+  EXPECT_EQ(trial->failed, 0);
+  EXPECT_THAT(failures(), IsEmpty());
+  EXPECT_EQ(best_of(0), "tuned");
+}
+
+TEST_F(LastTryTest, BlamesNoScheduleThatRanBefore) {
+  add_losers(4);
+  bench_.broken = "4";
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_EQ(trial->failed, 1);
+  ASSERT_THAT(failures(), SizeIs(1));
+  EXPECT_EQ(failures()[0].schedule, "4");
+  EXPECT_EQ(best_of(0), "tuned");
+  EXPECT_EQ(best_of(1), "untuned");
+}
+
+TEST_F(LastTryTest, BlamesNothingIfAllOfItRanBeforeAndSaysSo) {
+  add_losers(3);
+  break_runs(100);
+  const absl::Status status = run().status();
+  ASSERT_THAT(bench_.built, SizeIs(5)) << "else this test shows nothing";
+  EXPECT_EQ(bench_.built[4], (std::vector<std::string>{"tuned", "untuned"}));
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr(
+          "it died of signal 11; each of its schedules ran in it before, so none was recorded as a failure"));
+  EXPECT_THAT(failures(), IsEmpty());
+  EXPECT_EQ(best_of(0), "tuned");
+}
+
+TEST_F(NetworkTrialTest, BlamesNoScheduleThatRanBeforeWhenItIsTooLateToLook) {
+  add_all("untuned", 1000);
+  add(row(program_.tasks[0], "tuned", 800));
+  add(row(program_.tasks[1], "fastest", 700));
+  add(row(program_.tasks[1], "broken", 800));
+  bench_.in_network_ns = {{"tuned", 900}, {"fastest", 1100}};
+  bench_.broken = "broken";
+  bench_.on_run = [this, of_last = 0]() mutable {
+    if (bench_.built.size() == 3 && ++of_last > driver::kTurn) options_.deadline = Clock::now();
+  };
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  ASSERT_THAT(bench_.built, SizeIs(3)) << "the untuned one, and two tries";
+  EXPECT_EQ(trial->failed, 1);
+  EXPECT_EQ(best_of(0), "tuned");
+  EXPECT_EQ(best_of(1), "untuned");
 }
 
 TEST_F(NetworkTrialTest, BlamesNothingForACrashThatDoesNotComeAgain) {
