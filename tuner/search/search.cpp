@@ -36,8 +36,19 @@ std::string_view kind_name(Kind kind) {
   return "";
 }
 
+bool is_baseline(Kind kind) {
+  return kind == Kind::kAnsorLike;
+}
+
 bool starts_from_seeds(Kind kind) {
-  return kind != Kind::kAnsorLike;
+  return !is_baseline(kind);
+}
+
+model::XGBoostOptions booster_options(Kind kind, uint64_t seed) {
+  if (!is_baseline(kind)) return {.seed = seed};
+  // It has no draft model to correct.
+  return {
+      .lesson = model::Lesson::kSpeed, .rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
 }
 
 std::unique_ptr<Search> make_search(const space::DesignSpace& space, const model::Evaluator& evaluator,

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "tuner/model/cost_model.h"
 #include "tuner/model/evaluator.h"
+#include "tuner/model/xgboost_model.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::search {
@@ -46,9 +47,17 @@ enum class Kind { kRandom, kGrid, kAnnealing, kEvolutionary, kAnsorLike };
 absl::StatusOr<Kind> kind_from_name(std::string_view name);
 std::string_view kind_name(Kind kind);
 
+// Whether it stays as published, for comparison, in all that whoever drives it decides, too: its trees, how a
+// candidate is sampled, how a search ends.
+bool is_baseline(Kind kind);
+
 // Whether the space's seeds are measured before what the strategy proposes. Not for the baseline whose point
 // is that it starts from nothing.
 bool starts_from_seeds(Kind kind);
+
+// How the trees of a strategy that learns are grown. The baseline's have the depth and the rate of Ansor's,
+// which stops adding them early; here there are always as many.
+model::XGBoostOptions booster_options(Kind kind, uint64_t seed);
 
 struct Options {
   Kind kind = Kind::kEvolutionary;

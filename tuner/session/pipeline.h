@@ -23,15 +23,18 @@ namespace tf::session {
 enum class Priority {
   kRace,    // it ends as soon as it is clear that the incumbent is faster
   kInFull,  // all samples: to compare it closely, or with itself
+  kRepeat,  // a fixed time, whatever it is: the baseline like Ansor
 };
 
 // What a trial asks of a device: so many samples, each of so long at least, or, from the third on, as many as
-// take so long. A newcomer's are few; only what may be the best is sampled in full.
+// take so long. A newcomer's are few; only what may be the best is sampled in full. Ansor's is one run to
+// warm up, then as many as fill 100 ms (repeat 1, min_repeat_ms 100).
 struct Sampling {
   uint32_t samples = 0;
   int64_t min_sample_ns = 1'000'000, enough_ns = 25'000'000, warmup_ns = 500'000;
 };
 constexpr Sampling sampling_of(Priority priority) {
+  if (priority == Priority::kRepeat) return {.samples = 1, .min_sample_ns = 100'000'000, .warmup_ns = 0};
   return {.samples = priority == Priority::kRace ? 8u : 12u};
 }
 

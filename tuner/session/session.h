@@ -49,7 +49,8 @@ struct SessionOptions {
   bool takes_turns = false;
   // Of these CPUs none is left to this process: it searches and learns where candidates are timed.
   bool has_no_cpu = false;
-  // In the end, the best of each task that are too close to call meet in a play-off (playoff.h).
+  // In the end, the best of each task that are too close to call meet in a play-off (playoff.h). Not the
+  // baseline's.
   bool play_off = true;
   // What the machine reaches is measured before anything else, unless the store knows it (yardsticks.h).
   bool yardsticks = true;

@@ -62,6 +62,8 @@ class TuningLoop {
   bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
+  // The baseline takes what it measured the best.
+  bool ends_with_play_off() const { return options_.play_off && !search::is_baseline(options_.strategy); }
   absl::Status play_off(Pipeline& pipeline, const std::atomic<bool>& stop);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);

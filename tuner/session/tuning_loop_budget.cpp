@@ -37,7 +37,7 @@ double TuningLoop::closing_seconds() const {
   const double rate = progress_.trials_per_second;
   if (rate <= 0) return 0;
   double seconds = static_cast<double>(in_flight_.size()) / rate;
-  if (options_.play_off) seconds += playoff_seconds(tasks_, contested(tasks_, tried_), rate);
+  if (ends_with_play_off()) seconds += playoff_seconds(tasks_, contested(tasks_, tried_), rate);
   return std::min(seconds, options_.budget.minutes * 60 / 5);
 }
 

@@ -35,6 +35,7 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     if (!candidate) continue;  // just exhausted: the next round leaves it out
     InFlight flight{.task = index, .candidate = *candidate, .subject = task.subject_of(*candidate)};
     Work work;
+    if (search::is_baseline(options_.strategy)) work.priority = Priority::kRepeat;
     // It has to have a time, whatever is known already.
     if (flight.subject.untuned && task.best_seconds() > 0) work.priority = Priority::kInFull;
     progress_.current_task = index;

@@ -13,12 +13,6 @@
 namespace tf::session {
 namespace {
 
-// The baseline like Ansor has no draft model to correct.
-model::XGBoostOptions model_options(const SessionOptions& options) {
-  const bool baseline = options.strategy == search::Kind::kAnsorLike;
-  return {.lesson = baseline ? model::Lesson::kSpeed : model::Lesson::kOrder, .seed = options.seed};
-}
-
 absl::StatusOr<std::vector<TaskSpace>> spaces_of(const std::vector<Task>& tasks,
                                                  const SessionOptions& options) {
   std::vector<TaskSpace> spaces;
@@ -41,7 +35,8 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
       runner_(runner),
       store_(store),
       report_(report),
-      model_([chosen = model_options(options)](std::shared_ptr<const model::CostModel> prior) mutable {
+      model_([chosen = search::booster_options(options.strategy, options.seed)](
+                 std::shared_ptr<const model::CostModel> prior) mutable {
         chosen.prior = std::move(prior);
         return std::make_unique<model::XGBoostModel>(chosen);
       }),
@@ -79,9 +74,11 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
   }
   results_at_training_ = results_;
   std::vector<model::Example> examples = learned();
-  model_.begin([history = std::move(history),
-                options = model_options(options_)] { return prior_of(history, options); },
-               std::move(examples));
+  model_.begin(
+      [history = std::move(history), options = search::booster_options(options_.strategy, options_.seed)] {
+        return prior_of(history, options);
+      },
+      std::move(examples));
   return absl::OkStatus();
 }
 
@@ -125,7 +122,7 @@ absl::Status TuningLoop::end_survey(const std::atomic<bool>& stop) {
 // alone.
 absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own) {
   History history;
-  if (options_.strategy == search::Kind::kAnsorLike) return history;
+  if (search::is_baseline(options_.strategy)) return history;
   TF_RETURN_IF_ERROR(history.read(store_, {.target = options_.target,
                                            .threads = options_.threads,
                                            .device_class = options_.device_class,

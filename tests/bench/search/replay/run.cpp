@@ -35,13 +35,12 @@ bool learns(search::Kind kind) {
   return kind == search::Kind::kEvolutionary || kind == search::Kind::kAnsorLike;
 }
 
-// The depth and the rate of Ansor's trees; it stops adding them early, here there are always as many.
+// As a session's.
 model::XGBoostOptions booster_options(const Run::Options& options) {
-  const uint64_t seed = options.seed;
-  if (options.contender.kind != search::Kind::kAnsorLike)
-    return {.seed = seed, .prior = options.memory != nullptr ? options.memory->prior : nullptr};
-  return {
-      .lesson = model::Lesson::kSpeed, .rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
+  const search::Kind kind = options.contender.kind;
+  model::XGBoostOptions chosen = search::booster_options(kind, options.seed);
+  if (options.memory != nullptr && !search::is_baseline(kind)) chosen.prior = options.memory->prior;
+  return chosen;
 }
 
 }  // namespace

@@ -162,6 +162,19 @@ TEST(AnsorLike, ChoosesARoundWithTheResultsOfTheOneBefore) {
   EXPECT_GT(model.asked, asked) << "the rest of a round from before the results was handed out";
 }
 
+TEST(AnsorLike, LearnsBySpeedAloneWithTreesOfThePublishedDepthAndRate) {
+  const model::XGBoostOptions trees = booster_options(Kind::kAnsorLike, 7);
+  EXPECT_EQ(trees.lesson, model::Lesson::kSpeed);
+  EXPECT_EQ(trees.max_depth, 10);
+  EXPECT_EQ(trees.learning_rate, 0.2);
+  EXPECT_EQ(trees.rounds, 300);
+  EXPECT_EQ(trees.seed, 7u);
+  const model::XGBoostOptions ours = booster_options(Kind::kEvolutionary, 7);
+  EXPECT_EQ(ours.lesson, model::Lesson::kOrder);
+  EXPECT_EQ(ours.rounds, model::XGBoostOptions().rounds);
+  EXPECT_EQ(ours.seed, 7u);
+}
+
 TEST(Evolutionary, ProposesAgainWhatItGotBack) {
   const Setting setting(16);
   const auto search = make_search(setting.space, setting.evaluator, {.kind = Kind::kEvolutionary, .seed = 3});

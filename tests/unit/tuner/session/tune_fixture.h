@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -93,6 +94,7 @@ class FakeRunner final : public measure::Runner {
       incumbents_ns.insert(incumbent_ns);
     }
     reuse_distances.insert(request.trial->options().reuse_distance_bytes());
+    samplings.emplace(request.trial->options().samples(), request.trial->options().min_sample_ns());
     farm::TrialResult result;
     result.set_artifact_digest(request.candidate.digest);
     result.set_cache_mode(request.trial->options().cache_mode());
@@ -165,6 +167,7 @@ class FakeRunner final : public measure::Runner {
   std::set<std::string> raced;          // against an incumbent
   std::set<int64_t> incumbents_ns;
   std::set<uint64_t> reuse_distances;
+  std::set<std::pair<uint32_t, int64_t>> samplings;  // how many samples, each of how many ns at least
   bool knows_reuse_distance = true;
 
  private:
