@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "base/race.h"
 #include "tuner/session/record_times.h"
@@ -14,17 +13,20 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Between the last sample of one trial and the first of the next.
-std::optional<double> median_gap_s(std::vector<std::pair<int64_t, int64_t>> timed_ns) {
-  std::sort(timed_ns.begin(), timed_ns.end());
+}  // namespace
+
+// Between the last sample of one trial and the first of the next on the same slot.
+std::optional<double> ProgressMeter::median_gap_s() const {
   std::vector<double> gaps_s;
-  for (size_t i = 1; i < timed_ns.size(); ++i)
-    gaps_s.push_back(static_cast<double>(timed_ns[i].first - timed_ns[i - 1].second) * 1e-9);
+  for (const auto& [slot, unsorted_ns] : timed_ns_) {
+    std::vector<std::pair<int64_t, int64_t>> timed_ns = unsorted_ns;
+    std::sort(timed_ns.begin(), timed_ns.end());
+    for (size_t i = 1; i < timed_ns.size(); ++i)
+      gaps_s.push_back(static_cast<double>(timed_ns[i].first - timed_ns[i - 1].second) * 1e-9);
+  }
   if (gaps_s.empty()) return std::nullopt;
   return estimate(std::move(gaps_s)).median_ns;
 }
-
-}  // namespace
 
 void ProgressMeter::add_earlier_runs(std::vector<int64_t> finished_unix_ns, double sampled_s) {
   constexpr int64_t kPause = 30'000'000'000;
@@ -69,7 +71,8 @@ void ProgressMeter::describe(int slots, Progress& progress) {
                         progress.trials_per_second;
     progress.remaining_s = std::min(left, progress.remaining_s.value_or(left));
   }
-  progress.median_gap_s = median_gap_s(timed_ns_);
+  // That takes all trials, so not each time that somebody looks on.
+  if (progress.phase == Phase::kOver) progress.median_gap_s = median_gap_s();
 }
 
 }  // namespace tf::session

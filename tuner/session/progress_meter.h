@@ -3,6 +3,9 @@
 // Does not know: tasks, what was measured.
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,8 +25,10 @@ class ProgressMeter {
   void add_earlier_runs(std::vector<int64_t> finished_unix_ns, double sampled_s);
   // One more trial, with its samples.
   void count_trial(const database::Measurement& measurement);
-  // The device took a trial's samples between these times of its clock. In any order.
-  void count_timed(int64_t from_ns, int64_t until_ns) { timed_ns_.emplace_back(from_ns, until_ns); }
+  // The slot, by any name, took a trial's samples between these times of its device's clock. In any order.
+  void count_timed(const std::string& slot, int64_t from_ns, int64_t until_ns) {
+    timed_ns_[slot].emplace_back(from_ns, until_ns);
+  }
 
   // When all but so many seconds of the budget's minutes are spent; never without any.
   Clock::time_point deadline(double reserve_s) const;
@@ -35,13 +40,14 @@ class ProgressMeter {
 
  private:
   double rate_of_all(const Progress& progress) const;
+  std::optional<double> median_gap_s() const;
 
   const Budget& budget_;
   Clock::time_point start_ = Clock::now();
   Rate rate_{start_};
   double spent_before_s_ = 0;  // by earlier runs of the job
   double sampled_s_ = 0;       // inside timed samples
-  std::vector<std::pair<int64_t, int64_t>> timed_ns_;
+  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> timed_ns_;  // by slot
 };
 
 }  // namespace tf::session

@@ -92,7 +92,8 @@ struct Progress {
   double device_busy_share = 0;  // of elapsed_s, times devices, spent inside timed samples of trials
   int64_t withdrawn = 0;         // candidates that the model gave up before they were tried
   int64_t twins = 0;             // candidates with the code of another: not measured, no trials
-  // Between the timed samples of one candidate and the next on the same device, median; unset without two.
+  // Between the timed samples of one candidate and the next on the same slot of a device, median; unset
+  // without two, and until it is over.
   std::optional<double> median_gap_s;
   int current_task = -1;     // the one that was served last
   bool nothing_new = false;  // it ended before its budget did: no task has anything new to try

@@ -235,7 +235,8 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
   if (finished.result) {
     runner_.acknowledge(*finished.result);
     if (finished.result->timed_until_ns() > 0)
-      meter_.count_timed(finished.result->timed_from_ns(), finished.result->timed_until_ns());
+      meter_.count_timed(finished.result->slot(), finished.result->timed_from_ns(),
+                         finished.result->timed_until_ns());
   }
   const auto index = static_cast<size_t>(flight.task);
   unmeasured_in_a_row_ = 0;

@@ -32,5 +32,22 @@ TEST(ProgressMeter, KeepsTheRateOfTrialsDuringAPlayOff) {
   EXPECT_EQ(progress.trials_per_second, 0) << "of the last half minute";
 }
 
+TEST(ProgressMeter, TellsInTheEndTheGapBetweenTrialsOfOneSlotByItsOwnClock) {
+  const Budget budget;
+  ProgressMeter meter(budget);
+  meter.count_timed("desk/0", 10 * kSecond, 11 * kSecond);
+  meter.count_timed("attic/0", 5 * kSecond, 6 * kSecond);
+  Progress progress{.phase = Phase::kOver};
+  meter.describe(1, progress);
+  EXPECT_FALSE(progress.median_gap_s.has_value()) << "each slot has one trial";
+  meter.count_timed("desk/0", 0, 1 * kSecond);
+  progress.phase = Phase::kMeasuring;
+  meter.describe(1, progress);
+  EXPECT_FALSE(progress.median_gap_s.has_value());
+  progress.phase = Phase::kOver;
+  meter.describe(1, progress);
+  EXPECT_NEAR(progress.median_gap_s.value_or(0), 9, 1e-9);
+}
+
 }  // namespace
 }  // namespace tf::session
