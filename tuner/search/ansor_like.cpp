@@ -5,6 +5,14 @@
 namespace tf::search {
 namespace {
 
+// As published.
+constexpr int kPopulation = 2048;
+constexpr int kGenerations = 4;
+constexpr int kMeasurements = 64;   // a round
+constexpr double kMutation = 0.85;  // probability that a parent changes on its way into the next generation
+constexpr double kMeasuredShare = 0.2;  // of the first generation, at most: the best measured candidates
+constexpr double kRandomShare = 0.05;   // of a round
+
 double uniform(space::Random& random) {
   return static_cast<double>(random() >> 11) * 0x1p-53;
 }
@@ -12,20 +20,15 @@ double uniform(space::Random& random) {
 }  // namespace
 
 AnsorLikeSearch::AnsorLikeSearch(const space::DesignSpace& space, const model::Evaluator& evaluator,
-                                 model::CostModel* model, uint64_t seed, const AnsorLikeOptions& options)
-    : space_(space),
-      neighbourhood_(space),
-      evaluator_(evaluator),
-      model_(model),
-      random_(seed),
-      options_(options) {
+                                 model::CostModel* model, uint64_t seed)
+    : space_(space), neighbourhood_(space), evaluator_(evaluator), model_(model), random_(seed) {
   has_slots_ = std::any_of(space.sketches.begin(), space.sketches.end(),
                            [](const space::Sketch& sketch) { return !sketch.slots.empty(); });
 }
 
 std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
   // A round that was chosen before the results of the one before came is chosen anew.
-  if (results_ >= results_at_round_ + options_.measurements) round_.clear();
+  if (results_ >= results_at_round_ + kMeasurements) round_.clear();
   std::vector<space::Candidate> proposals;
   while (static_cast<int>(proposals.size()) < count) {
     if (round_.empty()) start_round();
@@ -39,7 +42,7 @@ std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
 // A space that is nearly all illegal gives a small population instead of spinning.
 std::vector<space::Candidate> AnsorLikeSearch::draw_population() {
   constexpr int kDrawsPerIndividual = 20;
-  const auto wanted = static_cast<size_t>(options_.population);
+  const auto wanted = static_cast<size_t>(kPopulation);
   std::vector<space::Candidate> population;
   for (int round = 0; round < kDrawsPerIndividual && population.size() < wanted; ++round) {
     std::vector<space::Candidate> drawn;
@@ -82,13 +85,12 @@ std::vector<space::Candidate> AnsorLikeSearch::next_generation(const Population&
   double sum = 0;
   for (const Individual& individual : population) sums.push_back(sum += std::max(0.0, individual.score));
   std::vector<space::Candidate> next;
-  for (int i = 0; i < options_.population; ++i) {
+  for (int i = 0; i < kPopulation; ++i) {
     const auto found = std::upper_bound(sums.begin(), sums.end(), uniform(random_) * sum);
     const size_t parent = found == sums.end() ? static_cast<size_t>(space::below(random_, population.size()))
                                               : static_cast<size_t>(found - sums.begin());
     const space::Candidate& candidate = population[parent].candidate;
-    next.push_back(uniform(random_) < options_.mutation ? neighbourhood_.mutate(candidate, random_)
-                                                        : candidate);
+    next.push_back(uniform(random_) < kMutation ? neighbourhood_.mutate(candidate, random_) : candidate);
   }
   return next;
 }
@@ -103,7 +105,7 @@ void AnsorLikeSearch::start_round() {
   Best best;
   Population population = score(std::move(first));
   keep_best(population, best);
-  for (int generation = 0; generation < options_.generations && !population.empty(); ++generation) {
+  for (int generation = 0; generation < kGenerations && !population.empty(); ++generation) {
     population = score(next_generation(population));
     keep_best(population, best);
   }
@@ -113,8 +115,8 @@ void AnsorLikeSearch::start_round() {
   std::stable_sort(order.begin(), order.end(),
                    [](const Individual& a, const Individual& b) { return a.score > b.score; });
 
-  const auto size = static_cast<size_t>(options_.measurements);
-  const auto random_size = static_cast<size_t>(options_.random_share * options_.measurements);
+  const auto size = static_cast<size_t>(kMeasurements);
+  const auto random_size = static_cast<size_t>(kRandomShare * kMeasurements);
   Seen chosen;
   const auto choose = [&](const space::Candidate& candidate) {
     if (!seen_.contains(candidate) && chosen.add(candidate)) round_.push_back(candidate);
@@ -132,7 +134,8 @@ void AnsorLikeSearch::update(std::span<const Observation> observations) {
   }
   std::stable_sort(measured_.begin(), measured_.end(),
                    [](const Observation& a, const Observation& b) { return *a.seconds < *b.seconds; });
-  measured_.resize(std::min(measured_.size(), most_measured()));
+  constexpr auto kMostMeasured = static_cast<size_t>(kMeasuredShare * kPopulation);
+  measured_.resize(std::min(measured_.size(), kMostMeasured));
 }
 
 }  // namespace tf::search

@@ -15,19 +15,10 @@
 
 namespace tf::search {
 
-struct AnsorLikeOptions {
-  int population = 2048;
-  int generations = 4;
-  int measurements = 64;        // a round
-  double mutation = 0.85;       // probability that a parent changes on its way into the next generation
-  double measured_share = 0.2;  // of the first generation, at most: the best measured candidates
-  double random_share = 0.05;   // of a round
-};
-
 class AnsorLikeSearch final : public Search {
  public:
   AnsorLikeSearch(const space::DesignSpace& space, const model::Evaluator& evaluator, model::CostModel* model,
-                  uint64_t seed, const AnsorLikeOptions& options = {});
+                  uint64_t seed);
 
   // What is left of the present round, then of new ones.
   std::vector<space::Candidate> propose(int count) override;
@@ -46,16 +37,12 @@ class AnsorLikeSearch final : public Search {
   void keep_best(const Population& population, Best& best) const;
   std::vector<space::Candidate> next_generation(const Population& population);
   void start_round();
-  size_t most_measured() const {
-    return static_cast<size_t>(options_.measured_share * static_cast<double>(options_.population));
-  }
 
   const space::DesignSpace& space_;
   const space::Neighbourhood neighbourhood_;
   const model::Evaluator& evaluator_;
   model::CostModel* model_;  // may be null: every choice is random
   space::Random random_;
-  AnsorLikeOptions options_;
   bool has_slots_ = false;  // whether any sketch has
   Seen seen_;
   std::vector<Observation> measured_;  // the best, fastest first

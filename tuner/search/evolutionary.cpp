@@ -4,6 +4,16 @@
 #include <cmath>
 
 namespace tf::search {
+namespace {
+
+constexpr int kPopulation = 1024;  // candidates that the draft model keeps from one generation to the next
+constexpr int kSurvivors = 512;    // of them, the best by the draft model, that the learned model ranks
+constexpr int kGenerations = 3;    // each breeds half a population
+constexpr int kParents = 32;       // best measured candidates that breed, and as many of the population
+// Share of proposals drawn from the population at random for as long as no model says how unsure it is.
+constexpr double kExploration = 0.15;
+
+}  // namespace
 
 // Those that are new and legal.
 void EvolutionarySearch::add(Population& population, std::vector<space::Candidate> candidates) const {
@@ -26,9 +36,9 @@ void EvolutionarySearch::rank(Population& population) const {
     });
     if (all.size() > count) all.resize(count);
   };
-  keep_best(static_cast<size_t>(options_.population), [](const Individual& i) { return i.draft_seconds; });
+  keep_best(static_cast<size_t>(kPopulation), [](const Individual& i) { return i.draft_seconds; });
   if (model_ == nullptr || !model_->is_trained()) return;
-  keep_best(static_cast<size_t>(options_.survivors), [](const Individual& i) { return i.draft_seconds; });
+  keep_best(static_cast<size_t>(kSurvivors), [](const Individual& i) { return i.draft_seconds; });
   std::vector<space::Candidate> fresh;
   for (const Individual& individual : all)
     if (!individual.ranked) fresh.push_back(individual.candidate);
@@ -49,7 +59,7 @@ void EvolutionarySearch::found(Population& population, int wanted) {
   std::vector<space::Candidate> candidates;
   for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch)
     for (const space::Point& point : space_.sketches[sketch].seeds)
-      for (int i = 0; i < options_.parents; ++i)
+      for (int i = 0; i < kParents; ++i)
         candidates.push_back(neighbourhood_.mutate({static_cast<int>(sketch), point}, random_));
   add(population, std::move(candidates));
   for (int round = 0; round < 4 && static_cast<int>(population.individuals.size()) < wanted; ++round) {
@@ -63,12 +73,12 @@ void EvolutionarySearch::breed(Population& population) {
   std::vector<space::Candidate> parents;
   for (const Observation& observation : best_) parents.push_back(observation.candidate);
   for (const Individual& individual : population.individuals) {
-    if (static_cast<int>(parents.size()) >= 2 * options_.parents) break;
+    if (static_cast<int>(parents.size()) >= 2 * kParents) break;
     parents.push_back(individual.candidate);
   }
   if (parents.empty()) return;
   std::vector<space::Candidate> children;
-  for (int i = 0; i < options_.population / 2; ++i) {
+  for (int i = 0; i < kPopulation / 2; ++i) {
     const space::Candidate& a = parents[space::below(random_, parents.size())];
     const space::Candidate& b = parents[space::below(random_, parents.size())];
     const bool cross = a.sketch == b.sketch && space::below(random_, 3) == 0;
@@ -79,9 +89,9 @@ void EvolutionarySearch::breed(Population& population) {
 
 std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
   Population population;
-  found(population, std::max(options_.population, 2 * count));
+  found(population, std::max(kPopulation, 2 * count));
   rank(population);
-  for (int generation = 0; generation < options_.generations; ++generation) {
+  for (int generation = 0; generation < kGenerations; ++generation) {
     breed(population);
     rank(population);
   }
@@ -101,7 +111,7 @@ std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
 // LION 2012).
 size_t EvolutionarySearch::pick(const std::vector<Individual>& order) {
   const double draw = static_cast<double>(random_() >> 11) * 0x1p-53;
-  if (!order.front().ranked) return draw < options_.exploration ? space::below(random_, order.size()) : 0;
+  if (!order.front().ranked) return draw < kExploration ? space::below(random_, order.size()) : 0;
   const double lambda = -std::log1p(-draw);
   const auto hope = [lambda](const Individual& each) { return each.fitness + lambda * each.spread; };
   const auto best =
@@ -117,7 +127,7 @@ void EvolutionarySearch::update(std::span<const Observation> observations) {
   }
   std::stable_sort(best_.begin(), best_.end(),
                    [](const Observation& a, const Observation& b) { return *a.seconds < *b.seconds; });
-  if (static_cast<int>(best_.size()) > options_.parents) best_.resize(static_cast<size_t>(options_.parents));
+  if (static_cast<int>(best_.size()) > kParents) best_.resize(static_cast<size_t>(kParents));
 }
 
 }  // namespace tf::search

@@ -12,25 +12,11 @@
 
 namespace tf::search {
 
-struct EvolutionaryOptions {
-  int population = 1024;  // candidates that the draft model keeps from one generation to the next
-  int survivors = 512;    // of them, the best by the draft model, that the learned model ranks
-  int generations = 3;    // each breeds half a population
-  int parents = 32;       // best measured candidates that breed, and as many of the population
-  // Share of proposals drawn from the population at random for as long as no model says how unsure it is.
-  double exploration = 0.15;
-};
-
 class EvolutionarySearch final : public Search {
  public:
   EvolutionarySearch(const space::DesignSpace& space, const model::Evaluator& evaluator,
-                     model::CostModel* model, uint64_t seed, const EvolutionaryOptions& options = {})
-      : space_(space),
-        neighbourhood_(space),
-        evaluator_(evaluator),
-        model_(model),
-        random_(seed),
-        options_(options) {}
+                     model::CostModel* model, uint64_t seed)
+      : space_(space), neighbourhood_(space), evaluator_(evaluator), model_(model), random_(seed) {}
 
   std::vector<space::Candidate> propose(int count) override;
   void update(std::span<const Observation> observations) override;
@@ -63,7 +49,6 @@ class EvolutionarySearch final : public Search {
   const model::Evaluator& evaluator_;
   model::CostModel* model_;  // may be null: the draft model alone ranks
   space::Random random_;
-  EvolutionaryOptions options_;
   Seen seen_;
   std::vector<Observation> best_;  // fastest first
 };

@@ -12,7 +12,6 @@ class Seen {
   bool add(const space::Candidate& candidate) { return candidates_.insert(candidate).second; }
   void remove(const space::Candidate& candidate) { candidates_.erase(candidate); }
   bool contains(const space::Candidate& candidate) const { return candidates_.contains(candidate); }
-  size_t size() const { return candidates_.size(); }
 
  private:
   absl::flat_hash_set<space::Candidate> candidates_;

@@ -52,7 +52,6 @@ class History {
   // the viewpoint's own device, in the unit of space::distance.
   void add(const TaskSpace& space, std::span<const database::Measurement> records, double remoteness);
 
-  bool empty() const { return lessons_.empty(); }
   // Numbers tasks from the last example's on: times of different tasks, or devices, are never compared. A
   // workload is a group: what is learned of it on one device holds on another, for other threads, behind
   // another network.

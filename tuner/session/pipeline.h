@@ -75,7 +75,6 @@ struct Finished {
 
 struct PipelineOptions {
   int threads = 1;  // of each measured kernel
-  uint64_t input_seed = 1;
   struct Task {
     // Builds the reference artifact that answers are checked against.
     std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> reference;
