@@ -14,13 +14,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-std::optional<Cost> cost_to_reach(std::span<const Step> run, double seconds) {
-  size_t from = run.size();
-  while (from > 0 && run[from - 1].best_seconds > 0 && run[from - 1].best_seconds <= seconds) --from;
-  if (from == run.size()) return std::nullopt;
-  return Cost{static_cast<double>(from + 1), run[from].device_seconds};
-}
-
 size_t most_trials(const Runs& runs) {
   size_t most = 0;
   for (const std::vector<Step>& run : runs) most = std::max(most, run.size());
@@ -38,15 +31,11 @@ Step typical_step(const Runs& runs, size_t trials) {
   return {upper_median(std::move(device_seconds)), upper_median(std::move(best_seconds))};
 }
 
-Cost typical_cost(const Runs& runs, double seconds) {
-  std::vector<double> trials, device_seconds;
-  for (const std::vector<Step>& run : runs) {
-    const Cost cost = cost_to_reach(run, seconds).value_or(Cost{kInfinity, kInfinity});
-    trials.push_back(cost.trials);
-    device_seconds.push_back(cost.device_seconds);
-  }
-  if (runs.empty()) return {kInfinity, kInfinity};
-  return {upper_median(std::move(trials)), upper_median(std::move(device_seconds))};
+std::optional<Cost> cost_to_reach(const Runs& runs, double seconds) {
+  size_t trials = most_trials(runs);
+  if (trials == 0 || typical_step(runs, trials).best_seconds > seconds) return std::nullopt;
+  while (trials > 1 && typical_step(runs, trials - 1).best_seconds <= seconds) --trials;
+  return Cost{static_cast<double>(trials), typical_step(runs, trials).device_seconds};
 }
 
 std::optional<SameQuality> at_same_quality(const Runs& first, const Runs& second) {
@@ -54,8 +43,8 @@ std::optional<SameQuality> at_same_quality(const Runs& first, const Runs& second
                                  typical_step(second, most_trials(second)).best_seconds);
   if (!std::isfinite(slower)) return std::nullopt;
   SameQuality same{.seconds = slower * kNoise};
-  same.first = typical_cost(first, same.seconds);
-  same.second = typical_cost(second, same.seconds);
+  same.first = cost_to_reach(first, same.seconds).value();
+  same.second = cost_to_reach(second, same.seconds).value();
   same.ratio = {same.first.trials / same.second.trials,
                 same.first.device_seconds / same.second.device_seconds};
   return same;

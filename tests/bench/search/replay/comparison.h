@@ -17,11 +17,6 @@ struct Cost {
   double device_seconds = 0;
 };
 
-// Up to the trial from which on the run, wherever it ended, would have ended no slower; nothing if its last
-// trial is none. A run that races may end worse one trial later: what one trial's end had by luck does not
-// count.
-std::optional<Cost> cost_to_reach(std::span<const Step> run, double seconds);
-
 // The runs of one contender on one task, one a seed.
 using Runs = std::vector<std::vector<Step>>;
 
@@ -29,12 +24,15 @@ using Runs = std::vector<std::vector<Step>>;
 // where half of the runs have found nothing.
 Step typical_step(const Runs& runs, size_t trials);
 size_t most_trials(const Runs& runs);
-// Median over the seeds; a run that never reaches it counts as infinite.
-Cost typical_cost(const Runs& runs, double seconds);
+// Of the least number of trials with which, and with any more, the median over the seeds is no slower: what
+// somebody has to grant who does not know the outcome. A run that races ends with a play-off, and may end a
+// little worse one trial later: what one trial's end had by luck does not count. Nothing if even all trials
+// do not suffice.
+std::optional<Cost> cost_to_reach(const Runs& runs, double seconds);
 
 // Two contenders on one task at the same final quality: the time that both reach, which is the slower of
-// their median final times, and 1% for noise. `ratio` is the first one's cost over the second's; below 1 the
-// first needs less. Neither cost is infinite by that choice.
+// their median final times, and 1% for noise: so both have a cost. `ratio` is the first one's cost over the
+// second's; below 1 the first needs less.
 struct SameQuality {
   double seconds = 0;
   Cost first, second, ratio;
