@@ -192,21 +192,20 @@ std::vector<ModelFigures> means_of(std::span<const ModelFigures> all) {
     if (std::ranges::find(models, each.model) == models.end()) models.push_back(each.model);
   std::vector<ModelFigures> means;
   for (const std::string& model : models) {
+    const auto known = [&](auto figure_of) {
+      std::vector<double> values;
+      for (const ModelFigures& each : all) {
+        const std::optional<double> figure = figure_of(each);
+        if (each.model == model && figure) values.push_back(*figure);
+      }
+      return values;
+    };
     const auto values = [&](Figures ModelFigures::*of, std::optional<double> Figures::*figure) {
-      std::vector<double> known;
-      for (const ModelFigures& each : all)
-        if (each.model == model && (each.*of).*figure) known.push_back(*((each.*of).*figure));
-      return known;
+      return known([=](const ModelFigures& each) { return (each.*of).*figure; });
     };
     ModelFigures& mean = means.emplace_back(ModelFigures{.model = model, .task = "mean"});
-    const auto own = [&](std::optional<double> ModelFigures::*figure) {
-      std::vector<double> known;
-      for (const ModelFigures& each : all)
-        if (each.model == model && each.*figure) known.push_back(*(each.*figure));
-      return known;
-    };
-    mean.near = mean_of(own(&ModelFigures::near));
-    mean.last = geometric_mean_of(own(&ModelFigures::last));
+    mean.near = mean_of(known([](const ModelFigures& each) { return each.near; }));
+    mean.last = geometric_mean_of(known([](const ModelFigures& each) { return each.last; }));
     for (const auto of : {&ModelFigures::figures, &ModelFigures::ceiling}) {
       for (const auto figure : kShares) (mean.*of).*figure = mean_of(values(of, figure));
       (mean.*of).top = geometric_mean_of(values(of, &Figures::top));
