@@ -3,9 +3,15 @@
 // clocks. Does not know kernels, devices or who runs next.
 //
 // Noise on a machine is one-sided and has long tails: mostly a run takes its time, now and then much longer.
-// So medians are compared, and of a sample we only assume that it exceeds its kernel's median by the share d
-// or more with a probability of at most exceedance(d). What the samples of one process have in common (where
-// its buffers lie, say) is no such noise: more of them do not make it smaller. kShared bounds it.
+// So what is told of a time, and tested while samples come, is a median, and of a sample we only assume that
+// it exceeds its kernel's median by the share d or more with a probability of at most exceedance(d). What the
+// samples of one process have in common (where its buffers lie, say) is no such noise: more of them do not
+// make it smaller. kShared bounds it.
+// Trials minutes apart are another matter: others on the machine may slow down most samples of one, and the
+// shortest has the least of that (Chen and Revels, "Robust benchmarking in noisy environments", 2016). What
+// four processes of one candidate show differs by 0.7 times as much as their medians do (of one thread, in
+// the median of ten kernels in tests/bench/search). So who of many is the fastest is asked of shortest
+// samples: of each trial's, for in one process a kernel may be faster than in most.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +23,7 @@
 namespace tf {
 
 inline constexpr double kNoiseFloor = 0.01;  // no machine is calmer
-inline constexpr double kNoiseCeiling = 1;  // what is noisier tells no more
+inline constexpr double kNoiseCeiling = 1;   // what is noisier tells no more
 inline constexpr double kShared = 0.02;
 
 // Half at 0, an eighth at `noise`, falling with the square from there: what recorded samples of kernels stay
@@ -77,6 +83,7 @@ struct Estimate {
   double median_ns = 0;            // 0: no samples
   double low_ns = 0, high_ns = 0;  // 95% bounds of the median
   double noise = kNoiseFloor;      // of one sample, as exceedance() takes it
+  double least_ns = 0;             // the shortest sample
 };
 
 // Of samples, in any order. The bounds are order statistics (David and Nagaraja, "Order statistics", 7.1),
@@ -86,6 +93,7 @@ inline Estimate estimate(std::vector<double> runs_ns) {
   const size_t n = runs_ns.size();
   if (n == 0) return out;
   std::sort(runs_ns.begin(), runs_ns.end());
+  out.least_ns = runs_ns.front();
   out.median_ns = n % 2 == 1 ? runs_ns[n / 2] : (runs_ns[n / 2 - 1] + runs_ns[n / 2]) / 2;
   std::vector<double> shares;
   for (double run_ns : runs_ns) shares.push_back(std::abs(std::log(run_ns / out.median_ns)));

@@ -19,26 +19,29 @@ namespace tf::session {
 // candidate is out once its mean ratio to the leader's time is kClear standard errors above 1. That leaves
 // the close ones for the last rounds (elimination of Kim and Nelson, "A fully sequential procedure for
 // indifference-zone selection in simulation", ACM TOMACS 11, 2001, with bounds as a t-test has them). The
-// limits are the cheapest with which 95% of races recorded on a restless machine end within 1% of the fastest
-// (`search_replay races`): 41 trials a play-off.
+// limits were the cheapest with which 95% of races recorded on a restless machine end within 1% of the
+// fastest, when medians of trials were compared; `search_replay races` says what it is.
 class Playoff {
  public:
-  static constexpr size_t kFinalists = 8;
+  // Whoever has the shortest sample may have a median well behind others', if most of its trial was
+  // disturbed.
+  static constexpr size_t kLookedAt = 32, kFinalists = 8;
   static constexpr int kRounds = 16;
 
-  // Which contenders take part, fastest first: those whose bounds reach the fastest one's, at most
-  // kFinalists. One or none: there is nothing to decide.
+  // Which contenders take part: of the kLookedAt with the least medians those whose bounds reach the bounds
+  // of the one with the shortest sample, at most kFinalists, the shortest samples first (base/race.h). One or
+  // none: there is nothing to decide.
   static std::vector<size_t> finalists(std::span<const Estimate> contenders) {
     std::vector<size_t> order;
     for (size_t i = 0; i < contenders.size(); ++i)
-      if (contenders[i].median_ns > 0) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return contenders[a].median_ns < contenders[b].median_ns; });
-    size_t count = 0;
-    while (count < order.size() && count < kFinalists &&
-           contenders[order[count]].low_ns <= contenders[order[0]].high_ns * (1 + kShared))
-      ++count;
-    order.resize(count);
+      if (contenders[i].least_ns > 0) order.push_back(i);
+    if (order.empty()) return order;
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return contenders[i].median_ns; });
+    order.resize(std::min(order.size(), kLookedAt));
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return contenders[i].least_ns; });
+    const double reach_ns = contenders[order[0]].high_ns * (1 + kShared);
+    std::erase_if(order, [&](size_t i) { return contenders[i].low_ns > reach_ns; });
+    order.resize(std::min(order.size(), kFinalists));
     return order;
   }
 
@@ -63,8 +66,8 @@ class Playoff {
     return in < 2 ? 0 : in * static_cast<size_t>(kRounds - rounds_);
   }
 
-  // Its trial of this round: the median of its samples. Without it, it is out.
-  void add(size_t finalist, double median_ns) { finalists_[finalist].trials_ns.push_back(median_ns); }
+  // Its trial of this round: the shortest of its samples. Without it, it is out.
+  void add(size_t finalist, double least_ns) { finalists_[finalist].trials_ns.push_back(least_ns); }
   // It did not run as it should: it is out, whatever it took before, and whoever it beat.
   void fail(size_t finalist) {
     for (Finalist& each : finalists_) each.beaten_by.reset();
@@ -86,22 +89,24 @@ class Playoff {
 
   // How good each is that had a trial, the winner first: its time as a share of the winner's in the rounds
   // that they had in common, or, of one who was beaten, of the leader's of that time, and 95% bounds of that
-  // share.
+  // share. And the geometric mean of its own trials.
   struct Standing {
     size_t finalist = 0;
     double ratio = 1, low = 1, high = 1;
+    double ns = 0;
   };
   std::vector<Standing> standings() const {
     std::vector<Standing> all;
     const size_t best = leader();
     if (best >= finalists_.size() || finalists_[best].trials_ns.empty()) return all;
-    all.push_back({best});
+    all.push_back({.finalist = best, .ns = std::exp(time_of(finalists_[best]))});
     for (size_t i = 0; i < finalists_.size(); ++i) {
       const Finalist& each = finalists_[i];
       if (i == best || each.trials_ns.empty()) continue;
       const Lag lag = each.beaten_by ? *each.beaten_by : lag_of(each, finalists_[best]);
       const double mean = std::max(0.0, lag.mean);  // who could not be measured to the end has not won
-      all.push_back({i, std::exp(mean), std::exp(mean - lag.clear), std::exp(mean + lag.clear)});
+      all.push_back({i, std::exp(mean), std::exp(mean - lag.clear), std::exp(mean + lag.clear),
+                     std::exp(time_of(each))});
     }
     std::stable_sort(all.begin() + 1, all.end(),
                      [](const Standing& a, const Standing& b) { return a.ratio < b.ratio; });
@@ -133,7 +138,7 @@ class Playoff {
     return best;
   }
 
-  // The logarithm of its mean.
+  // The logarithm of the geometric mean of its trials.
   static double time_of(const Finalist& finalist) {
     double sum = 0;
     for (const double ns : finalist.trials_ns) sum += std::log(ns);

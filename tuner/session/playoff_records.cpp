@@ -1,7 +1,9 @@
 #include "tuner/session/playoff_records.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,42 +33,64 @@ struct Season {
   size_t task = 0;
   std::set<std::string> settled;        // schedules that had their match
   std::optional<Measurement> champion;  // who won the last one
+  bool is_over = false;                 // of the last match nothing came at all
 };
 
-// Those that are too close to call, the fastest first, and the champion.
-std::vector<Measurement> finalists(std::vector<Measurement> best, const Season& season) {
-  std::vector<Estimate> estimates;
-  for (const Measurement& each : best) {
-    const database::Interval bounds = each.interval_ns().value_or(database::Interval());
-    estimates.push_back({each.median_ns().value_or(0), bounds.low_ns, bounds.high_ns});
-  }
-  std::vector<Measurement> in;
-  for (const size_t i : Playoff::finalists(estimates)) in.push_back(std::move(best[i]));
-  const auto is_champion = [&](const Measurement& each) {
-    return each.schedule == season.champion->schedule;
-  };
-  if (!season.champion || std::ranges::any_of(in, is_champion)) return in;
-  if (in.size() == Playoff::kFinalists) in.pop_back();
-  in.push_back(*season.champion);
-  return in;
+// The times of matches are of shortest samples already (see record).
+Estimate estimate_of(const Measurement& record) {
+  Estimate seen = estimate(database::runs_ns(record.samples));
+  if (!record.match) return seen;
+  const database::Interval bounds = record.interval_ns().value_or(database::Interval());
+  return {.median_ns = record.match->ns,
+          .low_ns = bounds.low_ns,
+          .high_ns = bounds.high_ns,
+          .noise = seen.noise,
+          .least_ns = record.match->ns};
 }
 
-// Of the best few records of the task and that of the untuned schedule, which they have to beat.
+// Of those that had no match yet, and look as fast as the champion, if there is one: who are too close to
+// call, the ones with the shortest samples first. The last of the best, if it is the untuned schedule, which
+// they all have to beat, is among them if it comes near. One or none: there is nothing to decide.
+std::vector<Measurement> finalists(std::vector<Measurement> best, const Season& season) {
+  std::erase_if(best, [&](const Measurement& each) {
+    return season.settled.contains(each.schedule) ||
+           (season.champion && estimate_of(each).least_ns > season.champion->match->ns);
+  });
+  std::vector<Estimate> estimates;
+  std::ranges::transform(best, std::back_inserter(estimates), estimate_of);
+  std::vector<size_t> in = Playoff::finalists(estimates);
+  const bool is_untuned_out =
+      !in.empty() && best.back().untuned && std::ranges::count(in, best.size() - 1) == 0;
+  if (is_untuned_out && Playoff::finalists(std::array{estimates[in.front()], estimates.back()}).size() == 2) {
+    if (in.size() == Playoff::kFinalists) in.pop_back();
+    in.push_back(best.size() - 1);
+  }
+  std::vector<Measurement> chosen;
+  for (const size_t i : in) chosen.push_back(std::move(best[i]));
+  return chosen;
+}
+
+// Of the best records of the task and that of the untuned schedule; in a later turn, those that the champion
+// has to meet, and the champion.
 absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, const Season& season,
                                                       const SessionOptions& options, database::Store& store) {
   database::BestQuery query{.problem = task.problem(),
                             .device_class = options.device_class,
                             .allowed_numerics = options.allowed_numerics,
                             .semantics_version = schedule::kSemanticsVersion};
-  TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kFinalists));
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kLookedAt));
   query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store.top(query, 1));
   const auto is_untuned = [&](const Measurement& each) { return each.schedule == untuned[0].schedule; };
-  if (!untuned.empty() && std::ranges::none_of(best, is_untuned)) {
-    if (best.size() == Playoff::kFinalists) best.pop_back();
+  if (!untuned.empty()) {
+    std::erase_if(best, is_untuned);
     best.push_back(std::move(untuned.front()));
   }
-  return finalists(std::move(best), season);
+  std::vector<Measurement> in = finalists(std::move(best), season);
+  if (in.empty() || !season.champion) return in;
+  if (in.size() == Playoff::kFinalists) in.pop_back();
+  in.push_back(*season.champion);
+  return in;
 }
 
 Pairing pairing_of(const TaskState& task, size_t index, const std::vector<Measurement>& finalists,
@@ -93,26 +117,30 @@ Measurement row_of(const Played& played) {
   return row;
 }
 
-// The winner's time is its own, unless the last champion took part: then that one's stays what it was, so
-// that times of all matches of a season are on one scale.
+// The winner's time is its own, by the shortest samples of its trials, unless the last champion took part:
+// then that one's stays what it was, so that times of all matches of a season are on one scale.
 double winner_ns(const std::vector<Played>& ranking, const Season& season) {
   for (const Played& played : ranking) {
     if (season.champion && played.standing && played.trials.back().schedule == season.champion->schedule)
-      return *season.champion->median_ns() / played.standing->ratio;
+      return season.champion->match->ns / played.standing->ratio;
   }
-  return row_of(ranking.front()).median_ns().value_or(0);
+  return ranking.front().standing ? ranking.front().standing->ns : 0;
 }
 
 absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, Season& season,
                     TaskState& task, measure::Runner& runner, database::Store& store) {
+  season.is_over = ranking.empty();
   if (ranking.empty()) return absl::OkStatus();
   const double scale_ns = winner_ns(ranking, season);
   for (const Played& played : ranking) {
     Measurement row = row_of(played);
-    if (played.standing) {
-      const auto& [contender, ratio, low, high] = *played.standing;
-      row.match = database::Match{began_unix_ns, scale_ns * ratio, {scale_ns * low, scale_ns * high}};
+    const bool is_champion = season.champion && season.champion->schedule == row.schedule;
+    if (const auto& standing = played.standing) {
+      row.match = database::Match{
+          began_unix_ns, scale_ns * standing->ratio, {scale_ns * standing->low, scale_ns * standing->high}};
       if (&played == &ranking.front()) season.champion = row;
+    } else if (is_champion) {
+      season.champion.reset();
     }
     season.settled.insert(row.schedule);
     const absl::Status inserted = store.insert(row).status();
@@ -165,10 +193,12 @@ absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOption
     std::vector<Pairing> pairings;
     std::vector<Season*> playing;
     for (Season& season : seasons) {
+      if (season.is_over) continue;
       const TaskState& task = *tried.tasks[season.task];
       TF_ASSIGN_OR_RETURN(const std::vector<Measurement> in, finalists_of(task, season, options, store));
-      // Each turn settles one more at least, so that there is a last one.
-      if (in.size() < 2 || !season.settled.insert(in.front().schedule).second) continue;
+      if (in.size() < 2) continue;
+      // Whatever comes of it, each turn settles one more at least, so that there is a last one.
+      season.settled.insert(in.front().schedule);
       pairings.push_back(pairing_of(task, season.task, in, options));
       playing.push_back(&season);
     }

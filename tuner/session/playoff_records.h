@@ -23,12 +23,12 @@ struct TriedTasks {
 };
 
 // Lets the best few of each task that was tried meet, among them the untuned schedule if it comes near, until
-// the one that looks fastest has taken part, or the deadline. Each one's samples, and how it stands beside
-// the winner, become one more measurement of its schedule, and so does a failure; they are no trials: nothing
-// new was tried. The tasks that take most of the network's time go first, and no round begins after the
-// deadline. A trial that is made again because its device throttled is an attempt; one that counts all the
-// same marks its schedule's row. Nothing else may be in the pipeline but what was withdrawn. Returns how many
-// attempts there were. Errors: the store's.
+// whoever looks faster than the winner has taken part, or the deadline. Each one's samples, and how it stands
+// beside the winner, become one more measurement of its schedule, and so does a failure; they are no trials:
+// nothing new was tried. The tasks that take most of the network's time go first, and no round begins after
+// the deadline. A trial that is made again because its device throttled is an attempt; one that counts all
+// the same marks its schedule's row. Nothing else may be in the pipeline but what was withdrawn. Returns how
+// many attempts there were. Errors: the store's.
 absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOptions& options,
                                     Pipeline& pipeline, measure::Runner& runner, database::Store& store,
                                     const PlayOffLimits& limits);

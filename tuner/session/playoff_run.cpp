@@ -64,8 +64,9 @@ void take(Finished finished, const Seat& seat) {
   const database::Measurement& trial =
       player.trials.emplace_back(record_of(subject, *finished.work.built, *finished.result));
   player.results.push_back(std::move(finished.result));
-  if (trial.outcome == database::Outcome::kOk && trial.median_ns().value_or(0) > 0) {
-    table.playoff.add(seat.contender, *trial.median_ns());
+  const std::vector<double> runs_ns = database::runs_ns(trial.samples);
+  if (trial.outcome == database::Outcome::kOk && !runs_ns.empty() && std::ranges::min(runs_ns) > 0) {
+    table.playoff.add(seat.contender, std::ranges::min(runs_ns));
   } else {
     table.playoff.fail(seat.contender);
   }

@@ -87,6 +87,7 @@ TEST(Estimate, BoundsTheMedianByOrderStatistics) {
   // P(at most 5 of 20 below the median) = 2.07%, of at most 6 = 5.8%: the sixth from each end.
   EXPECT_EQ(e.low_ns, 1060);
   EXPECT_EQ(e.high_ns, 1150);
+  EXPECT_EQ(e.least_ns, 1010);
 }
 
 TEST(Estimate, OfFewSamplesHasTheOutermostAsBoundsButNeverNone) {

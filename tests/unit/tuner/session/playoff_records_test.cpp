@@ -147,6 +147,52 @@ TEST_F(PlayOffTest, IsWonByTheFastestOfEachRoundWhateverTheMachineDoesBetweenRou
   EXPECT_EQ(true_ns(fastest_of(tasks_[0])), least_ns);
 }
 
+// The faster a candidate is, the more is added to all but one sample of each of its trials.
+TEST_F(PlayOffTest, IsWonByTheFastestWhateverOthersAddToMostSamples) {
+  tasks_.resize(1);
+  options_.budget.trials = 2 * Playoff::kFinalists;
+  runner_.spread_ns = 100;
+  runner_.samples_of = [](int64_t ns) {
+    const int64_t late_ns = ns + 20 * (102'000 - ns);
+    return std::vector{late_ns, ns, late_ns};
+  };
+  ASSERT_TRUE(run().ok());
+  const auto true_ns = [&](const database::Measurement& m) { return runner_.time_of(m.artifact_digest, 0); };
+  database::Measurement lucky;
+  int64_t least_ns = 0;
+  for (const auto& record : records()) {
+    if (record.match) continue;
+    if (lucky.samples.empty() || record.median_ns() < lucky.median_ns()) lucky = record;
+    if (least_ns == 0 || true_ns(record) < least_ns) least_ns = true_ns(record);
+  }
+  EXPECT_GT(true_ns(lucky), least_ns) << "else this test shows nothing";
+  const database::Measurement fastest = fastest_of(tasks_[0]);
+  EXPECT_EQ(true_ns(fastest), least_ns);
+  EXPECT_TRUE(fastest.match.has_value());
+}
+
+TEST_F(PlayOffTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
+  tasks_.resize(1);
+  options_.budget.trials = 3 * Playoff::kFinalists;
+  for (const auto& [untuned_ns, takes_part] : {std::pair{101'000, true}, {110'000, false}}) {
+    store_ = database::make_memory_store();
+    options_.job_id = store_->add_job({}).value();
+    std::string untuned;  // comes first
+    runner_.ns_of = [&](const std::string& schedule) {
+      if (untuned.empty()) untuned = schedule;
+      return schedule == untuned ? untuned_ns : 100'000;
+    };
+    ASSERT_TRUE(run().ok());
+    int matches = 0, of_untuned = 0;
+    for (const auto& record : records()) {
+      EXPECT_EQ(record.untuned, record.schedule == untuned);
+      if (record.match) ++(record.untuned ? of_untuned : matches);
+    }
+    EXPECT_GE(matches, static_cast<int>(Playoff::kFinalists) - 1) << "others come nearer";
+    EXPECT_EQ(of_untuned, takes_part ? 1 : 0) << untuned_ns;
+  }
+}
+
 TEST_F(PlayOffTest, TakesItsPlaceFromOneThatFails) {
   const database::Measurement before = fastest_of_eight();
   runner_.wrong_again = before.artifact_digest;

@@ -118,13 +118,16 @@ class FakeRunner final : public measure::Runner {
                        (runs_before > 0 && request.candidate.digest == wrong_again);
     result.set_outcome(fails ? farm::OUTCOME_CRASHED : farm::OUTCOME_OK);
     if (result.outcome() == farm::OUTCOME_OK) {
-      farm::Sample& sample = *result.add_samples();
-      sample.set_iterations(1);
-      sample.set_total_ns(is_absurd                ? -1
-                          : is_warm && warm_ns > 0 ? warm_ns
-                          : ns_of                  ? ns_of(schedule_of(request.candidate))
-                                                   : time_of(request.candidate.digest, runs_before) +
-                                        (throttles ? throttled_ns : 0));
+      const int64_t ns =
+          is_absurd                ? -1
+          : is_warm && warm_ns > 0 ? warm_ns
+          : ns_of                  ? ns_of(schedule_of(request.candidate))
+                  : time_of(request.candidate.digest, runs_before) + (throttles ? throttled_ns : 0);
+      for (const int64_t sample_ns : samples_of ? samples_of(ns) : std::vector{ns}) {
+        farm::Sample& sample = *result.add_samples();
+        sample.set_iterations(1);
+        sample.set_total_ns(sample_ns);
+      }
     }
     return result;
   }
@@ -150,6 +153,8 @@ class FakeRunner final : public measure::Runner {
   bool refuses_warm = false;                                  // as a device that only rotates
   std::function<std::chrono::microseconds()> delay;           // of each run; empty: none
   std::function<int64_t(const std::string& schedule)> ns_of;  // instead of time_of()
+  // Of a trial of a candidate that takes so long; empty: one sample of just that.
+  std::function<std::vector<int64_t>(int64_t ns)> samples_of;
   int64_t warm_ns = 0;  // of warm trials, instead of either; 0: as others
   int stop_after = 0;   // runs; 0: never
   std::atomic<bool>* stop = nullptr;
