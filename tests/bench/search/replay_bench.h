@@ -22,7 +22,7 @@ struct Arguments {
   int seeds = 5;
   int trials = 256;
   int64_t candidates = 2000;
-  int visits = 4;
+  int visits = 8;
   double minutes = 0;
   int cpus = 0;
 };

@@ -29,7 +29,7 @@ done
 cd "$(dirname "$0")/../../.."
 if [ -n "$quick" ]; then
   seconds=0.2 built=40 pools=${pools:-$PWD/build/search-quick}
-  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 24 --candidates 120 --visits 2 "${options[@]}")
+  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 24 --candidates 120 --visits 4 "${options[@]}")
 fi
 pools=${pools:-$PWD/build/search}
 options+=(--strategies "$strategies")

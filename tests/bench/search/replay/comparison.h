@@ -11,7 +11,7 @@
 
 namespace tf::replay {
 
-// What a run cost.
+// What a run cost, with the play-off that it ends with.
 struct Cost {
   double trials = 0;
   double device_seconds = 0;

@@ -30,6 +30,14 @@ TEST(CostToReach, IsOfTheTrialsWithWhichAndWithAnyMoreTheMedianIsNoSlower) {
   EXPECT_EQ(cost_to_reach(three, 4)->trials, 2) << "one of three was slower again: the median was not";
 }
 
+TEST(CostToReach, CountsThePlayOffThatTheRunEndsWith) {
+  Runs runs(3, run({8, 4, 4}));
+  for (std::vector<Step>& each : runs)
+    for (Step& step : each) step.playoff_trials = step.best_seconds;
+  runs[0][1].playoff_trials = 100;
+  EXPECT_EQ(cost_to_reach(runs, 4)->trials, 2 + 4) << "the median over the seeds";
+}
+
 TEST(TypicalStep, IsTheMedianOverSeedsAndKeepsEndedRunsAsTheyEnded) {
   const Runs runs = {run({9, 3}), run({8, 8, 8}), run({0, 5, 4})};
   EXPECT_EQ(typical_step(runs, 1).best_seconds, 9) << "8, 9, nothing";

@@ -20,7 +20,8 @@ struct Arrival {
 
 struct Finale {
   const Entry* winner = nullptr;
-  double device_seconds = 0;  // of its trials; 0: it was clear who is the best
+  int trials = 0;  // 0: it was clear who is the best
+  double device_seconds = 0;
 };
 
 // The visit that a candidate's trial of a round, counted from 0, is taken from. None: no more were recorded;

@@ -24,8 +24,7 @@ const std::string& code_of(const Entry& entry) {
 std::map<std::string, Visits> visits_by_code(const Pool& pool) {
   std::map<std::string, Visits> visits;
   for (const auto& entry : pool.entries())
-    for (const Visit& visit : entry->visits)
-      visits[code_of(*entry)].push_back(std::ranges::min(visit.samples));
+    for (const Visit& visit : entry->visits) visits[code_of(*entry)].push_back(shortest_sample(visit));
   return visits;
 }
 

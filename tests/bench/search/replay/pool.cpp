@@ -42,6 +42,15 @@ std::optional<Visit> visit_of(const database::Measurement& record) {
 
 }  // namespace
 
+double shortest_sample(const Visit& visit) {
+  return std::ranges::min(visit.samples);
+}
+
+std::optional<Visit> visit_of_round(const Entry& entry, size_t round) {
+  const size_t visit = 2 * (round + 1);
+  return visit < entry.visits.size() ? std::optional(entry.visits[visit]) : std::nullopt;
+}
+
 void Pool::add(const database::Measurement& record) {
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return;
   const auto [known, is_new] = by_schedule_.try_emplace(record.schedule);
@@ -60,9 +69,13 @@ void Pool::add(const database::Measurement& record) {
   }
   if (!visit) return;
   Entry& entry = *known->second;
-  const double shortest = *std::min_element(visit->samples.begin(), visit->samples.end());
-  if (entry.visits.empty() || shortest < entry.seconds) entry.seconds = shortest;
+  const double shortest = shortest_sample(*visit);
   entry.visits.push_back(*std::move(visit));
+  const size_t visits = entry.visits.size();
+  if (visits <= 2)
+    entry.seconds = shortest;
+  else if (visits % 2 == 0)
+    entry.seconds = std::min(entry.seconds, shortest);
 }
 
 double Pool::best_seconds() const {

@@ -1,10 +1,12 @@
 #pragma once
-// Owns: what is known of one task: each schedule that was ever measured, with all its samples, by visit. What
-// a run sees of a schedule is its first visit, so that appending changes no run; later visits only say better
-// how fast it is. Does not know: strategies, the file.
+// Owns: what is known of one task: each schedule that was ever measured, with all its samples, by visit. A
+// run proposes by first visits, so that appending changes no proposal, and its play-off goes by every second
+// one after that. How fast a schedule is, the visits between them say, which no run sees: nobody is judged by
+// what he chose by. Does not know: strategies, the file.
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,10 +40,17 @@ struct Entry {
   Source source = Source::kRandom;
   bool ran = false;           // it compiled
   std::vector<Visit> visits;  // in the order in which they were made; none if it failed
-  // Their shortest sample: others on the machine only ever add to a time. 0: it failed.
+  // The shortest sample of the second, fourth, … visit, or of the only one: others on the machine only ever
+  // add to a time. 0: it failed.
   double seconds = 0;
   std::string code_digest;
 };
+
+double shortest_sample(const Visit& visit);
+
+// The trial of a run's play-off, in a round counted from 0: the third, fifth, … visit. None: it was not
+// visited so often.
+std::optional<Visit> visit_of_round(const Entry& entry, size_t round);
 
 class Pool {
  public:

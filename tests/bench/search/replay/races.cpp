@@ -23,12 +23,14 @@ class Trials {
     return replay::play_off(arrivals, [this](const Entry& entry, size_t) { return draw(entry); }).winner;
   }
   double seconds(const Entry& entry) const {
-    return across_visits_ ? entry.seconds : entry.visits.front().seconds;
+    return across_visits_ ? entry.seconds : shortest_sample(entry.visits.front());
   }
 
  private:
+  // Across visits, one that runs see.
   Visit draw(const Entry& entry) {
-    const Visit& visit = entry.visits[across_visits_ ? space::below(random_, entry.visits.size()) : 0];
+    const size_t seen = (entry.visits.size() + 1) / 2;
+    const Visit& visit = entry.visits[across_visits_ ? 2 * space::below(random_, seen) : 0];
     Visit trial;
     for (size_t i = 0; i < visit.samples.size(); ++i)
       trial.samples.push_back(visit.samples[space::below(random_, visit.samples.size())]);

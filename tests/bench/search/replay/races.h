@@ -12,14 +12,14 @@ namespace tf::replay {
 struct RaceOptions {
   int races = 200;
   size_t candidates = 64;  // of a race
-  // Each trial is one of the candidate's visits, drawn anew, and a candidate's time the shortest sample of
-  // all. Without: all trials are its first visit, and its time that visit's.
+  // Each trial is one of those of the candidate's visits that runs see, drawn anew, and its time the shortest
+  // sample of the others. Without: all trials are its first visit, and its time the shortest sample of that.
   bool across_visits = false;
   uint64_t seed = 1;
 };
 
 struct RaceOutcome {
-  // Times of one run, by all samples, over that of the race's fastest candidate; at least 1.
+  // Times of one run, over that of the race's fastest candidate; at least 1.
   double raced = 1;       // of the best by what racing saw
   double played_off = 1;  // of the best of the play-off
 };

@@ -37,6 +37,22 @@ TEST(Races, AreHardlyEverLostToLateSamples) {
   EXPECT_LE(lost, 10);
 }
 
+TEST(Races, AreJudgedByTheShortestSample) {
+  Pool pool;
+  const auto add = [&](const char* schedule, int64_t few_ns, int64_t most_ns) {
+    database::Measurement record;
+    record.schedule = schedule;
+    record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
+    for (int sample = 0; sample < 12; ++sample)
+      record.samples.push_back({.total_ns = sample % 3 == 0 ? few_ns : most_ns});
+    pool.add(record);
+  };
+  add("steady", 1'050'000, 1'050'000);
+  add("disturbed", 1'000'000, 1'060'000);
+  for (const RaceOutcome& outcome : run_races(pool, {.races = 20, .candidates = 2}))
+    EXPECT_EQ(outcome.played_off, 1);
+}
+
 TEST(Races, AcrossVisitsAreOftenLostWhereProcessesDiffer) {
   Pool pool;
   for (const int64_t late : {1, 2}) {

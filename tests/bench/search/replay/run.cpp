@@ -137,10 +137,10 @@ void Run::observe(const space::Candidate& candidate, const Entry& entry, const B
 // Who races ends with a play-off, whose trials are of later visits: other processes, at other times.
 Step Run::step() const {
   if (arrivals_.empty()) return {.device_seconds = trials_seconds_, .best_seconds = believed_to_take_};
-  const Finale finale = play_off(arrivals_, [](const Entry& entry, size_t round) {
-    return round + 1 < entry.visits.size() ? std::optional(entry.visits[round + 1]) : std::nullopt;
-  });
-  return {.device_seconds = trials_seconds_ + finale.device_seconds, .best_seconds = finale.winner->seconds};
+  const Finale finale = play_off(arrivals_, visit_of_round);
+  return {.device_seconds = trials_seconds_ + finale.device_seconds,
+          .best_seconds = finale.winner->seconds,
+          .playoff_trials = static_cast<double>(finale.trials)};
 }
 
 void Run::learn() {

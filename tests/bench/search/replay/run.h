@@ -1,6 +1,7 @@
 #pragma once
 // Owns: one search by one strategy with one seed on one task, whose candidates are measured by looking them
-// up in a pool. Pure: the same pool gives the same run, bit for bit, and a pool that grew gives it again.
+// up in a pool. Pure: the same pool gives the same run, bit for bit, and a pool that grew gives its proposals
+// again.
 // Does not know: devices, how a pool is filled.
 
 #include <memory>
@@ -35,6 +36,7 @@ struct Step {
   double device_seconds = 0;  // with the play-off that it ends with
   // By the pool's record, of the candidate that the run then takes for the best; 0: none yet.
   double best_seconds = 0;
+  double playoff_trials = 0;
 };
 
 // What pools of other tasks teach.
