@@ -8,8 +8,8 @@
 // samples of one process have in common (where its buffers lie, say) is no such noise: more of them do not
 // make it smaller. kShared bounds it.
 // Trials minutes apart are another matter: others on the machine may slow down most samples of one, and the
-// shortest has the least of that (Chen and Revels, "Robust benchmarking in noisy environments", 2016). What
-// four processes of one candidate show differs by 0.7 times as much as their medians do (of one thread, in
+// shortest has the least of that (Chen and Revels, "Robust benchmarking in noisy environments", 2016).
+// Between processes of one candidate it differs by 0.7 times as much as the median does (of one thread, in
 // the median of ten kernels in tests/bench/search). So who of many is the fastest is asked of shortest
 // samples: of each trial's, for in one process a kernel may be faster than in most.
 

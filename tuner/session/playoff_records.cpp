@@ -38,14 +38,10 @@ struct Season {
 
 // The times of matches are of shortest samples already (see record).
 Estimate estimate_of(const Measurement& record) {
-  Estimate seen = estimate(database::runs_ns(record.samples));
-  if (!record.match) return seen;
+  if (!record.match) return estimate(database::runs_ns(record.samples));
+  const double ns = record.match->ns;
   const database::Interval bounds = record.interval_ns().value_or(database::Interval());
-  return {.median_ns = record.match->ns,
-          .low_ns = bounds.low_ns,
-          .high_ns = bounds.high_ns,
-          .noise = seen.noise,
-          .least_ns = record.match->ns};
+  return {.median_ns = ns, .low_ns = bounds.low_ns, .high_ns = bounds.high_ns, .least_ns = ns};
 }
 
 // Of those that had no match yet, and look as fast as the champion, if there is one: who are too close to

@@ -23,7 +23,7 @@ struct TriedTasks {
 };
 
 // Lets the best few of each task that was tried meet, among them the untuned schedule if it comes near, until
-// whoever looks faster than the winner has taken part, or the deadline. Each one's samples, and how it stands
+// whoever looks as fast as the winner has taken part, or the deadline. Each one's samples, and how it stands
 // beside the winner, become one more measurement of its schedule, and so does a failure; they are no trials:
 // nothing new was tried. The tasks that take most of the network's time go first, and no round begins after
 // the deadline. A trial that is made again because its device throttled is an attempt; one that counts all

@@ -46,9 +46,16 @@ double shortest_sample(const Visit& visit) {
   return std::ranges::min(visit.samples);
 }
 
+size_t how_many_seen(const Entry& entry) {
+  return (entry.visits.size() + 1) / 2;
+}
+
+const Visit& seen_visit(const Entry& entry, size_t index) {
+  return entry.visits[2 * index];
+}
+
 std::optional<Visit> visit_of_round(const Entry& entry, size_t round) {
-  const size_t visit = 2 * (round + 1);
-  return visit < entry.visits.size() ? std::optional(entry.visits[visit]) : std::nullopt;
+  return round + 1 < how_many_seen(entry) ? std::optional(seen_visit(entry, round + 1)) : std::nullopt;
 }
 
 void Pool::add(const database::Measurement& record) {

@@ -48,8 +48,12 @@ struct Entry {
 
 double shortest_sample(const Visit& visit);
 
-// The trial of a run's play-off, in a round counted from 0: the third, fifth, … visit. None: it was not
-// visited so often.
+// The visits that runs see: the first, third, fifth, …; counted from 0, fewer than how_many_seen.
+size_t how_many_seen(const Entry& entry);
+const Visit& seen_visit(const Entry& entry, size_t index);
+
+// The trial of a run's play-off, in a round counted from 0: of the visits that it sees, the next after the
+// race's. None: it was not visited so often.
 std::optional<Visit> visit_of_round(const Entry& entry, size_t round);
 
 class Pool {

@@ -27,10 +27,8 @@ class Trials {
   }
 
  private:
-  // Across visits, one that runs see.
   Visit draw(const Entry& entry) {
-    const size_t seen = (entry.visits.size() + 1) / 2;
-    const Visit& visit = entry.visits[across_visits_ ? 2 * space::below(random_, seen) : 0];
+    const Visit& visit = seen_visit(entry, across_visits_ ? space::below(random_, how_many_seen(entry)) : 0);
     Visit trial;
     for (size_t i = 0; i < visit.samples.size(); ++i)
       trial.samples.push_back(visit.samples[space::below(random_, visit.samples.size())]);

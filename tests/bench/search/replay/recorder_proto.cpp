@@ -156,8 +156,7 @@ absl::Status Recorder::revisit(size_t visit, const Recording& recording) {
   const double limit = kHopeless * recording.pool.best_seconds();
   std::vector<Wanted> wanted;
   for (const auto& entry : recording.pool.entries()) {
-    if (entry->visits.empty() || entry->visits.size() + 1 != visit) continue;
-    if (shortest_sample(entry->visits.front()) > limit) continue;
+    if (entry->visits.size() + 1 != visit || shortest_sample(entry->visits.front()) > limit) continue;
     session::Subject subject;
     subject.problem = session::problem_of(recording.task.task, recording.target, threads_);
     subject.schedule = entry->schedule;
