@@ -32,6 +32,10 @@ TurnOptions turns(measure::Builder& builder, bool takes_turns) {
 
 }  // namespace
 
+bool may_try_again(const Finished& finished) {
+  return measure::may_retry(finished.status) && finished.work.tries + 1 < kMaxTries;
+}
+
 Pipeline::Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineOptions options)
     : builder_(builder),
       runner_(runner),
@@ -67,6 +71,10 @@ void Pipeline::submit(Work work) {
   } else {
     to_build_.push(std::move(work));
   }
+}
+
+void Pipeline::let_go(const Finished& finished) {
+  if (finished.result && !finished.is_twin) runner_.acknowledge(*finished.result);
 }
 
 void Pipeline::set_incumbent(int task, const Incumbent& incumbent) {

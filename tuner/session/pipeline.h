@@ -73,6 +73,9 @@ struct Finished {
   bool is_twin = false;
 };
 
+// The way to the device failed, not the candidate, and it has not failed as often as we try.
+bool may_try_again(const Finished& finished);
+
 struct PipelineOptions {
   int threads = 1;  // of each measured kernel
   struct Task {
@@ -98,6 +101,10 @@ class Pipeline {
   // Code of the task that an earlier run measured.
   void add_known_code(int task, const std::string& digest) { codes_.settle(task, digest, nullptr); }
   std::optional<Finished> next(std::chrono::milliseconds timeout) { return finished_.pop_for(timeout); }
+  // Of one whose result nobody records, because it had begun when it was withdrawn or nobody waits for it any
+  // more: else the farm would keep it for as long as it holds the lease. The code is known from now on: who
+  // comes with the same is told, and only then it is a trial.
+  void let_go(const Finished& finished);
 
   // How many submitted candidates keep every thread busy, with a short queue between building and measuring.
   int depth() const;

@@ -181,10 +181,6 @@ absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOption
     ++attempts;
     noted.Update(note_spoiled(subject, finished, runner, store));
   };
-  // Else the farm would wait for it for as long as it holds the lease.
-  listener.late = [&](const Finished& finished) {
-    if (finished.result && !finished.is_twin) runner.acknowledge(*finished.result);
-  };
   for (uint64_t turn = 0;; ++turn) {
     std::vector<Pairing> pairings;
     std::vector<Season*> playing;

@@ -51,11 +51,6 @@ struct Seat {
   size_t contender;
 };
 
-// The way to the device failed, not the candidate: as the trials before, this one is tried again.
-bool is_lost(const Finished& finished) {
-  return measure::may_retry(finished.status) && finished.work.tries + 1 < kMaxTries;
-}
-
 void take(Finished finished, const Seat& seat) {
   if (!finished.status.ok() || !finished.result) return;
   Table& table = *seat.table;
@@ -125,10 +120,10 @@ class Hall {
       if (!finished) continue;
       const auto seat = seats_.extract(finished->work.ticket);
       if (seat.empty()) {
-        if (listener_.late) listener_.late(*finished);
+        pipeline_.let_go(*finished);
         continue;
       }
-      if (limits_.throttling.spoils(*finished) || is_lost(*finished)) {
+      if (limits_.throttling.spoils(*finished) || may_try_again(*finished)) {
         const auto delay = absl::ToChronoMilliseconds(limits_.retry_delay * (finished->work.tries + 1));
         waiting_.emplace(Clock::now() + delay, Waiting{seat.mapped(), *std::move(finished)});
       } else {

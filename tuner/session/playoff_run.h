@@ -58,9 +58,6 @@ struct PlayOffLimits {
 struct PlayOffListener {
   // Told of each trial that does not count, because it is made again.
   std::function<void(const Subject& subject, const Finished& finished)> spoiled = {};
-  // Told of what else comes out of the pipeline: it was withdrawn when it had begun, or an earlier call has
-  // ended without it. Nobody else knows of it.
-  std::function<void(const Finished& finished)> late = {};
   // Told of each play-off once it is over, by its place among the pairings: those that were measured, the
   // winner first, who failed last. Their results are to be acknowledged by then: until a play-off is over it
   // keeps them.
@@ -70,8 +67,9 @@ struct PlayOffListener {
 // Runs the play-offs, the first ones first, as many side by side as may keep their results
 // (kMostUnacknowledged of runner.h). A candidate that can no longer be measured is out. A round waits for the
 // trials of it that are made again; what throttles for as long as we try counts as it is. What is not decided
-// in the end goes by the rounds it had. Ends when no result comes for a minute; what comes after all is late
-// in the next call, whose tickets are to be others. Errors: those of `decided`, at once.
+// in the end goes by the rounds it had. Ends when no result comes for a minute. What else comes out of the
+// pipeline it lets go: it was withdrawn when it had begun, or an earlier call, whose tickets are to be
+// others, has ended without it. Errors: those of `decided`, at once.
 absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
                       const PlayOffListener& listener, uint64_t first_ticket = 0);
 

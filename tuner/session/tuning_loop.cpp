@@ -118,7 +118,7 @@ absl::StatusOr<bool> TuningLoop::step(Pipeline& pipeline, bool draining) {
   if (!is_next_here()) {
     std::optional<Finished> finished = pipeline.next(kReportEvery);
     if (!finished) return true;
-    arrive(*std::move(finished));
+    arrive(pipeline, *std::move(finished));
   }
   TF_RETURN_IF_ERROR(take_arrived(pipeline, draining));
   return true;
@@ -152,7 +152,7 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
     Finished& finished = std::get<Finished>(arrival);
     if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
     if (is_twin(flight, finished)) {
-      let_go(finished);  // where it was measured all the same
+      pipeline.let_go(finished);  // where it was measured all the same
       take_twin(flight, finished);
       return absl::OkStatus();
     }
@@ -255,19 +255,18 @@ absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
   ++progress_.not_measured;
   TF_RETURN_IF_ERROR(
       store_.add_attempt(attempt_of(flight.subject, finished.work.artifact.digest, finished.status)));
-  if (measure::may_retry(finished.status)) {
-    if (++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
-      return absl::UnavailableError(
-          absl::StrCat("gave up after ", unmeasured_in_a_row_,
-                       " attempts in a row without a measurement: ", std::string(finished.status.message())));
-    }
-    if (++finished.work.tries < kMaxTries) {
-      const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * finished.work.tries);
-      waiting_.emplace(Clock::now() + delay, Waiting{std::move(flight), std::move(finished.work)});
-      return absl::OkStatus();
-    }
+  const bool is_lost = measure::may_retry(finished.status);
+  if (is_lost && ++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
+    return absl::UnavailableError(
+        absl::StrCat("gave up after ", unmeasured_in_a_row_,
+                     " attempts in a row without a measurement: ", std::string(finished.status.message())));
   }
-  if (measure::may_retry(finished.status)) return absl::OkStatus();
+  if (may_try_again(finished)) {
+    const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * ++finished.work.tries);
+    waiting_.emplace(Clock::now() + delay, Waiting{std::move(flight), std::move(finished.work)});
+    return absl::OkStatus();
+  }
+  if (is_lost) return absl::OkStatus();
   if (absl::IsInvalidArgument(finished.status) || absl::IsFailedPrecondition(finished.status)) {
     return give_up(task, finished.status);
   }
@@ -285,13 +284,13 @@ absl::Status TuningLoop::give_up(int task, const absl::Status& why) {
 }
 
 // Starts the next training, or uses what the last one gave.
-void TuningLoop::learn(const Pipeline& pipeline) {
+void TuningLoop::learn(Pipeline& pipeline) {
   if (model_.is_learning()) {
     // Without it costs speed of search, not correctness: the model before goes on ranking.
     if (!model_.adopt()) return;
     exchange_best(tasks_);
     for (const auto& task : tasks_) task->rerank();
-    rank_in_flight(static_cast<size_t>(pipeline.begun()));
+    rank_in_flight(pipeline);
     return;
   }
   results_at_training_ = results_;

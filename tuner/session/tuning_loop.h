@@ -68,10 +68,9 @@ class TuningLoop {
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
   void hand_out(InFlight flight, Work& work);
-  void rank_in_flight(size_t begun);
-  void withdraw(InFlight flight);
-  void arrive(Finished finished);
-  void let_go(const Finished& finished);
+  void rank_in_flight(Pipeline& pipeline);
+  void withdraw(Pipeline& pipeline, InFlight flight);
+  void arrive(Pipeline& pipeline, Finished finished);
   absl::Status take_arrived(Pipeline& pipeline, bool draining);
   bool is_next_here() const;
   absl::Status take(Pipeline& pipeline, Arrival arrival);
@@ -84,7 +83,7 @@ class TuningLoop {
   void fill(Pipeline& pipeline, bool draining);
   absl::Status give_up(int task, const absl::Status& why);
   absl::Status record(const InFlight& flight, const Finished& finished);
-  void learn(const Pipeline& pipeline);
+  void learn(Pipeline& pipeline);
   int64_t trials_left() const;  // those in flight included
   std::vector<Outlook> outlooks() const;
   double closing_seconds() const;

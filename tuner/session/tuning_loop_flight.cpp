@@ -65,7 +65,7 @@ void TuningLoop::hand_out(InFlight flight, Work& work) {
 // The model has learned. Those that are as good as begun go on; of the others, each task's go in the order in
 // which it ranks them now, in the places that they have together, without those that it finds hopeless. What
 // has begun in truth makes no difference to what is proposed.
-void TuningLoop::rank_in_flight(size_t begun) {
+void TuningLoop::rank_in_flight(Pipeline& pipeline) {
   struct Line {
     std::vector<uint64_t> places;
     std::vector<InFlight> flights;
@@ -73,7 +73,7 @@ void TuningLoop::rank_in_flight(size_t begun) {
   };
   std::map<int, Line> lines;
   auto next = in_flight_.begin();
-  std::advance(next, std::min(begun, in_flight_.size()));
+  std::advance(next, std::min(static_cast<size_t>(pipeline.begun()), in_flight_.size()));
   while (next != in_flight_.end()) {
     const auto each = next++;
     if (each->second.subject.untuned) continue;  // the yardstick
@@ -92,12 +92,12 @@ void TuningLoop::rank_in_flight(size_t begun) {
       flight.ticket = 0;
     }
     for (InFlight& flight : line.flights)
-      if (flight.ticket != 0) withdraw(std::move(flight));
+      if (flight.ticket != 0) withdraw(pipeline, std::move(flight));
   }
 }
 
 // Back to the space, as if it had not been proposed.
-void TuningLoop::withdraw(InFlight flight) {
+void TuningLoop::withdraw(Pipeline& pipeline, InFlight flight) {
   const auto task = static_cast<size_t>(flight.task);
   flight.place->withdraw();
   tasks_[task]->take_back(flight.candidate);
@@ -108,25 +108,19 @@ void TuningLoop::withdraw(InFlight flight) {
   if (auto* earlier = std::get_if<database::Measurement>(&arrival.mapped())) {
     earlier_.put_back(flight.task, std::move(*earlier));
   } else {
-    let_go(std::get<Finished>(arrival.mapped()));
+    pipeline.let_go(std::get<Finished>(arrival.mapped()));
   }
 }
 
-void TuningLoop::arrive(Finished finished) {
+void TuningLoop::arrive(Pipeline& pipeline, Finished finished) {
   const uint64_t ticket = finished.work.ticket;
   const bool is_awaited =
       std::ranges::any_of(in_flight_, [&](const auto& flight) { return flight.second.ticket == ticket; });
   if (is_awaited) {
     arrived_.emplace(ticket, std::move(finished));
   } else {
-    let_go(finished);
+    pipeline.let_go(finished);
   }
-}
-
-// Of one that had begun when it was withdrawn. The pipeline knows its code from now on: who comes with the
-// same is told, and only then it is a trial.
-void TuningLoop::let_go(const Finished& finished) {
-  if (finished.result && !finished.is_twin) runner_.acknowledge(*finished.result);
 }
 
 }  // namespace tf::session
