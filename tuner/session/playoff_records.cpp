@@ -77,10 +77,16 @@ absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, con
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kLookedAt));
   query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store.top(query, 1));
-  const auto is_untuned = [&](const Measurement& each) { return each.schedule == untuned[0].schedule; };
   if (!untuned.empty()) {
-    std::erase_if(best, is_untuned);
-    best.push_back(std::move(untuned.front()));
+    // Its latest row may be of another run, to which it was one schedule of many.
+    query.of = database::BestQuery::Of::kEvery;
+    query.schedule = untuned.front().schedule;
+    TF_ASSIGN_OR_RETURN(untuned, store.top(query, 1));
+    std::erase_if(best, [&](const Measurement& each) { return each.schedule == *query.schedule; });
+    for (Measurement& each : untuned) {
+      each.untuned = true;
+      best.push_back(std::move(each));
+    }
   }
   std::vector<Measurement> in = finalists(std::move(best), season);
   if (in.empty() || !season.champion) return in;

@@ -193,6 +193,46 @@ TEST_F(PlayOffTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
   }
 }
 
+// Of another run's row, to which it was one of many.
+TEST_F(PlayOffTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledThen) {
+  tasks_.resize(1);
+  options_.budget.trials = 3 * Playoff::kFinalists;
+  options_.play_off = false;
+  std::string untuned;  // comes first
+  runner_.ns_of = [&](const std::string& schedule) {
+    if (untuned.empty()) untuned = schedule;
+    return schedule == untuned ? 110'000 : 100'000;
+  };
+  ASSERT_TRUE(run().ok());
+  for (const auto& [latest_ns, takes_part] : {std::pair{101'000, true}, {120'000, false}}) {
+    database::Measurement latest =
+        rows_by_schedule()[problem_of(tasks_[0], options_.target.text(), 1).workload.hex() + untuned].front();
+    latest.untuned = false;
+    latest.samples = {{.total_ns = latest_ns, .iterations = 1}};
+    ASSERT_TRUE(store_->insert(latest).ok());
+    ++options_.budget.trials;
+    options_.play_off = true;
+    ASSERT_TRUE(run().ok());
+    const database::Measurement last = rows_by_schedule()[latest.problem.workload.hex() + untuned].back();
+    EXPECT_EQ(last.match.has_value(), takes_part) << latest_ns;
+    EXPECT_EQ(last.untuned, takes_part) << "it is called so in its match";
+  }
+}
+
+TEST_F(PlayOffTest, EndsWhenTheDeviceIsGoneAndKeepsWhatItShowed) {
+  tasks_.resize(1);
+  options_.budget.trials = 8;
+  runner_.spread_ns = 100;
+  runner_.lose_from = 8 + 3 * Playoff::kFinalists;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 8);
+  EXPECT_TRUE(fastest_of(tasks_[0]).match.has_value()) << "of the rounds before";
+  for (const auto& record : records()) EXPECT_EQ(record.outcome, database::Outcome::kOk) << "nobody failed";
+  EXPECT_LE(runner_.runs, runner_.lose_from + kMaxTries * static_cast<int>(2 * Playoff::kFinalists))
+      << "it is tried for a round, and by whoever is left";
+}
+
 TEST_F(PlayOffTest, TakesItsPlaceFromOneThatFails) {
   const database::Measurement before = fastest_of_eight();
   runner_.wrong_again = before.artifact_digest;

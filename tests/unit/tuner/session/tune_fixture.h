@@ -82,7 +82,8 @@ class FakeRunner final : public measure::Runner {
     if (delay) std::this_thread::sleep_for(delay());
     std::lock_guard lock(mutex_);
     if (++runs == stop_after) *stop = true;
-    if (lose_every > 0 && runs % lose_every == 0) return absl::UnavailableError("the agent went away");
+    if ((lose_every > 0 && runs % lose_every == 0) || (lose_from > 0 && runs >= lose_from))
+      return absl::UnavailableError("the agent went away");
     if (!fatal.ok()) return fatal;
     if (cancels) return absl::CancelledError("the job's time is up");
     const bool is_warm = request.trial->options().cache_mode() == farm::CACHE_MODE_WARM;
@@ -164,6 +165,7 @@ class FakeRunner final : public measure::Runner {
   bool is_absurd = false;    // times are negative
   std::string wrong_again;   // the candidate that crashes when it is measured again
   int runs = 0, lose_every = 0, fail_every = 0, stale_every = 0, throttle_every = 0;
+  int lose_from = 0;             // the first run of many that is lost; 0: none
   int throttle_again_every = 0;  // of the times that a candidate is measured, but for the first
   int64_t throttled_ns = 0;      // how much longer a candidate takes then
   std::atomic<int> acknowledged{0};
