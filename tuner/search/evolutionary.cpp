@@ -111,7 +111,8 @@ std::vector<space::Candidate> EvolutionarySearch::propose(int count) {
 // LION 2012).
 size_t EvolutionarySearch::pick(const std::vector<Individual>& order) {
   const double draw = static_cast<double>(random_() >> 11) * 0x1p-53;
-  if (!order.front().ranked) return draw < kExploration ? space::below(random_, order.size()) : 0;
+  const bool is_unsure = std::ranges::any_of(order, [](const Individual& each) { return each.spread > 0; });
+  if (!is_unsure) return draw < kExploration ? space::below(random_, order.size()) : 0;
   const double lambda = -std::log1p(-draw);
   const auto hope = [lambda](const Individual& each) { return each.fitness + lambda * each.spread; };
   const auto best =

@@ -145,6 +145,34 @@ class CountingModel final : public model::CostModel {
   mutable int asked = 0;
 };
 
+// As one that other tasks taught nothing: without trees, it says what the draft model says, and never how
+// unsure it is.
+class SureModel final : public model::CostModel {
+ public:
+  absl::Status train(std::span<const model::Example>) override { return absl::OkStatus(); }
+  bool is_trained() const override { return true; }
+  std::vector<float> score(std::span<const model::Features> rows) const override {
+    std::vector<float> scores;
+    for (const model::Features& row : rows) scores.push_back(-row[model::kDraftFeature]);
+    return scores;
+  }
+};
+
+TEST(Evolutionary, ExploresAsWithoutAModelWhereItsModelDoesNotSayHowUnsureItIs) {
+  const Setting setting(128);
+  SureModel model;
+  auto search = make_search(setting.space, setting.evaluator,
+                            {.kind = Kind::kEvolutionary, .seed = 3, .model = &model});
+  const std::vector<space::Candidate> proposals = search->propose(100);
+  const std::vector<model::Features> rows = setting.evaluator.features(proposals);
+  // Who goes by the draft alone proposes slower and slower ones.
+  int faster = 0;
+  for (size_t i = 0; i + 1 < rows.size(); ++i)
+    faster += rows[i + 1][model::kDraftFeature] < rows[i][model::kDraftFeature];
+  EXPECT_GE(faster, 5);
+  EXPECT_LE(faster, 30);
+}
+
 TEST(AnsorLike, ChoosesARoundWithTheResultsOfTheOneBefore) {
   const Setting setting(128);
   CountingModel model;
