@@ -159,7 +159,10 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
     if (throttling_.spoils(finished)) {
       runner_.acknowledge(*finished.result);
       finished.status = absl::UnavailableError(kThrottled);
-      return not_measured(std::move(flight), std::move(finished));
+      unmeasured_in_a_row_ = 0;  // the device answers, however hot
+      TF_RETURN_IF_ERROR(note_attempt(flight, finished));
+      try_again(std::move(flight), std::move(finished));
+      return absl::OkStatus();
     }
     absl::Status recorded = record(flight, finished);
     if (absl::IsAborted(recorded)) {
@@ -250,11 +253,19 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
   return absl::OkStatus();
 }
 
+absl::Status TuningLoop::note_attempt(const InFlight& flight, const Finished& finished) {
+  ++progress_.not_measured;
+  return store_.add_attempt(attempt_of(flight.subject, finished.work.artifact.digest, finished.status));
+}
+
+void TuningLoop::try_again(InFlight flight, Finished finished) {
+  const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * ++finished.work.tries);
+  waiting_.emplace(Clock::now() + delay, Waiting{std::move(flight), std::move(finished.work)});
+}
+
 absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
   const int task = flight.task;
-  ++progress_.not_measured;
-  TF_RETURN_IF_ERROR(
-      store_.add_attempt(attempt_of(flight.subject, finished.work.artifact.digest, finished.status)));
+  TF_RETURN_IF_ERROR(note_attempt(flight, finished));
   const bool is_lost = measure::may_retry(finished.status);
   if (is_lost && ++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
     return absl::UnavailableError(
@@ -262,8 +273,7 @@ absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
                      " attempts in a row without a measurement: ", std::string(finished.status.message())));
   }
   if (may_try_again(finished)) {
-    const auto delay = absl::ToChronoMilliseconds(options_.retry_delay * ++finished.work.tries);
-    waiting_.emplace(Clock::now() + delay, Waiting{std::move(flight), std::move(finished.work)});
+    try_again(std::move(flight), std::move(finished));
     return absl::OkStatus();
   }
   if (is_lost) return absl::OkStatus();

@@ -77,6 +77,8 @@ class TuningLoop {
   void observe(const InFlight& flight, const database::Measurement& measurement);
   void count(int task, const database::Measurement& measurement);
   void observe_rest();
+  absl::Status note_attempt(const InFlight& flight, const Finished& finished);
+  void try_again(InFlight flight, Finished finished);
   absl::Status not_measured(InFlight flight, Finished finished);
   bool is_twin(const InFlight& flight, const Finished& finished) const;
   void take_twin(const InFlight& flight, const Finished& finished);

@@ -33,6 +33,23 @@ TEST_F(TuneTest, AcknowledgesWhatItMeasuredOfACodeThatItKnowsMeanwhile) {
   EXPECT_GE(runner_.acknowledged, measured);
 }
 
+// All that are under way are spoiled, and spoiled again: many in a row, but the device answers.
+TEST_F(TuneTest, GoesOnWithADeviceThatBeginsToThrottleAndNeverCools) {
+  runner_.devices = 16;
+  options_.budget.trials = 60;
+  runner_.ns_of = [this](const std::string&) {
+    if (runner_.runs == 20) runner_.throttle_every = 1;
+    return 100'000;
+  };
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 60);
+  EXPECT_GT(progress->not_measured, 24) << "else this test shows nothing";
+  EXPECT_EQ(runner_.acknowledged, runner_.runs);
+  const auto hot = std::ranges::count_if(records(), [](const auto& each) { return each.device.throttled; });
+  EXPECT_GT(hot, 30) << "they count, and say so";
+}
+
 TEST_F(TuneTest, BelievesADeviceThatThrottlesAlways) {
   runner_.throttle_every = 1;
   const absl::StatusOr<Progress> progress = run();
