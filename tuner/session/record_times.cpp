@@ -19,16 +19,18 @@ double seconds_in_samples(const database::Measurement& record) {
   return sampled_ns * 1e-9;
 }
 
+Time time_of(const std::vector<double>& runs_ns, bool is_stopped_early) {
+  const Estimate seen = estimate(runs_ns);
+  return {.seconds = (is_stopped_early ? lower_bound_ns(runs_ns, seen.noise) : seen.median_ns) * 1e-9,
+          .lower_bound = is_stopped_early,
+          .noise = seen.noise};
+}
+
 std::optional<Time> time_of(const database::Measurement& record) {
-  const double median_ns = record.median_ns().value_or(0);
-  if (is_failure(record.outcome) || median_ns == 0) return std::nullopt;
-  const std::vector<double> runs_ns = database::runs_ns(record.samples);
-  const double noise = estimate(runs_ns).noise;
-  const bool lower_bound = record.outcome == database::Outcome::kStoppedEarly;
-  return Time{.seconds = (lower_bound ? lower_bound_ns(runs_ns, noise) : median_ns) * 1e-9,
-              .lower_bound = lower_bound,
-              .noise = noise,
-              .sampled_seconds = seconds_in_samples(record)};
+  if (is_failure(record.outcome) || record.median_ns().value_or(0) == 0) return std::nullopt;
+  Time time = time_of(database::runs_ns(record.samples), record.outcome == database::Outcome::kStoppedEarly);
+  time.sampled_seconds = seconds_in_samples(record);
+  return time;
 }
 
 }  // namespace tf::session

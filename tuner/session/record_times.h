@@ -29,8 +29,10 @@ bool is_from_here(const database::Measurement& record, std::string_view fingerpr
 // How long the device was timing it, whatever came of that.
 double seconds_in_samples(const database::Measurement& record);
 
-// The time that a record tells, if any: of an early stop only what its samples refute as its median, as far
-// as they tell how noisy they are (lower_bound_ns in base/race.h).
+// The time that samples tell, at least one: of an early stop only what they refute as the median, as far as
+// they tell how noisy they are (lower_bound_ns in base/race.h). Leaves out what it took to find out.
+Time time_of(const std::vector<double>& runs_ns, bool is_stopped_early);
+// That which a record tells, if any.
 std::optional<Time> time_of(const database::Measurement& record);
 
 }  // namespace tf::session

@@ -56,10 +56,10 @@ RaceOutcome run_race(const std::vector<const Entry*>& field, Trials trials) {
   for (const Entry* entry : field) {
     fastest = std::min(fastest, trials.seconds(*entry));
     const Spent spent = trials.race(*entry, best);
-    if (spent.stopped_early) continue;
+    if (spent.told.lower_bound) continue;
     arrivals.push_back({entry, spent.seen});
-    if (best.seconds > 0 && spent.seconds >= best.seconds) continue;
-    best = {spent.seconds, spent.seen.noise};
+    if (best.seconds > 0 && spent.told.seconds >= best.seconds) continue;
+    best = {spent.told.seconds, spent.told.noise};
     raced = entry;
   }
   // The first of a race has nobody to be stopped by.

@@ -120,8 +120,7 @@ void Run::propose() {
 void Run::observe(const space::Candidate& candidate, const Entry& entry, const Best& best) {
   const Spent spent = measure(entry, options_.contender.policy, best);
   std::optional<session::Time> time;
-  if (spent.seconds > 0)
-    time = {.seconds = spent.seconds, .lower_bound = spent.stopped_early, .noise = spent.seen.noise};
+  if (spent.seen.median_ns > 0 || spent.told.seconds > 0) time = spent.told;
   task_->observe(candidate, time);
   trials_seconds_ += spent.device_seconds;
   if (time && !time->lower_bound) {

@@ -18,7 +18,8 @@ Spent repeat(const Visit& visit) {
   constexpr double kRepeatSeconds =
       static_cast<double>(session::sampling_of(session::Priority::kRepeat).min_sample_ns) / 1e9;
   static_assert(kRepeatSeconds == 0.1);  // bit for bit: recorded runs depend on it
-  return {.device_seconds = visit.seconds + filled(kRepeatSeconds, visit.seconds), .seconds = visit.seconds};
+  return {.device_seconds = visit.seconds + filled(kRepeatSeconds, visit.seconds),
+          .told = {.seconds = visit.seconds}};
 }
 
 // As the worker's harness samples until it has what the session asks of it.
@@ -38,11 +39,9 @@ Spent take_samples(const Visit& visit, const session::Sampling& sampling, const 
     sampled_seconds += filled(sample_seconds, sample);
     if (runs_ns.size() >= kFewest && sampled_seconds >= enough_seconds) break;
   }
-  const Estimate seen = estimate(runs_ns);
   return {.device_seconds = filled(warm_up_seconds, visit.samples.front()) + sampled_seconds,
-          .seconds = seen.median_ns * 1e-9,
-          .seen = seen,
-          .stopped_early = test.is_slower()};
+          .told = session::time_of(runs_ns, test.is_slower()),
+          .seen = estimate(runs_ns)};
 }
 
 }  // namespace

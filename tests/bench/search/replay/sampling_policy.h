@@ -7,6 +7,7 @@
 
 #include "base/race.h"
 #include "tests/bench/search/replay/pool.h"
+#include "tuner/session/record_times.h"
 
 namespace tf::replay {
 
@@ -21,10 +22,9 @@ enum class SamplingPolicy : uint8_t {
 std::string_view policy_name(SamplingPolicy policy);
 
 struct Spent {
-  double device_seconds = 0;   // the trial's whole time on the device
-  double seconds = 0;          // of one run, as the strategy sees it; 0: it failed
-  Estimate seen;               // by the samples that were taken
-  bool stopped_early = false;  // of its time, the strategy knows only that it is no better
+  double device_seconds = 0;  // the trial's whole time on the device
+  session::Time told;         // of one run, as a session tells its strategy; no seconds: it failed
+  Estimate seen;              // by the samples that were taken
 };
 
 // What a candidate races against.
