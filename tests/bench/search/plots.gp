@@ -1,6 +1,7 @@
 # Draws what search_replay --plots left in a folder, as SVG beside it: gnuplot -c plots.gp FOLDER
 folder = ARG1
 array colours[6] = ["#0072b2", "#d55e00", "#777777", "#009e73", "#cc79a7", "#e69f00"]
+colour(i) = colours[1 + (i - 1) % 6]
 set grid lc rgb "#dddddd"
 set key noenhanced bottom right opaque
 set title noenhanced
@@ -22,8 +23,8 @@ do for [axis in "trials device_seconds"] {
     set title task
     set xlabel (x == 1 ? "trials" : "device-seconds")
     plot for [i=1:(x == 1 ? words(contenders) : 0)] curve(task, word(contenders, i)) using x:4:5 every ::1 with filledcurves \
-             fs transparent solid 0.15 noborder lc rgb colours[i] notitle, \
-         for [i=1:words(contenders)] curve(task, word(contenders, i)) using x:3 every ::1 with lines lw 2 lc rgb colours[i] title word(contenders, i)
+             fs transparent solid 0.15 noborder lc rgb colour(i) notitle, \
+         for [i=1:words(contenders)] curve(task, word(contenders, i)) using x:3 every ::1 with lines lw 2 lc rgb colour(i) title word(contenders, i)
   }
   unset multiplot
 }
@@ -36,7 +37,7 @@ if (words(models) > 0) {
   set xlabel "k"
   set ylabel "recall"
   set xrange [1:256]
-  plot for [i=1:words(models)] sprintf("%s/recall_%s.tsv", folder, word(models, i)) using 1:2 every ::1 with lines lw 2 lc rgb colours[i] title word(models, i)
+  plot for [i=1:words(models)] sprintf("%s/recall_%s.tsv", folder, word(models, i)) using 1:2 every ::1 with lines lw 2 lc rgb colour(i) title word(models, i)
 
   unset logscale x
   set autoscale x
@@ -52,5 +53,5 @@ if (words(models) > 0) {
   set bmargin 8
   set xtics rotate by -20 noenhanced
   set key outside top center horizontal
-  plot for [i=1:words(models)] folder."/quality.tsv" using (column(i + 1)):xtic(1) every ::1 lc rgb colours[i] title word(models, i)
+  plot for [i=1:words(models)] folder."/quality.tsv" using (column(i + 1)):xtic(1) every ::1 lc rgb colour(i) title word(models, i)
 }
