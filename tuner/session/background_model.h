@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tuner/model/cost_model.h"
+#include "tuner/session/cpu_turn.h"
 
 namespace tf::session {
 
@@ -28,7 +29,8 @@ class BackgroundModel final : public model::CostModel {
   using Prior = std::shared_ptr<const model::CostModel>;
   // `prior`, which may be null, is what the made model corrects.
   using Make = std::function<std::unique_ptr<model::CostModel>(Prior prior)>;
-  explicit BackgroundModel(Make make) : make_(std::move(make)) {}
+  // What is learned once candidates are timed waits for its turn on their CPUs; `cpu` outlives the model.
+  explicit BackgroundModel(Make make, CpuTurn* cpu = nullptr) : make_(std::move(make)), cpu_(cpu) {}
 
   // Starts learning what all models correct from now on, and the first of them. Whoever asks first waits for
   // it: until then candidates can be tried that no model ranks. Nothing else may have been asked or learned.
@@ -46,13 +48,14 @@ class BackgroundModel final : public model::CostModel {
   // Starts learning; adopt() takes the result. Nothing else may be learning.
   void start(std::vector<model::Example> examples) {
     settle();
-    learning_ =
-        std::async(std::launch::async, [make = make_, prior = prior_, examples = std::move(examples)] {
-          make_way();
-          std::unique_ptr<model::CostModel> made = make(prior);
-          if (!made->train(examples).ok()) made.reset();
-          return made;
-        });
+    learning_ = std::async(std::launch::async,
+                           [make = make_, cpu = cpu_, prior = prior_, examples = std::move(examples)] {
+                             make_way();
+                             const CpuTurn::Hold turn = cpu != nullptr ? cpu->take() : CpuTurn::Hold();
+                             std::unique_ptr<model::CostModel> made = make(prior);
+                             if (!made->train(examples).ok()) made.reset();
+                             return made;
+                           });
   }
   // Until what began has ended, or `stop` is set.
   void wait(const std::atomic<bool>& stop) const {
@@ -61,7 +64,8 @@ class BackgroundModel final : public model::CostModel {
     }
   }
   bool is_learning() const { return learning_.valid(); }
-  // From now on what was learned ranks. Waits for it. False if nothing came of it: the model before goes on.
+  // From now on what was learned ranks. Waits for it, so whoever asks must not have the turn. False if
+  // nothing came of it: the model before goes on.
   bool adopt() {
     std::unique_ptr<model::CostModel> made = learning_.get();
     if (made == nullptr || !made->is_trained()) return false;
@@ -103,6 +107,7 @@ class BackgroundModel final : public model::CostModel {
   }
 
   Make make_;
+  CpuTurn* cpu_;
   mutable std::future<First> first_;
   mutable Prior prior_;
   mutable std::unique_ptr<model::CostModel> current_;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
+#include "tuner/session/cpu_turn.h"
 #include "tuner/session/known_code.h"
 #include "tuner/session/measure_queue.h"
 #include "tuner/session/place.h"
@@ -86,6 +87,7 @@ struct PipelineOptions {
   std::vector<Task> tasks;
   // Builders and devices use the same CPUs: they take turns (measure_queue.h).
   bool takes_turns = false;
+  CpuTurn* cpu = nullptr;  // of each measurement; null: nobody else computes there
 };
 
 class Pipeline {

@@ -47,7 +47,7 @@ struct SessionOptions {
   int64_t job_id = 0;  // of the store; 0: none
   // Builders and devices use the same CPUs of this machine, so that they take turns.
   bool takes_turns = false;
-  // Of these CPUs none is left to this process: it searches and learns where candidates are timed.
+  // Of these CPUs none is left to this process: it searches and learns where candidates are timed, in turns.
   bool has_no_cpu = false;
   // In the end, the best of each task that are too close to call meet in a play-off (playoff.h). Not the
   // baseline's.

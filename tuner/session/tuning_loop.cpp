@@ -38,6 +38,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   PipelineOptions pipeline_options;
   pipeline_options.threads = options_.threads;
   pipeline_options.takes_turns = options_.takes_turns;
+  pipeline_options.cpu = &cpu_;
   for (const auto& task : tasks_) {
     pipeline_options.tasks.push_back(
         {reference_request(task->task(), target_), task->task().reuse_distance_bytes});
@@ -111,12 +112,23 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
 
 // Hands out work and takes what has come; false when nothing is left to do.
 absl::StatusOr<bool> TuningLoop::step(Pipeline& pipeline, bool draining) {
+  turn_ = cpu_.take();
+  absl::StatusOr<bool> is_more = step_in_turn(pipeline, draining);
+  turn_ = {};
+  return is_more;
+}
+
+absl::StatusOr<bool> TuningLoop::step_in_turn(Pipeline& pipeline, bool draining) {
   if (draining) waiting_.clear();
   submit_due(pipeline);
   fill(pipeline, draining);
   if (in_flight_.empty() && waiting_.empty()) return false;
   if (!is_next_here()) {
-    std::optional<Finished> finished = pipeline.next(kReportEvery);
+    std::optional<Finished> finished;
+    {
+      const WithoutTurn waiting(turn_);
+      finished = pipeline.next(kReportEvery);
+    }
     if (!finished) return true;
     arrive(pipeline, *std::move(finished));
   }
@@ -297,7 +309,10 @@ absl::Status TuningLoop::give_up(int task, const absl::Status& why) {
 void TuningLoop::learn(Pipeline& pipeline) {
   if (model_.is_learning()) {
     // Without it costs speed of search, not correctness: the model before goes on ranking.
-    if (!model_.adopt()) return;
+    {
+      const WithoutTurn waiting(turn_);
+      if (!model_.adopt()) return;
+    }
     exchange_best(tasks_);
     for (const auto& task : tasks_) task->rerank();
     rank_in_flight(pipeline);

@@ -62,6 +62,7 @@ class TuningLoop {
   bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
+  absl::StatusOr<bool> step_in_turn(Pipeline& pipeline, bool draining);
   // The baseline takes what it measured the best.
   bool ends_with_play_off() const { return options_.play_off && !search::is_baseline(options_.strategy); }
   absl::Status play_off(Pipeline& pipeline, const std::atomic<bool>& stop);
@@ -102,6 +103,8 @@ class TuningLoop {
   measure::Runner& runner_;
   database::Store& store_;
   const std::function<void(const Progress&)>& report_;
+  CpuTurn cpu_;
+  CpuTurn::Hold turn_;  // this thread's, as long as it computes
   BackgroundModel model_;
   std::vector<std::unique_ptr<TaskState>> tasks_;
   std::vector<int64_t> under_way_;          // candidates handed out a task whose results have not come

@@ -35,11 +35,14 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
       runner_(runner),
       store_(store),
       report_(report),
-      model_([chosen = search::booster_options(options.strategy, options.seed)](
-                 std::shared_ptr<const model::CostModel> prior) mutable {
-        chosen.prior = std::move(prior);
-        return std::make_unique<model::XGBoostModel>(chosen);
-      }),
+      cpu_(options.has_no_cpu),
+      model_(
+          [chosen = search::booster_options(options.strategy, options.seed)](
+              std::shared_ptr<const model::CostModel> prior) mutable {
+            chosen.prior = std::move(prior);
+            return std::make_unique<model::XGBoostModel>(chosen);
+          },
+          &cpu_),
       meter_(options.budget) {
   progress_.tasks.resize(tasks.size());
   under_way_.resize(tasks.size());

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace tf::session {
@@ -39,6 +40,23 @@ TEST(BackgroundModel, LearnsInThreadsThatMakeWayForTheDevices) {
   ASSERT_TRUE(model.adopt());
   EXPECT_GT(nice, own) << "a later one";
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own) << "but not who asked for it";
+}
+
+TEST(BackgroundModel, LearnsOnCpusWhereCandidatesAreTimedOnlyInItsTurn) {
+  constexpr int kUntrained = 99;
+  std::atomic<int> nice = kUntrained;
+  CpuTurn cpu(true);
+  BackgroundModel model([&](BackgroundModel::Prior) { return std::make_unique<Nicety>(nice); }, &cpu);
+  CpuTurn::Hold timing = cpu.take();
+  model.start({});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(nice, kUntrained);
+  {
+    const WithoutTurn waiting(timing);
+    EXPECT_TRUE(model.adopt());
+  }
+  EXPECT_NE(nice, kUntrained);
+  EXPECT_TRUE(timing.owns_lock()) << "it has its turn again";
 }
 
 TEST(BackgroundModel, IsNotWaitedForOnceStopped) {

@@ -33,6 +33,15 @@ TEST_F(TuneTest, AcknowledgesWhatItMeasuredOfACodeThatItKnowsMeanwhile) {
   EXPECT_GE(runner_.acknowledged, measured);
 }
 
+// Nobody waits for a turn that is kept by who waits for him.
+TEST_F(TuneTest, SearchesAndLearnsInTurnsWithADeviceThatLeavesNoCpu) {
+  options_.has_no_cpu = options_.takes_turns = options_.play_off = true;
+  options_.budget.trials = 150;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 150);
+}
+
 // All that are under way are spoiled, and spoiled again: many in a row, but the device answers.
 TEST_F(TuneTest, GoesOnWithADeviceThatBeginsToThrottleAndNeverCools) {
   runner_.devices = 16;

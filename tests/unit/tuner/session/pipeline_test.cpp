@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "proto/farm/v1/trial.pb.h"
@@ -87,11 +89,11 @@ class DoorRunner final : public measure::Runner {
 
 class PipelineTest : public testing::Test {
  protected:
-  PipelineTest() {
+  explicit PipelineTest(bool computes_there = false) : cpu_(computes_there) {
     auto reference = std::make_shared<kernel::BuildRequest>();
     reference->mutable_kernel()->set_reference(true);
-    pipeline_ = std::make_unique<Pipeline>(builder_, runner_,
-                                           PipelineOptions{.tasks = {{.reference = std::move(reference)}}});
+    pipeline_ = std::make_unique<Pipeline>(
+        builder_, runner_, PipelineOptions{.tasks = {{.reference = std::move(reference)}}, .cpu = &cpu_});
   }
   ~PipelineTest() override {
     builder_.door.open();
@@ -121,11 +123,28 @@ class PipelineTest : public testing::Test {
     return schedules;
   }
 
+  CpuTurn cpu_;
   DoorBuilder builder_;
   DoorRunner runner_;
   uint64_t tickets_ = 0;
   std::unique_ptr<Pipeline> pipeline_;
 };
+
+// Where this process computes on the CPUs that it measures on.
+class SharedCpus : public PipelineTest {
+ protected:
+  SharedCpus() : PipelineTest(true) {}
+};
+
+TEST_F(SharedCpus, AreMeasuredOnOnlyInTurn) {
+  CpuTurn::Hold computing = cpu_.take();
+  submit("a1");
+  builder_.door.wait_for(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(runner_.door.came(), ElementsAre());
+  computing.unlock();
+  runner_.door.wait_for(1);
+}
 
 TEST_F(PipelineTest, BuildsInTheOrderOfPlacesAsTheyAreByThen) {
   builder_.door.shut();
