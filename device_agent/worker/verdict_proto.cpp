@@ -33,6 +33,16 @@ constexpr int64_t kHiddenNs = 30'000'000 + sandbox::kPatienceNs;
 constexpr double kColdRuns = 8;   // checked run, warm-up and the last run, in timed runs
 constexpr double kNsPerByte = 3;  // buffers' first touch, comparing inputs, keeping answers
 
+// A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
+// perfect.
+constexpr double kPeakMargin = 1.15;
+// Additions, minima and maxima have pipes of their own beside those of FMAs: a Zen starts two FMAs and two
+// additions a cycle, which are 6 FLOPs, and our loop has 4. A kernel of few FMAs an element needs them: 9 of
+// a depthwise convolution with the bias and the clip after it are 21 FLOPs, not 18.
+constexpr double kBesideFmas = 1.5;
+// Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
+constexpr double kReducedNumericsFactor = 16;
+
 void set(farm::TrialResult* result, farm::Outcome outcome, std::string detail) {
   result->set_outcome(outcome);
   result->set_detail(std::move(detail));
@@ -184,6 +194,11 @@ void judge_samples(const ChildRun& run, const sandbox::Job& job, farm::TrialResu
         absl::StrCat("its samples add up to ", total_ns, " ns, but it worked for ", hidden_ns,
                      " ns more than they explain"));
   }
+}
+
+double most_gflops(const LoadedArtifact& loaded, double peak_gflops) {
+  const double factor = loaded.reduced_numerics ? kReducedNumericsFactor : 1;
+  return kPeakMargin * kBesideFmas * factor * loaded.job.threads * peak_gflops;
 }
 
 double best_run_ns(const farm::TrialResult& result) {

@@ -31,6 +31,10 @@ void judge_answers(const ChildRun& run, const LoadedArtifact& loaded, const Expe
 // worked. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
 void judge_samples(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
 
+// The highest rate that a candidate is believed, in FLOPs of its workload, where one thread's FMAs reach
+// `peak_gflops`.
+double most_gflops(const LoadedArtifact& loaded, double peak_gflops);
+
 // Time of the fastest run in ns; 0 without samples.
 double best_run_ns(const tunefarm::farm::v1::TrialResult& result);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/counted.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"
@@ -32,13 +33,8 @@ using sandbox::JobKind;
 constexpr uint64_t kReferenceMemoryBytes = uint64_t{4} << 30;
 constexpr uint64_t kReferenceOutputBytes = 4096;
 constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
-// A candidate may be this much faster than the FMA rate that we saw: clocks boost, and our loop is not
-// perfect.
-constexpr double kPeakMargin = 1.15;
 // A trial whose buffers take more is made ready only once the one before has ended.
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
-// Winograd needs fewer FLOPs than the workload counts, small types do more of them a cycle.
-constexpr double kReducedNumericsFactor = 16;
 
 absl::Status check_cpus(const std::vector<int>& cpus) {
   for (int cpu : cpus) {
@@ -303,23 +299,22 @@ class Worker::Impl {
     return run.result.peak_gflops;
   }
 
-  // No program does its FLOPs faster than the FMA units run. A peak that was measured while the machine was
-  // busy is too low: before we call anyone a liar we measure again.
+  // No program does its FLOPs faster than the units run. A peak that was measured while the machine was busy
+  // is too low: before we call anyone a liar we measure again.
   absl::Status check_roofline(const LoadedArtifact& loaded, farm::TrialResult* result) {
     const double best_ns = best_run_ns(*result);
     if (loaded.flops <= 0 || best_ns <= 0) return absl::OkStatus();
     std::lock_guard lock(peak_mutex_);
     const double gflops = loaded.flops / best_ns;
-    const double factor =
-        kPeakMargin * loaded.job.threads * (loaded.reduced_numerics ? kReducedNumericsFactor : 1);
     for (int attempt = 0; attempt < 4; ++attempt) {
-      if (peak_gflops_ > 0 && gflops <= factor * peak_gflops_) return absl::OkStatus();
+      if (peak_gflops_ > 0 && gflops <= most_gflops(loaded, peak_gflops_)) return absl::OkStatus();
       TF_RETURN_IF_ERROR(measure_peak().status());
     }
-    if (gflops <= factor * peak_gflops_) return absl::OkStatus();
+    if (gflops <= most_gflops(loaded, peak_gflops_)) return absl::OkStatus();
     result->set_outcome(farm::OUTCOME_IMPLAUSIBLE);
-    result->set_detail(absl::StrCat("it claims ", gflops, " GFLOP/s; ", loaded.job.threads,
-                                    " threads reach at most ", factor * peak_gflops_));
+    result->set_detail(absl::StrCat("it claims ", gflops, " GFLOP/s; ", counted(loaded.job.threads, "thread"),
+                                    loaded.job.threads == 1 ? " reaches" : " reach", " at most ",
+                                    most_gflops(loaded, peak_gflops_)));
     return absl::OkStatus();
   }
 

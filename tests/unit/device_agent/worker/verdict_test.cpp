@@ -12,6 +12,8 @@ namespace farm = tunefarm::farm::v1;
 using tf::worker::ChildRun;
 using tf::worker::judge_end;
 using tf::worker::judge_samples;
+using tf::worker::LoadedArtifact;
+using tf::worker::most_gflops;
 using tf::worker::sandbox::ChildEnd;
 using tf::worker::sandbox::Job;
 
@@ -76,6 +78,16 @@ TEST(JudgeSamples, DoesNotBelieveAChildThatWorkedForLongerThanItsSamplesExplain)
   farm::TrialResult threads;
   judge_samples(sampled(150 * kMs), job, &threads);
   EXPECT_EQ(threads.outcome(), farm::OUTCOME_UNSPECIFIED) << "threads that wait for each other work, too";
+}
+
+TEST(MostGflops, LeavesRoomForAdditionsBesideFmas) {
+  LoadedArtifact loaded;
+  loaded.job.threads = 2;
+  // 9 FMAs, a bias and a clip are 21 FLOPs in the time of 18, and the clock is a tenth up since.
+  EXPECT_GT(most_gflops(loaded, 100), 2 * 100 * 21.0 / 18 * 1.1);
+  EXPECT_LT(most_gflops(loaded, 100), 2 * 100 * 2) << "no machine has that many pipes";
+  loaded.reduced_numerics = true;
+  EXPECT_GT(most_gflops(loaded, 100), 2 * 100 * 8);
 }
 
 }  // namespace
