@@ -86,9 +86,11 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
     std::printf("%10.1f %6.1f%% %8.1f %6.1f%%  %-12s %s\n", row.median_ns / 1e3, row.share * 100,
                 row.flops / row.median_ns, row.of_peak * 100, row.key.substr(0, 12).c_str(),
                 row.name.c_str());
-  // Winograd computes the same with fewer operations.
+  // Neither is a mistake of the clock.
   if (std::ranges::any_of(profile.kernels, [](const KernelRow& row) { return row.of_peak > 1; }))
-    std::printf("above 100%%: FLOPs are those of the definition, of which Winograd needs less than half\n");
+    std::printf(
+        "above 100%%: additions, minima and maxima run beside the multiply-adds that the peak counts, and\n"
+        "FLOPs are those of the definition, of which Winograd needs less than half\n");
 }
 
 void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
