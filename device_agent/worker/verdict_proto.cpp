@@ -21,14 +21,15 @@ using sandbox::ChildEnd;
 
 // What the parent sees between the marks around the samples may exceed what the samples add up to: by the
 // work between samples, by batches that are left out, and by how late a loaded machine wakes us. Beyond this
-// the child's clock is not believed.
+// the child's clock is not believed, unless the system's account of its work vouches for it: a child that got
+// no processor, or a parent that was woken late, is the machine's doing.
 constexpr double kUnaccountedFactor = 2;
 constexpr int64_t kUnaccountedNs = 200'000'000 + sandbox::kPatienceNs;
 
-// A loaded machine does not make a child work longer, so the system's account bounds it tighter: what it
-// worked since it loaded the candidate is the checked run and the warm-up (each a few times as long as later
-// runs at most), the samples, the last run, and what the patience leaves out. A candidate that hides work
-// from the child's clock has to hide it in what is left: 30 ms and the patience.
+// A loaded machine does not make a child work longer, so the system's account bounds one thread tighter: what
+// it worked since it loaded the candidate is the checked run and the warm-up (each a few times as long as
+// later runs at most), the samples, the last run, and what the patience leaves out. A candidate that hides
+// work from the child's clock has to hide it in what is left: 30 ms and the patience.
 constexpr int64_t kHiddenNs = 30'000'000 + sandbox::kPatienceNs;
 constexpr double kColdRuns = 8;   // checked run, warm-up and the last run, in timed runs
 constexpr double kNsPerByte = 3;  // buffers' first touch, comparing inputs, keeping answers
@@ -79,10 +80,35 @@ void judge_signal(const ChildRun& run, const sandbox::Job& job, farm::TrialResul
       absl::StrCat("killed by signal ", signal_number, " (", strsignal(signal_number), ")"));
 }
 
-// Time that the child worked since it loaded the candidate, beyond what its samples explain; 0 with several
-// threads, which wait for each other actively.
+// What the samples add up to; 0 without samples, or if they are no times.
+int64_t sampled_ns(const ChildRun& run) {
+  const uint32_t count = std::min(run.result.sample_count, sandbox::kMaxSamples);
+  int64_t total_ns = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const sandbox::SampleResult& sample = run.result.samples[i];
+    if (sample.total_ns <= 0 || sample.iterations == 0 ||
+        __builtin_add_overflow(total_ns, sample.total_ns, &total_ns))
+      return 0;
+  }
+  return total_ns;
+}
+
+// Whether the system's account tells what the samples leave out. Not with several threads, which wait for
+// each other actively.
+bool is_accounted(const ChildRun& run, const sandbox::Job& job) {
+  return job.threads == 1 && run.cpu_before_loading_ns.has_value();
+}
+
+// Whether taking the samples took much longer, by the clock on the wall, than they add up to.
+bool took_too_long(const ChildRun& run, int64_t total_ns) {
+  const auto seen_ns = static_cast<double>(run.timing_ended_ns - run.timing_started_ns);
+  return seen_ns > kUnaccountedFactor * static_cast<double>(total_ns) + kUnaccountedNs;
+}
+
+// Time that the child worked since it loaded the candidate, beyond what its samples explain; 0 where that is
+// not accounted for.
 int64_t unexplained_ns(const ChildRun& run, const sandbox::Job& job, int64_t total_ns, double longest_ns) {
-  if (job.threads != 1 || !run.cpu_before_loading_ns) return 0;
+  if (!is_accounted(run, job)) return 0;
   double bytes = static_cast<double>(job.workspace_bytes);
   for (uint32_t p = 0; p < job.port_count; ++p) bytes += static_cast<double>(job.ports[p].size_bytes);
   const double explained_ns = 1.25 * static_cast<double>(total_ns) + kNsPerByte * bytes +
@@ -160,23 +186,28 @@ void judge_answers(const ChildRun& run, const LoadedArtifact& loaded, const Expe
   if (!verdict.right) set(result, farm::OUTCOME_WRONG_OUTPUT, absl::StrCat(when, verdict.detail));
 }
 
+bool was_held_up(const ChildRun& run, const sandbox::Job& job) {
+  if (run.result.end != ChildEnd::kDone && run.result.end != ChildEnd::kStoppedEarly) return false;
+  if (run.timing_started_ns == 0 || run.timing_ended_ns == 0 || is_accounted(run, job)) return false;
+  const int64_t total_ns = sampled_ns(run);
+  return total_ns > 0 && took_too_long(run, total_ns);
+}
+
 void judge_samples(const ChildRun& run, const sandbox::Job& job, farm::TrialResult* result) {
   const uint32_t count = std::min(run.result.sample_count, sandbox::kMaxSamples);
-  int64_t total_ns = 0;
   double longest_ns = 0;  // of the samples' runs
-  bool valid = count > 0;
   for (uint32_t i = 0; i < count; ++i) {
     const sandbox::SampleResult& sample = run.result.samples[i];
     farm::Sample* copy = result->add_samples();
     copy->set_total_ns(sample.total_ns);
     copy->set_iterations(sample.iterations);
-    valid = valid && sample.total_ns > 0 && sample.iterations > 0 &&
-            !__builtin_add_overflow(total_ns, sample.total_ns, &total_ns);
-    if (valid) longest_ns = std::max(longest_ns, static_cast<double>(sample.total_ns) / sample.iterations);
+    if (sample.iterations > 0)
+      longest_ns = std::max(longest_ns, static_cast<double>(sample.total_ns) / sample.iterations);
   }
   result->set_timed_from_ns(run.timing_started_ns);
   result->set_timed_until_ns(run.timing_ended_ns);
-  if (!valid || run.timing_started_ns == 0 || run.timing_ended_ns == 0) {
+  const int64_t total_ns = sampled_ns(run);
+  if (total_ns == 0 || run.timing_started_ns == 0 || run.timing_ended_ns == 0) {
     return set(result, farm::OUTCOME_IMPLAUSIBLE, "its samples are missing or not times");
   }
   if (total_ns > run.timing_ended_ns - run.sent_ns) {
@@ -184,10 +215,10 @@ void judge_samples(const ChildRun& run, const sandbox::Job& job, farm::TrialResu
                absl::StrCat("its samples add up to ", total_ns, " ns, but it ran for ",
                             run.timing_ended_ns - run.sent_ns, " ns"));
   }
-  const int64_t seen_ns = run.timing_ended_ns - run.timing_started_ns;
-  if (static_cast<double>(seen_ns) > kUnaccountedFactor * static_cast<double>(total_ns) + kUnaccountedNs) {
+  if (!is_accounted(run, job) && took_too_long(run, total_ns)) {
     set(result, farm::OUTCOME_IMPLAUSIBLE,
-        absl::StrCat("its samples add up to ", total_ns, " ns, but taking them took ", seen_ns, " ns"));
+        absl::StrCat("its samples add up to ", total_ns, " ns, but taking them took ",
+                     run.timing_ended_ns - run.timing_started_ns, " ns"));
   }
   if (const int64_t hidden_ns = unexplained_ns(run, job, total_ns, longest_ns); hidden_ns > kHiddenNs) {
     set(result, farm::OUTCOME_IMPLAUSIBLE,

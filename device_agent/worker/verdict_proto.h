@@ -27,8 +27,12 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, tunefarm::f
 void judge_answers(const ChildRun& run, const LoadedArtifact& loaded, const Expected& expected,
                    tunefarm::farm::v1::TrialResult* result);
 
-// Copies the samples and compares the child's clock with ours, and with the system's account of how long it
-// worked. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
+// Whether taking its samples took so much longer than they add up to that either it lies or others had its
+// processors: once, nobody can tell. Never of one thread, for which the system's account tells.
+bool was_held_up(const ChildRun& run, const sandbox::Job& job);
+
+// Copies the samples and compares the child's clock with the system's account of how long it worked, or, of
+// several threads, with ours. Sets OUTCOME_IMPLAUSIBLE and why, or nothing.
 void judge_samples(const ChildRun& run, const sandbox::Job& job, tunefarm::farm::v1::TrialResult* result);
 
 // The highest rate that a candidate is believed, in FLOPs of its workload, where one thread's FMAs reach

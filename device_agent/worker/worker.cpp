@@ -95,7 +95,8 @@ class Worker::Impl {
     TF_RETURN_IF_ERROR(rest_until_steady(end));
     const uint64_t printed_bytes = std::min(trial.limits().output_bytes(), kMostPrintedBytes);
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, printed_bytes, end));
-    if (run.result.disturbed != 0) {  // others had its processor; if they have it again, so be it
+    // Others had its processor; if they have it again, so be it.
+    if (run.result.disturbed != 0 || was_held_up(run, loaded.job)) {
       TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes, end));
     }
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));

@@ -14,6 +14,7 @@ using tf::worker::judge_end;
 using tf::worker::judge_samples;
 using tf::worker::LoadedArtifact;
 using tf::worker::most_gflops;
+using tf::worker::was_held_up;
 using tf::worker::sandbox::ChildEnd;
 using tf::worker::sandbox::Job;
 
@@ -78,6 +79,42 @@ TEST(JudgeSamples, DoesNotBelieveAChildThatWorkedForLongerThanItsSamplesExplain)
   farm::TrialResult threads;
   judge_samples(sampled(150 * kMs), job, &threads);
   EXPECT_EQ(threads.outcome(), farm::OUTCOME_UNSPECIFIED) << "threads that wait for each other work, too";
+}
+
+// So long after the samples' begin did their end arrive.
+ChildRun seen_for(int64_t seen_ns) {
+  ChildRun run = sampled(18 * kMs);
+  run.result.end = ChildEnd::kDone;
+  run.timing_ended_ns = run.timing_started_ns + seen_ns;
+  return run;
+}
+
+TEST(JudgeSamples, DoesNotBlameOneThreadForTimeInWhichItDidNotWork) {
+  Job job = {};
+  job.threads = 1;
+  farm::TrialResult result;
+  judge_samples(seen_for(400 * kMs), job, &result);
+  EXPECT_EQ(result.outcome(), farm::OUTCOME_UNSPECIFIED) << result.detail();
+  EXPECT_FALSE(was_held_up(seen_for(400 * kMs), job)) << "it needs no second run";
+  ChildRun of_unknown_work = seen_for(400 * kMs);
+  of_unknown_work.cpu_before_loading_ns.reset();
+  farm::TrialResult unknown;
+  judge_samples(of_unknown_work, job, &unknown);
+  EXPECT_EQ(unknown.outcome(), farm::OUTCOME_IMPLAUSIBLE);
+}
+
+TEST(JudgeSamples, RunsSeveralThreadsOnceMoreBeforeItBlamesThem) {
+  Job job = {};
+  job.threads = 2;
+  EXPECT_TRUE(was_held_up(seen_for(400 * kMs), job));
+  EXPECT_FALSE(was_held_up(seen_for(13 * kMs), job));
+  ChildRun crashed = seen_for(400 * kMs);
+  crashed.result.end = ChildEnd::kKernelError;
+  EXPECT_FALSE(was_held_up(crashed, job)) << "how it ended is known";
+  farm::TrialResult result;
+  judge_samples(seen_for(400 * kMs), job, &result);
+  EXPECT_EQ(result.outcome(), farm::OUTCOME_IMPLAUSIBLE);
+  EXPECT_THAT(result.detail(), testing::HasSubstr("but taking them took 400000000 ns"));
 }
 
 TEST(MostGflops, LeavesRoomForAdditionsBesideFmas) {
