@@ -45,6 +45,7 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
           {"kernels_put_back", trial.put_back},
           {"kernels_untried", trial.untried},
           {"kernels_other_layouts", trial.other_layouts},
+          {"kernels_unmeasured", trial.unmeasured},
           {"kernels_failed", trial.failed}};
 }
 
@@ -68,10 +69,6 @@ std::string pace_text(const session::Progress& progress) {
   if (progress.phase == session::Phase::kRecalling) return "looking through what is known";
   if (progress.phase == session::Phase::kPlayOff) return "play-off of the fastest";
   return absl::StrFormat("%.1f/s", progress.trials_per_second);
-}
-
-const char* was_or_were(int kernels) {
-  return kernels == 1 ? "was" : "were";
 }
 
 }  // namespace
@@ -152,22 +149,29 @@ std::string trial_text(const session::NetworkTrial& trial) {
       "of untuned (%.3f to %.3f)\n"
       "of %s, %d %s a schedule of %s own, %d of which %s surely faster there than the untuned one\n",
       trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
-      trial.ratio.low_ns, trial.ratio.high_ns, counted(trial.kernels, "kernel"), trial.tuned,
+      trial.ratio.low_ns, trial.ratio.high_ns, counted(trial.kernels, "task"), trial.tuned,
       trial.tuned == 1 ? "has" : "have", trial.tuned == 1 ? "its" : "their", trial.faster,
       trial.faster == 1 ? "is" : "are");
   if (trial.put_back > 0)
-    absl::StrAppendFormat(&out, "%d %s not, and builds take the untuned one\n", trial.put_back,
-                          was_or_were(trial.put_back));
+    absl::StrAppendFormat(
+        &out, "for %s, what was tuned was not surely faster there: builds take the untuned schedule\n",
+        counted(trial.put_back, "task"));
   if (trial.untried > 0)
-    absl::StrAppendFormat(&out, "%d %s not, and builds take others, which were not tried there yet\n",
-                          trial.untried, was_or_were(trial.untried));
+    absl::StrAppendFormat(&out,
+                          "for %s, what was tuned was not surely faster there: builds take another schedule, "
+                          "which was not tried there yet\n",
+                          counted(trial.untried, "task"));
   if (trial.failed > 0)
-    absl::StrAppendFormat(&out, "with %d the network crashed or hung: builds take others from now on\n",
-                          trial.failed);
+    absl::StrAppendFormat(&out, "with %s the network crashed or hung: builds take others from now on\n",
+                          counted(trial.failed, "schedule"));
   if (trial.other_layouts > 0)
-    absl::StrAppendFormat(&out, "%d %s between other layouts than without tuning and %s not compared\n",
-                          trial.other_layouts, trial.other_layouts == 1 ? "lies" : "lie",
-                          was_or_were(trial.other_layouts));
+    absl::StrAppendFormat(&out, "%s %s between other layouts than without tuning and %s not compared\n",
+                          counted(trial.other_layouts, "task"), trial.other_layouts == 1 ? "lies" : "lie",
+                          trial.other_layouts == 1 ? "was" : "were");
+  if (trial.unmeasured > 0)
+    absl::StrAppendFormat(
+        &out, "for %s, the untuned schedule was never measured: there is nothing to compare with\n",
+        counted(trial.unmeasured, "task"));
   // Layouts and what lies between kernels may cost more than faster kernels gain.
   if (trial.ratio.low_ns >= 1)
     absl::StrAppend(&out, "it is slower than without tuning: build it without --db, or tune it for longer\n");

@@ -51,15 +51,18 @@ database::BestQuery NetworkRecords::query_of(const database::Problem& problem) c
           .semantics_version = schedule::kSemanticsVersion};
 }
 
-absl::StatusOr<std::optional<Rivals>> NetworkRecords::rivals(const driver::ScheduleChoice& choice) const {
+absl::StatusOr<Measurement> NetworkRecords::record_of(const driver::ScheduleChoice& choice) const {
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
-  TF_ASSIGN_OR_RETURN(Measurement tuned, store_.find_record(digest));
-  database::BestQuery query = query_of(tuned.problem);
+  return store_.find_record(digest);
+}
+
+absl::StatusOr<std::optional<Measurement>> NetworkRecords::untuned_of(
+    const database::Problem& problem) const {
+  database::BestQuery query = query_of(problem);
   query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store_.top(query, 1));
-  if (untuned.empty() || !(untuned[0].problem == tuned.problem) || untuned[0].schedule == tuned.schedule)
-    return std::nullopt;
-  return Rivals{std::move(tuned), std::move(untuned.front())};
+  if (untuned.empty()) return std::nullopt;
+  return std::move(untuned.front());
 }
 
 // The untuned schedule's first time in there is the scale of all who meet it: each one's ratio to it was
@@ -90,8 +93,7 @@ absl::Status NetworkRecords::record(const Rivals& rivals, const KernelTimes& tun
 
 absl::Status NetworkRecords::record_failure(const driver::ScheduleChoice& choice, const absl::Status& why,
                                             const database::DeviceState& device) const {
-  TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(choice.record));
-  TF_ASSIGN_OR_RETURN(const Measurement known, store_.find_record(digest));
+  TF_ASSIGN_OR_RETURN(const Measurement known, record_of(choice));
   Measurement row = row_of(known, {});
   row.cache_mode = known.cache_mode;
   row.outcome = absl::IsDeadlineExceeded(why) ? database::Outcome::kTimedOut : database::Outcome::kCrashed;
@@ -107,13 +109,11 @@ bool NetworkRecords::is_from_here(const Measurement& record) const {
 }
 
 absl::StatusOr<bool> NetworkRecords::has_lost(const Measurement& record) const {
-  database::BestQuery query = query_of(record.problem);
-  query.of = database::BestQuery::Of::kUntuned;
-  TF_ASSIGN_OR_RETURN(const std::vector<Measurement> untuned, store_.top(query, 1));
-  if (untuned.empty() || untuned[0].schedule == record.schedule) return false;
+  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> untuned, untuned_of(record.problem));
+  if (!untuned || untuned->schedule == record.schedule) return false;
   TF_ASSIGN_OR_RETURN(const std::optional<Measurement> ours, in_network(record));
   if (!ours) return false;
-  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> theirs, in_network(untuned[0]));
+  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> theirs, in_network(*untuned));
   return theirs && database::met(*ours, *theirs) && !database::is_surely_faster(*ours, *theirs);
 }
 

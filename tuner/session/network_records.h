@@ -38,8 +38,11 @@ class NetworkRecords {
   database::Store& store() const { return store_; }
   database::BestQuery query_of(const database::Problem& problem) const;
 
-  // Nothing if they are the same, or the untuned one has none.
-  absl::StatusOr<std::optional<Rivals>> rivals(const driver::ScheduleChoice& choice) const;
+  absl::StatusOr<database::Measurement> record_of(const driver::ScheduleChoice& choice) const;
+
+  // Of the schedule that was last called untuned, at another reuse distance if that problem has none; nothing
+  // if none was ever measured.
+  absl::StatusOr<std::optional<database::Measurement>> untuned_of(const database::Problem& problem) const;
 
   // How they stood in the same visits.
   absl::Status record(const Rivals& rivals, const KernelTimes& tuned, const KernelTimes& untuned,

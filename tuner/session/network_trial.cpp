@@ -213,15 +213,18 @@ class Trial {
     tried.kernels = static_cast<int>(tuned_.plan.program.tasks.size());
     for (size_t i = 0; i < tuned_.plan.program.tasks.size(); ++i) {
       if (!tuned_.plan.choices[i]) continue;
-      TF_ASSIGN_OR_RETURN(std::optional<Rivals> rivals, records_.rivals(*tuned_.plan.choices[i]));
-      if (!rivals) continue;
+      TF_ASSIGN_OR_RETURN(database::Measurement tuned, records_.record_of(*tuned_.plan.choices[i]));
+      TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> untuned, records_.untuned_of(tuned.problem));
+      if (untuned && untuned->schedule == tuned.schedule) continue;
       ++tried.tuned;
       std::string key = graph::task_key(tuned_.plan.program.tasks[i]);
       const auto found = known.find(key);
       if (found == known.end()) {
         ++tried.other_layouts;
+      } else if (!untuned || !(untuned->problem == tuned.problem)) {
+        ++tried.unmeasured;
       } else {
-        contests_.push_back({std::move(key), found->second, i, *std::move(rivals)});
+        contests_.push_back({std::move(key), found->second, i, {std::move(tuned), *std::move(untuned)}});
       }
     }
     return absl::OkStatus();

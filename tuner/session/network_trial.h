@@ -51,9 +51,10 @@ struct NetworkTrial {
   Estimate ratio;                       // tuned to untuned, by visits
   int visits = 0;                       // to both builds, each in new processes
   int kernels = 0;                      // distinct ones of the tuned build
-  int tuned = 0;                        // of them, with another schedule than the untuned one
+  int tuned = 0;                        // of them, by a schedule that is not known to be the untuned one
   int faster = 0;         // of these, surely faster inside the network than the untuned schedule there
   int other_layouts = 0;  // of them, between other layouts than any of the untuned build: not compared
+  int unmeasured = 0;     // of them, whose untuned schedule was never measured: not compared
   int put_back = 0;       // not surely faster there: a build takes the untuned schedule from now on
   int untried = 0;        // likewise, but a build takes another that was not tried there
   int failed = 0;         // schedules with which the network crashed or hung: no build takes them from now on

@@ -102,19 +102,29 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
       trial_text(trial),
       "the network itself, 40 times in turns: untuned 23.000 ms, tuned 20.000 ms (medians); turn by turn, "
       "tuned takes 0.870 of untuned (0.860 to 0.880)\n"
-      "of 25 kernels, 18 have a schedule of their own, 17 of which are surely faster there than the "
+      "of 25 tasks, 18 have a schedule of their own, 17 of which are surely faster there than the "
       "untuned one\n");
   trial.put_back = 2;
   trial.untried = 1;
   trial.other_layouts = 3;
   trial.failed = 1;
-  EXPECT_THAT(trial_text(trial),
-              HasSubstr("\n2 were not, and builds take the untuned one\n1 was not, and builds take others"));
+  trial.unmeasured = 5;
+  EXPECT_THAT(
+      trial_text(trial),
+      HasSubstr(
+          "\nfor 2 tasks, what was tuned was not surely faster there: builds take the untuned schedule\n"
+          "for 1 task, what was tuned was not surely faster there: builds take another schedule, which "
+          "was not tried there yet\n"));
   trial.other_layouts = 1;
-  EXPECT_THAT(trial_text(trial), HasSubstr("\n1 lies between other layouts than without tuning and was not"));
+  EXPECT_THAT(trial_text(trial),
+              HasSubstr("\n1 task lies between other layouts than without tuning and was not compared\n"));
   trial.other_layouts = 3;
-  EXPECT_THAT(trial_text(trial), HasSubstr("\n3 lie between other layouts than without tuning"));
-  EXPECT_THAT(trial_text(trial), HasSubstr("\nwith 1 the network crashed or hung: builds take others"));
+  EXPECT_THAT(trial_text(trial),
+              HasSubstr("\n3 tasks lie between other layouts than without tuning and were"));
+  EXPECT_THAT(trial_text(trial),
+              HasSubstr("\nwith 1 schedule the network crashed or hung: builds take others"));
+  EXPECT_THAT(trial_text(trial),
+              HasSubstr("\nfor 5 tasks, the untuned schedule was never measured: there is"));
   EXPECT_THAT(trial_text(trial), Not(HasSubstr("slower")));
   const nlohmann::json parsed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
   EXPECT_EQ(parsed["network"]["ratio"], 0.87);
@@ -122,6 +132,7 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   EXPECT_EQ(parsed["network"]["kernels_untried"], 1);
   EXPECT_EQ(parsed["network"]["kernels_other_layouts"], 3);
   EXPECT_EQ(parsed["network"]["kernels_failed"], 1);
+  EXPECT_EQ(parsed["network"]["kernels_unmeasured"], 5);
   EXPECT_EQ(parsed["network"]["visits"], 40);
   EXPECT_EQ(parsed["trials"], 412);
   trial.ratio = {.median_ns = 1.02, .low_ns = 1.01, .high_ns = 1.03};

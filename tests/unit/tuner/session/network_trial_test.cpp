@@ -234,9 +234,24 @@ TEST_F(NetworkTrialTest, JudgesNoKernelWithoutAYardstick) {
   bench_.in_network_ns["tuned"] = 800;
   const absl::StatusOr<NetworkTrial> trial = run();
   ASSERT_TRUE(trial.ok()) << trial.status();
-  EXPECT_EQ(trial->tuned, 1);
+  EXPECT_EQ(trial->tuned, 2);
+  EXPECT_EQ(trial->unmeasured, 1);
   EXPECT_EQ(trial->faster, 1);
   EXPECT_THAT(network_rows(), SizeIs(2));
+}
+
+// As after a search that measures no untuned schedule.
+TEST_F(NetworkTrialTest, CountsSchedulesOfTheirOwnWithoutAnyYardstick) {
+  add_all("tuned", 900);
+  bench_.in_network_ns["tuned"] = 800;
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_EQ(trial->kernels, 2);
+  EXPECT_EQ(trial->tuned, 2);
+  EXPECT_EQ(trial->unmeasured, 2);
+  EXPECT_EQ(trial->faster, 0) << "of each kernel nothing is known";
+  EXPECT_NEAR(trial->ratio.median_ns, 0.8, 1e-9) << "of the whole it is";
+  EXPECT_THAT(network_rows(), IsEmpty());
 }
 
 TEST_F(NetworkTrialTest, JudgesNoScheduleThatCouldNotBeBuilt) {
