@@ -20,9 +20,11 @@ using Clock = std::chrono::steady_clock;
 using driver::Rounds;
 
 // A visit to both builds. What the samples of one process have in common, no number of them takes away
-// (base/race.h): each visit has processes of its own, and its mean is one sample. Of its rounds each build
-// begins one.
-constexpr int kRounds = 2;
+// (base/race.h): each visit has processes of its own, and its mean is one sample. New processes, on a machine
+// that has just started them, are slow at first, and more so whoever runs first: so the first round does not
+// count. Of the others each build begins one. For what lasts longer than a round, who begins the visit
+// changes from one to the next: what that gives the one is taken again in the median.
+constexpr int kUncountedRounds = 1, kRounds = kUncountedRounds + 2;
 // After so many visits it may be enough: from six on the bounds of a median are its 95% ones, twelve bear
 // that one of six was disturbed. Few looks, for each may err.
 constexpr size_t kLooks[] = {6, 12, 24, 48};
@@ -55,7 +57,7 @@ KernelTimes times_of_task(const Side& side, size_t task, const Rounds& visits) {
 }
 
 // Part by part.
-std::vector<double> mean_of(const Rounds& rounds) {
+std::vector<double> mean_of(std::span<const std::vector<double>> rounds) {
   std::vector<double> mean(rounds.front().size(), 0);
   for (const std::vector<double>& parts_ns : rounds)
     for (size_t part = 0; part < mean.size(); ++part)
@@ -243,15 +245,28 @@ class Trial {
 
   // Adds one, unless it was over before.
   absl::Status visit(std::vector<Rounds>& visits) {
-    TF_ASSIGN_OR_RETURN(const driver::Run untuned, of_untuned(untuned_.open()));
-    TF_ASSIGN_OR_RETURN(const driver::Run tuned, of_tuned(tuned_.open()));
-    const driver::Run both[] = {[&] { return of_untuned(untuned()); }, [&] { return of_tuned(tuned()); }};
+    const size_t first = visits[0].size() % 2, second = 1 - first;  // of visits, as they are opened and run
+    std::vector<driver::Run> both;
+    for (const size_t side : {first, second}) {
+      TF_ASSIGN_OR_RETURN(driver::Run opened, side == 0 ? open_untuned() : open_tuned());
+      both.push_back(std::move(opened));
+    }
     TF_ASSIGN_OR_RETURN(
         const std::vector<Rounds> rounds,
         driver::run_in_turns(both, {.rounds = kRounds, .is_over = [&] { return !has_time_for({}).ok(); }}));
     if (rounds[0].size() < kRounds) return absl::OkStatus();
-    for (size_t side = 0; side < visits.size(); ++side) visits[side].push_back(mean_of(rounds[side]));
+    visits[first].push_back(mean_of(std::span(rounds[0]).subspan(kUncountedRounds)));
+    visits[second].push_back(mean_of(std::span(rounds[1]).subspan(kUncountedRounds)));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<driver::Run> open_untuned() const {
+    TF_ASSIGN_OR_RETURN(const driver::Run opened, of_untuned(untuned_.open()));
+    return driver::Run([opened] { return of_untuned(opened()); });
+  }
+  absl::StatusOr<driver::Run> open_tuned() {
+    TF_ASSIGN_OR_RETURN(const driver::Run opened, of_tuned(tuned_.open()));
+    return driver::Run([this, opened] { return of_tuned(opened()); });
   }
 
   // What the untuned build's process says. No schedule is to blame for its error.
