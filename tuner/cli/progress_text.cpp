@@ -34,19 +34,37 @@ double network_sum_ns(const session::Progress& progress, double session::TaskPro
 }
 
 nlohmann::json trial_json(const session::NetworkTrial& trial) {
-  return {{"untuned_ns", trial.untuned_ns},
-          {"tuned_ns", trial.tuned_ns},
-          {"ratio", trial.ratio.median_ns},
-          {"ratio_interval", {trial.ratio.low_ns, trial.ratio.high_ns}},
-          {"visits", trial.visits},
-          {"kernels", trial.kernels},
-          {"kernels_tuned", trial.tuned},
-          {"kernels_faster", trial.faster},
-          {"kernels_put_back", trial.put_back},
-          {"kernels_untried", trial.untried},
-          {"kernels_other_layouts", trial.other_layouts},
-          {"kernels_unmeasured", trial.unmeasured},
-          {"kernels_failed", trial.failed}};
+  nlohmann::json out = {{"all_untuned", trial.all_untuned},
+                        {"visits", trial.visits},
+                        {"kernels", trial.kernels},
+                        {"kernels_tuned", trial.tuned},
+                        {"kernels_faster", trial.faster},
+                        {"kernels_put_back", trial.put_back},
+                        {"kernels_untried", trial.untried},
+                        {"kernels_other_layouts", trial.other_layouts},
+                        {"kernels_unmeasured", trial.unmeasured},
+                        {"kernels_failed", trial.failed}};
+  if (trial.all_untuned) return out;
+  out["untuned_ns"] = trial.untuned_ns;
+  out["tuned_ns"] = trial.tuned_ns;
+  out["ratio"] = trial.ratio.median_ns;
+  out["ratio_interval"] = nlohmann::json::array({trial.ratio.low_ns, trial.ratio.high_ns});
+  return out;
+}
+
+// The times, or that there are none.
+std::string ratio_text(const session::NetworkTrial& trial) {
+  if (trial.all_untuned)
+    return "the network itself, by what was measured here: every kernel is the untuned one, and there is "
+           "nothing to compare\n";
+  return absl::StrFormat(
+      "the network itself, %d times in turns: untuned %s, tuned %s (medians); turn by turn, tuned takes %.3f "
+      "of untuned (%.3f to %.3f)\n"
+      "of %s, %d %s a schedule of %s own, %d of which %s surely faster there than the untuned one\n",
+      trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
+      trial.ratio.low_ns, trial.ratio.high_ns, counted(trial.kernels, "task"), trial.tuned,
+      trial.tuned == 1 ? "has" : "have", trial.tuned == 1 ? "its" : "their", trial.faster,
+      trial.faster == 1 ? "is" : "are");
 }
 
 // For programs.
@@ -144,14 +162,7 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
 }
 
 std::string trial_text(const session::NetworkTrial& trial) {
-  std::string out = absl::StrFormat(
-      "the network itself, %d times in turns: untuned %s, tuned %s (medians); turn by turn, tuned takes %.3f "
-      "of untuned (%.3f to %.3f)\n"
-      "of %s, %d %s a schedule of %s own, %d of which %s surely faster there than the untuned one\n",
-      trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
-      trial.ratio.low_ns, trial.ratio.high_ns, counted(trial.kernels, "task"), trial.tuned,
-      trial.tuned == 1 ? "has" : "have", trial.tuned == 1 ? "its" : "their", trial.faster,
-      trial.faster == 1 ? "is" : "are");
+  std::string out = ratio_text(trial);
   if (trial.put_back > 0)
     absl::StrAppendFormat(
         &out, "for %s, what was tuned was not surely faster there: builds take the untuned schedule\n",

@@ -19,14 +19,15 @@ namespace tf::tuner_cli {
 // known", of earlier runs of the job, or "play-off of the fastest". `trial_limit` 0: no limit is shown.
 std::string progress_line(const session::Progress& progress, int64_t trial_limit);
 
-// One line of JSON with every field of Progress, and of the network's trial as "network"; job_id 0 is left
-// out.
+// One line of JSON with every field of Progress, and of the network's trial as "network", without times
+// and ratio if every kernel is the untuned one; job_id 0 is left out.
 std::string progress_json(const session::Progress& progress, int64_t job_id,
                           const std::optional<session::NetworkTrial>& trial = std::nullopt);
 
 // "the network itself, 40 times in turns: untuned 23.051 ms, tuned 21.402 ms (medians); turn by turn, tuned
 // takes 0.928 of untuned (0.921 to 0.936)": the median of the turns' ratios, which on a noisy machine is not
-// the ratio of the medians; what became of its kernels, and plainly if it is slower.
+// the ratio of the medians; what became of its kernels, and plainly if it is slower. Or that both builds are
+// the same.
 std::string trial_text(const session::NetworkTrial& trial);
 
 // A row a task: best time, GFLOP/s, trials, occurrences; the total of one pass over the network; then, on

@@ -88,9 +88,13 @@ class Trial {
     TF_RETURN_IF_ERROR(build(tuned_));
     NetworkTrial tried;
     TF_RETURN_IF_ERROR(find_contests(tried));
-    TF_ASSIGN_OR_RETURN(const std::vector<Rounds> visits, visit_both());
-    TF_RETURN_IF_ERROR(judge(visits[0], visits[1], tried));
-    note_what_ran();
+    has_lost_ = false;
+    tried.all_untuned = tried.tuned == 0 && calls_the_same();
+    if (!tried.all_untuned) {  // else a ratio would be of one build to itself
+      TF_ASSIGN_OR_RETURN(const std::vector<Rounds> visits, visit_both());
+      TF_RETURN_IF_ERROR(judge(visits[0], visits[1], tried));
+      note_what_ran();
+    }
     result_ = std::move(tried);
     return absl::OkStatus();
   }
@@ -127,7 +131,7 @@ class Trial {
 
   // Whether the last one lost any kernel that is now built otherwise.
   bool has_changed() const { return has_lost_; }
-  // Of the last one that came to a verdict; without visits if none did.
+  // Of the last one that came to a verdict or needed none; without visits if none did.
   absl::StatusOr<NetworkTrial> result() const {
     NetworkTrial result = result_;
     result.failed = failed_;
@@ -232,6 +236,18 @@ class Trial {
     return absl::OkStatus();
   }
 
+  // Whether both builds call the same kernels in the same order, by whichever schedules.
+  bool calls_the_same() const {
+    const graph::Program &untuned = untuned_.plan.program, &tuned = tuned_.plan.program;
+    const auto key = [](const graph::Program& program, const graph::Call& call) {
+      return graph::task_key(program.tasks[static_cast<size_t>(call.task)]);
+    };
+    return std::equal(untuned.calls.begin(), untuned.calls.end(), tuned.calls.begin(), tuned.calls.end(),
+                      [&](const graph::Call& one, const graph::Call& other) {
+                        return key(untuned, one) == key(tuned, other);
+                      });
+  }
+
   // One entry a visit.
   absl::StatusOr<std::vector<Rounds>> visit_both() {
     std::vector<Rounds> visits(2);
@@ -308,7 +324,6 @@ class Trial {
     tried.ratio = ratio_of(tuned_ns, untuned_ns);
     tried.visits = static_cast<int>(untuned.size());
     TF_ASSIGN_OR_RETURN(const database::DeviceState device, bench_.device());
-    has_lost_ = false;
     for (const Contest& contest : contests_) {
       const bool is_faster = ratio(contest, untuned, tuned).high_ns < 1;
       tried.faster += is_faster;
@@ -379,7 +394,7 @@ absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::
     }
   }
   TF_ASSIGN_OR_RETURN(const NetworkTrial result, trial.result());
-  if (result.visits > 0) return result;
+  if (result.visits > 0 || result.all_untuned) return result;
   return absl::AbortedError(
       absl::StrCat("the network does not run as it was tuned: ", std::string(failure.message()), "; ",
                    result.failed, " of its schedules were recorded as failures, which no build takes"));

@@ -50,6 +50,7 @@ struct NetworkTrial {
   double untuned_ns = 0, tuned_ns = 0;  // medians of one run of the network
   Estimate ratio;                       // tuned to untuned, by visits
   int visits = 0;                       // to both builds, each in new processes
+  bool all_untuned = false;             // every kernel is the untuned one: no visits, times or ratio
   int kernels = 0;                      // distinct ones of the tuned build
   int tuned = 0;                        // of them, by a schedule that is not known to be the untuned one
   int faster = 0;         // of these, surely faster inside the network than the untuned schedule there
@@ -67,7 +68,7 @@ double network_trial_seconds(const Progress& progress);
 // inside the network before; then, while some lose and time is left, with what a build takes instead. What no
 // run of this database measured here, imports among it, is not run: the untuned schedule stands in for it,
 // though a build takes it. Here is any machine like this one, by what the database's rows say. It runs until
-// what is not decided does not matter, or the deadline.
+// what is not decided does not matter, or the deadline; not at all if every kernel is the untuned one.
 //
 // Where the network does not run as it was tuned, the schedule that is to blame is looked for by building
 // with half of the suspects at a time; it, or, of all that are left when it is too late to look, those that

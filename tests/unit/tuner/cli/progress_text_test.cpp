@@ -139,6 +139,20 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   EXPECT_THAT(trial_text(trial), HasSubstr("it is slower than without tuning: build it without --db"));
 }
 
+TEST(NetworkTrial, HasNoRatioWhereEveryKernelIsTheUntunedOne) {
+  const session::NetworkTrial trial{.all_untuned = true, .kernels = 5, .put_back = 2};
+  EXPECT_EQ(trial_text(trial),
+            "the network itself, by what was measured here: every kernel is the untuned one, and there is "
+            "nothing to compare\n"
+            "for 2 tasks, what was tuned was not surely faster there: builds take the untuned schedule\n");
+  const nlohmann::json parsed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
+  EXPECT_EQ(parsed["network"]["all_untuned"], true);
+  EXPECT_EQ(parsed["network"]["visits"], 0);
+  EXPECT_EQ(parsed["network"]["kernels_put_back"], 2);
+  EXPECT_FALSE(parsed["network"].contains("ratio"));
+  EXPECT_FALSE(parsed["network"].contains("tuned_ns"));
+}
+
 TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {
   EXPECT_THAT(task_table(some_progress()), HasSubstr("824.0 us  (without the tasks that have no best yet)"));
   session::Progress complete = some_progress();

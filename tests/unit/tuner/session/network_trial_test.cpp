@@ -132,7 +132,8 @@ TEST_F(NetworkTrialTest, IsNotSureOfWhatOneProcessShows) {
   ASSERT_TRUE(trial.ok()) << trial.status();
   EXPECT_EQ(trial->faster, 0);
   EXPECT_EQ(best_of(0), "untuned");
-  EXPECT_GE(bench_.tuned_processes, trial->visits) << "each visit has its own";
+  EXPECT_GE(bench_.tuned_processes, 12);
+  EXPECT_EQ(bench_.runs, bench_.tuned_processes * 3 * 2 * driver::kTurn) << "each visit has its own";
 }
 
 TEST_F(NetworkTrialTest, RunsOnWhereItIsCloseAndEndsSoonWhereItIsNot) {
@@ -282,7 +283,41 @@ TEST_F(NetworkTrialTest, JudgesNoScheduleThatCouldNotBeBuilt) {
   const absl::StatusOr<NetworkTrial> trial = run();
   ASSERT_TRUE(trial.ok()) << trial.status();
   EXPECT_EQ(trial->tuned, 0);
+  EXPECT_TRUE(trial->all_untuned);
   EXPECT_THAT(network_rows(), IsEmpty());
+}
+
+TEST_F(NetworkTrialTest, RunsNothingWhereEveryKernelIsTheUntunedOne) {
+  add_all("untuned", 1000);
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_TRUE(trial->all_untuned);
+  EXPECT_EQ(trial->kernels, 2);
+  EXPECT_EQ(trial->visits, 0);
+  EXPECT_EQ(bench_.runs, 0);
+  EXPECT_EQ(trial->put_back, 0);
+}
+
+TEST_F(NetworkTrialTest, TellsNoRatioOnceAllThatWasTunedIsPutBack) {
+  add_all("untuned", 1000);
+  add_all("tuned", 900);
+  bench_.in_network_ns["tuned"] = 1100;
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_TRUE(trial->all_untuned);
+  EXPECT_EQ(trial->put_back, 2);
+  EXPECT_EQ(trial->visits, 0) << "of the last try";
+  EXPECT_THAT(network_rows(), SizeIs(4)) << "of the first one";
+}
+
+TEST_F(NetworkTrialTest, ComparesUntunedKernelsThatAreCalledLessOften) {
+  add_all("untuned", 1000);
+  bench_.tuned_calls_left_out = 1;
+  const absl::StatusOr<NetworkTrial> trial = run();
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_FALSE(trial->all_untuned);
+  EXPECT_EQ(trial->tuned, 0);
+  EXPECT_NEAR(trial->ratio.median_ns, 2.0 / 3, 1e-9);
 }
 
 TEST_F(NetworkTrialTest, SaysOfKernelsBetweenOtherLayoutsThatTheyWereNotCompared) {
