@@ -16,6 +16,7 @@ namespace {
 
 using database::Measurement;
 using testing::HasSubstr;
+using testing::Not;
 
 // What stands for a record in comparisons: everything of it.
 std::set<std::string> digests(const std::vector<Measurement>& records) {
@@ -77,6 +78,27 @@ TEST_F(Tuning, AnInterruptedEmbeddedRunGoesOnWhereItStopped) {
   EXPECT_EQ(second.code, 0) << second.err;
   EXPECT_THAT(second.err, HasSubstr("going on with job 1, which has " + std::to_string(kept) + " trials"));
   EXPECT_EQ(measured("t.db"), 40);
+}
+
+TEST_F(Tuning, ARunForAnotherDeviceClassIsAnotherJob) {
+  const std::vector<std::string> command = {
+      "tune", file("mlp.onnx"),    "--target", "host", "--db", file("t.db"), "--trials",
+      "500",  "--without-sandbox", "missing"};
+  std::vector<std::string> of_lab = command;
+  of_lab.insert(of_lab.end(), {"--device-class", "lab"});
+  // Until it has said what it does; what it then said.
+  const auto begun = [this](const std::vector<std::string>& arguments, const std::string& log) {
+    const auto tuner = start("tuner", arguments, log);
+    wait_until("beginning",
+               [&] { return read_file(file(log)).value_or("").find("tuning ") != std::string::npos; });
+    tuner->signal(SIGINT);
+    EXPECT_EQ(tuner->wait(), 130);
+    return read_file(file(log)).value_or("");
+  };
+  EXPECT_THAT(begun(command, "first.log"), Not(HasSubstr("going on")));
+  EXPECT_THAT(begun(of_lab, "lab.log"), Not(HasSubstr("going on")));
+  EXPECT_THAT(begun(command, "again.log"), HasSubstr("going on with job 1,"));
+  EXPECT_THAT(begun(of_lab, "lab_again.log"), HasSubstr("going on with job 2,"));
 }
 
 TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {

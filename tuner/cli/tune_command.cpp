@@ -40,7 +40,6 @@ using Clock = std::chrono::steady_clock;
 
 struct TuneArguments : SpecArguments {
   std::string db;
-  std::string device_class = "local";
   std::string without_sandbox;
   int builders = 0;
 };
@@ -171,8 +170,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
   TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
-  TF_ASSIGN_OR_RETURN(session::SessionOptions options,
-                      service::session_options(spec, 0, arguments.device_class));
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
   TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
@@ -244,7 +242,9 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("tune", "Tune a network on this machine: no server, no farm");
   add_spec_options(*command, *arguments);
   command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
-  command->add_option("--device-class", arguments->device_class, "Name under which the measurements are kept")
+  command
+      ->add_option("--device-class", arguments->spec.device_class,
+                   "Name under which the measurements are kept")
       ->capture_default_str();
   command->add_option(
       "--without-sandbox", arguments->without_sandbox,

@@ -19,19 +19,22 @@ constexpr int kMostMinutes = 365 * 24 * 60;
 }  // namespace
 
 std::string to_json(const JobSpec& spec) {
-  return json_text(nlohmann::json{{"model_name", spec.model_name},
-                                  {"target", spec.target},
-                                  {"device_key", spec.device_key},
-                                  {"selector", spec.selector},
-                                  {"priority", spec.priority},
-                                  {"threads", spec.threads},
-                                  {"trials", spec.trials},
-                                  {"minutes", spec.minutes},
-                                  {"until_gain_percent", spec.until_gain_percent},
-                                  {"allowed_numerics", spec.allowed_numerics},
-                                  {"dims", spec.dims},
-                                  {"seed", spec.seed},
-                                  {"strategy", spec.strategy}});
+  nlohmann::json out = {{"model_name", spec.model_name},
+                        {"target", spec.target},
+                        {"device_key", spec.device_key},
+                        {"selector", spec.selector},
+                        {"priority", spec.priority},
+                        {"threads", spec.threads},
+                        {"trials", spec.trials},
+                        {"minutes", spec.minutes},
+                        {"until_gain_percent", spec.until_gain_percent},
+                        {"allowed_numerics", spec.allowed_numerics},
+                        {"dims", spec.dims},
+                        {"seed", spec.seed},
+                        {"strategy", spec.strategy}};
+  // Jobs that were begun before they named their class have the default's text, and go on.
+  if (spec.device_class != JobSpec().device_class) out["device_class"] = spec.device_class;
+  return json_text(out);
 }
 
 absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
@@ -51,6 +54,7 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
     spec.dims = in.value("dims", spec.dims);
     spec.seed = in.value("seed", spec.seed);
     spec.strategy = in.value("strategy", spec.strategy);
+    spec.device_class = in.value("device_class", spec.device_class);
     return spec;
   } catch (const nlohmann::json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("a job's options are not readable: ", error.what()));
@@ -69,8 +73,8 @@ absl::Status check(const JobSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat("--trials must not be negative, as ", spec.trials, " is"));
   }
   if (!(spec.minutes >= 0 && spec.minutes <= kMostMinutes)) {
-    return absl::InvalidArgumentError(absl::StrCat("--minutes must lie between 0 and ", kMostMinutes,
-                                                   ", a year, not be ", spec.minutes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--minutes must lie between 0 and ", kMostMinutes, ", a year, not be ", spec.minutes));
   }
   if (!(spec.until_gain_percent >= 0 && spec.until_gain_percent <= 100)) {
     return absl::InvalidArgumentError(

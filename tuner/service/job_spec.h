@@ -26,6 +26,8 @@ struct JobSpec {
   std::map<std::string, int64_t> dims;  // values of the model's named dimensions
   uint64_t seed = 1;
   std::string strategy = "evolutionary";
+  // Under which this machine's measurements are kept; those of a farm's devices have their key.
+  std::string device_class = "local";
   bool operator==(const JobSpec&) const = default;
 };
 

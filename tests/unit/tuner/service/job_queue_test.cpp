@@ -352,10 +352,20 @@ TEST(JobSpec, SurvivesItsTextForm) {
                      .allowed_numerics = {"bf16"},
                      .dims = {{"batch", 4}},
                      .seed = 9,
-                     .strategy = "random"};
+                     .strategy = "random",
+                     .device_class = "lab"};
   EXPECT_EQ(*job_spec_from_json(to_json(spec)), spec);
   EXPECT_FALSE(job_spec_from_json("{").ok());
   EXPECT_FALSE(job_spec_from_json(R"({"threads": "many"})").ok());
+}
+
+TEST(JobSpec, OfAnotherDeviceClassIsAnotherOneAndThatOfTheDefaultHasTheTextOfBefore) {
+  JobSpec spec{.model_name = "mlp.onnx", .trials = 7};
+  const std::string text = to_json(spec);
+  EXPECT_THAT(text, testing::Not(HasSubstr("device_class")));
+  EXPECT_EQ(*job_spec_from_json(text), spec);
+  spec.device_class = "lab";
+  EXPECT_NE(to_json(spec), text);
 }
 
 TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
