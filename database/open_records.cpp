@@ -30,6 +30,21 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, c
   return open_sqlite_records(spec);
 }
 
+absl::Status check_writable(const std::string& spec) {
+  if (spec.starts_with(kScheme)) {
+    return with_remedy(absl::StatusCode::kInvalidArgument,
+                       absl::StrCat("--db ", spec, ": this command writes a database file, not a tuner's"),
+                       "give a FILE, or `tuner submit` to that tuner", Between::kSemicolon);
+  }
+  if (spec.ends_with(kJsonLines)) {
+    return with_remedy(
+        absl::StatusCode::kInvalidArgument,
+        absl::StrCat("--db ", spec, ": this command writes a database, and .jsonl is read as JSON lines"),
+        "give it another name, as tune.db; `tuner export` makes JSON lines of it", Between::kSemicolon);
+  }
+  return absl::OkStatus();
+}
+
 bool is_new_file(const std::string& spec) {
   if (spec.starts_with(kScheme) || spec.ends_with(kJsonLines)) return false;
   return is_missing(spec);

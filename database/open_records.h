@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "database/store.h"
 
@@ -18,6 +19,10 @@ using RemoteOpener = std::function<absl::StatusOr<std::unique_ptr<Records>>(cons
 // open_jsonl_records.
 absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec,
                                                       const RemoteOpener& remote = nullptr);
+
+// INVALID_ARGUMENT unless it says a FILE, which alone a command can write to as it runs: its other forms
+// would not be read again as what was written.
+absl::Status check_writable(const std::string& spec);
 
 // Whether it says a FILE and there is none yet: a command that writes makes it (database::check_makeable).
 bool is_new_file(const std::string& spec);

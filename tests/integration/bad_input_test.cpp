@@ -118,6 +118,18 @@ TEST_F(BadInput, ATunerDoesNotServeWithACertificateThatMayLeaseNothing) {
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
 }
 
+TEST_F(BadInput, WhatIsReadAsSomethingElseIsNotMadeADatabase) {
+  const std::string lines = file("x.jsonl"), model = file("mlp.onnx");
+  expect_refusal("tuner", {"tune", model, "--target", "host", "--db", lines}, kUsage, "read as JSON lines");
+  expect_refusal("tuner", {"tune", model, "--target", "host", "--db", "tuner://127.0.0.1:1"}, kUsage,
+                 "`tuner submit` to that tuner");
+  expect_refusal(
+      "tuner",
+      {"serve", "--db", lines, "--tracker", farm_test::free_endpoint().text(), "--listen", "127.0.0.1:0"},
+      kUsage, "read as JSON lines");
+  EXPECT_FALSE(std::filesystem::exists(lines)) << "a mistake makes no database";
+}
+
 TEST_F(BadInput, AFileThatIsNoDatabaseIsRefusedAndKept) {
   expect_refused_everywhere(write("text.db", std::string(5000, 'x')), "text.db");
 }

@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
+#include "database/open_records.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_log.h"
 #include "rpc/identity/credentials.h"
@@ -48,6 +49,7 @@ std::string holder_name(const service::Installation& installation) {
 
 absl::Status serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(Tuner config, serve_config(arguments.config_path, arguments.flags));
+  TF_RETURN_IF_ERROR(database::check_writable(config.db()));
   TF_RETURN_IF_ERROR(
       rpc::log_to_stderr("tuner", {.level = config.log_level(), .format = config.log_format()}));
   rpc::StopSignals signals;

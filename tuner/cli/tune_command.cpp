@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "compiler/onnx/import.h"
 #include "compiler/target/target.h"
+#include "database/open_records.h"
 #include "database/sqlite_store.h"
 #include "rpc/stop_signals.h"
 #include "tuner/cli/commands.h"
@@ -169,6 +170,7 @@ Clock::time_point trial_deadline(const service::JobSpec& spec, const session::Pr
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
+  TF_RETURN_IF_ERROR(database::check_writable(arguments.db));
   TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
   const std::vector<int> cpus = allowed_cpus();

@@ -274,6 +274,16 @@ TEST(SqliteStore, AnEmptyPathIsRefused) {
   EXPECT_THAT(message(refused), HasSubstr("give --db FILE"));
 }
 
+TEST(OpenRecords, OnlyAFileIsWrittenTo) {
+  EXPECT_TRUE(check_writable("tune.db").ok());
+  EXPECT_TRUE(check_writable("lines.jsonl.db").ok());
+  const absl::Status lines = check_writable("tune.jsonl"), tuner = check_writable("tuner://127.0.0.1:7191");
+  EXPECT_EQ(lines.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(tuner.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(message(lines), HasSubstr(".jsonl is read as JSON lines; give it another name"));
+  EXPECT_THAT(message(tuner), HasSubstr("`tuner submit` to that tuner"));
+}
+
 TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
