@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/commit_queue.h"
@@ -197,7 +196,7 @@ class SqliteStore final : public SqliteView<Store> {
 absl::Status prepare_for_writing(Connection& db, SchemaState state) {
   if (state != SchemaState::kEmpty) {
     TF_ASSIGN_OR_RETURN(std::string verdict, db.query_text("PRAGMA quick_check(1)"));
-    if (verdict != "ok") return damaged_file(db.path(), printable(verdict));
+    if (verdict != "ok") return damaged_file(db.path(), verdict);
   }
   if (state == SchemaState::kEmpty)
     TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA page_size = ", kPageBytes)));

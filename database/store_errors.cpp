@@ -1,6 +1,8 @@
 #include "database/store_errors.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/printable.h"
 #include "base/remedy.h"
 
 namespace tf::database {
@@ -27,12 +29,18 @@ absl::Status workload_missing(const WorkloadKey& key) {
       absl::StrCat("the database has no workload ", key.hex(), "; add the workload before its measurements"));
 }
 
+// By what every sqlite3 has: Debian's knows no `.recover`. A dump says neither what the file is nor its
+// schema's version, by which it is known again, and undoes itself where it met damage.
 absl::Status damaged_file(const std::string& path, const std::string& reason, const std::string& use) {
-  return with_remedy(absl::StatusCode::kDataLoss,
-                     absl::StrCat("cannot use ", path, " as ", use, ": it is damaged (", reason, ")"),
-                     absl::StrCat("restore a copy, or move it away and rescue what is left with: sqlite3 ",
-                                  path, " .recover"),
-                     Between::kSemicolon);
+  const std::string what = printable(absl::StrReplaceAll(reason, {{"\n", " "}}));
+  return with_remedy(
+      absl::StatusCode::kDataLoss,
+      absl::StrCat("cannot use ", path, " as ", use, ": it is damaged (", what, ")"),
+      absl::StrCat("restore a copy, or rescue what is left into a file NEW with: (sqlite3 ", path,
+                   " .dump | sed 's/^ROLLBACK.*/COMMIT;/'; for p in application_id user_version; do echo "
+                   "\"PRAGMA $p=$(sqlite3 ",
+                   path, " \"PRAGMA $p\");\"; done) | sqlite3 NEW"),
+      Between::kSemicolon);
 }
 
 absl::Status refused(const absl::Status& why) {

@@ -62,8 +62,9 @@ constexpr int64_t kApplicationId = 0x5446544b;
 
 // An epoch that is lost with a damaged page could be granted twice.
 absl::Status check_sound(database::Connection& db) {
-  TF_ASSIGN_OR_RETURN(const std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
+  TF_ASSIGN_OR_RETURN(std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
   if (verdict == "ok") return absl::OkStatus();
+  std::replace(verdict.begin(), verdict.end(), '\n', ' ');
   return absl::DataLossError(absl::StrCat("tracker state ", db.path(), " is damaged (", printable(verdict),
                                           "): restore a copy, or remove it (agents tell their epochs again, ",
                                           "and leases end)"));

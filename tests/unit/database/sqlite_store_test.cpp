@@ -20,6 +20,7 @@
 #include "database/open_records.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
+#include "database/store_errors.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {
@@ -311,9 +312,17 @@ TEST(SqliteStore, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
   absl::Status status = open_sqlite_store(path).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   EXPECT_THAT(message(status), HasSubstr("it is damaged"));
-  EXPECT_THAT(message(status), HasSubstr(".recover"));
   EXPECT_THAT(message(status), Not(HasSubstr("\n")));
+  EXPECT_THAT(message(status), HasSubstr(absl::StrCat(" with: (sqlite3 ", path, " .dump | ")));
   EXPECT_TRUE(*read_file(path) == bytes);  // no EXPECT_EQ: it would print a megabyte
+}
+
+TEST(SqliteStore, WhatIsDamagedIsToldInOneLineWithWhatRescuesTheRest) {
+  EXPECT_EQ(message(damaged_file("t.db", "*** in database main ***\nPage 13: torn")),
+            "cannot use t.db as a tuning database: it is damaged (*** in database main *** Page 13: torn); "
+            "restore a copy, or rescue what is left into a file NEW with: (sqlite3 t.db .dump | "
+            "sed 's/^ROLLBACK.*/COMMIT;/'; for p in application_id user_version; do "
+            "echo \"PRAGMA $p=$(sqlite3 t.db \"PRAGMA $p\");\"; done) | sqlite3 NEW");
 }
 
 TEST(SqliteStore, ATruncatedFileIsRefused) {
