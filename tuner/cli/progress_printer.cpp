@@ -38,9 +38,17 @@ ProgressStyle progress_style(bool json) {
 
 ProgressPrinter::~ProgressPrinter() {
   clear_line();
+  if (!over_) return;
+  print(*over_);
+  if (line_open_) std::fprintf(stderr, "\n");
 }
 
 void ProgressPrinter::show(const session::Progress& progress) {
+  if (progress.phase == session::Phase::kOver) {
+    over_ = progress;
+    return;
+  }
+  over_.reset();  // a job that was resumed
   const rpc::Instant now = rpc::real_clock().now();
   // What it is at now is news, and a play-off may be short.
   const bool is_new = std::exchange(phase_, progress.phase) != progress.phase;
@@ -62,6 +70,7 @@ void ProgressPrinter::finish(const session::Progress& last,
                              const std::optional<session::NetworkTrial>& trial) {
   session::Progress progress = last;
   progress.remaining_s.reset();  // it is over, whatever its budget was
+  over_.reset();
   clear_line();
   if (style_ == ProgressStyle::kJson) {
     std::printf("%s\n", progress_json(progress, job_id_, trial).c_str());

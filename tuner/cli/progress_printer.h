@@ -23,6 +23,7 @@ class ProgressPrinter {
       : style_(style), trial_limit_(trial_limit), job_id_(job_id) {}
   ~ProgressPrinter();
 
+  // What is over is shown once, by finish(), or without that at the end.
   void show(const session::Progress& progress);
   // One line for people, on stderr, above the line that is updated.
   void say(const std::string& line);
@@ -43,6 +44,7 @@ class ProgressPrinter {
   const int64_t job_id_;
   rpc::Instant last_ = -absl::InfiniteDuration();
   session::Phase phase_ = session::Phase::kMeasuring;
+  std::optional<session::Progress> over_;
   bool line_open_ = false;
 };
 

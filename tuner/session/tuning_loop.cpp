@@ -73,7 +73,8 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   // Of a run that fails, too: what is told of the job counts all its trials.
   observe_rest();
   update_progress();  // nothing new is tried from here on
-  if (failure.ok() && in_flight_.empty() && ends_with_play_off()) failure = play_off(pipeline, stop);
+  if (failure.ok() && in_flight_.empty() && ends_with_play_off() && !stop.load())
+    failure = play_off(pipeline, stop);
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();

@@ -44,6 +44,32 @@ TEST(ProgressPrinter, ShowsAtOnceThatAPlayOffBegins) {
   EXPECT_THAT(err, HasSubstr("play-off"));
 }
 
+TEST(ProgressPrinter, ShowsTheEndOnceWhetherItSucceededOrNot) {
+  const auto printed = [](ProgressStyle style, bool finishes) {
+    session::Progress progress;
+    progress.trials = 4;
+    progress.phase = session::Phase::kOver;
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    {
+      ProgressPrinter printer(style, 60, 7);
+      printer.show(progress);
+      if (finishes) printer.finish(progress, std::nullopt);
+    }
+    const std::string err = testing::internal::GetCapturedStderr();
+    return testing::internal::GetCapturedStdout() + err;
+  };
+  for (const bool finishes : {false, true}) {
+    const std::string lines = printed(ProgressStyle::kPipe, finishes);
+    EXPECT_EQ(lines.find("4/60 trials"), lines.rfind("4/60 trials")) << lines;
+    EXPECT_THAT(lines, HasSubstr("4/60 trials"));
+    const std::string json = printed(ProgressStyle::kJson, finishes);
+    EXPECT_EQ(std::ranges::count(json, '\n'), 1) << json;
+    EXPECT_EQ(nlohmann::json::parse(json)["phase"], "over");
+  }
+  EXPECT_THAT(printed(ProgressStyle::kTerminal, false), testing::EndsWith("trials  0.0/s\n"));
+}
+
 TEST(ProgressPrinter, ShowsWhatHoldsMeanwhileInTheLineThatIsUpdated) {
   const auto said = [](ProgressStyle style) {
     testing::internal::CaptureStderr();

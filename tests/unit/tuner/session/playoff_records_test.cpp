@@ -83,6 +83,16 @@ TEST_F(PlayOffTest, IsToldApartFromTrials) {
   EXPECT_GE(last.trials_per_second, playing.trials_per_second) << "play-offs are no trials";
 }
 
+TEST_F(PlayOffTest, IsNotSpokenOfWhereThereIsNoneBecauseItWasStopped) {
+  runner_.stop = &stop_;
+  runner_.stop_after = 20;
+  bool is_told = false;
+  ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
+                is_told = is_told || progress.phase == Phase::kPlayOff;
+              }).ok());
+  EXPECT_FALSE(is_told);
+}
+
 TEST_F(PlayOffTest, TellsHowTheTimeGoesOn) {
   std::atomic<bool> is_slow = false;  // the next trial, so that it lasts long enough to be told of
   runner_.delay = [&] { return std::chrono::microseconds(is_slow.exchange(false) ? 1'000'000 : 0); };
