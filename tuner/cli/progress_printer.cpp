@@ -70,6 +70,7 @@ void ProgressPrinter::finish(const session::Progress& last,
                              const std::optional<session::NetworkTrial>& trial) {
   session::Progress progress = last;
   progress.remaining_s.reset();  // it is over, whatever its budget was
+  progress.phase = session::Phase::kOver;
   over_.reset();
   clear_line();
   if (style_ == ProgressStyle::kJson) {

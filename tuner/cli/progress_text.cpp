@@ -89,6 +89,14 @@ std::string pace_text(const session::Progress& progress) {
   return absl::StrFormat("%.1f/s", progress.trials_per_second);
 }
 
+// Nothing of what is due any moment or beyond reckoning: what is left of a search that goes on by what it
+// expects is a guess.
+std::string left_text(const std::optional<double>& remaining_s) {
+  constexpr double kMost = 99 * 3600;
+  if (!remaining_s || !(*remaining_s >= 0.5)) return "";
+  return *remaining_s > kMost ? "  >99 h left" : absl::StrCat("  ", clock_text(*remaining_s), " left");
+}
+
 }  // namespace
 
 std::string duration_text(double ns) {
@@ -112,20 +120,20 @@ std::string clock_text(double seconds) {
 std::string progress_line(const session::Progress& progress, int64_t trial_limit) {
   std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
                                     : counted(progress.trials, "trial");
-  absl::StrAppend(&out, "  ", pace_text(progress));
+  const bool is_over = progress.phase == session::Phase::kOver;
+  absl::StrAppend(&out, "  ", pace_text(progress), is_over ? "" : left_text(progress.remaining_s));
   const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
   const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
-  if (network_ns > 0) absl::StrAppend(&out, "  network at best ", duration_text(network_ns));
+  if (network_ns > 0) absl::StrAppend(&out, "  network best ", duration_text(network_ns));
   if (network_ns > 0 && untuned_ns > 0)
     absl::StrAppendFormat(&out, " (%.3f of untuned)", network_ns / untuned_ns);
+  if (progress.expected_gain && !is_over)
+    absl::StrAppendFormat(&out, "  %.1f%% to gain a minute", 100 * *progress.expected_gain);
   const int current = progress.current_task;
   if (current >= 0 && current < static_cast<int>(progress.tasks.size())) {
     absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks.size()),
                           best_text(progress.tasks[current]));
   }
-  if (progress.expected_gain)
-    absl::StrAppendFormat(&out, "  %.1f%% to gain a minute", 100 * *progress.expected_gain);
-  if (progress.remaining_s) absl::StrAppend(&out, "  ", clock_text(*progress.remaining_s), " left");
   return out;
 }
 

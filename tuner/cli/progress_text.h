@@ -11,12 +11,14 @@
 
 namespace tf::tuner_cli {
 
-// "412/1000 trials  12.3/s  network at best 21.402 ms (0.928 of untuned)  [3/25] conv2d+relu 64x56x56 0.412
-// ms (561 GFLOP/s) 0.8% to gain a minute  2:31 left": trials, trials a second, the sum of the least times
-// that each of the network's kernels ever took, once all have been measured (what comes of it in the network
-// is more: of many times the least was lucky), the best of the task served last, the share of the network's
-// time that the next minute is expected to save, time left. In place of the rate: "looking through what is
-// known", of earlier runs of the job, or "play-off of the fastest". `trial_limit` 0: no limit is shown.
+// "412/1000 trials  12.3/s  2:31 left  network best 21.402 ms (0.928 of untuned)  0.8% to gain a minute
+// [3/25] conv2d+relu 64x56x56 0.412 ms (561 GFLOP/s)", on one line, of which a terminal shows the beginning:
+// trials, trials a second, time left if that can be told, the sum of the least times that each of the
+// network's kernels ever took, once all have been measured (what comes of it in the network is more: of many
+// times the least was lucky), the share of the network's time that the next minute is expected to save, the
+// best of the task served last. In place of the rate: "looking through what is known", of earlier runs of the
+// job, or "play-off of the fastest". What is over has no time left and nothing to gain. `trial_limit` 0: no
+// limit is shown.
 std::string progress_line(const session::Progress& progress, int64_t trial_limit);
 
 // One line of JSON with every field of Progress, and of the network's trial as "network", without times

@@ -26,10 +26,33 @@ session::Progress some_progress() {
   return progress;
 }
 
-TEST(ProgressLine, TellsTrialsRateTheTasksBestTheExpectedGainAndTheTimeLeft) {
+TEST(ProgressLine, TellsTrialsRateTheTimeLeftTheExpectedGainAndTheTasksBest) {
   EXPECT_EQ(progress_line(some_progress(), 1000),
-            "412/1000 trials  12.3/s  [2/2] conv2d+relu 64x56x56 412.0 us (561 GFLOP/s)  "
-            "1.2% to gain a minute  2:31 left");
+            "412/1000 trials  12.3/s  2:31 left  1.2% to gain a minute  "
+            "[2/2] conv2d+relu 64x56x56 412.0 us (561 GFLOP/s)");
+}
+
+TEST(ProgressLine, HasWhatMattersInTheEightyColumnsOfATerminal) {
+  session::Progress progress = some_progress();
+  progress.tasks[0].best_ns = 20e6;
+  for (session::TaskProgress& task : progress.tasks) task.untuned_ns = 11e6;
+  EXPECT_EQ(progress_line(progress, 1000).substr(0, 79),
+            "412/1000 trials  12.3/s  2:31 left  network best 20.824 ms (0.631 of untuned)  ");
+}
+
+TEST(ProgressLine, TellsNoTimeThatIsNoneOrBeyondReckoning) {
+  session::Progress progress = some_progress();
+  const auto line_with = [&](double remaining_s) {
+    progress.remaining_s = remaining_s;
+    return progress_line(progress, 0);
+  };
+  EXPECT_THAT(line_with(0), Not(HasSubstr("left")));
+  EXPECT_THAT(line_with(0.4), Not(HasSubstr("left")));
+  EXPECT_THAT(line_with(99 * 3600), HasSubstr("/s  99:00:00 left"));
+  EXPECT_THAT(line_with(99 * 3600 + 1), HasSubstr("/s  >99 h left"));
+  EXPECT_THAT(line_with(1e300), HasSubstr("/s  >99 h left"));
+  progress.phase = session::Phase::kOver;
+  EXPECT_THAT(line_with(60), testing::AllOf(Not(HasSubstr("left")), Not(HasSubstr("to gain"))));
 }
 
 TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
@@ -75,14 +98,16 @@ TEST(ProgressJson, HasEveryFieldOnOneLine) {
 
 TEST(ProgressLine, AddsUpTheNetworkOnceEveryKernelHasATime) {
   session::Progress progress = some_progress();
+  progress.remaining_s.reset();
+  progress.expected_gain.reset();
   EXPECT_THAT(progress_line(progress, 0), Not(HasSubstr("network")));
   progress.tasks[0].best_ns = 176e3;
-  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network at best 1.000 ms  ["));
+  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network best 1.000 ms  ["));
   progress.tasks[0].untuned_ns = 250e3;
   progress.tasks[1].untuned_ns = 500e3;
-  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network at best 1.000 ms (0.800 of untuned)  ["));
+  EXPECT_THAT(progress_line(progress, 0), HasSubstr("/s  network best 1.000 ms (0.800 of untuned)  ["));
   progress.tasks.push_back({.label = "between other layouts", .weight = 0});
-  EXPECT_THAT(progress_line(progress, 0), HasSubstr("network at best 1.000 ms")) << "no part of the network";
+  EXPECT_THAT(progress_line(progress, 0), HasSubstr("network best 1.000 ms")) << "no part of the network";
 }
 
 TEST(TaskTable, SaysThatThereWasNothingNewToTry) {
