@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/counted.h"
 #include "base/json_text.h"
 
@@ -89,6 +90,37 @@ std::string pace_text(const session::Progress& progress) {
   return absl::StrFormat("%.1f/s", progress.trials_per_second);
 }
 
+// As in "2 wrong answers".
+std::string failed_by_text(database::Outcome outcome, int64_t count) {
+  switch (outcome) {
+    case database::Outcome::kCompileError:
+      return counted(count, "compile error");
+    case database::Outcome::kWrongOutput:
+      return counted(count, "wrong answer");
+    case database::Outcome::kImplausible:
+      return counted(count, "implausible time");
+    case database::Outcome::kCrashed:
+      return absl::StrCat(count, count == 1 ? " crash" : " crashes");
+    case database::Outcome::kTimedOut:
+      return counted(count, "timeout");
+    case database::Outcome::kOutOfMemory:
+      return absl::StrCat(count, " out of memory");
+    case database::Outcome::kOk:
+    case database::Outcome::kStoppedEarly:
+      break;
+  }
+  return absl::StrCat(count, " otherwise");
+}
+
+// A line, or nothing if none failed.
+std::string failures_text(const session::Progress& progress) {
+  if (progress.failures == 0) return "";
+  std::vector<std::string> ways;
+  for (const auto& [outcome, count] : progress.failed_by) ways.push_back(failed_by_text(outcome, count));
+  return absl::StrCat(progress.failures, " of ", counted(progress.trials, "trial"), " failed",
+                      ways.empty() ? "" : ": ", absl::StrJoin(ways, ", "), "\n");
+}
+
 // Nothing of what is due any moment or beyond reckoning: what is left of a search that goes on by what it
 // expects is a guess.
 std::string left_text(const std::optional<double>& remaining_s) {
@@ -121,6 +153,7 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
   std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
                                     : counted(progress.trials, "trial");
   const bool is_over = progress.phase == session::Phase::kOver;
+  if (progress.failures > 0) absl::StrAppend(&out, ", ", progress.failures, " failed");
   absl::StrAppend(&out, "  ", pace_text(progress), is_over ? "" : left_text(progress.remaining_s));
   const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
   const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
@@ -230,7 +263,7 @@ std::string task_table(const session::Progress& progress) {
         unused);
   const std::string why =
       progress.nothing_new ? "nothing new to try: all that the search proposes is known already\n" : "";
-  return absl::StrCat(used, given_up, why);
+  return absl::StrCat(used, given_up, failures_text(progress), why);
 }
 
 }  // namespace tf::tuner_cli

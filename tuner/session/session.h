@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,8 +79,10 @@ enum class Phase {
 
 struct Progress {
   Phase phase = Phase::kMeasuring;
-  int64_t trials = 0;        // measured in this job, with any outcome
-  int64_t failures = 0;      // of those, not ok and not stopped early
+  int64_t trials = 0;    // measured in this job, with any outcome
+  int64_t failures = 0;  // of those, not ok and not stopped early
+  // Of the failures, how many each way; empty where nobody told.
+  std::map<database::Outcome, int64_t> failed_by = {};
   int64_t not_measured = 0;  // attempts that gave no measurement
   // Over the last 30 s, play-offs left out; of what is over, of all the job's trials over the time in which
   // there were any: of a longer pause between two, as of a device that was away, 30 s at most.

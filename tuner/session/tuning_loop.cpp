@@ -213,7 +213,9 @@ void TuningLoop::count(int task, const database::Measurement& measurement) {
   ++progress_.tasks[index].trials;
   ++tried_[index];
   twins_in_a_row_[index] = 0;
-  if (is_failure(measurement.outcome)) ++progress_.failures;
+  if (!is_failure(measurement.outcome)) return;
+  ++progress_.failures;
+  ++progress_.failed_by[measurement.outcome];
 }
 
 // What an earlier run of the job measured and this one does not propose.

@@ -87,7 +87,9 @@ Progress TuningLoop::as_shown() const {
   const auto add = [&](int task, const database::Measurement& record) {
     ++shown.trials;
     ++shown.tasks[static_cast<size_t>(task)].trials;
-    if (is_failure(record.outcome)) ++shown.failures;
+    if (!is_failure(record.outcome)) return;
+    ++shown.failures;
+    ++shown.failed_by[record.outcome];
   };
   earlier_.visit_trials(add);
   for (const auto& [place, flight] : in_flight_) {  // who waits for what was handed out before

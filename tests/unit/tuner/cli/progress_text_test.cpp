@@ -110,6 +110,26 @@ TEST(ProgressLine, AddsUpTheNetworkOnceEveryKernelHasATime) {
   EXPECT_THAT(progress_line(progress, 0), HasSubstr("network best 1.000 ms")) << "no part of the network";
 }
 
+TEST(ProgressLine, SaysHowManyFailedIfAnyDid) {
+  session::Progress progress = some_progress();
+  EXPECT_THAT(progress_line(progress, 0), Not(HasSubstr("failed")));
+  progress.failures = 13;
+  EXPECT_THAT(progress_line(progress, 1000), HasSubstr("412/1000 trials, 13 failed  12.3/s  2:31 left"));
+}
+
+TEST(TaskTable, SaysHowManyTrialsFailedAndHow) {
+  session::Progress progress = some_progress();
+  EXPECT_THAT(task_table(progress), Not(HasSubstr("failed")));
+  progress.failures = 13;
+  EXPECT_THAT(task_table(progress), testing::EndsWith("\n13 of 412 trials failed\n"));
+  progress.failed_by = {{database::Outcome::kWrongOutput, 9},
+                        {database::Outcome::kImplausible, 3},
+                        {database::Outcome::kCrashed, 1}};
+  EXPECT_THAT(
+      task_table(progress),
+      testing::EndsWith("\n13 of 412 trials failed: 9 wrong answers, 3 implausible times, 1 crash\n"));
+}
+
 TEST(TaskTable, SaysThatThereWasNothingNewToTry) {
   session::Progress progress = some_progress();
   EXPECT_THAT(task_table(progress), Not(HasSubstr("nothing new")));

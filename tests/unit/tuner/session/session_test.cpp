@@ -83,6 +83,9 @@ TEST_F(TuneTest, RecordsCompileErrorsAndCrashesAsOutcomesAndNeverAsBest) {
   EXPECT_GT(errors, 0);
   EXPECT_GT(crashes, 0);
   EXPECT_EQ(progress->failures, errors + crashes);
+  EXPECT_EQ(progress->failed_by,
+            (std::map<database::Outcome, int64_t>{{database::Outcome::kCompileError, errors},
+                                                  {database::Outcome::kCrashed, crashes}}));
   const auto best = store_->best({.problem = problem_of(tasks_[0], options_.target.text(), 1)});
   ASSERT_TRUE(best.ok() && best->has_value());
   EXPECT_EQ((*best)->outcome, database::Outcome::kOk);
