@@ -101,6 +101,18 @@ TEST_F(Tuning, ARunForAnotherDeviceClassIsAnotherJob) {
   EXPECT_THAT(begun(of_lab, "lab_again.log"), HasSubstr("going on with job 2,"));
 }
 
+TEST_F(Tuning, WhoHasNoTimeForATrialIsToldSoInOneLineAndShownNoTable) {
+  const std::vector<std::string> command = {
+      "tune",      file("mlp.onnx"), "--target",          "host",   "--db", file("t.db"),
+      "--minutes", "0.0001",         "--without-sandbox", "missing"};
+  const Result result = run("tuner", command);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("nothing was measured: the budget was spent before the first trial"));
+  EXPECT_THAT(result.err, Not(HasSubstr("running the network itself")));
+  EXPECT_EQ(measured("t.db"), 0);
+}
+
 TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {
   const std::vector<std::string> command = {
       "tune", file("mlp.onnx"),    "--target", "host", "--db", file("t.db"), "--trials",
@@ -111,6 +123,7 @@ TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {
   });
   tuner->signal(SIGINT);
   EXPECT_EQ(tuner->wait(), 130);
+  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("ending the network's own trial; "));
   EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("goes on from here"));
   const Result again = run("tuner", command);
   EXPECT_EQ(again.code, 0) << again.err;

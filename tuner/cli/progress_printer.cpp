@@ -76,7 +76,7 @@ void ProgressPrinter::finish(const session::Progress& last,
   if (style_ == ProgressStyle::kJson) {
     std::printf("%s\n", progress_json(progress, job_id_, trial).c_str());
     std::fflush(stdout);
-  } else {
+  } else if (has_results(progress)) {
     std::fprintf(stderr, "%s\n", progress_line(progress, trial_limit_).c_str());
     std::printf("%s", task_table(progress).c_str());
     if (trial) std::printf("\n%s", trial_text(*trial).c_str());

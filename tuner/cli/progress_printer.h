@@ -31,7 +31,8 @@ class ProgressPrinter {
   // updated.
   void say_meanwhile(const std::string& line);
   // The last state, whenever the one before was shown, and what came of it in the whole network if that was
-  // tried; the table of tasks unless JSON was asked for.
+  // tried; the table of tasks unless JSON was asked for. For people nothing where nothing was measured: what
+  // to do about that the caller knows.
   void finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial);
 
  private:

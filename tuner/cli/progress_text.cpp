@@ -230,6 +230,13 @@ std::string trial_text(const session::NetworkTrial& trial) {
   return out;
 }
 
+bool has_results(const session::Progress& progress) {
+  return progress.trials > 0 || progress.nothing_new ||
+         std::ranges::any_of(progress.tasks, [](const session::TaskProgress& task) {
+           return task.best_ns > 0 || !task.given_up.empty();
+         });
+}
+
 std::string task_table(const session::Progress& progress) {
   int width = 4;
   for (const session::TaskProgress& task : progress.tasks)

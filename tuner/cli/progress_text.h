@@ -36,6 +36,8 @@ std::string trial_text(const session::NetworkTrial& trial);
 // their own, tasks of weight 0, which the network does not use, what was given up, how many trials failed and
 // how, and whether it ended for want of anything new.
 std::string task_table(const session::Progress& progress);
+// Whether that has anything to tell: a trial or a time, of this job or of those before, or why there is none.
+bool has_results(const session::Progress& progress);
 
 // "1.234 ms", "56.7 us", "890 ns", with three or more digits.
 std::string duration_text(double ns);

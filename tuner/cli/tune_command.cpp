@@ -27,6 +27,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/cli/progress_printer.h"
+#include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
@@ -45,14 +46,16 @@ struct TuneArguments : SpecArguments {
   int builders = 0;
 };
 
-// The first signal sets `stop`; the second ends the process (StopSignals).
+// The first signal sets `stop`; the second ends the process (StopSignals). Says what ends then: trials are
+// finished, `ends_at_once` is set before what is not.
 class StopOnSignal {
  public:
-  explicit StopOnSignal(std::atomic<bool>& stop)
-      : thread_([this, &stop] {
+  StopOnSignal(std::atomic<bool>& stop, const std::atomic<bool>& ends_at_once)
+      : thread_([this, &stop, &ends_at_once] {
           if (signals_.wait() == 0) return;
           stop = true;
-          std::fprintf(stderr, "\nfinishing what is being measured; Ctrl-C again stops at once\n");
+          std::fprintf(stderr, "\n%s; Ctrl-C again stops at once\n",
+                       ends_at_once ? "ending the network's own trial" : "finishing what is being measured");
         }) {}
   ~StopOnSignal() {
     signals_.stop_waiting();
@@ -186,8 +189,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
       auto runner,
       measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
   stay_on(split.rest);  // before any thread or build worker is started
-  std::atomic<bool> stop = false;
-  StopOnSignal signals(stop);
+  std::atomic<bool> stop = false, tries_network = false;
+  StopOnSignal signals(stop, tries_network);
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
   options.takes_turns = split.takes_turns;
@@ -219,22 +222,32 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
       }).get();
   std::optional<session::NetworkTrial> trial;
   absl::Status untimed;
-  if (result.ok() && !stop) {
-    printer.say("running the network itself, untuned and tuned");
-    const absl::StatusOr<session::NetworkTrial> tried =
-        try_network(arguments, spec, options, split.measure, trial_deadline(spec, *result, began), stop,
-                    *builder, *runner, *store);
-    if (tried.ok()) trial = *tried;
-    if (!stop) untimed = tried.status();
+  if (result.ok() && has_results(*result) && !stop) {
+    const Clock::time_point deadline = trial_deadline(spec, *result, began);
+    if (Clock::now() < deadline) {
+      tries_network = true;
+      printer.say("running the network itself, untuned and tuned");
+      const absl::StatusOr<session::NetworkTrial> tried =
+          try_network(arguments, spec, options, split.measure, deadline, stop, *builder, *runner, *store);
+      if (tried.ok()) trial = *tried;
+      if (!stop) untimed = tried.status();
+    } else {
+      untimed = absl::DeadlineExceededError("the --minutes were over; give it more of them");
+    }
   }
   TF_RETURN_IF_ERROR(close_job(*store, job, result, stop));
   TF_RETURN_IF_ERROR(result.status());
   printer.finish(*result, trial);
   // What was tuned stands without the trial, unless it does not run.
   if (!untimed.ok()) report_error("tuner tune: the tuned network itself was not timed", untimed);
-  if (!stop) return absl::IsAborted(untimed) ? kExitFailed : kExitOk;
-  std::fprintf(stderr, "interrupted; the same command goes on from here\n");
-  return kExitInterrupted;
+  const char* nothing = has_results(*result) ? "" : "nothing was measured: ";
+  if (stop) {
+    std::fprintf(stderr, "%sinterrupted; the same command goes on from here\n", nothing);
+    return kExitInterrupted;
+  }
+  if (*nothing != '\0')
+    std::fprintf(stderr, "%sthe budget was spent before the first trial; give it more --minutes\n", nothing);
+  return absl::IsAborted(untimed) ? kExitFailed : kExitOk;
 }
 
 }  // namespace

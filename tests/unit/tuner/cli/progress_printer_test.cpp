@@ -44,6 +44,27 @@ TEST(ProgressPrinter, ShowsAtOnceThatAPlayOffBegins) {
   EXPECT_THAT(err, HasSubstr("play-off"));
 }
 
+TEST(ProgressPrinter, HasNoTableOfWhatWasNeverMeasured) {
+  session::Progress progress;
+  progress.tasks = {{.label = "matmul", .flops = 1e6}};
+  const auto printed = [&progress](ProgressStyle style) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    ProgressPrinter(style, 60, 7).finish(progress, std::nullopt);
+    const std::string err = testing::internal::GetCapturedStderr();
+    return testing::internal::GetCapturedStdout() + err;
+  };
+  EXPECT_EQ(printed(ProgressStyle::kPipe), "");
+  EXPECT_THAT(printed(ProgressStyle::kJson), HasSubstr("matmul")) << "programs are told all the same";
+  progress.tasks[0].best_ns = 1000;  // by an earlier job
+  EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("matmul"));
+  progress.tasks[0] = {.label = "matmul", .flops = 1e6, .given_up = "refused"};
+  EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("gave up matmul: refused"));
+  progress.tasks[0] = {.label = "matmul", .trials = 3};  // all failed
+  progress.trials = 3;
+  EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("no trial has given a time yet"));
+}
+
 TEST(ProgressPrinter, ShowsTheEndOnceWhetherItSucceededOrNot) {
   const auto printed = [](ProgressStyle style, bool finishes) {
     session::Progress progress;
