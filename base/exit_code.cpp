@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,9 +23,14 @@ ExitCode report_error(const char* program, const absl::Status& status) {
 }
 
 int finish_output(const char* program, int code) {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
-  report_error(program, absl::DataLossError(absl::StrCat("not everything was written to standard output: ",
-                                                         std::strerror(errno))));
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  const bool is_flushed = std::fflush(stdout) == 0;
+  if (is_flushed && !failed_before) return code;
+  // What failed before is not known any more: errno may be of anything since.
+  const std::string why = is_flushed || errno == 0 ? "" : absl::StrCat(": ", std::strerror(errno));
+  report_error(program,
+               absl::DataLossError(absl::StrCat("not everything was written to standard output", why)));
   return kExitFailed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,6 +14,20 @@ namespace {
   if (std::freopen(path, "w", stdout) == nullptr) std::exit(99);
   std::printf("a result\n");
   std::exit(finish_output("tool", kExitOk));
+}
+
+// The same of so much that it is written before the end, after which another call fails for another reason.
+[[noreturn]] void print_much_to(const char* path) {
+  if (std::freopen(path, "w", stdout) == nullptr) std::exit(99);
+  std::printf("a result\n");
+  std::fflush(stdout);
+  errno = ENOENT;
+  std::exit(finish_output("tool", kExitOk));
+}
+
+TEST(ExitCode, WhatFailedBeforeTheEndIsNotBlamedOnSomethingElse) {
+  EXPECT_EXIT(print_much_to("/dev/full"), testing::ExitedWithCode(kExitFailed),
+              "^tool: not everything was written to standard output(: No space left on device)?\n$");
 }
 
 TEST(ExitCode, AResultThatDidNotReachStandardOutputIsAFailure) {
