@@ -76,6 +76,13 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
   order("pause");
   wait_for_state("paused");
   expect_rest();
+  const auto leaves = start("tuner", of_job("watch"), "leaves.log");
+  wait_until("word of that", [&] {
+    return read_file(file("leaves.log")).value_or("").find("job 1 paused") != std::string::npos;
+  });
+  leaves->signal(SIGINT);
+  EXPECT_EQ(leaves->wait(), 130);
+  EXPECT_THAT(read_file(file("leaves.log")).value_or(""), HasSubstr("job 1 stays paused; "));
   restart_tuner();
   EXPECT_EQ(state(), "paused");
   order("pause", "job 1 is paused already\n");
@@ -88,7 +95,7 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
   start_tuner();
   EXPECT_EQ(watch_->wait(), 0);
   const std::string seen = read_file(file("follow.log")).value_or("");
-  EXPECT_THAT(seen, HasSubstr("job 1 paused: "));
+  EXPECT_THAT(seen, HasSubstr("job 1 paused"));
   EXPECT_THAT(seen, HasSubstr("job 1 done: 60 trials"));
   // Programs are measured again by the play-offs only, which come last.
   std::set<std::string> programs;
@@ -106,8 +113,7 @@ TEST_F(PausedJob, IsCancelledForGood) {
   wait_for_state("paused");
   order("cancel");
   EXPECT_EQ(watch_->wait(), 1) << "of what was cancelled nobody waits for a result";
-  EXPECT_THAT(read_file(file("follow.log")).value_or(""),
-              HasSubstr("job 1 cancelled: cancelled while it was paused"));
+  EXPECT_THAT(read_file(file("follow.log")).value_or(""), HasSubstr("job 1 cancelled while it was paused"));
   const int64_t before = measured("tune.db");
   restart_tuner();
   EXPECT_EQ(state(), "cancelled");

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <optional>
 #include <thread>
@@ -22,10 +23,11 @@ constexpr absl::Duration kPatience = absl::Minutes(1);
 // Leaves at the first signal: nothing of a watch needs to be finished, the job is the tuner's.
 class LeaveOnSignal {
  public:
-  LeaveOnSignal(int64_t id, const std::string& again)
-      : thread_([this, id, again] {
+  // `state`: of the job as it was last seen.
+  LeaveOnSignal(int64_t id, const std::string& again, const std::atomic<database::JobState>& state)
+      : thread_([this, id, again, &state] {
           if (signals_.wait() == 0) return;
-          std::fprintf(stderr, "\njob %lld goes on; see it again with: %s\n", static_cast<long long>(id),
+          std::fprintf(stderr, "\n%s; see it again with: %s\n", left_job_text(id, state).c_str(),
                        again.c_str());
           ::_exit(kExitInterrupted);
         }) {}
@@ -45,7 +47,11 @@ class JobReport {
   JobReport(int64_t id, const FollowOptions& options)
       : id_(id), json_(options.json), tuner_(absl::StrCat("the tuner at ", options.server)) {}
 
+  // For who leaves.
+  const std::atomic<database::JobState>& job_state() const { return job_state_; }
+
   void see(const service::JobView& view) {
+    job_state_ = view.job.state;
     if (!printer_) {
       absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(view.job.options);
       printer_.emplace(progress_style(json_), spec.ok() ? spec->trials : 0, id_);
@@ -86,14 +92,15 @@ class JobReport {
   const std::string tuner_;
   std::optional<ProgressPrinter> printer_;
   std::string state_;
+  std::atomic<database::JobState> job_state_ = database::JobState::kRunning;
   bool is_away_ = false;
 };
 
 }  // namespace
 
 int follow_job(service::JobClient& client, int64_t id, const FollowOptions& options) {
-  LeaveOnSignal leave(id, options.again);
   JobReport report(id, options);
+  LeaveOnSignal leave(id, options.again, report.job_state());
   const auto see = [&](const service::JobView& view) {
     report.see(view);
     return true;

@@ -96,8 +96,22 @@ std::string job_json(const service::JobView& view) {
 std::string state_text(const service::JobView& view) {
   const std::string& detail = view.job.detail;
   if (detail.starts_with("waits: ")) return detail;
-  return absl::StrCat(std::string(database::job_state_name(view.job.state)), detail.empty() ? "" : ": ",
-                      detail);
+  const std::string state(database::job_state_name(view.job.state));
+  if (detail.starts_with(state)) return detail;  // "cancelled while it was paused"
+  return absl::StrCat(state, detail.empty() ? "" : ": ", detail);
+}
+
+std::string left_job_text(int64_t id, database::JobState state) {
+  switch (state) {
+    case database::JobState::kQueued:
+      return absl::StrCat("job ", id, " is queued, and runs without you");
+    case database::JobState::kPaused:
+      return absl::StrCat("job ", id, " stays paused; `tuner resume ", id, "` lets it go on");
+    case database::JobState::kRunning:
+      return absl::StrCat("job ", id, " goes on");
+    default:
+      return absl::StrCat("job ", id, " is ", std::string(database::job_state_name(state)));
+  }
 }
 
 std::string change_json(const service::JobView& view) {

@@ -19,8 +19,12 @@ std::vector<std::string> jobs_table(const std::vector<service::JobView>& views, 
 std::string job_json(const service::JobView& view);
 
 // How a watch tells its state: "running", "failed: no such device". One that waits for the farm tries again
-// and again, queued in between, and is the same all the time: "waits: no device is free".
+// and again, queued in between, and is the same all the time: "waits: no device is free". What its detail
+// says of the state is not said twice: "cancelled while it was paused".
 std::string state_text(const service::JobView& view);
+
+// What becomes of a job that nobody watches any more: "job 3 goes on", "job 3 stays paused; …".
+std::string left_job_text(int64_t id, database::JobState state);
 
 // What came of a cancel, pause or resume: the job as job_json has it, and whether it was so already.
 std::string change_json(const service::JobView& view);

@@ -87,6 +87,22 @@ TEST(StateText, OfAJobThatTriesAgainAndAgainIsTheSameAllTheTime) {
   EXPECT_EQ(state_text(view), "failed: it waits: for nothing");
 }
 
+TEST(StateText, SaysNothingTwice) {
+  service::JobView view{.job = {.state = JobState::kPaused, .detail = "paused"}};
+  EXPECT_EQ(state_text(view), "paused");
+  view.job.detail = "paused after 12 trials, 0 failed";
+  EXPECT_EQ(state_text(view), "paused after 12 trials, 0 failed");
+  view.job = {.state = JobState::kCancelled, .detail = "cancelled while it was paused"};
+  EXPECT_EQ(state_text(view), "cancelled while it was paused");
+}
+
+TEST(LeftJobText, SaysOfAPausedJobThatItStaysSo) {
+  EXPECT_EQ(left_job_text(3, JobState::kRunning), "job 3 goes on");
+  EXPECT_EQ(left_job_text(3, JobState::kQueued), "job 3 is queued, and runs without you");
+  EXPECT_EQ(left_job_text(3, JobState::kPaused), "job 3 stays paused; `tuner resume 3` lets it go on");
+  EXPECT_EQ(left_job_text(3, JobState::kDone), "job 3 is done");
+}
+
 TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {
   service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
   for (const bool unchanged : {false, true}) {
