@@ -94,8 +94,8 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
   refused({"--target", "host", "--threads", "4096"}, "this process may run on");
   refused({"--target", "host", "--minutes", "0"}, "not a number above 0");
-  refused({"--target", "host", "--minutes", "inf"}, "between 0 and 525600, a year, not be inf");
-  refused({"--target", "host", "--until-gain", "101"}, "between 0 and 100, not be 101");
+  refused({"--target", "host", "--minutes", "inf"}, "above 0 and at most 525600, a year, not inf");
+  refused({"--target", "host", "--until-gain", "101"}, "above 0 and at most 100, not 101");
   refused({"--target", "host", "--dim", "N=1", "--dim", "N=2"}, "gives \"N\" twice");
   refused({"--target", "host", "--trials", "-1"}, "not a number above 0");
   refused({"--target", "host", "--trials", "99999999999999999999"}, "too large a number");

@@ -72,13 +72,14 @@ absl::Status check(const JobSpec& spec) {
   if (spec.trials < 0) {
     return absl::InvalidArgumentError(absl::StrCat("--trials must not be negative, as ", spec.trials, " is"));
   }
+  // 0, which is no limit, nobody can ask for: the command line refuses it.
   if (!(spec.minutes >= 0 && spec.minutes <= kMostMinutes)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--minutes must lie between 0 and ", kMostMinutes, ", a year, not be ", spec.minutes));
+        absl::StrCat("--minutes must be above 0 and at most ", kMostMinutes, ", a year, not ", spec.minutes));
   }
   if (!(spec.until_gain_percent >= 0 && spec.until_gain_percent <= 100)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--until-gain must lie between 0 and 100, not be ", spec.until_gain_percent));
+        absl::StrCat("--until-gain must be above 0 and at most 100, not ", spec.until_gain_percent));
   }
   if (spec.trials == 0 && spec.minutes == 0 && spec.until_gain_percent == 0) {
     return absl::InvalidArgumentError(

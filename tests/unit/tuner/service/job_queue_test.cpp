@@ -380,6 +380,9 @@ TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
   spec = spec_for("desk");
   spec.priority = 11;
   EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--priority"));
+  spec = spec_for("desk");
+  spec.until_gain_percent = 101;
+  EXPECT_EQ(std::string(check(spec).message()), "--until-gain must be above 0 and at most 100, not 101");
 }
 
 TEST_F(JobQueueTest, CountsItsJobsByState) {
