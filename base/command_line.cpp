@@ -114,6 +114,14 @@ std::string no_number(const std::string& text, const std::string& type) {
   return is_whole && errno == ERANGE ? absl::StrCat("'", text, "' is too large a number") : "";
 }
 
+// Whether a word stands where a command should and is none: help without it would be of something else.
+bool has_unknown_command(const CLI::App& app) {
+  if (commands_of(*commands_given(app).back()).empty()) return false;
+  const std::vector<std::string> words = app.remaining(true);
+  return !words.empty() && std::none_of(words.begin(), words.end(),
+                                        [](const std::string& word) { return word.starts_with("-"); });
+}
+
 void add_version_flag(CLI::App& app, const std::string& line) {
   app.set_version_flag("--version", line,
                        "Print the version, and those of what it shares with other programs and files");
@@ -175,6 +183,10 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {
+    if (has_unknown_command(app)) {
+      std::fprintf(stderr, "%s\n", describe_mistake(app, wish).c_str());
+      return kExitUsage;
+    }
     app.exit(wish);
     return finish_output(app.get_name().c_str(), kExitOk);
   } catch (const CLI::ParseError& error) {

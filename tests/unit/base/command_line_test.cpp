@@ -161,6 +161,20 @@ TEST(CommandLine, TellsTheVersionOfACommandAlsoWithoutWhatItNeeds) {
   EXPECT_THAT(cut.help(), testing::Not(HasSubstr("--version")));
 }
 
+TEST(CommandLine, HasNoHelpOfACommandThatIsNone) {
+  CLI::App app("Cuts things", "saw");
+  app.require_subcommand(1);
+  app.add_subcommand("cut", "Cut it");
+  std::string program = "saw", command = "polish", flag = "--help";
+  char* words[] = {program.data(), command.data(), flag.data(), nullptr};
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(tf::parse_command_line(app, 3, words), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "saw: there is no command 'polish'. There are cut; see `saw --help`\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
 TEST(CommandLine, NamesTheCommandThatWasGiven) {
   CLI::App app("Cuts things", "saw");
   EXPECT_EQ(tf::command_name(app), "saw");
