@@ -142,6 +142,14 @@ TEST_F(BadInput, ADamagedDatabaseIsRefusedAndKept) {
   expect_refused_everywhere(path, "torn.db");
 }
 
+TEST_F(BadInput, AnExportOfAJobThatIsNotThereFails) {
+  const std::string db = database("jobs.db");
+  EXPECT_THAT(run("tuner", {"export", "--db", db, "--job", "1"}).out, testing::HasSubstr("\"measurement\""));
+  expect_refusal("tuner", {"export", "--db", db, "--job", "99"}, kFailed, "has no measurement of job 99");
+  expect_refusal("tuner", {"export", "--db", db, "--job", "99", "-o", file("out.jsonl")}, kFailed, "job 99");
+  EXPECT_FALSE(read_file(file("out.jsonl")).ok()) << "an export of nothing was left";
+}
+
 TEST_F(BadInput, ADatabaseOfANewerProgramIsRefusedAndKept) {
   const std::string path = database("newer.db");
   sqlite3* db = nullptr;

@@ -216,12 +216,27 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
+// NOT_FOUND if it has no measurement of the job, whatever came of it since. The first one ends the search.
+absl::Status check_job(database::Records& records, int64_t job, const std::string& db) {
+  bool is_there = false;
+  const absl::Status scanned =
+      records.scan({.job_id = job}, [&is_there](const database::Measurement&) -> absl::Status {
+        is_there = true;
+        return absl::CancelledError("found");
+      });
+  if (is_there) return absl::OkStatus();
+  TF_RETURN_IF_ERROR(scanned);
+  return absl::NotFoundError(
+      absl::StrCat(db, " has no measurement of job ", job, "; give another --job, or none for all of them"));
+}
+
 absl::Status export_records(const TransferArguments& arguments) {
   TF_ASSIGN_OR_RETURN(auto records,
                       database::open_records(arguments.db, remote::remote_opener(arguments.tls)));
   using enum database::Filter::Which;
   database::Filter filter;
   if (arguments.job != 0) {
+    TF_RETURN_IF_ERROR(check_job(*records, arguments.job, arguments.db));
     filter.job_id = arguments.job;
     filter.which = kStanding;  // another job may have seen the failure
   }
