@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -143,7 +144,11 @@ absl::Status record(const Bench& described) {
         TF_RETURN_IF_ERROR(record_task(round.bench, task, static_cast<size_t>(round.visit), recorder, left));
     }
   }
-  std::fprintf(stderr, "%lld visits%s\n", static_cast<long long>(recorder.measured()),
+  const std::string visits = counted(recorder.measured(), "visit");
+  if (stop)
+    return absl::CancelledError(
+        absl::StrCat("interrupted after ", visits, "; the same command goes on from here"));
+  std::fprintf(stderr, "%s%s\n", visits.c_str(),
                recorder.is_over() ? "; record again to go on" : "; everything is recorded");
   return absl::OkStatus();
 }

@@ -7,8 +7,8 @@
 
 namespace tf::replay {
 
-// `search_replay record`: until everything is recorded, its minutes are over, or a signal asks to stop; a
-// later call goes on. Errors: the recorder's, the databases'.
+// `search_replay record`: until everything is recorded, its minutes are over, or a signal asks to stop
+// (CANCELLED); a later call goes on. Other errors: the recorder's, the databases'.
 absl::Status record(const Bench& bench);
 
 }  // namespace tf::replay
