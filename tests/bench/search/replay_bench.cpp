@@ -64,11 +64,15 @@ absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
   return bench;
 }
 
+absl::Status nothing_recorded(const Bench& bench) {
+  return absl::NotFoundError(absl::StrCat("nothing is recorded of these tasks in ", bench.arguments.pools,
+                                          ": record some with `search_replay record`"));
+}
+
 absl::Status require_pools(const Bench& bench) {
   for (const BenchTask& task : bench.tasks)
     if (std::filesystem::exists(bench.pool_path(task))) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("there is no pool of these tasks in ", bench.arguments.pools,
-                                          ": record some with `search_replay record`"));
+  return nothing_recorded(bench);
 }
 
 absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task) {

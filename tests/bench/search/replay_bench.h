@@ -56,7 +56,9 @@ absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench);
 // Of one thread, as recording found it; 0: never recorded here.
 double peak_gflops(const Bench& bench);
 
-// NOT_FOUND if none of the tasks has a pool: what judges recorded measurements needs some.
+// NOT_FOUND: none of the tasks has a pool, or one that says anything.
+absl::Status nothing_recorded(const Bench& bench);
+// That, if none of the tasks has a pool: what judges recorded measurements needs some.
 absl::Status require_pools(const Bench& bench);
 // Nothing recorded yet is an empty pool.
 absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task);

@@ -2,7 +2,7 @@
 # What a candidate costs in the tuner; strategies against each other and models against measurements, on recorded
 # pools; README.md says what each figure means.
 # Usage: tests/bench/search/run.sh [--quick] [--json FILE] [--pools DIR] [--minutes M] [--tasks REGEX] [--strategies LIST] [--seeds N] [--trials N] [--candidates N] [--visits N]
-#   --quick       three tasks, two seeds, 24 trials, in pools of their own: a few minutes
+#   --quick       three tasks, two seeds, 24 trials, in pools of their own: a few minutes that show that all of it runs
 #   --pools DIR   what was recorded, a database a task; recording adds to it [build/search]
 #   --minutes M   record for at most so long; the next call goes on [until everything is recorded]
 #   --strategies LIST   what is compared [evolutionary,ansor,random,evolutionary@others]

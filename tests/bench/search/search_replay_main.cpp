@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/file.h"
@@ -40,10 +41,17 @@ absl::Status replay(const Bench& bench) {
   const int cpus =
       arguments.cpus > 0 ? arguments.cpus : static_cast<int>(std::thread::hardware_concurrency());
   std::vector<Replayed> replays;
+  std::vector<std::string> unrecorded;
+  bool is_partial = false;
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
+    if (pool.best_seconds() == 0) {
+      unrecorded.push_back(task.task.label);
+      continue;
+    }
     TF_ASSIGN_OR_RETURN(RunSet runs, make_runs(bench, task));
     const size_t lacking = runs.advance(pool, cpus).size();
+    is_partial |= lacking > 0;
     if (lacking > 0)
       std::fprintf(stderr,
                    "%s: the pool knows %.0f%% of the trials: `search_replay record` measures the others\n",
@@ -51,6 +59,13 @@ absl::Status replay(const Bench& bench) {
     replays.push_back(
         {&task, lacking > 0 ? std::min(runs.coverage(), 0.999) : 1, pool.best_seconds(), runs.curves()});
   }
+  if (is_partial)
+    std::fprintf(stderr,
+                 "where not all trials are known, give the --trials, --seeds and --strategies of the "
+                 "recording\n");
+  if (replays.empty()) return nothing_recorded(bench);
+  if (!unrecorded.empty())
+    std::fprintf(stderr, "nothing is recorded of %s: left out\n", absl::StrJoin(unrecorded, ", ").c_str());
   print_replays(replays, kBaseline, peak_gflops(bench));
   if (!arguments.plots.empty()) {
     TF_RETURN_IF_ERROR(make_plot_folder(arguments));

@@ -2,6 +2,7 @@
 // Owns: what is said about runs: how good they are after so many trials, and what one contender needs to
 // reach what another reaches. Does not know: where runs come from.
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,9 @@ struct SameQuality {
 };
 // Nothing if either found nothing at all.
 std::optional<SameQuality> at_same_quality(const Runs& first, const Runs& second);
+
+// Of the baseline: with fewer trials it has learned nothing yet, and a comparison with it says nothing.
+inline constexpr size_t kBaselineRound = 64;
 
 // Of positive values; 1 for none.
 double geometric_mean(std::span<const double> values);

@@ -8,12 +8,14 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/counted.h"
 #include "tuner/model/rates.h"
 
 namespace tf::replay {
 namespace {
 
 constexpr size_t kFewTrials = 64;
+static_assert(kFewTrials == kBaselineRound, "columns are named by it");
 constexpr size_t kRecall = 30, kTop = 128;
 
 double finite(double value) {
@@ -26,9 +28,36 @@ double quality_after(const Replayed& replay, const Runs& runs, size_t trials) {
   return std::isfinite(seconds) ? replay.best_seconds / seconds : 0;
 }
 
-double share_of_peak(const Replayed& replay, const Runs& runs, size_t trials, double peak_gflops) {
-  const double seconds = typical_step(runs, trials).best_seconds;
-  return peak_gflops > 0 ? finite(replay.task->flops / seconds * 1e-9 / peak_gflops) : 0;
+// What all rows are made by.
+struct Setting {
+  const std::string& baseline;
+  double peak_gflops = 0;
+  size_t longest = 0;  // trials of the longest run
+};
+Setting setting_of(std::span<const Replayed> replays, const std::string& baseline, double peak_gflops) {
+  Setting setting{baseline, peak_gflops, 0};
+  for (const Replayed& replay : replays)
+    for (const auto& [name, runs] : replay.curves)
+      setting.longest = std::max(setting.longest, most_trials(runs));
+  return setting;
+}
+
+// Whether runs tell what there is after so few trials. One that spent its space before does.
+bool has_few_trials(const Replayed& replay, const Runs& runs, const Setting& setting) {
+  return most_trials(runs) >= kFewTrials || (replay.coverage >= 1 && setting.longest >= kFewTrials);
+}
+
+std::optional<double> quality_at_few(const Replayed& replay, const Runs& runs, const Setting& setting) {
+  if (!has_few_trials(replay, runs, setting)) return std::nullopt;
+  return quality_after(replay, runs, kFewTrials);
+}
+
+// Nothing where the peak, or the task's operations, are not known.
+std::optional<double> share_of_peak_at_few(const Replayed& replay, const Runs& runs, const Setting& setting) {
+  if (!has_few_trials(replay, runs, setting) || setting.peak_gflops <= 0 || replay.task->flops <= 0)
+    return std::nullopt;
+  const double seconds = typical_step(runs, kFewTrials).best_seconds;
+  return finite(replay.task->flops / seconds * 1e-9 / setting.peak_gflops);
 }
 
 std::vector<std::string> contenders_of(std::span<const Replayed> replays) {
@@ -38,11 +67,30 @@ std::vector<std::string> contenders_of(std::span<const Replayed> replays) {
   return names;
 }
 
-std::optional<SameQuality> against(const Replayed& replay, const std::string& contender,
-                                   const std::string& baseline) {
-  const auto first = replay.curves.find(contender), second = replay.curves.find(baseline);
-  if (contender == baseline || second == replay.curves.end() || replay.coverage < 1) return std::nullopt;
+std::optional<SameQuality> against_baseline(const Replayed& replay, const std::string& contender,
+                                            const Setting& setting) {
+  const auto first = replay.curves.find(contender), second = replay.curves.find(setting.baseline);
+  if (contender == setting.baseline || second == replay.curves.end() || replay.coverage < 1)
+    return std::nullopt;
+  if (setting.longest < kBaselineRound) return std::nullopt;
   return at_same_quality(first->second, second->second);
+}
+
+// Whether there is anything to say of others beside the baseline.
+bool compares(std::span<const Replayed> replays, const Setting& setting) {
+  return std::ranges::any_of(replays, [&](const Replayed& replay) {
+    return std::ranges::any_of(replay.curves, [&](const auto& curve) {
+      return against_baseline(replay, curve.first, setting).has_value();
+    });
+  });
+}
+
+// Whether all that stands against that is how short the runs are.
+bool is_too_short_to_compare(std::span<const Replayed> replays, const Setting& setting) {
+  return setting.longest < kBaselineRound && std::ranges::any_of(replays, [&](const Replayed& replay) {
+           return replay.coverage >= 1 && replay.curves.size() > 1 &&
+                  replay.curves.contains(setting.baseline);
+         });
 }
 
 struct MeanRatio {
@@ -50,10 +98,10 @@ struct MeanRatio {
   double trials = 1, device_seconds = 1;
 };
 MeanRatio mean_ratio(std::span<const Replayed> replays, const std::string& contender,
-                     const std::string& baseline) {
+                     const Setting& setting) {
   std::vector<double> trials, device_seconds;
   for (const Replayed& replay : replays) {
-    if (const auto same = against(replay, contender, baseline)) {
+    if (const auto same = against_baseline(replay, contender, setting)) {
       trials.push_back(same->ratio.trials);
       device_seconds.push_back(same->ratio.device_seconds);
     }
@@ -61,14 +109,17 @@ MeanRatio mean_ratio(std::span<const Replayed> replays, const std::string& conte
   return {trials.size(), geometric_mean(trials), geometric_mean(device_seconds)};
 }
 
-void print_row(const Replayed& replay, const std::string& name, const Runs& runs, const std::string& baseline,
-               double peak_gflops) {
+std::string percent(std::optional<double> share) {
+  return share ? absl::StrFormat("%.1f%%", 100 * *share) : "";
+}
+
+void print_row(const Replayed& replay, const std::string& name, const Runs& runs, const Setting& setting) {
   const size_t all = most_trials(runs);
-  absl::PrintF("%-28s %-19s %4.0f%% %6d %8.1f %6.1f%% %6.1f%% %6.1f%%", replay.task->task.label, name,
+  absl::PrintF("%-28s %-19s %4.0f%% %6d %8.1f %7s %7s %7s", replay.task->task.label, name,
                100 * replay.coverage, all, typical_step(runs, all).device_seconds,
-               100 * quality_after(replay, runs, kFewTrials), 100 * quality_after(replay, runs, all),
-               100 * share_of_peak(replay, runs, kFewTrials, peak_gflops));
-  if (const auto same = against(replay, name, baseline)) {
+               percent(quality_at_few(replay, runs, setting)), percent(quality_after(replay, runs, all)),
+               percent(share_of_peak_at_few(replay, runs, setting)));
+  if (const auto same = against_baseline(replay, name, setting)) {
     absl::PrintF(" %5.0f %5.0f %7.3f %7.3f", same->first.trials, same->second.trials, same->ratio.trials,
                  same->ratio.device_seconds);
   }
@@ -129,23 +180,31 @@ nlohmann::json number(std::optional<double> value) {
 }  // namespace
 
 void print_replays(std::span<const Replayed> replays, const std::string& baseline, double peak_gflops) {
-  absl::PrintF("%-28s %-19s %5s %6s %8s %7s %7s %7s  to the same quality as %s\n", "task", "strategy",
-               "known", "trials", "device s", "at 64", "at end", "64:peak", baseline);
-  absl::PrintF("%-84s %5s %5s %7s %7s\n", "", "needs", "it", "trials", "seconds");
+  const Setting setting = setting_of(replays, baseline, peak_gflops);
+  absl::PrintF("%-28s %-19s %5s %6s %8s %7s %7s %7s", "task", "strategy", "known", "trials", "device s",
+               "at 64", "at end", "64:peak");
+  if (compares(replays, setting))
+    absl::PrintF("  to the same quality as %s\n%-93s %5s %5s %7s %7s", baseline, "", "needs", "it", "trials",
+                 "seconds");
+  absl::PrintF("\n");
   for (const Replayed& replay : replays) {
-    for (const auto& [name, runs] : replay.curves) print_row(replay, name, runs, baseline, peak_gflops);
+    for (const auto& [name, runs] : replay.curves) print_row(replay, name, runs, setting);
   }
   for (const std::string& name : contenders_of(replays)) {
-    const MeanRatio mean = mean_ratio(replays, name, baseline);
+    const MeanRatio mean = mean_ratio(replays, name, setting);
     if (mean.tasks == 0) continue;
-    absl::PrintF(
-        "%s needs %.3f of the trials and %.3f of the device-seconds of %s (%d tasks, geometric mean)\n", name,
-        mean.trials, mean.device_seconds, baseline, mean.tasks);
+    absl::PrintF("%s needs %.3f of the trials and %.3f of the device-seconds of %s (%s, geometric mean)\n",
+                 name, mean.trials, mean.device_seconds, baseline,
+                 counted(static_cast<int64_t>(mean.tasks), "task"));
   }
+  if (is_too_short_to_compare(replays, setting))
+    absl::PrintF("Nothing is compared with %s: that takes runs of at least %d trials, a round of it\n",
+                 baseline, kBaselineRound);
 }
 
 nlohmann::json replays_json(std::span<const Replayed> replays, const std::string& baseline,
                             double peak_gflops) {
+  const Setting setting = setting_of(replays, baseline, peak_gflops);
   nlohmann::json rows = nlohmann::json::array(), means = nlohmann::json::array();
   for (const Replayed& replay : replays) {
     for (const auto& [name, runs] : replay.curves) {
@@ -159,10 +218,10 @@ nlohmann::json replays_json(std::span<const Replayed> replays, const std::string
                             {"device_seconds", number(end.device_seconds)},
                             {"best_seconds", number(end.best_seconds)},
                             {"best_of_all_seconds", replay.best_seconds},
-                            {"quality_at_64", quality_after(replay, runs, kFewTrials)},
+                            {"quality_at_64", number(quality_at_few(replay, runs, setting))},
                             {"quality_at_end", quality_after(replay, runs, all)},
-                            {"share_of_peak_at_64", share_of_peak(replay, runs, kFewTrials, peak_gflops)}};
-      if (const auto same = against(replay, name, baseline)) {
+                            {"share_of_peak_at_64", number(share_of_peak_at_few(replay, runs, setting))}};
+      if (const auto same = against_baseline(replay, name, setting)) {
         row["same_quality"] = {{"seconds", same->seconds},
                                {"trials", same->first.trials},
                                {"baseline_trials", same->second.trials},
@@ -173,7 +232,7 @@ nlohmann::json replays_json(std::span<const Replayed> replays, const std::string
     }
   }
   for (const std::string& name : contenders_of(replays)) {
-    const MeanRatio mean = mean_ratio(replays, name, baseline);
+    const MeanRatio mean = mean_ratio(replays, name, setting);
     if (mean.tasks == 0) continue;
     means.push_back({{"strategy", name},
                      {"tasks", mean.tasks},

@@ -25,7 +25,8 @@ struct Replayed {
   std::map<std::string, Runs> curves;
 };
 
-// Contenders are compared with `baseline`, one of them. `peak_gflops` may be 0: not known.
+// Contenders are compared with `baseline` if it is one of them, and if there are runs of a round of its
+// trials. `peak_gflops` may be 0: not known.
 void print_replays(std::span<const Replayed> replays, const std::string& baseline, double peak_gflops);
 nlohmann::json replays_json(std::span<const Replayed> replays, const std::string& baseline,
                             double peak_gflops);
