@@ -15,6 +15,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
+#include "device_agent/worker/sandbox_capabilities.h"
 #include "tests/bench/search/replay/recorder.h"
 
 namespace tf::replay {
@@ -88,7 +89,7 @@ absl::Status record_task(const Bench& bench, const BenchTask& task, size_t visit
 absl::Status record_machine(Bench& bench, Recorder& recorder) {
   const Machine machine = recorder.machine();
   // A busy machine shows less than its peak.
-  const double peak = std::max(machine.peak_gflops, peak_gflops(bench));
+  const double peak = std::max(machine.peak_gflops, bench.machine.peak_gflops);
   TF_RETURN_IF_ERROR(write_file(
       bench.machine_path(),
       json_text({{"model", machine.model}, {"fingerprint", machine.fingerprint}, {"peak_gflops", peak}}, 1) +
@@ -120,16 +121,19 @@ std::vector<Round> rounds_of(const Bench& bench) {
 absl::Status record(const Bench& described) {
   Bench bench = described;
   const Arguments& arguments = bench.arguments;
+  TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy sandbox,
+                      worker::parse_without_sandbox(arguments.without_sandbox));
   std::error_code failed;
   std::filesystem::create_directories(arguments.pools, failed);
   if (failed) return absl::PermissionDeniedError(absl::StrCat(arguments.pools, ": ", failed.message()));
   std::signal(SIGINT, stop_on_signal);
   std::signal(SIGTERM, stop_on_signal);
   auto deadline = std::chrono::steady_clock::time_point::max();
+  constexpr double kMostMinutes = 1e6;  // which the clock holds
   if (arguments.minutes > 0)
-    deadline =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(std::llround(arguments.minutes * 6e4));
-  TF_ASSIGN_OR_RETURN(Recorder recorder, Recorder::start(arguments.threads, stop, deadline));
+    deadline = std::chrono::steady_clock::now() +
+               std::chrono::milliseconds(std::llround(std::min(arguments.minutes, kMostMinutes) * 6e4));
+  TF_ASSIGN_OR_RETURN(Recorder recorder, Recorder::start(arguments.threads, sandbox, stop, deadline));
   TF_RETURN_IF_ERROR(record_machine(bench, recorder));
   const std::vector<Round> rounds = rounds_of(bench);
   const auto trials_of = [&](const Round& round) {

@@ -14,16 +14,6 @@
 #include "tuner/session/yardsticks.h"
 
 namespace tf::replay {
-namespace {
-
-// Of one thread and of the machine, as recording found it; nothing if it never recorded here.
-nlohmann::json machine_of(const Bench& bench) {
-  const absl::StatusOr<std::string> text = read_file(bench.machine_path());
-  nlohmann::json machine = nlohmann::json::parse(text.value_or("{}"), nullptr, /*allow_exceptions=*/false);
-  return machine.is_object() ? machine : nlohmann::json::object();
-}
-
-}  // namespace
 
 std::vector<std::string> Bench::database_paths() const {
   std::vector<std::string> paths = {yardsticks_path()};
@@ -31,12 +21,24 @@ std::vector<std::string> Bench::database_paths() const {
   return paths;
 }
 
+absl::StatusOr<NotedMachine> noted_machine(const Bench& bench) {
+  if (!std::filesystem::exists(bench.machine_path())) return NotedMachine();
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(bench.machine_path()));
+  const nlohmann::json noted = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool is_readable = noted.is_object() &&
+                           (!noted.contains("fingerprint") || noted.at("fingerprint").is_string()) &&
+                           (!noted.contains("peak_gflops") || noted.at("peak_gflops").is_number());
+  if (!is_readable)
+    return absl::DataLossError(absl::StrCat(
+        bench.machine_path(), " is not what `search_replay record` writes: nothing of it is used"));
+  return NotedMachine{noted.value("fingerprint", std::string()), noted.value("peak_gflops", 0.0)};
+}
+
 absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench) {
   if (!std::filesystem::exists(bench.yardsticks_path())) return model::MeasuredRates();
   TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.yardsticks_path()));
   TF_ASSIGN_OR_RETURN(const auto yardsticks, session::YardstickRecords::read(*records));
-  return yardsticks.rates_of(
-      {bench.target, kDeviceClass, machine_of(bench).value("fingerprint", std::string())});
+  return yardsticks.rates_of({bench.target, kDeviceClass, bench.machine.fingerprint});
 }
 
 absl::StatusOr<Bench> make_bench(const Arguments& arguments) {
@@ -109,10 +111,6 @@ absl::StatusOr<RunSet> make_runs(const Bench& bench, const BenchTask& task) {
   RunSetOptions options = bench.runs;
   TF_ASSIGN_OR_RETURN(options.memory, memory_of(bench, task));
   return RunSet::create(task.task, options);
-}
-
-double peak_gflops(const Bench& bench) {
-  return machine_of(bench).value("peak_gflops", 0.0);
 }
 
 }  // namespace tf::replay

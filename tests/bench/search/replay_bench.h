@@ -18,13 +18,20 @@ namespace tf::replay {
 
 struct Arguments {
   std::string pools = "build/search", tasks = ".*", strategies = "evolutionary,ansor,random", json, plots;
+  std::string without_sandbox;
   int threads = 1;
   int seeds = 5;
   int trials = 256;
   int64_t candidates = 2000;
   int visits = 8;
-  double minutes = 0;
+  double minutes = 0;  // 0: no limit
   int cpus = 0;
+};
+
+// What recording noted of the machine; nothing if it never recorded here.
+struct NotedMachine {
+  std::string fingerprint;
+  double peak_gflops = 0;  // of one thread; 0: not known
 };
 
 struct Bench {
@@ -32,6 +39,7 @@ struct Bench {
   target::Target target = target::host_target();
   std::vector<BenchTask> tasks;
   RunSetOptions runs;  // what was measured of the machine goes in there
+  NotedMachine machine = {};
 
   std::string pool_path(const BenchTask& task) const {
     return absl::StrCat(arguments.pools, "/", task.task.label, ".db");
@@ -49,12 +57,12 @@ struct Bench {
 // INVALID_ARGUMENT for tasks or strategies that there are not. Nothing measured of the machine is in it yet.
 absl::StatusOr<Bench> make_bench(const Arguments& arguments);
 
-// What recording measured of the machine; nothing, if it did so before it looked at that. Errors: the
+// DATA_LOSS: what lies there is not what recording writes.
+absl::StatusOr<NotedMachine> noted_machine(const Bench& bench);
+
+// What recording measured of the bench's machine; nothing, if it did so before it looked at that. Errors: the
 // database's.
 absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench);
-
-// Of one thread, as recording found it; 0: never recorded here.
-double peak_gflops(const Bench& bench);
 
 // NOT_FOUND: none of the tasks has a pool, or one that says anything.
 absl::Status nothing_recorded(const Bench& bench);

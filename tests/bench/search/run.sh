@@ -10,29 +10,48 @@
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"
-quick= json= pools= seconds=2 built=300 record=() options=()
-strategies=evolutionary,ansor,random,evolutionary@others
+quick= json= pools= seconds=2 built=300
+declare -A options=()  # of search_replay, each as it was given
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) quick=1 ;;
-    --json) want_value "$@" && json=$(realpath -m "$2") && shift ;;
+    --json)
+      want_value "$@" && json=$(realpath -m "$2") && shift
+      [ -d "$(dirname "$json")" ] || refuse "--json: there is no folder $(dirname "$json")" ;;
     --pools) want_value "$@" && pools=$(realpath -m "$2") && shift ;;
-    --minutes) want_number "$@" && record+=("$1" "$2") && shift ;;
-    --strategies) want_value "$@" && strategies=$2 && shift ;;
-    --tasks) want_value "$@" && options+=("$1" "$2") && shift ;;
-    --seeds | --trials | --candidates | --visits) want_number "$@" && options+=("$1" "$2") && shift ;;
+    --tasks | --strategies) want_value "$@" && options[$1]=$2 && shift ;;
+    --minutes)
+      want_number "$@" && options[$1]=$2 && shift
+      [[ $1 =~ [1-9] ]] || refuse "--minutes $1: expected more than 0" ;;
+    --seeds | --trials | --candidates | --visits) want_number "$@" && options[$1]=$2 && shift ;;
     *) usage "$1" ;;
   esac
   shift
 done
+# unless_given OPTION VALUE
+unless_given() {
+  options[$1]=${options[$1]-$2}
+}
+# pick OPTION...: into `picked` come the pools, and those of these options that have a value
+pick() {
+  local option
+  picked=(--pools "$pools")
+  for option in "$@"; do
+    if [ -n "${options[$option]+set}" ]; then picked+=("$option" "${options[$option]}"); fi
+  done
+}
 
 cd "$(dirname "$0")/../../.."
+unless_given --strategies evolutionary,ansor,random,evolutionary@others
 if [ -n "$quick" ]; then
   seconds=0.2 built=40 pools=${pools:-$PWD/build/search-quick}
-  options=(--tasks 'gemm_512|3x3_256_256_14|depthwise' --seeds 2 --trials 24 --candidates 120 --visits 4 "${options[@]}")
+  unless_given --tasks 'gemm_512|3x3_256_256_14|depthwise'
+  unless_given --seeds 2
+  unless_given --trials 24
+  unless_given --candidates 120
+  unless_given --visits 4
 fi
 pools=${pools:-$PWD/build/search}
-options+=(--strategies "$strategies")
 plots=$pools/plots
 [ -f build/release/build.ninja ] || cmake --preset release >&2
 cmake --build build/release --target search_bench search_replay >&2
@@ -42,10 +61,14 @@ trap 'rm -rf "$work"' EXIT
 
 "$bin/search_bench" --benchmark_min_time=$seconds --trials=$built --benchmark_out="$work/costs" \
   --benchmark_out_format=json
-"$bin/search_replay" record --pools "$pools" "${options[@]}" "${record[@]}"
-"$bin/search_replay" replay --pools "$pools" "${options[@]}" --plots "$plots" --json "$work/replay"
-"$bin/search_replay" quality --pools "$pools" "${options[@]}" --plots "$plots" --json "$work/quality"
-"$bin/search_replay" races --pools "$pools" "${options[@]}" --json "$work/races"
+pick --tasks --strategies --seeds --trials --candidates --visits --minutes
+"$bin/search_replay" record "${picked[@]}"
+pick --tasks --strategies --seeds --trials
+"$bin/search_replay" replay "${picked[@]}" --plots "$plots" --json "$work/replay"
+pick --tasks --candidates
+"$bin/search_replay" quality "${picked[@]}" --plots "$plots" --json "$work/quality"
+pick --tasks
+"$bin/search_replay" races "${picked[@]}" --json "$work/races"
 if command -v gnuplot >/dev/null; then
   gnuplot -c tests/bench/search/plots.gp "$plots"
   echo "plots: $plots/{trials,device_seconds,recall,quality}.svg" >&2

@@ -1,11 +1,18 @@
 // Strategies against each other on recorded measurements, and models against what was measured. README.md
 // says what the figures mean.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/command_line.h"
@@ -28,10 +35,29 @@ absl::Status write_json(const Arguments& arguments, const nlohmann::json& report
   return arguments.json.empty() ? absl::OkStatus() : write_file(arguments.json, json_text(report, 1) + "\n");
 }
 
-absl::Status make_plot_folder(const Arguments& arguments) {
+// Whether a report can be written there. What is no plain file is written to as it is.
+absl::Status check_json(const std::string& path) {
   std::error_code failed;
-  std::filesystem::create_directories(arguments.plots, failed);
-  if (failed) return absl::PermissionDeniedError(absl::StrCat(arguments.plots, ": ", failed.message()));
+  const std::filesystem::file_status there = std::filesystem::status(path, failed);
+  if (std::filesystem::is_directory(there))
+    return absl::FailedPreconditionError(absl::StrCat("--json ", path, " is a folder, not a file"));
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) return absl::OkStatus();
+  std::string folder = std::filesystem::path(linked_file(path)).parent_path().string();
+  if (folder.empty()) folder = ".";
+  if (!std::filesystem::is_directory(folder, failed))
+    return absl::NotFoundError(absl::StrCat("--json ", path, ": there is no folder ", folder));
+  if (::access(folder.c_str(), W_OK) != 0)
+    return absl::PermissionDeniedError(absl::StrCat("--json ", path, ": ", folder, " cannot be written to"));
+  return absl::OkStatus();
+}
+
+// Before the work, which would be lost else. Of the plots' folder only the last part is made.
+absl::Status prepare_outputs(const Arguments& arguments) {
+  if (!arguments.json.empty()) TF_RETURN_IF_ERROR(check_json(arguments.json));
+  if (arguments.plots.empty()) return absl::OkStatus();
+  std::error_code failed;
+  std::filesystem::create_directory(arguments.plots, failed);
+  if (failed) return absl::NotFoundError(absl::StrCat("--plots ", arguments.plots, ": ", failed.message()));
   return absl::OkStatus();
 }
 
@@ -66,12 +92,9 @@ absl::Status replay(const Bench& bench) {
   if (replays.empty()) return nothing_recorded(bench);
   if (!unrecorded.empty())
     std::fprintf(stderr, "nothing is recorded of %s: left out\n", absl::StrJoin(unrecorded, ", ").c_str());
-  print_replays(replays, kBaseline, peak_gflops(bench));
-  if (!arguments.plots.empty()) {
-    TF_RETURN_IF_ERROR(make_plot_folder(arguments));
-    TF_RETURN_IF_ERROR(write_replay_data(arguments.plots, replays));
-  }
-  return write_json(arguments, replays_json(replays, kBaseline, peak_gflops(bench)));
+  print_replays(replays, kBaseline, bench.machine.peak_gflops);
+  if (!arguments.plots.empty()) TF_RETURN_IF_ERROR(write_replay_data(arguments.plots, replays));
+  return write_json(arguments, replays_json(replays, kBaseline, bench.machine.peak_gflops));
 }
 
 absl::StatusOr<std::vector<TaskExamples>> stored_examples(const Bench& bench) {
@@ -91,15 +114,24 @@ absl::StatusOr<std::vector<TaskExamples>> stored_examples(const Bench& bench) {
   return tasks;
 }
 
+// Of tasks that no model is judged on.
+void say_too_few(const std::vector<TaskExamples>& tasks) {
+  std::vector<std::string> few;
+  for (const TaskExamples& task : tasks)
+    if (task.examples.size() < kLeastExamples)
+      few.push_back(absl::StrCat(task.task->task.label, " (", task.examples.size(), ")"));
+  if (few.empty()) return;
+  std::fprintf(stderr, "models are judged on tasks of at least %zu recorded codes; of fewer are %s\n",
+               kLeastExamples, absl::StrJoin(few, ", ").c_str());
+}
+
 absl::Status quality(const Bench& bench) {
   const Arguments& arguments = bench.arguments;
   TF_ASSIGN_OR_RETURN(const std::vector<TaskExamples> tasks, stored_examples(bench));
   TF_ASSIGN_OR_RETURN(const std::vector<ModelQuality> qualities, judge_models(tasks));
-  print_quality(qualities);
-  if (!arguments.plots.empty()) {
-    TF_RETURN_IF_ERROR(make_plot_folder(arguments));
-    TF_RETURN_IF_ERROR(write_quality_data(arguments.plots, qualities));
-  }
+  if (!qualities.empty()) print_quality(qualities);
+  say_too_few(tasks);
+  if (!arguments.plots.empty()) TF_RETURN_IF_ERROR(write_quality_data(arguments.plots, qualities));
   return write_json(arguments, quality_json(qualities));
 }
 
@@ -143,47 +175,128 @@ absl::Status list_tasks(const Bench& bench) {
 }
 
 // The act of a command, of which only `record` may write to databases, on what can be read by then.
-absl::Status perform(Bench bench, absl::Status (*act)(const Bench&)) {
-  if (act == record) TF_RETURN_IF_ERROR(upgrade(bench.database_paths()));
+absl::Status perform(const CLI::App& app, Bench bench, absl::Status (*act)(const Bench&)) {
+  TF_RETURN_IF_ERROR(prepare_outputs(bench.arguments));
   if (act == list_tasks) return act(bench);
+  if (act == record) TF_RETURN_IF_ERROR(upgrade(bench.database_paths()));
+  absl::StatusOr<NotedMachine> machine = noted_machine(bench);
+  if (machine.ok())
+    bench.machine = *std::move(machine);
+  else
+    report_error(command_name(app).c_str(), machine.status());  // figures go without
   TF_ASSIGN_OR_RETURN(bench.runs.measured, recorded_rates(bench));
   return act(bench);
 }
 
-void add_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--pools", arguments.pools, "Folder of the pools, a database a task")
-      ->capture_default_str();
-  command.add_option("--tasks", arguments.tasks, "Regular expression that finds names of tasks");
-  command
-      .add_option(
-          "--strategies", arguments.strategies,
-          "What is compared: strategies of `tuner tune`, each also as NAME-fixed or NAME-racing; NAME@others "
-          "starts from the pools of other networks")
-      ->capture_default_str();
-  command.add_option("--seeds", arguments.seeds, "Runs of each strategy")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_option("--trials", arguments.trials, "Of each run")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command
-      .add_option("--candidates", arguments.candidates,
-                  "Of a pool that judges models: half random, half from late search")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  command
-      .add_option("--visits", arguments.visits,
-                  "That each candidate near the best is recorded in, by processes of their own")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  command.add_option("--threads", arguments.threads, "Of every kernel")->check(CLI::Range(1, 1024));
-  command.add_option("--cpus", arguments.cpus, "That replay at once; results are the same [all]");
-  command
-      .add_option("--minutes", arguments.minutes,
-                  "Record for at most so long; a later call goes on [no limit]")
-      ->check(at_least(0));
-  command.add_option("--json", arguments.json, "Write the report to FILE, too");
-  command.add_option("--plots", arguments.plots, "Write the data of plots.gp into this folder, too");
+struct Command {
+  const char *name, *purpose, *example;
+  absl::Status (*act)(const Bench&);
+  std::vector<std::string_view> options;
+};
+std::vector<Command> all_commands() {
+  return {{"record",
+           "Measure what the strategies propose and the pools lack",
+           "--tasks gemm --minutes 10",
+           record,
+           {"--pools", "--tasks", "--strategies", "--seeds", "--trials", "--candidates", "--visits",
+            "--threads", "--minutes", "--without-sandbox"}},
+          {"replay",
+           "Run the strategies against the pools; no device is needed",
+           "--tasks gemm --strategies evolutionary,ansor",
+           replay,
+           {"--pools", "--tasks", "--strategies", "--seeds", "--trials", "--threads", "--cpus", "--json",
+            "--plots"}},
+          {"quality",
+           "How well the models rank the pools' candidates",
+           "--json quality.json",
+           quality,
+           {"--pools", "--tasks", "--candidates", "--threads", "--json", "--plots"}},
+          {"fit",
+           "Fit the draft model's constants anew, also without each family in turn",
+           "--json fit.json",
+           fit,
+           {"--pools", "--tasks", "--candidates", "--threads", "--json"}},
+          {"explain",
+           "What the draft model takes the time of recorded candidates for",
+           "--tasks gemm_512",
+           explain,
+           {"--pools", "--tasks", "--threads"}},
+          {"races",
+           "Whether racing finds the candidate that all samples would have found",
+           "--tasks gemm",
+           races,
+           {"--pools", "--tasks", "--threads", "--json"}},
+          {"tasks",
+           "Print the tasks: name, family of operators, network",
+           "--tasks resnet50",
+           list_tasks,
+           {"--tasks"}}};
+}
+
+// 0 stands for no limit; who writes it means something else.
+std::string above_zero(const std::string& text) {
+  double value = 0;
+  const bool is_above = absl::SimpleAtod(text, &value) && std::isfinite(value) && value > 0;
+  return is_above ? std::string() : absl::StrCat(text, " is not a number above 0");
+}
+
+void add_command(CLI::App& app, const Command& description, Arguments& arguments) {
+  CLI::App& command = *app.add_subcommand(description.name, description.purpose);
+  command.footer(absl::StrCat("Example: search_replay ", description.name, " ", description.example));
+  const auto has = [&](std::string_view option) {
+    return std::ranges::find(description.options, option) != description.options.end();
+  };
+  if (has("--pools"))
+    command.add_option("--pools", arguments.pools, "Folder of the pools, a database a task")
+        ->capture_default_str();
+  if (has("--tasks"))
+    command.add_option("--tasks", arguments.tasks, "Regular expression that finds names of tasks [all]");
+  if (has("--strategies"))
+    command
+        .add_option("--strategies", arguments.strategies,
+                    "What is compared: strategies of `tuner tune`, each also as NAME-fixed or NAME-racing; "
+                    "NAME@others starts from the pools of other networks")
+        ->capture_default_str();
+  if (has("--seeds"))
+    command.add_option("--seeds", arguments.seeds, "Runs of each strategy")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+  if (has("--trials"))
+    command.add_option("--trials", arguments.trials, "Of each run")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
+  if (has("--candidates"))
+    command
+        .add_option("--candidates", arguments.candidates,
+                    "Of a pool that judges models: half random, half from late search")
+        ->check(CLI::Range(0, 1000000))
+        ->capture_default_str();
+  if (has("--visits"))
+    command
+        .add_option("--visits", arguments.visits,
+                    "That each candidate near the best is recorded in, by processes of their own")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+  if (has("--threads"))
+    command.add_option("--threads", arguments.threads, "Of every kernel")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+  if (has("--cpus"))
+    command.add_option("--cpus", arguments.cpus, "That replay at once; results are the same [all]");
+  if (has("--minutes"))
+    command
+        .add_option("--minutes", arguments.minutes,
+                    "Record for at most so long; a later call goes on [until everything is recorded]")
+        ->check(above_zero);
+  if (has("--without-sandbox"))
+    command.add_option("--without-sandbox", arguments.without_sandbox,
+                       "Measure although candidates cannot be confined by these, as in `tuner tune` [the "
+                       "whole sandbox is required]");
+  if (has("--json"))
+    command.add_option("--json", arguments.json, "Write the report to FILE, too")->type_name("FILE");
+  if (has("--plots"))
+    command.add_option("--plots", arguments.plots, "Write the data of plots.gp into this FOLDER, too")
+        ->type_name("FOLDER");
 }
 
 }  // namespace
@@ -193,26 +306,16 @@ int main(int argc, char** argv) {
   using namespace tf::replay;  // NOLINT: of this program alone
   CLI::App app("Strategies and models against recorded measurements", "search_replay");
   Arguments arguments;
-  const std::pair<CLI::App*, absl::Status (*)(const Bench&)> commands[] = {
-      {app.add_subcommand("record", "Measure what the strategies propose and the pools lack"), record},
-      {app.add_subcommand("replay", "Run the strategies against the pools; no device is needed"), replay},
-      {app.add_subcommand("quality", "How well the models rank the pools' candidates"), quality},
-      {app.add_subcommand("fit", "Fit the draft model's constants anew, also without each family in turn"),
-       fit},
-      {app.add_subcommand("explain", "What the draft model takes the time of recorded candidates for"),
-       explain},
-      {app.add_subcommand("races", "Whether racing finds the candidate that all samples would have found"),
-       races},
-      {app.add_subcommand("tasks", "Print the tasks"), list_tasks}};
-  for (const auto& [command, act] : commands) add_options(*command, arguments);
+  const std::vector<Command> commands = all_commands();
+  for (const Command& command : commands) add_command(app, command, arguments);
   app.require_subcommand(1);
   app.footer("Example: search_replay record --tasks gemm --minutes 10 && search_replay replay --tasks gemm");
   if (const std::optional<int> code = tf::parse_command_line(app, argc, argv)) return *code;
+  const std::string name = tf::command_name(app);
   const absl::StatusOr<Bench> bench = make_bench(arguments);
   absl::Status status = bench.status();
-  for (const auto& [command, act] : commands) {
-    if (status.ok() && command->parsed()) status = perform(*bench, act);
+  for (const Command& command : commands) {
+    if (status.ok() && app.got_subcommand(command.name)) status = perform(app, *bench, command.act);
   }
-  return tf::finish_output("search_replay",
-                           status.ok() ? tf::kExitOk : tf::report_error("search_replay", status));
+  return tf::finish_output(name.c_str(), status.ok() ? tf::kExitOk : tf::report_error(name.c_str(), status));
 }

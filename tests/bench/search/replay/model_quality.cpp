@@ -13,8 +13,6 @@
 namespace tf::replay {
 namespace {
 
-constexpr size_t kLeastExamples = 100;
-
 // What did not compile is a code of its own.
 const std::string& code_of(const Entry& entry) {
   return entry.code_digest.empty() ? entry.schedule : entry.code_digest;

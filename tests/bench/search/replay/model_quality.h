@@ -47,9 +47,12 @@ struct ModelQuality {
   std::vector<Ranked> truth;   // the same, ranked by who knows every time; empty if visits do not tell
 };
 
-// Every model on every task of at least 100 examples. "own half" learns from the task's codes at even places
-// and is judged on the others; "other families" from all tasks of other families, "other networks" from all
-// tasks of no or other networks (tasks of no network are not judged). Errors: the booster's.
+// Of a task that a model is judged on.
+inline constexpr size_t kLeastExamples = 100;
+
+// Every model on every task of at least so many examples. "own half" learns from the task's codes at even
+// places and is judged on the others; "other families" from all tasks of other families, "other networks"
+// from all tasks of no or other networks (tasks of no network are not judged). Errors: the booster's.
 absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamples> tasks);
 
 }  // namespace tf::replay

@@ -44,7 +44,8 @@ struct Recording {
 class Recorder {
  public:
   // `stop` ends recording at the next candidate. Errors: the runner's, the build workers'.
-  static absl::StatusOr<Recorder> start(int threads, const std::atomic<bool>& stop,
+  static absl::StatusOr<Recorder> start(int threads, const worker::SandboxPolicy& sandbox,
+                                        const std::atomic<bool>& stop,
                                         std::chrono::steady_clock::time_point deadline);
 
   Machine machine();

@@ -104,14 +104,15 @@ absl::StatusOr<measure::ArtifactBytes> build_reference(measure::PoolBuilder& bui
 
 }  // namespace
 
-absl::StatusOr<Recorder> Recorder::start(int threads, const std::atomic<bool>& stop,
-                                         Clock::time_point deadline) {
+absl::StatusOr<Recorder> Recorder::start(int threads, const worker::SandboxPolicy& sandbox,
+                                         const std::atomic<bool>& stop, Clock::time_point deadline) {
   Recorder recorder(stop, deadline);
   recorder.threads_ = threads;
   const std::vector<int> cpus = tuner_cli::allowed_cpus();
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(cpus, threads);
-  TF_ASSIGN_OR_RETURN(recorder.runner_,
-                      measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
+  TF_ASSIGN_OR_RETURN(
+      recorder.runner_,
+      measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
   TF_ASSIGN_OR_RETURN(recorder.builder_,
                       measure::PoolBuilder::create({.workers = std::max(1, static_cast<int>(cpus.size()))}));
   return recorder;
