@@ -3,7 +3,7 @@ folder = ARG1
 array colours[6] = ["#0072b2", "#d55e00", "#777777", "#009e73", "#cc79a7", "#e69f00"]
 colour(i) = colours[1 + (i - 1) % 6]
 set grid lc rgb "#dddddd"
-set key noenhanced bottom right opaque
+set key noenhanced bmargin center horizontal  # below the axes: it covers no curve
 set title noenhanced
 
 load folder."/replay_names.gp"
@@ -12,9 +12,10 @@ rows = (words(tasks) + columns - 1) / columns
 
 curve(task, strategy) = sprintf("%s/curves_%s_%s.tsv", folder, task, strategy)
 
-set terminal svg size 320 * columns, 290 * rows + 40 dynamic font "sans-serif,11" background "white"
+set terminal svg size 320 * columns, 360 * rows + 40 dynamic font "sans-serif,11" background "white"
 set yrange [0.5:1.01]
 set logscale x
+set autoscale xfix  # to the last trial, not to the next power of ten
 do for [axis in "trials device_seconds"] {
   x = axis eq "trials" ? 1 : 2
   set output folder."/".axis.".svg"
@@ -37,6 +38,7 @@ if (words(models) > 0) {
   set xlabel "k"
   set ylabel "recall"
   set xrange [1:256]
+  set yrange [0:1.01]
   plot for [i=1:words(models)] sprintf("%s/recall_%s.tsv", folder, word(models, i)) using 1:2 every ::1 with lines lw 2 lc rgb colour(i) title word(models, i)
 
   unset logscale x
