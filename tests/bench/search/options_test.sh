@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What search_replay says to options that it cannot do anything with; nothing is measured.
-# Usage: options_test.sh SEARCH_REPLAY
+# What search_replay and search_bench say to options that they cannot do anything with; nothing is measured.
+# Usage: options_test.sh SEARCH_REPLAY SEARCH_BENCH
 set -u
 
 replay=$1
@@ -34,5 +34,9 @@ expect 1 "$work/machine.json is not what \`search_replay record\` writes: nothin
 expect 2 "the sandbox has no part 'roof'" record --pools "$work" --without-sandbox roof
 for command in record replay quality fit explain races tasks; do
   expect 0 "Example: search_replay $command " "$command" --help
+done
+for trials in 0 -4 many 3x; do
+  said=$("$2" --trials=$trials 2>&1) && { echo "search_bench took --trials=$trials" >&2; failed=1; }
+  [[ $said == "search_bench: --trials=$trials is not a whole number from 1 to 1000000" ]] || { echo "$said" >&2; failed=1; }
 done
 exit $failed

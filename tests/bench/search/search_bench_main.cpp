@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <charconv>
+#include <cstdio>
 #include <map>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/cpu_list.h"
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
@@ -323,7 +326,14 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   int trials = 20;
   for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--trials=", 9) == 0) trials = std::max(1, std::atoi(argv[i] + 9));
+    constexpr std::string_view kTrials = "--trials=";
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with(kTrials)) continue;
+    const char *const begin = argv[i] + kTrials.size(), *const end = argument.data() + argument.size();
+    const auto [read, wrong] = std::from_chars(begin, end, trials);
+    if (wrong == std::errc() && read == end && trials >= 1 && trials <= 1000000) continue;
+    std::fprintf(stderr, "search_bench: %s is not a whole number from 1 to 1000000\n", argv[i]);
+    return tf::kExitUsage;
   }
   using benchmark::RegisterBenchmark;
   RegisterBenchmark("compile", tf::compile)->Unit(benchmark::kMillisecond);

@@ -9,10 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/bench/search/replay/recorder.h"
+#include "tests/bench/search/replay/time_left.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
@@ -308,13 +310,11 @@ void Recorder::show(const std::string& what, const Recording& recording, int64_t
   shown_ = now;
   const double elapsed_s = Seconds(now - started_).count();
   const double per_second = static_cast<double>(measured_) / elapsed_s;
-  std::fprintf(stderr,
-               "%-28s %-14s %lld visits, %.1f/s (building %.0f%%, measuring %.0f%%, %lld times disturbed), "
-               "at most %.0f minutes left\n",
-               recording.task.task.label.c_str(), what.c_str(), static_cast<long long>(measured_), per_second,
-               100 * Seconds(building_).count() / elapsed_s, 100 * Seconds(measuring_).count() / elapsed_s,
-               static_cast<long long>(disturbed_),
-               static_cast<double>(left + recording.left_elsewhere) / per_second / 60);
+  std::fprintf(stderr, "%-28s %-14s %s, %.1f/s (building %.0f%%, measuring %.0f%%, %s disturbed), %s\n",
+               recording.task.task.label.c_str(), what.c_str(), counted(measured_, "visit").c_str(),
+               per_second, 100 * Seconds(building_).count() / elapsed_s,
+               100 * Seconds(measuring_).count() / elapsed_s, counted(disturbed_, "time").c_str(),
+               time_left(static_cast<double>(left + recording.left_elsewhere) / per_second / 60).c_str());
 }
 
 }  // namespace tf::replay
