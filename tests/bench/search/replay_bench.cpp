@@ -85,7 +85,8 @@ absl::StatusOr<Pool> stored_pool(const Bench& bench, const BenchTask& task) {
 
 namespace {
 
-// What the pools of all tasks of other networks than this one's, or of none, teach; null if nobody remembers.
+// What the pools of all tasks of other networks than this one's teach; null if nobody remembers. Those of
+// none count as one network.
 absl::StatusOr<std::shared_ptr<const Memory>> memory_of(const Bench& bench, const BenchTask& task) {
   const std::vector<Contender>& contenders = bench.runs.contenders;
   if (std::none_of(contenders.begin(), contenders.end(),
