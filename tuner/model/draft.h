@@ -1,8 +1,11 @@
 #pragma once
 // Owns: the analytic draft model: seconds of a candidate from its loop nests and the target's data alone,
-// without training. A roofline a nest: the largest of the FMA pipes' time, the load and store ports' time,
-// and the time to move each cache level's misses (Williams et al., "Roofline", CACM 2009, with one roof a
-// level).
+// without training. A roofline a nest (Williams et al., "Roofline", CACM 2009) with two roofs. One is what
+// keeps the core busy: the longest of the multiply-adds with their waits, other arithmetic, the load ports
+// and the store ports, and on top of it spills, long code and the handing on of sums. The other is what
+// moves: the times of the lines from L2, L3 and memory, added up. The longer one counts, and a share of it
+// more where the shorter is about as long (DraftConstants::overlap). Of nests that hand sums on in registers,
+// the resources are added before.
 
 #include <array>
 #include <cstdint>
