@@ -1,7 +1,8 @@
 #pragma once
-// Owns: the bounded way from builders to devices, and whose turn it is where both use the same CPUs: then
-// built candidates are collected and measured one after another while building is held up, so that neither
-// disturbs the other and both have all CPUs. Does not know: how anything is built or measured.
+// Owns: the way from builders to devices, and whose turn it is where both use the same CPUs: then built
+// candidates are collected and measured one after another while building is held up, so that neither disturbs
+// the other and both have all CPUs. It takes whatever is pushed: what waits is bounded by how much is handed
+// out at once (Pipeline::depth). Does not know: how anything is built or measured.
 
 #include <condition_variable>
 #include <cstdint>
