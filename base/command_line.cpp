@@ -168,6 +168,12 @@ std::function<std::string(const std::string&)> at_least(double least) {
   };
 }
 
+std::string above_zero(const std::string& text) {
+  double value = 0;
+  const bool is_above = absl::SimpleAtod(text, &value) && value > 0;
+  return is_above ? std::string() : absl::StrCat(text, " is not a number above 0");
+}
+
 std::string version_line(const std::string& program, const std::vector<Agreed>& agreed) {
   const std::string versions = absl::StrJoin(agreed, ", ", [](std::string* out, const Agreed& each) {
     absl::StrAppend(out, each.what, " ", each.version);

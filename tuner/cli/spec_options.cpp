@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/command_line.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
 
@@ -14,12 +14,6 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   service::JobSpec& spec = arguments.spec;
   command.add_option("model", arguments.model, "The network, an ONNX file")->required();
   command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")->required();
-  // 0 stands for no limit in a spec; who writes it means something else.
-  const auto above_zero = [](const std::string& text) {
-    double value = 0;
-    const bool is_above = absl::SimpleAtod(text, &value) && value > 0;
-    return is_above ? std::string() : absl::StrCat(text, " is not a number above 0");
-  };
   command
       .add_option("--trials", spec.trials,
                   "Stop after so many measured candidates [1000 if there is no other limit]")

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/command_line.h"
@@ -233,13 +231,6 @@ std::vector<Command> all_commands() {
            {"--tasks"}}};
 }
 
-// 0 stands for no limit; who writes it means something else.
-std::string above_zero(const std::string& text) {
-  double value = 0;
-  const bool is_above = absl::SimpleAtod(text, &value) && std::isfinite(value) && value > 0;
-  return is_above ? std::string() : absl::StrCat(text, " is not a number above 0");
-}
-
 void add_command(CLI::App& app, const Command& description, Arguments& arguments) {
   CLI::App& command = *app.add_subcommand(description.name, description.purpose);
   command.footer(absl::StrCat("Example: search_replay ", description.name, " ", description.example));
@@ -287,7 +278,8 @@ void add_command(CLI::App& app, const Command& description, Arguments& arguments
     command
         .add_option("--minutes", arguments.minutes,
                     "Record for at most so long; a later call goes on [until everything is recorded]")
-        ->check(above_zero);
+        ->check(above_zero)
+        ->check(at_least(0));  // and finite
   if (has("--without-sandbox"))
     command.add_option("--without-sandbox", arguments.without_sandbox,
                        "Measure although candidates cannot be confined by these, as in `tuner tune` [the "
