@@ -51,7 +51,7 @@ class BackgroundModel final : public model::CostModel {
     learning_ = std::async(std::launch::async,
                            [make = make_, cpu = cpu_, prior = prior_, examples = std::move(examples)] {
                              make_way();
-                             const CpuTurn::Hold turn = cpu != nullptr ? cpu->take() : CpuTurn::Hold();
+                             const CpuTurn::Hold turn = CpuTurn::take(cpu);
                              std::unique_ptr<model::CostModel> made = make(prior);
                              if (!made->train(examples).ok()) made.reset();
                              return made;

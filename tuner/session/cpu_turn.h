@@ -3,7 +3,6 @@
 // timed, or one thread searches or learns. Does not know: what any of them does.
 
 #include <mutex>
-#include <utility>
 
 namespace tf::session {
 
@@ -14,6 +13,8 @@ class CpuTurn {
 
   using Hold = std::unique_lock<std::mutex>;
   Hold take() { return is_shared_ ? Hold(mutex_) : Hold(); }
+  // Null: there is nobody to wait for.
+  static Hold take(CpuTurn* cpu) { return cpu != nullptr ? cpu->take() : Hold(); }
 
  private:
   const bool is_shared_;

@@ -171,7 +171,7 @@ void Pipeline::pass_on(Work work) {
 
 // A time with constants from elsewhere does not compare with the others: it is none.
 absl::StatusOr<farm::TrialResult> Pipeline::measure(const Work& work) {
-  const CpuTurn::Hold turn = options_.cpu != nullptr ? options_.cpu->take() : CpuTurn::Hold();
+  const CpuTurn::Hold turn = CpuTurn::take(options_.cpu);
   const farm::Trial trial = trial_of(work);
   absl::StatusOr<farm::TrialResult> result = runner_.run({work.artifact, work.reference, &trial});
   const uint64_t asked_bytes = trial.options().reuse_distance_bytes();
