@@ -83,15 +83,19 @@ std::optional<space::Candidate> TaskState::next() {
     from.pop_back();
     const schedule::Schedule schedule = space_.space().schedule_of(candidate);
     const auto [known, is_new] = programs_.try_emplace(space_.loops_of(schedule));
+    const Digest text = text_digest(schedule);
     bool is_known = !is_new;
-    if (auto recalled = recalled_.extract(text_digest(schedule)); is_new && !recalled.empty()) {
+    if (auto recalled = recalled_.extract(text); is_new && !recalled.empty()) {
       known->second = recalled.mapped();
       is_known = true;
     }
     const bool is_yardstick = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
     if (!is_known || is_yardstick) {
       known_in_a_row_ = 0;
-      return candidate;
+      const auto of_other = of_other_jobs_.extract(text);
+      if (is_yardstick || of_other.empty()) return candidate;
+      observe(candidate, of_other.mapped());
+      continue;
     }
     if (!known->second.in_flight) learn(candidate, known->second.time, /*again=*/false);
     if (++known_in_a_row_ < kMaxKnownInARow) continue;
@@ -309,6 +313,11 @@ int64_t TaskState::recall(const std::vector<Recalled>& records) {
     ++lessons;
   }
   return lessons;
+}
+
+void TaskState::recall_when_proposed(const Recalled& record) {
+  of_other_jobs_[record.schedule] = record.time;
+  know_code(record.code_digest, record.time);
 }
 
 void TaskState::know_code(const std::string& code_digest, std::optional<Time> time) {

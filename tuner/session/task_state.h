@@ -82,6 +82,9 @@ class TaskState {
   // lowered, for there may be very many: a candidate of the same loops but another schedule is found out by
   // its code. Returns how many taught something.
   int64_t recall(const std::vector<Recalled>& records);
+  // What another job measured since this one began. The search is told when it proposes that schedule, which
+  // is then no trial: nothing of it changes what was proposed before.
+  void recall_when_proposed(const Recalled& record);
   size_t examples() const { return known_.size(); }
   // What the cost model may learn from this task, which is another than those before: its fastest and, of the
   // others, so many evenly.
@@ -152,7 +155,8 @@ class TaskState {
   Incumbent incumbent_;
   std::map<uint64_t, Tried> programs_;  // by the hash of their loops
   std::map<Digest, Tried> recalled_;    // by the text of their schedules; none of the programs
-  int known_in_a_row_ = 0;              // points whose program was there already
+  std::map<Digest, std::optional<Time>> of_other_jobs_;  // the same, of which the search is not told yet
+  int known_in_a_row_ = 0;                               // points whose program was there already
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
   std::optional<uint64_t> untuned_loops_;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/digest.h"
@@ -145,26 +147,37 @@ bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
          database::numerics_allowed(record.numerics, options_.allowed_numerics);
 }
 
-// What this database's sessions knew of the task here before the job began; what others measured is history.
-// The job's own results come when the search proposes them again; only their code is known before.
+// What this database's sessions measured of the task here: before the job began, which teaches it from the
+// start, and other jobs since. What others measured is history. The job's own results come when the search
+// proposes them again; only their code is known before, so that who had it for a twin has it again.
 absl::Status TuningLoop::recall(TaskState& task) {
   database::Filter filter;
   filter.problem = task.problem();
-  std::vector<database::Measurement> before;
+  std::vector<database::Measurement> before, since;
+  std::set<std::string> own_schedules, own_codes;
   TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
     if (!is_of_this_kind(record)) return absl::OkStatus();
     if (options_.job_id != 0 && record.job_id == options_.job_id) {
       task.know_code(record.code_digest, time_of(record));
-    } else if (record.id < earlier_.first_record() && is_from_here(record, machine_.fingerprint)) {
-      before.push_back(record);
+      own_schedules.insert(record.schedule);
+      own_codes.insert(record.code_digest);
+    } else if (is_from_here(record, machine_.fingerprint)) {
+      (record.id < earlier_.first_record() ? before : since).push_back(record);
     }
     return absl::OkStatus();
   }));
+  const auto recalled = [&](const database::Measurement& record) {
+    return Recalled{sha256(record.schedule), task.space().candidate_of(record), record.code_digest,
+                    time_of(record), record.untuned};
+  };
   std::vector<Recalled> records;
   for (const database::Measurement* record : database::which_count(before))
-    records.push_back({sha256(record->schedule), task.space().candidate_of(*record), record->code_digest,
-                       time_of(*record), record->untuned});
+    records.push_back(recalled(*record));
   results_ += task.recall(records);
+  own_codes.erase("");
+  for (const database::Measurement* record : database::which_count(since))
+    if (!own_schedules.contains(record->schedule) && !own_codes.contains(record->code_digest))
+      task.recall_when_proposed(recalled(*record));
   return absl::OkStatus();
 }
 

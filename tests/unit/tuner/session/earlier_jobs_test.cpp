@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -27,7 +28,7 @@ TEST_F(EarlierJobs, LearnsNothingFromTimesTakenInsideTheNetwork) {
   options_.job_id = store_->add_job({}).value();  // another job, which looks back
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  for (const TaskProgress& task : progress->tasks) EXPECT_GT(task.best_ns, 1000);
+  for (const TaskProgress& task : progress->tasks) EXPECT_GE(task.best_ns, 100'000);
 }
 
 // A shorter time is there already, of numerics that the job may not use, by an import, or of another machine.
@@ -198,34 +199,106 @@ TEST_F(EarlierJobs, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
   EXPECT_EQ(order(), expected);
 }
 
-TEST_F(EarlierJobs, GoesOnAsIfNoOtherHadComeMeanwhile) {
-  const auto order = [&] {
+// A job that was paused, another one of the same tasks, and the first again.
+class PausedJob : public TuneTest {
+ protected:
+  std::vector<std::string> order_of(int64_t job) {
     std::vector<std::string> all;
     for (const auto& record : records())
-      if (record.job_id == options_.job_id) all.push_back(record.problem.workload.hex() + record.schedule);
+      if (record.job_id == job) all.push_back(record.problem.workload.hex() + record.schedule);
     return all;
-  };
+  }
+  void run_until(int runs) {
+    stop_ = false;
+    runner_.runs = 0;
+    runner_.stop_after = runs;
+    runner_.stop = &stop_;
+    ASSERT_TRUE(run().ok());
+    stop_ = false;
+    runner_.stop_after = 0;
+  }
+  // As the other job, of another seed.
+  void run_other() {
+    const int64_t paused = std::exchange(options_.job_id, store_->add_job({}).value());
+    options_.seed = 2;
+    ASSERT_TRUE(run().ok());
+    options_.seed = 1;
+    other_ = std::exchange(options_.job_id, paused);
+  }
+  // With the same rows and jobs.
+  std::unique_ptr<database::Store> copy_of_store() {
+    std::unique_ptr<database::Store> copy = database::make_memory_store();
+    for (const Task& task : tasks_)
+      EXPECT_TRUE(copy->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
+    for (const database::Job& job : *store_->jobs()) {
+      EXPECT_EQ(*copy->add_job(job), job.id);
+      if (const auto rates = *store_->job_rates(job.id)) {
+        EXPECT_TRUE(copy->save_job_rates(*rates).ok());
+      }
+    }
+    for (const database::Measurement& record : records()) EXPECT_TRUE(copy->insert(record).ok());
+    return copy;
+  }
+  int64_t other_ = 0;
+};
+
+TEST_F(PausedJob, MeasuresNothingThatAnotherHasMeanwhile) {
   options_.budget.trials = 80;
+  run_until(20);
+  const std::vector<std::string> before = order_of(options_.job_id);
+  ASSERT_LT(before.size(), 80u);
+  run_other();
+  ASSERT_EQ(order_of(other_).size(), 80u) << "of the same tasks";
   ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = order();
+
+  const std::vector<std::string> own = order_of(options_.job_id), others = order_of(other_);
+  ASSERT_EQ(own.size(), 80u) << "what the other measured is no trial of this one";
+  EXPECT_TRUE(std::ranges::equal(before, own | std::views::take(before.size())));
+  const std::set<std::string> by_other(others.begin(), others.end());
+  EXPECT_TRUE(std::ranges::none_of(own | std::views::drop(before.size()),
+                                   [&](const std::string& schedule) { return by_other.contains(schedule); }));
+}
+
+TEST_F(PausedJob, GoesOnWithWhatAnotherMeasuredAsIfItHadNotBeenInterruptedAgain) {
+  options_.budget.trials = 80;
+  run_until(20);
+  run_other();
+  std::unique_ptr<database::Store> same = copy_of_store();
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = order_of(options_.job_id);
+  ASSERT_EQ(expected.size(), 80u);
+
+  store_ = std::move(same);
+  run_until(30);
+  ASSERT_LT(order_of(options_.job_id).size(), 80u);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(order_of(options_.job_id), expected);
+}
+
+// Of a schedule that was a twin in this job: it had, and has, the time of that trial.
+TEST_F(PausedJob, TakesItsOwnTrialOfTheSameCode) {
+  options_.budget.trials = 24;
+  ASSERT_TRUE(run().ok());
+  const std::vector<database::Measurement> of_any = records();
 
   store_ = database::make_memory_store();
   options_.job_id = store_->add_job({}).value();
-  runner_.runs = 0;
-  runner_.stop_after = 20;
-  runner_.stop = &stop_;
+  builder_.same_code = true;
   ASSERT_TRUE(run().ok());
-  ASSERT_LT(order().size(), 80u);
-  runner_.stop_after = 0;
-  stop_ = false;
-  const int64_t paused = std::exchange(options_.job_id, store_->add_job({}).value());
-  options_.seed = 2;
-  ASSERT_TRUE(run().ok());
-  ASSERT_EQ(order().size(), 80u) << "of the same tasks";
-  options_.job_id = paused;
-  options_.seed = 1;
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(order(), expected);
+  const std::vector<std::string> own = order_of(options_.job_id);
+  ASSERT_LT(own.size(), 24u);
+  const int64_t other = store_->add_job({}).value();
+  for (database::Measurement row : of_any) {
+    if (std::ranges::find(own, row.problem.workload.hex() + row.schedule) != own.end()) continue;
+    row.job_id = other;
+    row.code_digest = "the one";
+    row.samples = {{1000, 1}};
+    ASSERT_TRUE(store_->insert(row).ok());
+  }
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  for (const TaskProgress& task : progress->tasks) EXPECT_GE(task.best_ns, 100'000);
+  EXPECT_EQ(order_of(options_.job_id), own);
 }
 
 }  // namespace
