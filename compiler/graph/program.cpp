@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "compiler/graph/optimize.h"
 #include "compiler/graph/reuse_distance.h"
+#include "compiler/graph/task_labels.h"
 
 namespace tf::graph {
 namespace {
@@ -27,6 +28,7 @@ class Planner {
     }
     for (PlannedGroup& planned : groups_) TF_RETURN_IF_ERROR(emit(planned));
     for (const Output& output : graph().outputs) TF_RETURN_IF_ERROR(emit_output(output));
+    TF_RETURN_IF_ERROR(tell_apart(program_.tasks, program_.alternatives));
     return std::move(program_);
   }
 

@@ -11,7 +11,9 @@
 namespace tf::graph {
 
 struct Task {
-  std::string label;          // "conv2d+bias+relu 1x64x56x56": operators and the result's shape, for people
+  // "conv2d+bias+relu 1x64x56x56": operators and the result's shape, for people; more of it among namesakes
+  // (task_labels.h).
+  std::string label;
   tensor::Workload workload;  // with canonical names: inputs p0, …, dimensions d0, …
   tensor::Binding binding;
   std::vector<tensor::Layout> in_layouts;   // one per input that is not constant
