@@ -8,7 +8,6 @@ namespace {
 // As published.
 constexpr int kPopulation = 2048;
 constexpr int kGenerations = 4;
-constexpr int kMeasurements = 64;   // a round
 constexpr double kMutation = 0.85;  // probability that a parent changes on its way into the next generation
 constexpr double kMeasuredShare = 0.2;  // of the first generation, at most: the best measured candidates
 constexpr double kRandomShare = 0.05;   // of a round
@@ -28,7 +27,7 @@ AnsorLikeSearch::AnsorLikeSearch(const space::DesignSpace& space, const model::E
 
 std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
   // A round that was chosen before the results of the one before came is chosen anew.
-  if (results_ >= results_at_round_ + kMeasurements) round_.clear();
+  if (results_ >= results_at_round_ + kAnsorLikeRound) round_.clear();
   std::vector<space::Candidate> proposals;
   while (static_cast<int>(proposals.size()) < count) {
     if (round_.empty()) start_round();
@@ -115,8 +114,8 @@ void AnsorLikeSearch::start_round() {
   std::stable_sort(order.begin(), order.end(),
                    [](const Individual& a, const Individual& b) { return a.score > b.score; });
 
-  const auto size = static_cast<size_t>(kMeasurements);
-  const auto random_size = static_cast<size_t>(kRandomShare * kMeasurements);
+  const auto size = static_cast<size_t>(kAnsorLikeRound);
+  const auto random_size = static_cast<size_t>(kRandomShare * kAnsorLikeRound);
   Seen chosen;
   const auto choose = [&](const space::Candidate& candidate) {
     if (!seen_.contains(candidate) && chosen.add(candidate)) round_.push_back(candidate);

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: a baseline like Ansor (Zheng et al., OSDI 2020, section 5, with the constants of its implementation
-// in TVM): rounds of 64 measurements, each chosen by evolution under the learned model alone. The search has
+// in TVM): rounds of measurements, each chosen by evolution under the learned model alone. The search has
 // no draft model, no seeds, no crossover; until the model has learned something, its choice is random. But
 // the features are those of all strategies, so that its trees see the draft's time and shares. It stays as
 // published, for comparison; better ideas go to the other strategies.
@@ -15,6 +15,8 @@
 #include "tuner/space/neighbourhood.h"
 
 namespace tf::search {
+
+inline constexpr int kAnsorLikeRound = 64;  // measurements
 
 class AnsorLikeSearch final : public Search {
  public:

@@ -162,6 +162,10 @@ absl::Status races(const Bench& bench) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
     all.push_back({task.task.label, run_races(pool, {}), run_races(pool, {.across_visits = true})});
   }
+  if (std::ranges::all_of(all, [](const RacesOfTask& task) { return task.in_visit.empty(); }))
+    std::fprintf(
+        stderr,
+        "no task has two recorded candidates that could race: `search_replay record` measures them\n");
   print_races(all);
   return write_json(bench.arguments, races_json(all));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/bench/search/replay/run.h"
+#include "tuner/search/ansor_like.h"
 
 namespace tf::replay {
 
@@ -42,7 +43,7 @@ struct SameQuality {
 std::optional<SameQuality> at_same_quality(const Runs& first, const Runs& second);
 
 // Of the baseline: with fewer trials it has learned nothing yet, and a comparison with it says nothing.
-inline constexpr size_t kBaselineRound = 64;
+inline constexpr size_t kBaselineRound = search::kAnsorLikeRound;
 
 // Of positive values; 1 for none.
 double geometric_mean(std::span<const double> values);

@@ -36,7 +36,7 @@ std::vector<Won> rows_of(std::span<const RacesOfTask> tasks) {
     all.in_visit.insert(all.in_visit.end(), task.in_visit.begin(), task.in_visit.end());
     all.across_visits.insert(all.across_visits.end(), task.across_visits.begin(), task.across_visits.end());
   }
-  rows.push_back(won(all));
+  if (!rows.empty()) rows.push_back(won(all));
   return rows;
 }
 

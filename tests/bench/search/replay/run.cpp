@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "tuner/search/ansor_like.h"
 
 namespace tf::replay {
 namespace {
@@ -24,7 +25,8 @@ struct Cadence {
   size_t in_flight, train_every, train_for;
 };
 Cadence cadence_of(search::Kind kind) {
-  return kind == search::Kind::kAnsorLike ? Cadence{64, 64, 0} : Cadence{14, 28, 28};
+  return kind == search::Kind::kAnsorLike ? Cadence{search::kAnsorLikeRound, search::kAnsorLikeRound, 0}
+                                          : Cadence{14, 28, 28};
 }
 
 SamplingPolicy own_policy(search::Kind kind) {
