@@ -55,7 +55,7 @@ class Search {
     }
     made_ = best_made;
     wanted_ = best_wanted;
-    TF_ASSIGN_OR_RETURN(choice.alternatives, alternatives());
+    TF_RETURN_IF_ERROR(list_flips(choice));
     for (size_t g = 0; g < groups_.size(); ++g) set_layouts(g, groups_[g].task);
     return choice;
   }
@@ -179,71 +179,85 @@ class Search {
     return around;
   }
 
-  // What flipping one node asks for, and what it costs more as a share of what the kernels around it take.
+  // What flipping one node changes, and what it costs more as a share of what the kernels around it take.
   struct Flip {
     double more = 0;
-    std::map<std::string, Task> tasks;
+    LayoutFlip runs;
+    std::map<std::string, Task> tasks;  // of those
   };
   absl::StatusOr<Flip> flip(NodeId node, double chosen) {
+    Flip flip;
+    TF_RETURN_IF_ERROR(add_runs(node, -1, flip));
     made_[index(node)] = !made_[index(node)];
     flip_readers(node, made_[index(node)]);
+    TF_RETURN_IF_ERROR(add_runs(node, 1, flip));
+    std::erase_if(flip.runs, [](const auto& entry) { return entry.second == 0; });
     TF_ASSIGN_OR_RETURN(const double now, total());
-    Flip flip;
     double around = 0;
-    for (size_t g : groups_around(node)) {
-      around += kernel_cost(g);
-      Task task = groups_[g].task;
-      set_layouts(g, task);
-      if (!is_free_concat(g, task)) flip.tasks.emplace(task_key(task), std::move(task));
-    }
-    TF_RETURN_IF_ERROR(add_copies(flip.tasks));
+    for (size_t g : groups_around(node)) around += kernel_cost(g);
     flip.more = (now - chosen) / around;
     return flip;
   }
 
-  absl::Status add_copies(std::map<std::string, Task>& tasks) const {
+  // Of the kernels around the node and the copies of it.
+  absl::Status add_runs(NodeId node, int64_t runs, Flip& flip) const {
+    const auto add = [&](Task task) {
+      const std::string key = task_key(task);
+      flip.runs[key] += runs;
+      flip.tasks.emplace(key, std::move(task));
+    };
+    for (size_t g : groups_around(node)) {
+      Task task = groups_[g].task;
+      set_layouts(g, task);
+      if (!is_free_concat(g, task)) add(std::move(task));
+    }
     for (const Copy& copy : copies()) {
+      if (copy.first != node) continue;
       TF_ASSIGN_OR_RETURN(Task task, copy_task(copy));
-      tasks.emplace(task_key(task), std::move(task));
+      add(std::move(task));
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Task>> alternatives() {
+  absl::Status list_flips(LayoutChoice& choice) {
     // As far as an estimate may be wrong; and measuring them must not cost what tuning the others does.
     constexpr double kClose = 0.25;
     constexpr size_t kTasksOfOne = 4;
-    TF_ASSIGN_OR_RETURN(const double chosen, total());
-    std::map<std::string, Task> used;
+    std::set<std::string> listed;
     for (size_t g = 0; g < groups_.size(); ++g) {
       Task task = groups_[g].task;
       set_layouts(g, task);
-      used.emplace(task_key(task), std::move(task));
+      listed.insert(task_key(task));
     }
-    const size_t most = used.size() / kTasksOfOne + 1;
-    TF_RETURN_IF_ERROR(add_copies(used));
+    const size_t most = listed.size() / kTasksOfOne + 1;
+    for (const Copy& copy : copies()) {
+      TF_ASSIGN_OR_RETURN(const Task task, copy_task(copy));
+      listed.insert(task_key(task));
+    }
     std::vector<Flip> flips;
     const auto made = made_;
     const auto wanted = wanted_;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!eligible_[i] || !producer_.contains(NodeId(i))) continue;
-      TF_ASSIGN_OR_RETURN(Flip flipped, flip(NodeId(i), chosen));
+      TF_ASSIGN_OR_RETURN(Flip flipped, flip(NodeId(i), choice.nanoseconds));
       made_ = made;
       wanted_ = wanted;
-      for (const auto& [key, task] : used) flipped.tasks.erase(key);
-      if (flipped.more <= kClose && !flipped.tasks.empty()) flips.push_back(std::move(flipped));
+      if (flipped.more <= kClose && !flipped.runs.empty()) flips.push_back(std::move(flipped));
     }
     std::ranges::stable_sort(flips, {}, &Flip::more);
-    std::vector<Task> tasks;
     for (Flip& flip : flips) {
-      std::erase_if(flip.tasks, [&](const auto& entry) { return used.contains(entry.first); });
-      if (tasks.size() + flip.tasks.size() > most) continue;
+      std::erase_if(flip.tasks, [&](const auto& entry) { return listed.contains(entry.first); });
+      if (choice.alternatives.size() + flip.tasks.size() > most) continue;
       for (auto& [key, task] : flip.tasks) {
-        tasks.push_back(task);
-        used.emplace(key, std::move(task));
+        listed.insert(key);
+        choice.alternatives.push_back(std::move(task));
       }
     }
-    return tasks;
+    for (Flip& flip : flips) {
+      if (std::ranges::all_of(flip.runs, [&](const auto& entry) { return listed.contains(entry.first); }))
+        choice.flips.push_back(std::move(flip.runs));
+    }
+    return absl::OkStatus();
   }
 
   void flip_readers(NodeId node, bool blocked) {
