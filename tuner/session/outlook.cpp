@@ -1,6 +1,9 @@
 #include "tuner/session/outlook.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -19,9 +22,63 @@ double work_seconds(const TaskState& task) {
 // same order of tasks however fast the machine was when they were measured.
 constexpr double kTrialSeconds = 0.04;
 
+// How many results the kernels that a flip needs have, or those that it replaces: on average of their time,
+// because one that takes little gets few trials. An exhausted one has all there are, however few.
+int64_t results_of(const LayoutFlip& flip, bool replaced, std::span<const OpenTask> tasks) {
+  double seconds = 0, results = 0;
+  for (const auto& [index, runs] : flip) {
+    const OpenTask& task = tasks[index];
+    if ((runs < 0) != replaced || task.exhausted) continue;
+    const double taken = static_cast<double>(std::abs(runs)) * task.state->best_seconds();
+    seconds += taken;
+    results += taken * static_cast<double>(task.state->results());
+  }
+  return seconds > 0 ? std::llround(results / seconds) : std::numeric_limits<int64_t>::max();
+}
+
+// The odds that a flip comes true: even where it costs nothing, e times worse for each such share of what it
+// replaces. What the graph does not list any more (a quarter) would have 1 to 12. Kernels are compared after
+// as many results of each, because those that were tried more often are faster by that alone.
+double odds_of(const LayoutFlip& flip, std::span<const OpenTask> tasks) {
+  constexpr double kDoubt = 0.1;
+  const int64_t results = std::min(results_of(flip, true, tasks), results_of(flip, false, tasks));
+  double more = 0, replaced = 0;
+  for (const auto& [index, runs] : flip) {
+    const TaskState& state = *tasks[index].state;
+    const double known = state.best_seconds_after(results);
+    if (runs > 0 && known == 0) return 0;  // it may never work
+    const double seconds = static_cast<double>(runs) * (known > 0 ? known : work_seconds(state));
+    more += seconds;
+    replaced += std::max(0.0, -seconds);
+  }
+  return replaced > 0 ? std::exp(-more / (kDoubt * replaced)) : 0;
+}
+
+// Of each task. Where several flips replace the same runs, one of them comes true at most: there their odds
+// add up. Therefore nothing is expected to run less often than never.
+std::vector<double> expected_weights(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips) {
+  std::vector<double> weights, replaced(tasks.size());
+  for (const OpenTask& task : tasks) weights.push_back(task.state->task().weight);
+  std::vector<double> odds;
+  for (const LayoutFlip& flip : flips) {
+    odds.push_back(odds_of(flip, tasks));
+    for (const auto& [index, runs] : flip)
+      if (runs < 0) replaced[index] += odds.back() * static_cast<double>(-runs) / weights[index];
+  }
+  for (size_t i = 0; i < flips.size(); ++i) {
+    double against_none = odds[i];
+    for (const auto& [index, runs] : flips[i])
+      if (runs < 0) against_none = std::max(against_none, replaced[index]);
+    for (const auto& [index, runs] : flips[i])
+      weights[index] += odds[i] / (1 + against_none) * static_cast<double>(runs);
+  }
+  return weights;
+}
+
 }  // namespace
 
-std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks) {
+std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips) {
+  const std::vector<double> expected = expected_weights(tasks, flips);
   std::map<std::string, int> groups;
   std::vector<Outlook> outlooks;
   for (const OpenTask& task : tasks) {
@@ -31,6 +88,7 @@ std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks) {
     const int group =
         groups.try_emplace(state.space().families(), static_cast<int>(groups.size())).first->second;
     outlooks.push_back({.weight = state.task().weight,
+                        .expected_weight = expected[outlooks.size()],
                         .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
                         .work_seconds = work,
                         .trial_seconds = kTrialSeconds + state.mean_sampled_seconds(),
@@ -62,14 +120,14 @@ std::vector<bool> that_matter(std::span<const double> stakes, double network) {
 }
 
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
-                               std::span<const int64_t> tried) {
+                               std::span<const Outlook> outlooks, std::span<const int64_t> tried) {
   std::vector<double> stakes;
   double network_seconds = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const double weight = tasks[i]->task().weight, seconds = tasks[i]->best_seconds();
+    const double seconds = tasks[i]->best_seconds(), weight = outlooks[i].weight;
     network_seconds += weight * seconds;
     const double unsure = tasks[i]->incumbent().noise + kShared;
-    stakes.push_back(tried[i] > 0 ? (weight > 0 ? weight : 1) * seconds * unsure : 0);
+    stakes.push_back(tried[i] > 0 ? std::max(weight, outlooks[i].expected_weight) * seconds * unsure : 0);
   }
   const std::vector<bool> matter = that_matter(stakes, network_seconds);
   std::vector<int64_t> left(tried.begin(), tried.end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tuner/session/scheduler.h"
+#include "tuner/session/task.h"
 #include "tuner/session/task_state.h"
 
 namespace tf::session {
@@ -19,17 +20,22 @@ struct OpenTask {
 };
 
 // In the same order. Pure: the same results give the same outlooks.
-std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks);
+//
+// A flip of a layout is as likely as not to come true where it would cost nothing, and the less likely the
+// more it would cost, by what its kernels took after as many results of each. Its weight moves by that from
+// what it replaces to what it needs: kernels between other layouts that are close get trials, those that turn
+// out better take over the weight of the others.
+std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips);
 
 // Of a network that takes so long, which stakes matter: all but the least ones that are nothing to it even
 // together. Both in the same unit.
 std::vector<bool> that_matter(std::span<const double> stakes, double network);
 
 // How often each task was tried since its last play-off, 0 where another one does not matter: what the wrong
-// one of those that are too close to call may cost, by how sure times are, is nothing to the network. Kernels
-// between other layouts stand for one of those that it uses.
+// one of those that are too close to call may cost, by how sure times are, is nothing to the network. What it
+// runs counts as often as it does, and what it may run yet as often as is expected.
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
-                               std::span<const int64_t> tried);
+                               std::span<const Outlook> outlooks, std::span<const int64_t> tried);
 
 // An estimate of the play-offs of tasks that were tried, at the session's rate.
 double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,

@@ -67,8 +67,8 @@ int next_task(std::span<const Outlook> tasks) {
     const Outlook& task = tasks[i];
     if (task.exhausted) continue;
     const double doubling = doubling_of(task, trusted, reach_of(task, efficiency[task.group]));
-    const double gain_a_second =
-        task.weight * task.seconds * doubling / (static_cast<double>(task.trials) * task.trial_seconds);
+    const double gain_a_second = task.expected_weight * task.seconds * doubling /
+                                 (static_cast<double>(task.trials) * task.trial_seconds);
     if (best < 0 || gain_a_second > most) {
       best = static_cast<int>(i);
       most = gain_a_second;
@@ -96,7 +96,7 @@ Forecast::Forecast(std::span<const Outlook> tasks) {
     if (task.exhausted) continue;
     known_ = known_ && task.trials >= kFirstTrials;
     const double reach = std::max(kLeastDoubling, reach_of(task, efficiency[task.group]));
-    courses_.push_back({.weight = task.weight,
+    courses_.push_back({.weight = task.expected_weight,
                         .seconds = task.seconds,
                         .trials = static_cast<double>(std::max<int64_t>(1, task.trials)),
                         .doubling = doubling_of(task, trusted, reach),

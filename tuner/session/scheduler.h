@@ -22,16 +22,17 @@ inline constexpr int64_t kFirstTrials = 8;
 
 // What is known of one task.
 struct Outlook {
-  double weight = 1;         // occurrences in the network
-  double seconds = 0;        // best known time of one run, or an estimate
-  double work_seconds = 0;   // the same at a modest rate of arithmetic and traffic
-  double trial_seconds = 1;  // of one of its trials; only ratios between tasks count
-  int group = 0;             // tasks of one group are alike: what one reaches, others may
-  int64_t trials = 0;        // so far, those under way included
-  double gained = 0;         // by the later half of them
-  double promise = 0;        // of the models, for the best of what waits
-  double promised = 0;       // in sum, so far
-  double kept = 0;           // of that, what was measured
+  double weight = 1;           // occurrences in the network
+  double expected_weight = 1;  // the same by how likely which layouts are (outlook.h)
+  double seconds = 0;          // best known time of one run, or an estimate
+  double work_seconds = 0;     // the same at a modest rate of arithmetic and traffic
+  double trial_seconds = 1;    // of one of its trials; only ratios between tasks count
+  int group = 0;               // tasks of one group are alike: what one reaches, others may
+  int64_t trials = 0;          // so far, those under way included
+  double gained = 0;           // by the later half of them
+  double promise = 0;          // of the models, for the best of what waits
+  double promised = 0;         // in sum, so far
+  double kept = 0;             // of that, what was measured
   double reach = std::numeric_limits<double>::infinity();  // by the draft model, how much can be gained
   bool exhausted = false;
 };

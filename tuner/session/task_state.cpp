@@ -147,12 +147,17 @@ TaskState::Prospect TaskState::prospect() const {
   Prospect prospect{.promise = promise_.now, .promised = promise_.before, .kept = promise_.kept};
   if (promise_.reach) prospect.reach = kDraftError + 2 * *promise_.reach;
   if (best_seconds_ == 0) return prospect;
-  double halfway_seconds = improvements_.front().seconds;
-  for (const Improvement& each : improvements_) {
-    if (2 * each.results <= results_) halfway_seconds = each.seconds;
-  }
-  prospect.gained = std::max(0.0, std::log(halfway_seconds / best_seconds_));
+  prospect.gained = std::max(0.0, std::log(best_seconds_after(results_ / 2) / best_seconds_));
   return prospect;
+}
+
+double TaskState::best_seconds_after(int64_t results) const {
+  if (best_seconds_ == 0) return 0;
+  double seconds = improvements_.front().seconds;
+  for (const Improvement& each : improvements_) {
+    if (each.results <= results) seconds = each.seconds;
+  }
+  return seconds;
 }
 
 double TaskState::untuned_seconds() const {

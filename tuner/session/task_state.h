@@ -92,6 +92,7 @@ class TaskState {
                        size_t most = std::numeric_limits<size_t>::max()) const;
 
   double best_seconds() const { return best_seconds_; }  // 0: nothing ok yet
+  double best_seconds_after(int64_t results) const;      // as known then; before anything was ok, the first
   // Schedules whose result is known, measured or as another's twin.
   int64_t results() const { return results_; }
   double mean_sampled_seconds() const;  // of those measured, inside timed samples

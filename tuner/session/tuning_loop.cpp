@@ -89,7 +89,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
 }
 
 absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& stop) {
-  const std::vector<int64_t> tried = contested(tasks_, tried_);
+  const std::vector<int64_t> tried = contested(tasks_, outlooks(), tried_);
   if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();
   progress_.phase = Phase::kPlayOff;
   update_progress();

@@ -28,7 +28,7 @@ std::vector<Outlook> TuningLoop::outlooks() const {
                            !progress_.tasks[i].given_up.empty();
     open.push_back({tasks_[i].get(), under_way_[i], exhausted});
   }
-  return outlooks_of(open);
+  return outlooks_of(open, options_.flips);
 }
 
 // From the last trial handed out to the end: what is under way, then the play-offs. At most a fifth of the
@@ -37,7 +37,7 @@ double TuningLoop::closing_seconds() const {
   const double rate = progress_.trials_per_second;
   if (rate <= 0) return 0;
   double seconds = static_cast<double>(in_flight_.size()) / rate;
-  if (ends_with_play_off()) seconds += playoff_seconds(tasks_, contested(tasks_, tried_), rate);
+  if (ends_with_play_off()) seconds += playoff_seconds(tasks_, contested(tasks_, outlooks(), tried_), rate);
   return std::min(seconds, options_.budget.minutes * 60 / 5);
 }
 

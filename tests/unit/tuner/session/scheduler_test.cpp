@@ -22,7 +22,7 @@ TEST(NextTask, GivesEveryTaskItsFirstTrialsBeforeAnyGetsMore) {
 TEST(NextTask, ServesWhatGainedMoreOfTheNetworksTimeLately) {
   EXPECT_EQ(next_task(std::vector{tried(64, 0.01), tried(64, 0.2)}), 1);
   std::vector<Outlook> tasks = {tried(64, 0.1), tried(64, 0.1)};
-  tasks[1].weight = 3;
+  tasks[1].expected_weight = 3;
   EXPECT_EQ(next_task(tasks), 1) << "it runs three times";
   tasks[0].seconds = 5e-3, tasks[0].work_seconds = 5e-3;
   EXPECT_EQ(next_task(tasks), 0) << "it takes five times as long";
@@ -82,6 +82,16 @@ TEST(Forecast, CountsGainsAsSharesOfTheWholeNetwork) {
   std::vector<Outlook> tasks = {tried(100, 0.2), {.seconds = 3e-3, .exhausted = true}};
   const double alone = Forecast(std::span(tasks).first(1)).spend(50);
   EXPECT_NEAR(Forecast(tasks).spend(50), alone / 4, 1e-9);
+}
+
+TEST(Forecast, TakesTheNetworkAsItIsAndGainsAsTheyAreLikely) {
+  std::vector<Outlook> tasks = {tried(100, 0.2), tried(100, 0)};
+  const double as_it_is = Forecast(tasks).spend(50);
+  tasks[0].expected_weight = 0.5;
+  EXPECT_NEAR(Forecast(tasks).spend(50), as_it_is / 2, 1e-3);
+  tasks[0].expected_weight = 1;
+  tasks[0].weight = 3;
+  EXPECT_NEAR(Forecast(tasks).spend(50), as_it_is / 2, 1e-3) << "of a network that takes twice as long";
 }
 
 TEST(Forecast, IsNotKnownBeforeTheFirstTrials) {
