@@ -178,8 +178,10 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
-  TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
+  TF_ASSIGN_OR_RETURN(service::NetworkTasks network,
                       service::network_tasks(arguments.model, options.target, spec.dims));
+  const std::vector<session::Task>& tasks = network.tasks;
+  options.flips = std::move(network.flips);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
 
   const CpuSplit split = split_cpus(cpus, spec.threads);

@@ -53,8 +53,9 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                                                     const std::atomic<bool>& stop,
                                                     const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
-  TF_ASSIGN_OR_RETURN(std::vector<session::Task> tasks,
-                      network_tasks(job.model_path, options.target, spec.dims));
+  TF_ASSIGN_OR_RETURN(NetworkTasks network, network_tasks(job.model_path, options.target, spec.dims));
+  const std::vector<session::Task>& tasks = network.tasks;
+  options.flips = std::move(network.flips);
   DeviceNeeds needs = needs_of(spec, options.target);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<measure::FarmRunner> runner,
                       measure::FarmRunner::connect({.tracker = options_.tracker,

@@ -13,26 +13,34 @@
 
 namespace tf::service {
 
-absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
-                                                         const target::Target& target,
-                                                         const std::map<std::string, int64_t>& dims) {
+absl::StatusOr<NetworkTasks> network_tasks(const std::string& model_path, const target::Target& target,
+                                           const std::map<std::string, int64_t>& dims) {
   TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(model_path, {.dims = dims}));
   TF_ASSIGN_OR_RETURN(graph::Program program,
                       graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
-  std::vector<session::Task> tasks;
+  NetworkTasks tuned;
+  std::map<size_t, size_t> places;  // there, of the program's tasks
   std::move(program.alternatives.begin(), program.alternatives.end(), std::back_inserter(program.tasks));
-  for (graph::Task& task : program.tasks) {
+  for (size_t i = 0; i < program.tasks.size(); ++i) {
+    graph::Task& task = program.tasks[i];
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
     if (schedule::computes_nothing(bound)) continue;  // one schedule, and no time
-    tasks.push_back({.label = std::move(task.label),
-                     .workload = std::move(task.workload),
-                     .binding = std::move(task.binding),
-                     .in_layouts = std::move(task.in_layouts),
-                     .out_layouts = std::move(task.out_layouts),
-                     .weight = static_cast<double>(task.count),
-                     .reuse_distance_bytes = task.reuse_distance_bytes});
+    places.emplace(i, tuned.tasks.size());
+    tuned.tasks.push_back({.label = std::move(task.label),
+                           .workload = std::move(task.workload),
+                           .binding = std::move(task.binding),
+                           .in_layouts = std::move(task.in_layouts),
+                           .out_layouts = std::move(task.out_layouts),
+                           .weight = static_cast<double>(task.count),
+                           .reuse_distance_bytes = task.reuse_distance_bytes});
   }
-  if (!tasks.empty()) return tasks;
+  for (const auto& flip : program.flips) {
+    session::LayoutFlip placed;
+    for (const auto& [task, runs] : flip)
+      if (const auto place = places.find(task); place != places.end()) placed.emplace(place->second, runs);
+    if (!placed.empty()) tuned.flips.push_back(std::move(placed));
+  }
+  if (!tuned.tasks.empty()) return tuned;
   return absl::InvalidArgumentError(
       absl::StrCat(model_path, " has nothing to tune: no operator of it is computed at run time"));
 }

@@ -1,6 +1,7 @@
 #include "tuner/service/network_tasks.h"
 
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,28 +10,71 @@
 #include "compiler/graph/program.h"
 #include "compiler/onnx/import.h"
 #include "compiler/onnx/zoo.h"
+#include "compiler/schedule/structure.h"
 
 namespace tf::service {
 namespace {
 
-TEST(NetworkTasks, HaveTheKernelsOfOtherLayoutsAtTheEndWithoutWeight) {
-  const std::string path = testing::TempDir() + "/network_tasks_test." + std::to_string(getpid()) + ".onnx";
-  ASSERT_TRUE(write_file(path, *onnx::zoo_model("squeezenet", {})).ok());
-  const target::Target target = *target::parse_target("x86_64:cpu=znver4");
-  const auto tasks = network_tasks(path, target, {});
-  ASSERT_TRUE(tasks.ok()) << tasks.status();
-  const auto program = graph::plan_program(*onnx::import_model(path, {}), {.lanes = target.fp32_lanes()});
-  std::filesystem::remove(path);
-  ASSERT_TRUE(program.ok()) << program.status();
-  ASSERT_FALSE(program->alternatives.empty());
-  ASSERT_EQ(tasks->size(), program->tasks.size() + program->alternatives.size());
-  for (size_t i = 0; i < tasks->size(); ++i) {
-    const bool used = i < program->tasks.size();
-    const graph::Task& task = used ? program->tasks[i] : program->alternatives[i - program->tasks.size()];
-    EXPECT_EQ((*tasks)[i].weight, used ? static_cast<double>(task.count) : 0);
-    EXPECT_EQ((*tasks)[i].label, task.label);
-    EXPECT_EQ((*tasks)[i].in_layouts, task.in_layouts);
-    EXPECT_EQ((*tasks)[i].out_layouts, task.out_layouts);
+class NetworkTasksTest : public testing::Test {
+ protected:
+  ~NetworkTasksTest() override { std::filesystem::remove(path_); }
+
+  void read(const std::string& model) {
+    ASSERT_TRUE(write_file(path_, model).ok());
+    const auto network = network_tasks(path_, target_, {});
+    ASSERT_TRUE(network.ok()) << network.status();
+    network_ = *network;
+    const auto program = graph::plan_program(*onnx::import_model(path_, {}), {.lanes = target_.fp32_lanes()});
+    ASSERT_TRUE(program.ok()) << program.status();
+    program_ = *program;
+  }
+
+  const std::string path_ = testing::TempDir() + "/network_tasks_test." + std::to_string(getpid()) + ".onnx";
+  const target::Target target_ = *target::parse_target("x86_64:cpu=znver4");
+  NetworkTasks network_;
+  graph::Program program_;
+};
+
+TEST_F(NetworkTasksTest, HaveTheKernelsOfOtherLayoutsAtTheEndWithoutWeight) {
+  read(*onnx::zoo_model("squeezenet", {}));
+  ASSERT_FALSE(program_.alternatives.empty());
+  ASSERT_EQ(network_.tasks.size(), program_.tasks.size() + program_.alternatives.size());
+  for (size_t i = 0; i < network_.tasks.size(); ++i) {
+    const bool used = i < program_.tasks.size();
+    const graph::Task& task = used ? program_.tasks[i] : program_.alternatives[i - program_.tasks.size()];
+    EXPECT_EQ(network_.tasks[i].weight, used ? static_cast<double>(task.count) : 0);
+    EXPECT_EQ(network_.tasks[i].label, task.label);
+    EXPECT_EQ(network_.tasks[i].in_layouts, task.in_layouts);
+    EXPECT_EQ(network_.tasks[i].out_layouts, task.out_layouts);
+  }
+}
+
+TEST_F(NetworkTasksTest, TellWhatOtherLayoutsWouldRunInsteadByTheTasksThatAreLeft) {
+  ::onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(*onnx::zoo_model("squeezenet", {})));
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  // Before all others a kernel that computes nothing.
+  auto& input = *graph.add_input();
+  input.set_name("none");
+  input.mutable_type()->mutable_tensor_type()->set_elem_type(1);
+  input.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(0);
+  auto& node = *graph.add_node();
+  node.set_op_type("Relu");
+  node.add_input("none");
+  node.add_output("nothing");
+  for (int i = graph.node_size() - 1; i > 0; --i) graph.mutable_node()->SwapElements(i, i - 1);
+  graph.add_output()->set_name("nothing");
+  read(model.SerializeAsString());
+
+  const graph::Task& first = program_.tasks.at(0);
+  ASSERT_TRUE(schedule::computes_nothing(*tensor::bind(first.workload, first.binding)));
+  ASSERT_EQ(network_.tasks.size(), program_.tasks.size() + program_.alternatives.size() - 1);
+  ASSERT_FALSE(program_.flips.empty());
+  ASSERT_EQ(network_.flips.size(), program_.flips.size());
+  for (size_t i = 0; i < network_.flips.size(); ++i) {
+    session::LayoutFlip placed;
+    for (const auto& [task, runs] : program_.flips[i]) placed.emplace(task - 1, runs);
+    EXPECT_EQ(network_.flips[i], placed);
   }
 }
 
