@@ -9,9 +9,9 @@
 namespace tf::graph {
 
 // Kernels that compute something else and have the same label are called by the shape of what they read as
-// well, as little of it as tells them apart: "conv2d+bias 1x64x56x56 of 1x256x56x56", or "… by 64x64x3x3" for
-// the second operand. The alternatives, which differ in layouts from one of the tasks or of each other, say
-// so: "…, laid out otherwise". Errors: tensor::bind's.
+// well, as far as that tells them apart, and by as little of it: "conv2d+bias 1x64x56x56 of 1x256x56x56", or
+// "… by 64x64x3x3" for the second operand. The alternatives say what they are: "…, laid out otherwise".
+// Errors: tensor::bind's.
 absl::Status tell_apart(std::vector<Task>& tasks, std::vector<Task>& alternatives);
 
 }  // namespace tf::graph
