@@ -227,7 +227,7 @@ class Search {
     for (size_t g = 0; g < groups_.size(); ++g) {
       Task task = groups_[g].task;
       set_layouts(g, task);
-      listed.insert(task_key(task));
+      if (!is_free_concat(g, task)) listed.insert(task_key(task));
     }
     const size_t most = listed.size() / kTasksOfOne + 1;
     for (const Copy& copy : copies()) {

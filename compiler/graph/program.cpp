@@ -179,8 +179,8 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // By index. One that takes more runs of a kernel than there are is left out: of a concatenation, say, that
-  // was to lie in place and does not, because an operand lies elsewhere already.
+  // By index. One that takes runs of a kernel or copy that are not there is left out: what the choice of
+  // layouts adds up need not be what is planned, as where a concatenation does not lie in place after all.
   void list_flips() {
     int place = static_cast<int>(program_.tasks.size());
     for (const Task& task : program_.alternatives) tasks_.emplace(task_key(task), place++);

@@ -104,6 +104,12 @@ std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks, std::span<cons
   return outlooks;
 }
 
+std::vector<double> runs_of(std::span<const Outlook> outlooks) {
+  std::vector<double> runs;
+  for (const Outlook& outlook : outlooks) runs.push_back(std::max(outlook.weight, outlook.expected_weight));
+  return runs;
+}
+
 std::vector<bool> that_matter(std::span<const double> stakes, double network) {
   constexpr double kNothing = 0.002;  // of the network, all of them together
   std::vector<size_t> order(stakes.size());
@@ -121,13 +127,14 @@ std::vector<bool> that_matter(std::span<const double> stakes, double network) {
 
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
                                std::span<const Outlook> outlooks, std::span<const int64_t> tried) {
+  const std::vector<double> runs = runs_of(outlooks);
   std::vector<double> stakes;
   double network_seconds = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const double seconds = tasks[i]->best_seconds(), weight = outlooks[i].weight;
-    network_seconds += weight * seconds;
+    const double seconds = tasks[i]->best_seconds();
+    network_seconds += outlooks[i].weight * seconds;
     const double unsure = tasks[i]->incumbent().noise + kShared;
-    stakes.push_back(tried[i] > 0 ? std::max(weight, outlooks[i].expected_weight) * seconds * unsure : 0);
+    stakes.push_back(tried[i] > 0 ? runs[i] * seconds * unsure : 0);
   }
   const std::vector<bool> matter = that_matter(stakes, network_seconds);
   std::vector<int64_t> left(tried.begin(), tried.end());

@@ -27,13 +27,16 @@ struct OpenTask {
 // out better take over the weight of the others.
 std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips);
 
+// How often each task's kernel runs in the network, or is expected to where that is more.
+std::vector<double> runs_of(std::span<const Outlook> outlooks);
+
 // Of a network that takes so long, which stakes matter: all but the least ones that are nothing to it even
 // together. Both in the same unit.
 std::vector<bool> that_matter(std::span<const double> stakes, double network);
 
 // How often each task was tried since its last play-off, 0 where another one does not matter: what the wrong
-// one of those that are too close to call may cost, by how sure times are, is nothing to the network. What it
-// runs counts as often as it does, and what it may run yet as often as is expected.
+// one of those that are too close to call may cost, by how sure times are and how often it runs, is nothing
+// to the network.
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
                                std::span<const Outlook> outlooks, std::span<const int64_t> tried);
 

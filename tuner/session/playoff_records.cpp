@@ -168,8 +168,7 @@ std::vector<Season> seasons_of(const TriedTasks& tried) {
   for (size_t i = 0; i < tried.tasks.size(); ++i)
     if (tried.trials[i] > 0) seasons.push_back({.task = i});
   std::ranges::stable_sort(seasons, std::greater(), [&](const Season& season) {
-    const TaskState& task = *tried.tasks[season.task];
-    return task.task().weight * task.best_seconds();
+    return tried.runs[season.task] * tried.tasks[season.task]->best_seconds();
   });
   return seasons;
 }

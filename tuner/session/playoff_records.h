@@ -16,10 +16,12 @@
 
 namespace tf::session {
 
-// A session's tasks, numbered as in its pipeline, and how many trials of each this run made.
+// A session's tasks, numbered as in its pipeline, how many trials of each this run made, and how often the
+// network runs it, or may (runs_of in outlook.h).
 struct TriedTasks {
   std::span<const std::unique_ptr<TaskState>> tasks;
   std::span<const int64_t> trials;
+  std::span<const double> runs;
 };
 
 // Lets the best few of each task that was tried meet, among them the untuned schedule if it comes near, until

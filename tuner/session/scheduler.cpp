@@ -65,7 +65,7 @@ int next_task(std::span<const Outlook> tasks) {
   double most = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Outlook& task = tasks[i];
-    if (task.exhausted) continue;
+    if (task.exhausted || task.expected_weight <= 0) continue;
     const double doubling = doubling_of(task, trusted, reach_of(task, efficiency[task.group]));
     const double gain_a_second = task.expected_weight * task.seconds * doubling /
                                  (static_cast<double>(task.trials) * task.trial_seconds);

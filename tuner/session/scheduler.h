@@ -38,7 +38,7 @@ struct Outlook {
 };
 
 // The task whose next trial is expected to save the network most time a second of tuning; ties go to the
-// lower index. -1 when all are exhausted.
+// lower index. -1 when all that the network may run are exhausted.
 int next_task(std::span<const Outlook> tasks);
 
 // What a budget of trials is expected to bring if each is given to the task that next_task would name.

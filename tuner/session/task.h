@@ -24,7 +24,7 @@ struct Task {
 };
 
 // A value of the network that could be stored in another layout: how many times more the network would then
-// run each task, by index; below 0: less.
+// run each task, by index; below 0: less, at most by the task's weight.
 using LayoutFlip = std::map<size_t, int64_t>;
 
 // Layout texts as records and build requests want them: one per input that is not constant (the schedule

@@ -89,7 +89,9 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
 }
 
 absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& stop) {
-  const std::vector<int64_t> tried = contested(tasks_, outlooks(), tried_);
+  const std::vector<Outlook> expected = outlooks();
+  const std::vector<int64_t> tried = contested(tasks_, expected, tried_);
+  const std::vector<double> runs = runs_of(expected);
   if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();
   progress_.phase = Phase::kPlayOff;
   update_progress();
@@ -101,12 +103,13 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
     meter_.describe(std::max(1, runner_.slots()), progress_);
     report_(as_shown());
   };
-  TF_ASSIGN_OR_RETURN(const int64_t spoiled, decide_best({tasks_, tried}, options_, pipeline, runner_, store_,
-                                                         {.stop = stop,
-                                                          .deadline = last_begin(pipeline.depth()),
-                                                          .throttling = throttling_,
-                                                          .retry_delay = options_.retry_delay,
-                                                          .meanwhile = tell_time}));
+  TF_ASSIGN_OR_RETURN(const int64_t spoiled,
+                      decide_best({tasks_, tried, runs}, options_, pipeline, runner_, store_,
+                                  {.stop = stop,
+                                   .deadline = last_begin(pipeline.depth()),
+                                   .throttling = throttling_,
+                                   .retry_delay = options_.retry_delay,
+                                   .meanwhile = tell_time}));
   progress_.not_measured += spoiled;
   return absl::OkStatus();
 }

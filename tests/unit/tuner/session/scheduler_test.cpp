@@ -54,6 +54,16 @@ TEST(NextTask, HopesForWhatSimilarTasksReached) {
   EXPECT_EQ(next_task(tasks), 1);
 }
 
+TEST(NextTask, LeavesOutWhatTheNetworkWillNotRunOnceItHasHadItsFirstTrials) {
+  std::vector<Outlook> tasks = {tried(64, 0.5), tried(4, 0.5)};
+  tasks[1].expected_weight = 0;
+  EXPECT_EQ(next_task(tasks), 1);
+  tasks[1].trials = 8;
+  EXPECT_EQ(next_task(tasks), 0);
+  tasks[0].exhausted = true;
+  EXPECT_EQ(next_task(tasks), -1);
+}
+
 TEST(NextTask, LeavesOutExhaustedTasksAndEndsWhenAllAre) {
   std::vector<Outlook> tasks = {{.seconds = 1, .exhausted = true}, {.seconds = 1}};
   EXPECT_EQ(next_task(tasks), 1);
