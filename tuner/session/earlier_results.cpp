@@ -23,6 +23,7 @@ absl::StatusOr<EarlierResults> EarlierResults::read(database::Records& records, 
     if (record.match || !results.first_.try_emplace({index, record.schedule}, record).second) {
       results.again_.push_back({index, record, true});
     } else {
+      results.left_.insert(record.id);
       results.sampled_s_ += seconds_in_samples(record);
     }
     return absl::OkStatus();
@@ -35,10 +36,12 @@ std::optional<database::Measurement> EarlierResults::take(int problem, const std
   if (found == first_.end()) return std::nullopt;
   database::Measurement record = std::move(found->second);
   first_.erase(found);
+  left_.erase(record.id);
   return record;
 }
 
 void EarlierResults::put_back(int problem, database::Measurement record) {
+  left_.insert(record.id);
   first_.insert_or_assign({problem, record.schedule}, std::move(record));
 }
 
@@ -51,6 +54,7 @@ std::vector<EarlierResults::Left> EarlierResults::rest() {
   std::vector<Left> all = std::exchange(again_, {});
   for (auto& [key, record] : first_) all.push_back({key.first, std::move(record), false});
   first_.clear();
+  left_.clear();
   std::sort(all.begin(), all.end(), [](const Left& a, const Left& b) { return a.record.id < b.record.id; });
   return all;
 }

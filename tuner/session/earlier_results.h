@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,9 @@ class EarlierResults {
   // How long its trials took, inside timed samples.
   double sampled_s() const { return sampled_s_; }
 
+  // The number of the oldest trial that was not taken; the greatest there is if all were.
+  int64_t oldest_left() const { return left_.empty() ? std::numeric_limits<int64_t>::max() : *left_.begin(); }
+
   // What came of the schedule, once.
   std::optional<database::Measurement> take(int problem, const std::string& schedule);
 
@@ -50,6 +54,7 @@ class EarlierResults {
 
  private:
   std::map<std::pair<int, std::string>, database::Measurement> first_;  // of each schedule
+  std::set<int64_t> left_;                                              // their numbers
   std::vector<Left> again_;
   int64_t first_record_ = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> finished_unix_ns_;

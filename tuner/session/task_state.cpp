@@ -73,7 +73,7 @@ std::unique_ptr<TaskState> TaskState::create(const Task& task, const SessionOpti
   return state;
 }
 
-std::optional<space::Candidate> TaskState::next() {
+std::optional<space::Candidate> TaskState::next(int64_t before) {
   for (;;) {
     if (std::exchange(stale_, false)) rank_again();
     if (seeds_.empty() && proposals_.empty() && !exhausted_) propose();
@@ -92,9 +92,11 @@ std::optional<space::Candidate> TaskState::next() {
     const bool is_yardstick = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
     if (!is_known || is_yardstick) {
       known_in_a_row_ = 0;
-      const auto of_other = of_other_jobs_.extract(text);
-      if (is_yardstick || of_other.empty()) return candidate;
-      observe(candidate, of_other.mapped());
+      const auto of_other = of_other_jobs_.find(text);
+      const bool is_due = of_other != of_other_jobs_.end() && of_other->second.number < before;
+      if (is_yardstick || !is_due) return candidate;
+      observe(candidate, of_other->second.time);
+      of_other_jobs_.erase(of_other);
       continue;
     }
     if (!known->second.in_flight) learn(candidate, known->second.time, /*again=*/false);
@@ -306,8 +308,7 @@ void TaskState::observe(const database::Measurement& record, std::optional<Time>
 int64_t TaskState::recall(const std::vector<Recalled>& records) {
   int64_t lessons = 0;
   for (const Recalled& record : records) {
-    if (record.untuned && record.time && !record.time->lower_bound)
-      is_untuned_timed_ = record.schedule == untuned_schedule_;
+    if (record.untuned) is_untuned_timed_ = record.schedule == untuned_schedule_;
     recalled_[record.schedule] = {.in_flight = false, .time = record.time};
     ++results_;
     if (record.time) sampled_seconds_ += record.time->sampled_seconds;
@@ -321,12 +322,13 @@ int64_t TaskState::recall(const std::vector<Recalled>& records) {
 }
 
 void TaskState::recall_when_proposed(const Recalled& record) {
-  of_other_jobs_[record.schedule] = record.time;
+  if (codes_.contains(record.code_digest)) return;
+  of_other_jobs_.emplace(record.schedule, record);
   know_code(record.code_digest, record.time);
 }
 
 void TaskState::know_code(const std::string& code_digest, std::optional<Time> time) {
-  if (!code_digest.empty()) codes_[code_digest] = {.in_flight = false, .time = time};
+  if (!code_digest.empty()) codes_.try_emplace(code_digest, Tried{.in_flight = false, .time = time});
 }
 
 void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time, bool again) {

@@ -31,8 +31,9 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     const int index = next_task(outlooks());
     if (index < 0) return false;
     TaskState& task = *tasks_[static_cast<size_t>(index)];
-    std::optional<space::Candidate> candidate = task.next();
-    if (!candidate) continue;  // just exhausted: the next round leaves it out
+    std::optional<space::Candidate> candidate = task.next(earlier_.oldest_left());
+    pipeline.set_incumbent(index, task.incumbent());  // another job's may be faster
+    if (!candidate) continue;                         // just exhausted: the next round leaves it out
     InFlight flight{.task = index, .candidate = *candidate, .subject = task.subject_of(*candidate)};
     Work work;
     if (search::is_baseline(options_.strategy)) work.priority = Priority::kRepeat;

@@ -1,15 +1,13 @@
 #include <algorithm>
 #include <memory>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
-#include "database/which_count.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tuner/session/record_times.h"
+#include "tuner/session/taken_over.h"
 #include "tuner/session/tuning_loop.h"
 
 namespace tf::session {
@@ -147,37 +145,30 @@ bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
          database::numerics_allowed(record.numerics, options_.allowed_numerics);
 }
 
-// What this database's sessions measured of the task here: before the job began, which teaches it from the
-// start, and other jobs since. What others measured is history. The job's own results come when the search
-// proposes them again; only their code is known before, so that who had it for a twin has it again.
+// What this database's sessions measured of the task here; what others measured is history. The job's own
+// results come when the search proposes them again, and so do those that other jobs had since. Only their
+// code is known before, by who had it first: that is whose twins others are.
 absl::Status TuningLoop::recall(TaskState& task) {
   database::Filter filter;
   filter.problem = task.problem();
-  std::vector<database::Measurement> before, since;
-  std::set<std::string> own_schedules, own_codes;
+  std::vector<database::Measurement> records;
   TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
-    if (!is_of_this_kind(record)) return absl::OkStatus();
-    if (options_.job_id != 0 && record.job_id == options_.job_id) {
-      task.know_code(record.code_digest, time_of(record));
-      own_schedules.insert(record.schedule);
-      own_codes.insert(record.code_digest);
-    } else if (is_from_here(record, machine_.fingerprint)) {
-      (record.id < earlier_.first_record() ? before : since).push_back(record);
-    }
+    const bool is_own = options_.job_id != 0 && record.job_id == options_.job_id;
+    if (is_of_this_kind(record) && (is_own || is_from_here(record, machine_.fingerprint)))
+      records.push_back(record);
     return absl::OkStatus();
   }));
+  const TakenOver taken = take_over(records, options_.job_id, earlier_.first_record());
   const auto recalled = [&](const database::Measurement& record) {
-    return Recalled{sha256(record.schedule), task.space().candidate_of(record), record.code_digest,
-                    time_of(record), record.untuned};
+    return Recalled{sha256(record.schedule), task.space().candidate_of(record),
+                    record.code_digest,      time_of(record),
+                    record.untuned,          record.id};
   };
-  std::vector<Recalled> records;
-  for (const database::Measurement* record : database::which_count(before))
-    records.push_back(recalled(*record));
-  results_ += task.recall(records);
-  own_codes.erase("");
-  for (const database::Measurement* record : database::which_count(since))
-    if (!own_schedules.contains(record->schedule) && !own_codes.contains(record->code_digest))
-      task.recall_when_proposed(recalled(*record));
+  std::vector<Recalled> before;
+  for (const database::Measurement& record : taken.before) before.push_back(recalled(record));
+  results_ += task.recall(before);
+  for (const database::Measurement& record : taken.own) task.know_code(record.code_digest, time_of(record));
+  for (const database::Measurement& record : taken.since) task.recall_when_proposed(recalled(record));
   return absl::OkStatus();
 }
 

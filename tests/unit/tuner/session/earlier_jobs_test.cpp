@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -231,7 +230,8 @@ class PausedJob : public TuneTest {
     std::unique_ptr<database::Store> copy = database::make_memory_store();
     for (const Task& task : tasks_)
       EXPECT_TRUE(copy->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
-    for (const database::Job& job : *store_->jobs()) {
+    const std::vector<database::Job> jobs = *store_->jobs();
+    for (const database::Job& job : jobs) {
       EXPECT_EQ(*copy->add_job(job), job.id);
       if (const auto rates = *store_->job_rates(job.id)) {
         EXPECT_TRUE(copy->save_job_rates(*rates).ok());
@@ -246,18 +246,27 @@ class PausedJob : public TuneTest {
 TEST_F(PausedJob, MeasuresNothingThatAnotherHasMeanwhile) {
   options_.budget.trials = 80;
   run_until(20);
-  const std::vector<std::string> before = order_of(options_.job_id);
-  ASSERT_LT(before.size(), 80u);
+  ASSERT_LT(order_of(options_.job_id).size(), 80u);
+  std::unique_ptr<database::Store> alone = copy_of_store();
   run_other();
-  ASSERT_EQ(order_of(other_).size(), 80u) << "of the same tasks";
+  const std::vector<std::string> others = order_of(other_);
+  const auto shared = [&] {
+    const std::vector<std::string> own = order_of(options_.job_id);
+    EXPECT_EQ(own.size(), 80u) << "what the other measured is no trial of this one";
+    const std::set<std::string> by_other(others.begin(), others.end());
+    return std::ranges::count_if(own, [&](const std::string& each) { return by_other.contains(each); });
+  };
+  const auto shared_before = [&] {
+    return std::ranges::count_if(order_of(options_.job_id), [&](const std::string& each) {
+      return std::ranges::find(others, each) != others.end();
+    });
+  }();
   ASSERT_TRUE(run().ok());
+  EXPECT_EQ(shared(), shared_before);
 
-  const std::vector<std::string> own = order_of(options_.job_id), others = order_of(other_);
-  ASSERT_EQ(own.size(), 80u) << "what the other measured is no trial of this one";
-  EXPECT_TRUE(std::ranges::equal(before, own | std::views::take(before.size())));
-  const std::set<std::string> by_other(others.begin(), others.end());
-  EXPECT_TRUE(std::ranges::none_of(own | std::views::drop(before.size()),
-                                   [&](const std::string& schedule) { return by_other.contains(schedule); }));
+  store_ = std::move(alone);
+  ASSERT_TRUE(run().ok());
+  EXPECT_GT(shared(), shared_before) << "they come by the same ones";
 }
 
 TEST_F(PausedJob, GoesOnWithWhatAnotherMeasuredAsIfItHadNotBeenInterruptedAgain) {
@@ -272,6 +281,48 @@ TEST_F(PausedJob, GoesOnWithWhatAnotherMeasuredAsIfItHadNotBeenInterruptedAgain)
   store_ = std::move(same);
   run_until(30);
   ASSERT_LT(order_of(options_.job_id).size(), 80u);
+  // Somebody measures again what this job was told of by then.
+  const int64_t third = store_->add_job({}).value();
+  for (database::Measurement row : records()) {
+    if (row.job_id != other_) continue;
+    row.job_id = third;
+    row.samples = {{1'000'000, 1}};
+    row.finished_unix_ns += 1'000'000'000;
+    ASSERT_TRUE(store_->insert(row).ok());
+  }
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(order_of(options_.job_id), expected);
+}
+
+// What it had proposed and then found hopeless, it proposes and finds hopeless once more.
+TEST_F(PausedJob, GoesOnAsBeforeWhereAnotherMeasuredWhatItHadWithdrawn) {
+  options_.budget.trials = 300;
+  runner_.devices = 16;  // so that many wait when a model is there, and times that it can learn
+  runner_.ns_of = [](const std::string& schedule) {
+    return 10'000 + 1000 * static_cast<int64_t>(schedule.size() % 64);
+  };
+  run_until(150);
+  const std::vector<database::Measurement> so_far = records();
+  const auto proposed = builder_.built;
+  std::unique_ptr<database::Store> same = copy_of_store();
+  ASSERT_TRUE(run().ok());
+  const std::vector<std::string> expected = order_of(options_.job_id);
+  ASSERT_EQ(expected.size(), 300u);
+
+  store_ = std::move(same);
+  const int64_t other = store_->add_job({}).value();
+  int64_t withdrawn = 0;
+  for (const auto& [workload, schedule] : proposed) {
+    const std::string key = sha256(workload).hex();
+    if (schedule.empty() || std::ranges::find(expected, key + schedule) != expected.end()) continue;
+    database::Measurement row =
+        *std::ranges::find(so_far, key, [](const auto& record) { return record.problem.workload.hex(); });
+    row.schedule = schedule;
+    row.job_id = other;
+    ASSERT_TRUE(store_->insert(row).ok());
+    ++withdrawn;
+  }
+  EXPECT_GT(withdrawn, 0);
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(order_of(options_.job_id), expected);
 }

@@ -100,6 +100,32 @@ TEST_F(Recalling, HandsOutNothingThatAnEarlierJobMeasured) {
   }
 }
 
+TEST_F(Recalling, IsToldWhatOthersMeasuredWhenItProposesItAndThatIsDue) {
+  other_->next();  // the untuned one
+  const space::Candidate first = other_->next().value(), second = other_->next().value();
+  Recalled early = recalled(first, 1e-3), late = recalled(second, 2e-3);
+  early.number = 10, late.number = 20;
+  for (const Recalled& each : {early, late}) state_->recall_when_proposed(each);
+  EXPECT_EQ(state_->results(), 0) << "it has not come by them";
+  state_->next(15);
+  const std::optional<space::Candidate> next = state_->next(15);
+  EXPECT_EQ(next, second) << "of the first it is told, of the other not yet";
+  EXPECT_EQ(state_->best_seconds(), 1e-3);
+  EXPECT_EQ(state_->results(), 1);
+}
+
+TEST_F(Recalling, KeepsWhatIsSaidFirstOfACode) {
+  other_->next();  // the untuned one
+  const space::Candidate measured = other_->next().value(), twin = other_->next().value();
+  Recalled one = recalled(measured, 1e-3), same = recalled(twin, 3e-3);
+  one.code_digest = same.code_digest = "the same";
+  for (const Recalled& each : {one, same}) state_->recall_when_proposed(each);
+  ASSERT_NE(state_->result_of_code("the same"), nullptr);
+  EXPECT_EQ(state_->result_of_code("the same")->time->seconds, 1e-3);
+  state_->next();
+  EXPECT_EQ(state_->next(), twin) << "it is handed out, and found to be a twin once it is built";
+}
+
 TEST_F(Recalling, KnowsTheBestAndTheUntunedTime) {
   const space::Candidate untuned = other_->next().value(), fast = other_->next().value();
   state_->recall({recalled(untuned, 3e-3), recalled(fast, 1e-3)});

@@ -35,6 +35,10 @@ class FakeBuilder final : public measure::Builder {
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
     kernel::BuildReply reply;
     const std::string& schedule = request.kernel().schedule();
+    {
+      std::lock_guard lock(mutex_);
+      built.emplace(request.kernel().workload(), schedule);
+    }
     if (refuse_every > 0 && ++builds_ % refuse_every == 0 && !request.kernel().reference()) {
       reply.set_code(static_cast<int>(absl::StatusCode::kFailedPrecondition));
       reply.set_message("refused by the test");
@@ -63,6 +67,7 @@ class FakeBuilder final : public measure::Builder {
   bool first_has_own_code = false;  // of each workload, where the others' is the same
   std::string hopeless_reference;   // canonical text of a workload
   std::atomic<int> late_references{0};
+  std::set<std::pair<std::string, std::string>> built;  // canonical texts of workloads, and schedules
 
  private:
   bool is_own_code(const kernel::BuildKernelRequest& request) {
