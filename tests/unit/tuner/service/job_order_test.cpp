@@ -28,7 +28,6 @@ class JobOrderTest : public JobQueueTest {
     wait_for(job, JobState::kDone);
   }
 
-  SteppedClock clock_;
   size_t begun_ = 0;
 };
 

@@ -61,6 +61,7 @@ class JobQueueTest : public testing::Test {
 
   std::unique_ptr<database::Store> store_ = database::make_memory_store();
   ScriptedExecutor executor_;
+  SteppedClock clock_;  // of a queue that is given it; as all of these, it outlives the queue
   std::unique_ptr<JobQueue> queue_;
 };
 

@@ -48,8 +48,7 @@ TEST_F(JobWaitTest, AJobThatTriesAgainSaysWhatItWaitsForUntilItHasIt) {
 }
 
 TEST_F(JobWaitTest, WhatAJobWaitedForIsForgottenOnceAnotherHasIt) {
-  SteppedClock clock;  // nothing is tried again until it goes on
-  start({.clock = &clock});
+  start({.clock = &clock_});  // nothing is tried again until it goes on
   const int64_t first = submit("desk");
   executor_.wait_for_starts(1);
   const int64_t second = submit("desk"), elsewhere = submit("phone");
@@ -63,7 +62,7 @@ TEST_F(JobWaitTest, WhatAJobWaitedForIsForgottenOnceAnotherHasIt) {
   expect_detail(first, absl::StrCat("waits: ", kNoDevice));
   executor_.wait_for(second, "");
   expect_detail(first, absl::StrCat("waits for job ", second));
-  clock.advance(absl::Minutes(1));
+  clock_.advance(absl::Minutes(1));
   executor_.end(second, absl::OkStatus());
   EXPECT_EQ(executor_.wait_for_starts(4).back(), first);
   expect_detail(first, "");
