@@ -1,6 +1,7 @@
 #include "compiler/graph/task.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 
 namespace tf::graph {
@@ -9,11 +10,8 @@ absl::StatusOr<Task> make_task(LoweredGroup lowered) {
   Task task;
   TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(lowered.workload, lowered.binding));
   task.label = lowered.workload.label;
-  const char* separator = " ";
-  for (const tensor::Expr& extent : bound.outputs[0]->extents) {
-    absl::StrAppend(&task.label, separator, tensor::as_int(extent).value_or(0));
-    separator = "x";
-  }
+  if (const std::string shape = shape_text(*bound.outputs[0]); !shape.empty())
+    absl::StrAppend(&task.label, " ", shape);
   task.flops = tensor::count_flops(bound);
   task.bytes = tensor::count_bytes(bound);
   for (const tensor::Input& input : lowered.workload.inputs) {
@@ -28,6 +26,12 @@ absl::StatusOr<Task> make_task(LoweredGroup lowered) {
     task.binding[task.workload.dims[i].var->name] = lowered.binding.at(lowered.workload.dims[i].var->name);
   }
   return task;
+}
+
+std::string shape_text(const tensor::BufferNode& bound) {
+  return absl::StrJoin(bound.extents, "x", [](std::string* out, const tensor::Expr& extent) {
+    absl::StrAppend(out, tensor::as_int(extent).value_or(0));
+  });
 }
 
 std::vector<std::string> layout_texts(const std::vector<tensor::Layout>& layouts) {

@@ -28,6 +28,9 @@ struct Task {
 // Without layouts, count, reuse distance and nodes.
 absl::StatusOr<Task> make_task(LoweredGroup lowered);
 
+// "1x64x56x56"; nothing for a scalar. `bound` is of a workload whose dimensions are bound (tensor::bind).
+std::string shape_text(const tensor::BufferNode& bound);
+
 // As commands, records and build requests name layouts.
 std::vector<std::string> layout_texts(const std::vector<tensor::Layout>& layouts);
 

@@ -18,11 +18,8 @@ using Additions = std::array<std::string, kWays>;
 absl::StatusOr<Additions> additions_of(const Task& task) {
   TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
   const auto operand = [&](const char* word, size_t number) {
-    std::string text;
-    if (number >= bound.inputs.size()) return text;
-    for (const tensor::Expr& extent : bound.inputs[number].buffer->extents)
-      absl::StrAppend(&text, text.empty() ? word : "x", tensor::as_int(extent).value_or(0));
-    return text;
+    const std::string shape = number < bound.inputs.size() ? shape_text(*bound.inputs[number].buffer) : "";
+    return shape.empty() ? shape : absl::StrCat(word, shape);
   };
   const std::string first = operand(" of ", 0), second = operand(" by ", 1);
   return Additions{first, second, first + second};
