@@ -170,8 +170,8 @@ std::function<std::string(const std::string&)> at_least(double least) {
 
 std::string above_zero(const std::string& text) {
   double value = 0;
-  const bool is_above = absl::SimpleAtod(text, &value) && value > 0;
-  return is_above ? std::string() : absl::StrCat(text, " is not a number above 0");
+  const bool is_above = absl::SimpleAtod(text, &value) && std::isfinite(value) && value > 0;
+  return is_above ? "" : absl::StrCat("'", text, "' is not a finite number above 0");
 }
 
 std::string version_line(const std::string& program, const std::vector<Agreed>& agreed) {

@@ -42,8 +42,8 @@ void refuse_no_values(CLI::App& app);
 // For check() of an option: what is wrong with a text that is no finite number of at least `least`; else
 // nothing.
 std::function<std::string(const std::string&)> at_least(double least);
-// Likewise, of a text that is no number above 0: where 0 stands for no limit, who writes it means something
-// else.
+// Likewise, of a text that is no finite number above 0: where 0 stands for no limit, who writes it means
+// something else.
 std::string above_zero(const std::string& text);
 
 // That line: the command that was given, what is wrong with it, what it may have meant, where its help is.

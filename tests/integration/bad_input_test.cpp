@@ -93,11 +93,12 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   refused({"--target", "cuda"}, "no kernels are measured on GPUs yet");
   refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
   refused({"--target", "host", "--threads", "4096"}, "this process may run on");
-  refused({"--target", "host", "--minutes", "0"}, "not a number above 0");
-  refused({"--target", "host", "--minutes", "inf"}, "above 0 and at most 525600, a year, not inf");
+  refused({"--target", "host", "--minutes", "0"}, "'0' is not a finite number above 0");
+  refused({"--target", "host", "--minutes", "inf"}, "'inf' is not a finite number above 0");
+  refused({"--target", "host", "--minutes", "525601"}, "above 0 and at most 525600, a year, not 525601");
   refused({"--target", "host", "--until-gain", "101"}, "above 0 and at most 100, not 101");
   refused({"--target", "host", "--dim", "N=1", "--dim", "N=2"}, "gives \"N\" twice");
-  refused({"--target", "host", "--trials", "-1"}, "not a number above 0");
+  refused({"--target", "host", "--trials", "-1"}, "'-1' is not a finite number above 0");
   refused({"--target", "host", "--trials", "99999999999999999999"}, "too large a number");
   refused({"--target", "host", "--seed", "-1"}, "'-1' is below 0");
   refused({"--target", "host", "--strategy", ""}, "--strategy: the value is empty");

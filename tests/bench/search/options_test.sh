@@ -17,7 +17,7 @@ expect() {
   failed=1
 }
 
-expect 2 'search_replay record: --minutes: 0 is not a number above 0' record --minutes 0
+expect 2 "search_replay record: --minutes: '0' is not a finite number above 0" record --minutes 0
 expect 2 'search_replay tasks: there is no option --json' tasks --json
 expect 2 'search_replay record: there is no option --plots' record --plots "$work"
 expect 2 'search_replay races: there is no option --minutes' races --minutes 1

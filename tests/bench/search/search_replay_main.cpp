@@ -282,8 +282,7 @@ void add_command(CLI::App& app, const Command& description, Arguments& arguments
     command
         .add_option("--minutes", arguments.minutes,
                     "Record for at most so long; a later call goes on [until everything is recorded]")
-        ->check(above_zero)
-        ->check(at_least(0));  // and finite
+        ->check(above_zero);
   if (has("--without-sandbox"))
     command.add_option("--without-sandbox", arguments.without_sandbox,
                        "Measure although candidates cannot be confined by these, as in `tuner tune` [the "

@@ -131,6 +131,12 @@ TEST(CommandLine, RefusesWhatIsNoNumber) {
   EXPECT_EQ(said("cut oak --depth 2.5 --passes 0x10"), "");
 }
 
+TEST(AboveZero, AllowsFiniteNumbersAboveZeroAlone) {
+  for (const char* text : {"1", "0.5", "1e-300"}) EXPECT_EQ(tf::above_zero(text), "") << text;
+  for (const char* text : {"0", "-0.0", "-1", "nan", "inf", "x", "1x"})
+    EXPECT_EQ(tf::above_zero(text), absl::StrCat("'", text, "' is not a finite number above 0"));
+}
+
 TEST(CommandLine, TellsTheVersionBeforeAnythingElseIsAskedFor) {
   const std::string own(tf::version());
   EXPECT_THAT(own, testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
