@@ -31,6 +31,8 @@ namespace tf::worker::sandbox {
 namespace {
 
 constexpr int64_t kPeakBudgetNs = 25'000'000;
+constexpr int64_t kToEndNs =
+    100'000'000;  // of its time limit: to give back what memory it has, on a busy machine
 constexpr uint32_t kFewestSamples = 3;  // of a candidate that takes long
 // Time that processors worked for the calling thread, or for the whole process.
 int64_t cpu_ns(clockid_t clock) {
@@ -319,12 +321,13 @@ class Harness {
       finish(result_, ChildEnd::kCannotMeasure, "the parent is gone");
   }
 
-  // Samples until there are enough, they show that it is slower, or the time limit comes so near that another
-  // and a last run may not fit. True if stopped early.
+  // Samples until there are enough, they show that it is slower, or the time limit comes so near that
+  // another, a last run and giving back its memory may not fit. True if stopped early.
   bool timed_runs(int64_t first_run_ns) {
     double run_ns = warm_up(first_run_ns);
     SlowerTest race(static_cast<double>(job_.stop_if_slower_than_ns), job_.noise);
     int64_t sampled_ns = 0;
+    const int64_t usable_ns = job_.timeout_ns - std::min(job_.timeout_ns / 4, kToEndNs);
     uint32_t count = 0;
     result_->timed = 1;
     tell_parent(&kTimingStarts, 1);
@@ -337,7 +340,7 @@ class Harness {
       race.add(run_ns);
       sampled_ns += sample.total_ns;
       if (job_.enough_ns > 0 && count >= kFewestSamples && sampled_ns >= job_.enough_ns) break;
-      const int64_t left_ns = job_.timeout_ns - (tf_monotonic_ns() - started_ns_);
+      const int64_t left_ns = usable_ns - (tf_monotonic_ns() - started_ns_);
       if (static_cast<double>(left_ns) < 1.5 * (static_cast<double>(sample.total_ns) + run_ns)) break;
     }
     tell_parent(&kTimingEnds, 1);
