@@ -7,6 +7,9 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -133,6 +136,36 @@ TEST_F(PlayOffTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
   ASSERT_TRUE(run().ok());
   for (const Task& task : tasks_)
     EXPECT_TRUE(fastest_of(task).match.has_value()) << "it was only lucky, once";
+}
+
+// All take as long. The third would run instead of the first, as likely as not: half a run is more than what
+// the second has.
+TEST_F(PlayOffTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
+  constexpr int64_t kSize = 56;
+  tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(kSize, kSize, kSize)});
+  tasks_[1].weight = 0.3;
+  tasks_[2].weight = 0;
+  options_.flips = {{{0, -1}, {2, 1}}};
+  options_.budget.trials = 36;
+  std::vector<std::string> ran;  // schedules
+  runner_.ns_of = [&](const std::string& schedule) {
+    ran.push_back(schedule);
+    return 100'000;
+  };
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  ASSERT_EQ(progress->trials, 36);
+  std::vector<std::string> order;  // workloads, as the play-offs of their kernels began
+  for (const std::string& schedule : std::span(ran).subspan(36)) {
+    std::set<std::string> workloads;
+    for (const auto& [workload, built] : builder_.built)
+      if (built == schedule) workloads.insert(workload);
+    if (workloads.size() == 1 && !std::ranges::count(order, *workloads.begin()))
+      order.push_back(*workloads.begin());
+  }
+  std::vector<std::string> expected;
+  for (const size_t task : {0, 2, 1}) expected.push_back(tensor::canonical_text(tasks_[task].workload));
+  EXPECT_EQ(order, expected);
 }
 
 // The machine becomes slower all the time: who is out after few rounds was measured in better times.
@@ -420,7 +453,13 @@ TEST_F(PlayOffRun, LetsGoWhatIsNoneOfIts) {
   under_way.ticket = kFirstTicket - 1;
   under_way.request = contender_.request;
   under_way.priority = Priority::kInFull;
+  std::atomic<bool> has_begun{false};
+  runner_.delay = [&] {
+    has_begun = true;
+    return std::chrono::microseconds(0);
+  };
   pipeline_.submit(std::move(under_way));
+  while (!has_begun) std::this_thread::yield();
   const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
   EXPECT_EQ(runner_.acknowledged, 1) << "its own are acknowledged by whoever is told of them";
   ASSERT_EQ(ranking.size(), 2u);
