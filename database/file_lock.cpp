@@ -30,7 +30,7 @@ HeldLocks& held_locks() {
   return held;
 }
 
-absl::Status refused(const std::string& database_path, pid_t holder, std::string_view remedy) {
+absl::Status held_by_another(const std::string& database_path, pid_t holder, std::string_view remedy) {
   return with_remedy(absl::StatusCode::kFailedPrecondition,
                      absl::StrCat("cannot write ", database_path, ": process ", holder, " is writing it"),
                      remedy, Between::kSemicolon);
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& d
   std::lock_guard guard(held.mutex);
   struct stat info;
   if (::stat(lock_path.c_str(), &info) == 0 && held.files.contains({info.st_dev, info.st_ino})) {
-    return refused(database_path, ::getpid(), remedy);
+    return held_by_another(database_path, ::getpid(), remedy);
   }
   // It is emptied: who may write to the folder must not make that another file by a link.
   const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& d
     if (taken) {
       struct flock holder = request;
       const bool known = ::fcntl(fd, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK;
-      status = refused(database_path, known ? holder.l_pid : 0, remedy);
+      status = held_by_another(database_path, known ? holder.l_pid : 0, remedy);
     }
     ::close(fd);
     return status;

@@ -89,18 +89,18 @@ DirectWork from_proto(const pb::DirectWork& message, const std::string& device_i
 
 // They are kept, 64 a slot: so much of their texts, cut between characters, since half of one would make each
 // reply that it stands in unreadable.
-constexpr size_t kLongestName = 64;
+constexpr size_t kLongestSampleText = 64;
 constexpr size_t kLongestDetail = 200;
 
 GoldenSample from_proto(const pb::GoldenSample& message) {
   const pb::DeviceState& device = message.device();
   return {.slot = message.slot(),
-          .kernel = printable(message.kernel(), kLongestName),
+          .kernel = printable(message.kernel(), kLongestSampleText),
           .time_ns = message.time_ns(),
           .spread = message.spread(),
           .temperature_c = device.temperature_c(),
           .clock_mhz = device.clock_mhz(),
-          .governor = printable(device.governor(), kLongestName),
+          .governor = printable(device.governor(), kLongestSampleText),
           .load_1min = device.load_1min(),
           .throttled = device.throttled(),
           .taken_at = rpc::real_clock().now() - absl::Milliseconds(message.age_ms()),

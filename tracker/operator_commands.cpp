@@ -24,7 +24,7 @@
 namespace tf::tracker {
 namespace {
 
-struct Arguments {
+struct OperatorArguments {
   std::string tracker = rpc::kDefaultTracker;
   std::string tls;
   std::string key;
@@ -38,9 +38,9 @@ struct Arguments {
   bool undo = false;
 };
 
-using Command = absl::Status (*)(const TrackerLink&, const Arguments&);
+using Command = absl::Status (*)(const TrackerLink&, const OperatorArguments&);
 
-TextFormat format_of(const Arguments& arguments) {
+TextFormat format_of(const OperatorArguments& arguments) {
   return arguments.json ? TextFormat::kJson : TextFormat::kTable;
 }
 
@@ -55,11 +55,11 @@ absl::Status say(const absl::Status& done, const std::string& line) {
   return done;
 }
 
-std::string device_of(const Arguments& arguments) {
+std::string device_of(const OperatorArguments& arguments) {
   return absl::StrCat("device ", printable(arguments.name));
 }
 
-absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status devices(const TrackerLink& tracker, const OperatorArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const DevicesText listed, render_devices(tracker, arguments.key, arguments.selector,
                                                                format_of(arguments), terminal_width()));
   std::fputs(listed.text.c_str(), stdout);
@@ -72,21 +72,21 @@ absl::Status devices(const TrackerLink& tracker, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status waiting(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status waiting(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return print(render_waiting(tracker, format_of(arguments), terminal_width()));
 }
 
-absl::Status reservations(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status reservations(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return print(render_reservations(tracker, format_of(arguments), terminal_width()));
 }
 
-absl::Status cordon(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status cordon(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return say(
       set_admission(tracker, arguments.name, Admission::kCordoned).status(),
       absl::StrCat(device_of(arguments), " is cordoned: it gets no new lease, and a present one goes on"));
 }
 
-absl::Status uncordon(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status uncordon(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return say(set_admission(tracker, arguments.name, Admission::kOpen).status(),
              absl::StrCat(device_of(arguments),
                           " is open: neither a cordon nor a drain keeps it from being leased"));
@@ -101,34 +101,34 @@ std::string draining_text(std::optional<uint32_t> leases) {
                       " not renewed; `tracker devices` shows when it is drained");
 }
 
-absl::Status drain(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status drain(const TrackerLink& tracker, const OperatorArguments& arguments) {
   if (arguments.undo) return uncordon(tracker, arguments);
   TF_ASSIGN_OR_RETURN(const std::optional<uint32_t> leases,
                       set_admission(tracker, arguments.name, Admission::kDraining));
   return say(absl::OkStatus(), absl::StrCat(device_of(arguments), " ", draining_text(leases)));
 }
 
-absl::Status readmit(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status readmit(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return say(
       readmit_device(tracker, arguments.name),
       absl::StrCat(device_of(arguments),
                    " is readmitted: it is not in quarantine, and its golden kernel sets a new baseline"));
 }
 
-absl::Status forget(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status forget(const TrackerLink& tracker, const OperatorArguments& arguments) {
   const std::string now = arguments.name.ends_with("/*")
                               ? absl::StrCat("those of ", printable(arguments.name), " that were away are")
                               : absl::StrCat(device_of(arguments), " is");
   return say(forget_device(tracker, arguments.name), absl::StrCat(now, " forgotten"));
 }
 
-absl::Status pardon(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status pardon(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return say(
       pardon_candidate(tracker, arguments.name),
       absl::StrCat("candidate ", printable(arguments.name), " is pardoned: it is run when it comes again"));
 }
 
-absl::Status release(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status release(const TrackerLink& tracker, const OperatorArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, force_release(tracker, arguments.name));
   if (arguments.json) {
     std::printf("%s\n", json_text({{"leases", ids}}, 2).c_str());
@@ -159,7 +159,7 @@ std::optional<absl::Duration> parse_duration(std::string_view text) {
   return days + rest;
 }
 
-absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& arguments) {
   ReserveOptions options{.user = arguments.user,
                          .key = arguments.key,
                          .selector = arguments.selector,
@@ -203,7 +203,7 @@ absl::Status reserve(const TrackerLink& tracker, const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status unreserve(const TrackerLink& tracker, const Arguments& arguments) {
+absl::Status unreserve(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return say(tracker::unreserve(tracker, arguments.id),
              absl::StrCat("reservation ", arguments.id, " has ended"));
 }
@@ -213,7 +213,7 @@ class Adder {
  public:
   Adder(CLI::App& app, std::function<absl::Status()>& run) : app_(app), run_(run) {}
 
-  Arguments& arguments() { return *arguments_; }
+  OperatorArguments& arguments() { return *arguments_; }
 
   CLI::App& add(const std::string& name, const std::string& what, const std::string& example,
                 Command command) {
@@ -256,11 +256,11 @@ class Adder {
  private:
   CLI::App& app_;
   std::function<absl::Status()>& run_;
-  const std::shared_ptr<Arguments> arguments_ = std::make_shared<Arguments>();
+  const std::shared_ptr<OperatorArguments> arguments_ = std::make_shared<OperatorArguments>();
 };
 
 void add_listings(Adder& adder) {
-  Arguments& arguments = adder.arguments();
+  OperatorArguments& arguments = adder.arguments();
   CLI::App& listing = adder.add_listing("devices", "List devices: state, holder, temperature, drift, labels",
                                         "devices --tracker 127.0.0.1:7190 --json", devices);
   listing.footer(
@@ -293,7 +293,7 @@ void add_device_commands(Adder& adder) {
 }
 
 void add_reservation_commands(Adder& adder) {
-  Arguments& arguments = adder.arguments();
+  OperatorArguments& arguments = adder.arguments();
   CLI::App& making =
       adder.add_printing("reserve", "Keep devices for one user; prints the reservation's id",
                          "reserve --user alice --key pi4 --selector room=lab3 --for 2h", reserve,

@@ -13,6 +13,7 @@
 #include "rpc/unary_call.h"
 #include "tracker/farm.h"
 #include "tracker/services.h"
+#include "tracker/slot_index.h"
 
 namespace tf::tracker {
 namespace {
@@ -170,7 +171,6 @@ constexpr size_t kDevicesAtOnce = 64;       // copied under the farm's lock
 constexpr size_t kReservationsAtOnce = 16;  // for each of which all devices are looked at
 // So many requests and as many users fit into a message, whatever their names (names.h): 600 and 250 bytes.
 constexpr size_t kWaitingInPage = 4096;
-constexpr size_t kKeysNamed = 10;
 
 // Where a listing of who waits goes on: "NUMBER ID USER" of the last ones told.
 struct WaitingToken {

@@ -9,9 +9,6 @@
 namespace tf::tracker {
 namespace {
 
-// In one message: all of a large farm's would not fit into a status.
-constexpr size_t kKeysNamed = 10;
-
 size_t common_beginning(const std::string& one, const std::string& other) {
   const auto [end, ignored] = std::ranges::mismatch(one, other);
   return static_cast<size_t>(end - one.begin());

@@ -16,6 +16,9 @@
 
 namespace tf::tracker {
 
+// How many known keys a message names: all of a large farm's would not fit into a status.
+inline constexpr size_t kKeysNamed = 10;
+
 // What a request asks for. Requests that ask for the same share one.
 struct Demand {
   std::string key;

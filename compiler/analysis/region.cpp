@@ -99,7 +99,7 @@ class Regions {
     Reach out{simplifier_.divide(inside->low, divisor), 0};
     const std::optional<Whole> steps = size(difference(simplifier_.divide(high(*inside), divisor), out.low));
     // Where the start is aligned, the number of blocks is known; otherwise one more may be touched.
-    out.width = steps ? *steps : ceil_div(inside->width, divisor);
+    out.width = steps ? *steps : ceil_div(inside->width, Whole(divisor));
     return out;
   }
 

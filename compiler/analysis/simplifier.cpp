@@ -17,10 +17,6 @@ using ir::Binary;
 using ir::BinaryOp;
 using tensor::ExprKind;
 
-bool is_index(const Expr& expr) {
-  return expr->type().element == ir::Element::kInt64;
-}
-
 bool is_equality(BinaryOp op) {
   return op == BinaryOp::kEq || op == BinaryOp::kNe;
 }

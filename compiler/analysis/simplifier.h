@@ -10,6 +10,11 @@
 
 namespace tf::analysis {
 
+// Of the type that linear forms are made of. Not all are exact: sums of data may wrap (is_exact).
+inline bool is_index(const Expr& expr) {
+  return expr->type().element == ir::Element::kInt64;
+}
+
 // Simplifies many expressions under ranges, values and facts that come and go with scopes. Not thread-safe;
 // the range map must outlive it.
 class Simplifier {

@@ -17,10 +17,6 @@ using tensor::ExprKind;
 
 constexpr int64_t kLargestDivisor = int64_t{1} << 31;
 
-bool is_index(const Expr& expr) {
-  return expr->type().element == ir::Element::kInt64;
-}
-
 // The node if it divides (op) by a positive constant.
 const Binary* division(const Expr& atom, BinaryOp op, int64_t* divisor) {
   const auto* node = as<Binary>(atom);

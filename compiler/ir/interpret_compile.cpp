@@ -11,8 +11,6 @@
 namespace tf::ir::machine {
 namespace {
 
-constexpr size_t kMaxRank = 16;
-
 // Which lanes are wanted where an expression is evaluated; no slot: all.
 struct Mask {
   int32_t slot = -1;

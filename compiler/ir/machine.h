@@ -17,6 +17,8 @@
 
 namespace tf::ir::machine {
 
+inline constexpr size_t kMaxRank = 16;  // of a buffer
+
 struct Machine;
 struct Instruction;
 using Kernel = void (*)(Machine&, const Instruction&);

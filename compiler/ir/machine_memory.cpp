@@ -33,8 +33,6 @@ int64_t blocked_offset(const Shape& shape, const int64_t* index) {
   return offset;
 }
 
-constexpr size_t kMaxRank = 16;
-
 // The checked physical element offset of one lane, or -1.
 int64_t locate(Machine& m, const Site& site, const Shape& shape, int32_t lane) {
   if (site.is_flat) {

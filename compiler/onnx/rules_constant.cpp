@@ -112,14 +112,14 @@ Result range(NodeReader& node) {
                                    std::make_shared<const Blob>(write_floats(element, values)), node.name());
 }
 
-constexpr std::array kRules = {NamedRule{"Constant", constant},
-                               NamedRule{"ConstantOfShape", constant_of_shape}, NamedRule{"Range", range},
-                               NamedRule{"Shape", shape}, NamedRule{"Size", size}};
+constexpr std::array kConstantRules = {
+    NamedRule{"Constant", constant}, NamedRule{"ConstantOfShape", constant_of_shape},
+    NamedRule{"Range", range}, NamedRule{"Shape", shape}, NamedRule{"Size", size}};
 
 }  // namespace
 
 std::span<const NamedRule> constant_rules() {
-  return kRules;
+  return kConstantRules;
 }
 
 }  // namespace tf::onnx

@@ -233,24 +233,24 @@ Result layer_norm(NodeReader& node) {
   return node.emit(Binary{BinaryKind::kAdd}, {y, bias});
 }
 
-constexpr std::array kRules = {NamedRule{"AveragePool", average_pool},
-                               NamedRule{"BatchNormalization", batch_norm},
-                               NamedRule{"Conv", conv},
-                               NamedRule{"Dropout", dropout},
-                               NamedRule{"Gemm", gemm},
-                               NamedRule{"GlobalAveragePool", global_average_pool},
-                               NamedRule{"GlobalMaxPool", global_max_pool},
-                               NamedRule{"LRN", lrn},
-                               NamedRule{"LayerNormalization", layer_norm},
-                               NamedRule{"LogSoftmax", log_softmax},
-                               NamedRule{"MatMul", matmul},
-                               NamedRule{"MaxPool", max_pool},
-                               NamedRule{"Softmax", plain_softmax}};
+constexpr std::array kNetworkRules = {NamedRule{"AveragePool", average_pool},
+                                      NamedRule{"BatchNormalization", batch_norm},
+                                      NamedRule{"Conv", conv},
+                                      NamedRule{"Dropout", dropout},
+                                      NamedRule{"Gemm", gemm},
+                                      NamedRule{"GlobalAveragePool", global_average_pool},
+                                      NamedRule{"GlobalMaxPool", global_max_pool},
+                                      NamedRule{"LRN", lrn},
+                                      NamedRule{"LayerNormalization", layer_norm},
+                                      NamedRule{"LogSoftmax", log_softmax},
+                                      NamedRule{"MatMul", matmul},
+                                      NamedRule{"MaxPool", max_pool},
+                                      NamedRule{"Softmax", plain_softmax}};
 
 }  // namespace
 
 std::span<const NamedRule> network_rules() {
-  return kRules;
+  return kNetworkRules;
 }
 
 }  // namespace tf::onnx

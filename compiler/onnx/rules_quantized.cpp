@@ -202,13 +202,13 @@ Result scaled(NodeReader& node, NodeId sum, const ScaledFactors& f, int64_t axis
   return binary(node, BinaryKind::kMul, sum, factor);
 }
 
-constexpr std::array kRules = {NamedRule{"ConvInteger", conv_integer},
-                               NamedRule{"DequantizeLinear", dequantize_linear},
-                               NamedRule{"DynamicQuantizeLinear", dynamic_quantize_linear},
-                               NamedRule{"MatMulInteger", matmul_integer},
-                               NamedRule{"QLinearConv", qlinear_conv},
-                               NamedRule{"QLinearMatMul", qlinear_matmul},
-                               NamedRule{"QuantizeLinear", quantize_linear}};
+constexpr std::array kQuantizedRules = {NamedRule{"ConvInteger", conv_integer},
+                                        NamedRule{"DequantizeLinear", dequantize_linear},
+                                        NamedRule{"DynamicQuantizeLinear", dynamic_quantize_linear},
+                                        NamedRule{"MatMulInteger", matmul_integer},
+                                        NamedRule{"QLinearConv", qlinear_conv},
+                                        NamedRule{"QLinearMatMul", qlinear_matmul},
+                                        NamedRule{"QuantizeLinear", quantize_linear}};
 
 }  // namespace
 
@@ -234,7 +234,7 @@ absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, co
 }
 
 std::span<const NamedRule> quantized_rules() {
-  return kRules;
+  return kQuantizedRules;
 }
 
 }  // namespace tf::onnx

@@ -289,22 +289,22 @@ Result gather(NodeReader& node) {
   return node.emit(Gather{axis}, {data, indices});
 }
 
-constexpr std::array kRules = {NamedRule{"Concat", concat},
-                               NamedRule{"Expand", expand},
-                               NamedRule{"Flatten", flatten},
-                               NamedRule{"Gather", gather},
-                               NamedRule{"Pad", pad},
-                               NamedRule{"Reshape", reshape},
-                               NamedRule{"Slice", slice},
-                               NamedRule{"Split", split},
-                               NamedRule{"Squeeze", squeeze},
-                               NamedRule{"Transpose", transpose},
-                               NamedRule{"Unsqueeze", unsqueeze}};
+constexpr std::array kShapeRules = {NamedRule{"Concat", concat},
+                                    NamedRule{"Expand", expand},
+                                    NamedRule{"Flatten", flatten},
+                                    NamedRule{"Gather", gather},
+                                    NamedRule{"Pad", pad},
+                                    NamedRule{"Reshape", reshape},
+                                    NamedRule{"Slice", slice},
+                                    NamedRule{"Split", split},
+                                    NamedRule{"Squeeze", squeeze},
+                                    NamedRule{"Transpose", transpose},
+                                    NamedRule{"Unsqueeze", unsqueeze}};
 
 }  // namespace
 
 std::span<const NamedRule> shape_rules() {
-  return kRules;
+  return kShapeRules;
 }
 
 }  // namespace tf::onnx

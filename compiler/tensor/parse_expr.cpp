@@ -30,7 +30,7 @@ struct InfixOperator {
 };
 
 constexpr int kLowestLevel = 1;
-constexpr int kUnaryLevel = 6;
+constexpr int kAboveAllInfix = 6;  // takes no infix operator
 constexpr std::array kInfix = {
     InfixOperator{"||", BinaryOp::kOr, 1},       InfixOperator{"&&", BinaryOp::kAnd, 2},
     InfixOperator{"==", BinaryOp::kEq, 3},       InfixOperator{"!=", BinaryOp::kNe, 3},
@@ -130,7 +130,7 @@ class ExprParser {
     return primary();
   }
 
-  absl::StatusOr<Parsed> nested_unary() { return expr(kUnaryLevel); }
+  absl::StatusOr<Parsed> nested_unary() { return expr(kAboveAllInfix); }
 
   absl::StatusOr<Parsed> primary() {
     switch (reader_.peek().kind) {

@@ -20,7 +20,7 @@
 namespace tf::rpc {
 namespace {
 
-constexpr absl::Duration kLookEvery = absl::Seconds(1);
+constexpr absl::Duration kLookForExpiredEvery = absl::Seconds(1);
 
 // Asked several times a call.
 std::optional<Certificate> certificate_of(const grpc::AuthContext* context) {
@@ -298,7 +298,8 @@ void CallGuard::end_if(const std::function<bool(const Call&)>& over) {
 // Certificates end while calls are under way.
 void CallGuard::watch_over() {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookEvery), [this] { return stop_; })) {
+  while (
+      !changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookForExpiredEvery), [this] { return stop_; })) {
     lock.unlock();
     const absl::Time now = clock_.now();
     end_if([&](const Call& call) { return now >= call.not_after; });

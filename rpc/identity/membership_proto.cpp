@@ -19,7 +19,7 @@
 namespace tf::rpc {
 namespace {
 
-namespace pb = tunefarm::identity::v1;
+namespace membership = tunefarm::identity::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kRetryEvery = absl::Seconds(10);
@@ -28,20 +28,20 @@ absl::Status from_tracker(const grpc::Status& status, const Endpoint& tracker) {
   return from_grpc(status, "tracker", tracker, true);
 }
 
-absl::StatusOr<Certificate> renewed(const Credentials& credentials, pb::Members::Stub& stub,
+absl::StatusOr<Certificate> renewed(const Credentials& credentials, membership::Members::Stub& stub,
                                     const Endpoint& tracker) {
   grpc::ClientContext context;
   set_deadline(context, kCallTimeout);
-  pb::RenewRequest request;
+  membership::RenewRequest request;
   request.set_request(make_certificate_request(credentials.key(), credentials.identity().name));
-  pb::Credential reply;
+  membership::Credential reply;
   TF_RETURN_IF_ERROR(from_tracker(stub.Renew(&context, request, &reply), tracker));
   return Certificate::from_der(reply.certificate());
 }
 
 // `received`: what was renewed before, but could not be kept; it is not asked for again, since a member may
 // have only so many certificates.
-absl::Status renew(Credentials& credentials, pb::Members::Stub& stub, const Endpoint& tracker,
+absl::Status renew(Credentials& credentials, membership::Members::Stub& stub, const Endpoint& tracker,
                    std::optional<Certificate>& received) {
   if (!received) {
     TF_ASSIGN_OR_RETURN(received, renewed(credentials, stub, tracker));
@@ -52,15 +52,15 @@ absl::Status renew(Credentials& credentials, pb::Members::Stub& stub, const Endp
 }
 
 absl::StatusOr<Identity> join_with(const KeyPair& key, const JoinToken& token, const JoinOptions& options) {
-  const auto stub = pb::Members::NewStub(make_channel(options.tracker, joining_channel(token.ca)));
+  const auto stub = membership::Members::NewStub(make_channel(options.tracker, joining_channel(token.ca)));
   grpc::ClientContext context;
   set_deadline(context, kCallTimeout);
-  pb::JoinRequest request;
+  membership::JoinRequest request;
   request.set_secret(token.secret);
   request.set_name(options.name);
   request.set_request(make_certificate_request(key, options.name));
   request.mutable_roles()->Add(options.roles.begin(), options.roles.end());
-  pb::Credential reply;
+  membership::Credential reply;
   TF_RETURN_IF_ERROR(from_tracker(stub->Join(&context, request, &reply), options.tracker));
   TF_ASSIGN_OR_RETURN(const Certificate certificate, Certificate::from_der(reply.certificate()));
   TF_ASSIGN_OR_RETURN(const Certificate ca, Certificate::from_der(reply.ca()));
@@ -109,14 +109,15 @@ struct MembershipKeeper::State {
   std::thread thread;
 
   void run() {
-    const auto stub = pb::Members::NewStub(make_channel(tracker, credentials->channel(Role::kTracker)));
+    const auto stub =
+        membership::Members::NewStub(make_channel(tracker, credentials->channel(Role::kTracker)));
     do {
       const absl::Status status = look(*stub);
       if (absl::IsUnauthenticated(status) && options.ended) std::exchange(options.ended, nullptr)(status);
     } while (!wait());
   }
 
-  absl::Status look(pb::Members::Stub& stub) {
+  absl::Status look(membership::Members::Stub& stub) {
     const absl::Time now = clock.now();
     TF_RETURN_IF_ERROR(credentials->certificate().check_issued_by(credentials->ca(), now));
     if (now >= credentials->certificate().renew_at() && now >= try_at) {
@@ -133,12 +134,12 @@ struct MembershipKeeper::State {
   }
 
   // While the tracker is away, what was revoked before stays so.
-  absl::Status ask_for_revoked(pb::Members::Stub& stub) {
+  absl::Status ask_for_revoked(membership::Members::Stub& stub) {
     grpc::ClientContext context;
     set_deadline(context, kCallTimeout);
-    pb::ListRevokedRequest request;
+    membership::ListRevokedRequest request;
     request.set_generation(generation);
-    pb::ListRevokedReply reply;
+    membership::ListRevokedReply reply;
     TF_RETURN_IF_ERROR(from_grpc(stub.ListRevoked(&context, request, &reply)));
     if (reply.generation() == generation) return absl::OkStatus();
     generation = reply.generation();
@@ -178,7 +179,8 @@ absl::StatusOr<std::shared_ptr<Credentials>> credentials_of_command(const std::s
   const absl::StatusOr<Endpoint> endpoint =
       parse_endpoint(tracker.empty() ? credentials->tracker() : tracker);
   if (endpoint.ok()) {
-    const auto stub = pb::Members::NewStub(make_channel(*endpoint, credentials->channel(Role::kTracker)));
+    const auto stub =
+        membership::Members::NewStub(make_channel(*endpoint, credentials->channel(Role::kTracker)));
     std::optional<Certificate> received;
     renew(*credentials, *stub, *endpoint, received).IgnoreError();
   }

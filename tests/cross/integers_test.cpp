@@ -101,8 +101,8 @@ TEST_P(Integers, AreDividedByAnything) {
 }
 
 TEST_P(Integers, MeanAfterPassesAndInCodeWhatTheyMeantBefore) {
-  for (const testing::IntegerKernel& kernel : testing::integer_kernels())
-    testing::expect_meaning_is_kept(kernel, {GetParam()});
+  for (const test::IntegerKernel& kernel : test::integer_kernels())
+    test::expect_meaning_is_kept(kernel, {GetParam()});
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, Integers,

@@ -24,7 +24,7 @@
 namespace tf {
 namespace {
 
-using testing::SmallWorkload;
+using test::SmallWorkload;
 
 constexpr int kThreads = 2;
 
@@ -40,7 +40,7 @@ void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
       .targets = {target}, .threads = kThreads, .tolerance = tolerance, .low = -1, .high = 1};
   codegen::expect_agrees(lowered->function, options);
   options.edges = true;
-  if (testing::has_integers(workload)) codegen::expect_agrees(lowered->function, options);
+  if (test::has_integers(workload)) codegen::expect_agrees(lowered->function, options);
 }
 
 uint64_t number(const char* variable, uint64_t otherwise) {
@@ -62,17 +62,17 @@ TEST_P(EveryOperator, AArch64CodeAgreesWithTheInterpreter) {
   const std::string name = "aarch64:cpu=cortex-a72";
   const target::Target target = *target::parse_target(name);
   TF_SKIP_WITHOUT_EMULATOR(target);
-  const tensor::Workload workload = testing::build_small(GetParam());
+  const tensor::Workload workload = test::build_small(GetParam());
   check(workload, schedule::default_schedule(workload, {}, target, kThreads), {}, name);
   for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kSeeds && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    check(workload, testing::random_schedule(workload, seed), testing::random_ports(workload, seed), name);
+    check(workload, test::random_schedule(workload, seed), test::random_ports(workload, seed), name);
   }
 }
 
 TEST_P(EveryOperator, RiscVVectorCodeCompiles) {
   const target::Target target = *target::parse_target("riscv64:+v");
-  const tensor::Workload workload = testing::build_small(GetParam());
+  const tensor::Workload workload = test::build_small(GetParam());
   const absl::StatusOr<passes::Lowered> lowered =
       passes::lower(workload, schedule::default_schedule(workload, {}, target, kThreads), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
@@ -83,11 +83,11 @@ TEST_P(EveryOperator, RiscVVectorCodeCompiles) {
 TEST(RiscVVectorCode, AgreesWithTheInterpreterForEveryOperator) {
   const std::string name = "riscv64:+v";
   TF_SKIP_WITHOUT_EMULATOR(*target::parse_target(name));
-  for (const SmallWorkload& small : testing::small_workloads()) {
+  for (const SmallWorkload& small : test::small_workloads()) {
     SCOPED_TRACE(small.name);
-    const tensor::Workload workload = testing::build_small(small);
-    check(workload, testing::random_schedule(workload, kFirstSeed),
-          testing::random_ports(workload, kFirstSeed), name);
+    const tensor::Workload workload = test::build_small(small);
+    check(workload, test::random_schedule(workload, kFirstSeed), test::random_ports(workload, kFirstSeed),
+          name);
   }
 }
 
@@ -97,12 +97,12 @@ class ArmV7Code : public ::testing::TestWithParam<const char*> {};
 TEST_P(ArmV7Code, AgreesWithTheInterpreterForEveryOperator) {
   const target::Target target = *target::parse_target(GetParam());
   TF_SKIP_WITHOUT_EMULATOR(target);
-  for (const SmallWorkload& small : testing::small_workloads()) {
+  for (const SmallWorkload& small : test::small_workloads()) {
     SCOPED_TRACE(small.name);
-    const tensor::Workload workload = testing::build_small(small);
+    const tensor::Workload workload = test::build_small(small);
     check(workload, schedule::default_schedule(workload, {}, target, kThreads), {}, GetParam());
-    check(workload, testing::random_schedule(workload, kFirstSeed),
-          testing::random_ports(workload, kFirstSeed), GetParam());
+    check(workload, test::random_schedule(workload, kFirstSeed), test::random_ports(workload, kFirstSeed),
+          GetParam());
   }
 }
 
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Processors, ArmV7Code,
                            return absl::StrReplaceAll(target::parse_target(each.param)->cpu, {{"-", "_"}});
                          });
 
-INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(testing::small_workloads()),
+INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(test::small_workloads()),
                          [](const auto& each) { return each.param.name; });
 
 // Large enough that vectors, register tiles and their edges are in the code.
@@ -121,35 +121,35 @@ const std::vector<SmallWorkload>& tuned_workloads() {
   static const std::vector<SmallWorkload> all = {
       {"matmul",
        [](Builder& b) {
-         return ops::matmul(b, testing::f32_input(b, {13, 24}), testing::f32_constant(b, {24, 31}));
+         return ops::matmul(b, test::f32_input(b, {13, 24}), test::f32_constant(b, {24, 31}));
        }},
       {"gemv",
        [](Builder& b) {
-         return ops::matmul(b, testing::f32_input(b, {1, 40}), testing::f32_constant(b, {40, 37}));
+         return ops::matmul(b, test::f32_input(b, {1, 40}), test::f32_constant(b, {40, 37}));
        }},
       {"conv_3x3",
        [](Builder& b) {
          const tensor::Buffer y =
-             ops::conv(b, testing::f32_input(b, {1, 8, 9, 10}), testing::f32_constant(b, {12, 8, 3, 3}),
+             ops::conv(b, test::f32_input(b, {1, 8, 9, 10}), test::f32_constant(b, {12, 8, 3, 3}),
                        {.pads_begin = {1, 1}, .pads_end = {1, 1}});
-         return ops::relu(b, ops::bias_add(b, y, testing::f32_constant(b, {12}), 1));
+         return ops::relu(b, ops::bias_add(b, y, test::f32_constant(b, {12}), 1));
        }},
       {"conv_1x1",
        [](Builder& b) {
-         return ops::conv(b, testing::f32_input(b, {1, 16, 7, 7}), testing::f32_constant(b, {20, 16, 1, 1}));
+         return ops::conv(b, test::f32_input(b, {1, 16, 7, 7}), test::f32_constant(b, {20, 16, 1, 1}));
        }},
       {"depthwise",
        [](Builder& b) {
-         return ops::conv(b, testing::f32_input(b, {1, 8, 9, 9}), testing::f32_constant(b, {8, 1, 3, 3}),
+         return ops::conv(b, test::f32_input(b, {1, 8, 9, 9}), test::f32_constant(b, {8, 1, 3, 3}),
                           {.strides = {2, 2}, .pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 8});
        }},
       {"max_pool",
        [](Builder& b) {
-         return ops::max_pool(b, testing::f32_input(b, {1, 8, 9, 9}), {.kernel = {3, 3}, .strides = {2, 2}});
+         return ops::max_pool(b, test::f32_input(b, {1, 8, 9, 9}), {.kernel = {3, 3}, .strides = {2, 2}});
        }},
       {"softmax",
        [](Builder& b) {
-         return ops::softmax(b, testing::f32_input(b, {5, 33}), 1);
+         return ops::softmax(b, test::f32_input(b, {5, 33}), 1);
        }},
       {"integer_matmul",
        [](Builder& b) {
@@ -159,14 +159,14 @@ const std::vector<SmallWorkload>& tuned_workloads() {
        }},
       {"conv_3x3_of_16_channels",  // wide enough for Winograd
        [](Builder& b) {
-         return ops::conv(b, testing::f32_input(b, {1, 16, 8, 9}), testing::f32_constant(b, {16, 16, 3, 3}),
+         return ops::conv(b, test::f32_input(b, {1, 16, 8, 9}), test::f32_constant(b, {16, 16, 3, 3}),
                           {.pads_begin = {1, 1}, .pads_end = {1, 1}});
        }},
       {"attention",
        [](Builder& b) {
          const tensor::Buffer scores =
-             ops::matmul(b, testing::f32_input(b, {2, 19, 8}), testing::f32_input(b, {2, 8, 37}));
-         return ops::matmul(b, ops::softmax(b, scores, 2), testing::f32_input(b, {2, 37, 24}));
+             ops::matmul(b, test::f32_input(b, {2, 19, 8}), test::f32_input(b, {2, 8, 37}));
+         return ops::matmul(b, ops::softmax(b, scores, 2), test::f32_input(b, {2, 37, 24}));
        }},
   };
   return all;
@@ -197,7 +197,7 @@ TEST_P(EverySpace, CodeOfRandomPointsAgreesWithTheInterpreter) {
   const auto& [small, name] = GetParam();
   const target::Target target = *target::parse_target(name);
   TF_SKIP_WITHOUT_EMULATOR(target);
-  const tensor::Workload workload = testing::build_small(small);
+  const tensor::Workload workload = test::build_small(small);
   EXPECT_GT(check_space(workload, {}, name), 0u);
   if (workload.outputs[0]->rank() != 4) return;
   // Feature maps as vectors of channels, as inside a network.

@@ -32,9 +32,9 @@ class RealWorkerTest : public ::testing::Test {
   }
 
   absl::StatusOr<TrialResult> measure(const std::string& entry) {
-    const std::string candidate = tf::testing::serialized(tf::testing::candidate(entry));
-    const std::string reference = tf::testing::serialized(tf::testing::candidate("reference"));
-    Trial trial = tf::testing::trial_of(candidate, reference);
+    const std::string candidate = tf::test::serialized(tf::test::candidate(entry));
+    const std::string reference = tf::test::serialized(tf::test::candidate("reference"));
+    Trial trial = tf::test::trial_of(candidate, reference);
     trial.mutable_limits()->set_run_timeout_ns(2'000'000'000);
     absl::StatusOr<TrialResult> result = runner_->run(request(trial, candidate, reference));
     if (result.ok()) runner_->acknowledge(*result);
@@ -82,7 +82,7 @@ TEST_F(RealWorkerTest, HostileCandidatesBecomeOutcomesAndTheNextOneIsMeasured) {
 
 TEST_F(RealWorkerTest, MalformedTrialIsRefusedAndNotRetried) {
   Trial trial;  // no options, no limits
-  const std::string candidate = tf::testing::serialized(tf::testing::candidate("good"));
+  const std::string candidate = tf::test::serialized(tf::test::candidate("good"));
   EXPECT_TRUE(absl::IsInvalidArgument(runner_->run(request(trial, candidate)).status()));
 }
 

@@ -20,7 +20,7 @@
 namespace tf::tracker {
 namespace {
 
-struct Arguments {
+struct CaArguments {
   std::string dir;
   std::string tracker = rpc::kDefaultTracker;
   std::string tls;
@@ -30,12 +30,12 @@ struct Arguments {
 };
 
 // The lines, none if there is no text, or the object.
-void print(const std::string& lines, const nlohmann::json& object, const Arguments& arguments) {
+void print(const std::string& lines, const nlohmann::json& object, const CaArguments& arguments) {
   const std::string text = arguments.json ? json_text(object, 1) : lines;
   if (!text.empty()) std::printf("%s\n", text.c_str());
 }
 
-absl::Status init(const Arguments& arguments) {
+absl::Status init(const CaArguments& arguments) {
   TF_RETURN_IF_ERROR(Authority::make(arguments.dir, rpc::real_wall_clock().now()));
   TF_ASSIGN_OR_RETURN(const auto members, Members::open(arguments.dir));
   const std::string admin = arguments.dir + "/admin";
@@ -50,7 +50,7 @@ absl::Status init(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status token(const Arguments& arguments) {
+absl::Status token(const CaArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const IssuedToken issued, request_token(link, arguments.role, arguments.name));
   TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(arguments.role));
@@ -64,7 +64,7 @@ absl::Status token(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status revoke(const Arguments& arguments) {
+absl::Status revoke(const CaArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, revoke_member(link, arguments.name));
   print(absl::StrJoin(serials, "\n"), {{"serials", serials}}, arguments);
@@ -78,7 +78,7 @@ absl::Status revoke(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status list(const Arguments& arguments) {
+absl::Status list(const CaArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
   TF_ASSIGN_OR_RETURN(
       const std::string text,
@@ -93,9 +93,9 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   CLI::App& ca = *app.add_subcommand("ca", "Make the farm's CA; let members in and revoke them");
   ca.require_subcommand(1);
   ca.footer("Example: tracker ca init --dir farm/ca && tracker serve --tls farm/ca --listen 0.0.0.0:7190");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CaArguments>();
   const auto add = [&](const char* name, const char* help, const char* example,
-                       absl::Status (*command)(const Arguments&)) -> CLI::App& {
+                       absl::Status (*command)(const CaArguments&)) -> CLI::App& {
     CLI::App& added = *ca.add_subcommand(name, help);
     added.footer(std::string("Example: ") + example);
     added.callback(

@@ -17,23 +17,24 @@
 namespace tf::tracker {
 namespace {
 
-namespace pb = tunefarm::identity::v1;
+namespace membership = tunefarm::identity::v1;
 
 // Certificates in one message: some 200 bytes each.
 constexpr size_t kPage = 5000;
 
-class MemberService final : public pb::Members::CallbackService {
+class MemberService final : public membership::Members::CallbackService {
  public:
   MemberService(Members& members, rpc::AuditLog& audit, rpc::CallPool& calls, rpc::CallPool& joins)
       : members_(members), audit_(audit), calls_(calls), joins_(joins) {}
 
-  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const pb::JoinRequest* request,
-                                 pb::Credential* reply) override {
+  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const membership::JoinRequest* request,
+                                 membership::Credential* reply) override {
     return rpc::finished_on(joins_, context, [=, this] { return join(*request, *reply); });
   }
 
-  grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const pb::RenewRequest* request,
-                                  pb::Credential* reply) override {
+  grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context,
+                                  const membership::RenewRequest* request,
+                                  membership::Credential* reply) override {
     return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
       const std::optional<rpc::Certificate> present = rpc::caller_certificate(*context);
       if (!present) return absl::UnauthenticatedError("only a member renews its certificate");
@@ -42,8 +43,8 @@ class MemberService final : public pb::Members::CallbackService {
   }
 
   grpc::ServerUnaryReactor* IssueToken(grpc::CallbackServerContext* context,
-                                       const pb::IssueTokenRequest* request,
-                                       pb::IssueTokenReply* reply) override {
+                                       const membership::IssueTokenRequest* request,
+                                       membership::IssueTokenReply* reply) override {
     return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(request->role()));
       TF_ASSIGN_OR_RETURN(const rpc::JoinToken token, members_.issue_token(role, request->name()));
@@ -53,8 +54,9 @@ class MemberService final : public pb::Members::CallbackService {
     });
   }
 
-  grpc::ServerUnaryReactor* Revoke(grpc::CallbackServerContext* context, const pb::RevokeRequest* request,
-                                   pb::RevokeReply* reply) override {
+  grpc::ServerUnaryReactor* Revoke(grpc::CallbackServerContext* context,
+                                   const membership::RevokeRequest* request,
+                                   membership::RevokeReply* reply) override {
     return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, members_.revoke(request->name()));
       for (const std::string& serial : serials) reply->add_serials(serial);
@@ -63,15 +65,15 @@ class MemberService final : public pb::Members::CallbackService {
   }
 
   grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context,
-                                        const pb::ListMembersRequest* request,
-                                        pb::ListMembersReply* reply) override {
+                                        const membership::ListMembersRequest* request,
+                                        membership::ListMembersReply* reply) override {
     return rpc::finished_on(calls_, context, [=, this] { return list(*request, *reply); });
   }
 
   // Every server beside the tracker asks, every two seconds, and hears it while the disk is slow, too.
   grpc::ServerUnaryReactor* ListRevoked(grpc::CallbackServerContext* context,
-                                        const pb::ListRevokedRequest* request,
-                                        pb::ListRevokedReply* reply) override {
+                                        const membership::ListRevokedRequest* request,
+                                        membership::ListRevokedReply* reply) override {
     const std::optional<Revocations> changed = members_.revocations_since(request->generation());
     reply->set_generation(changed ? changed->generation : request->generation());
     if (changed) reply->mutable_serials()->Add(changed->serials.begin(), changed->serials.end());
@@ -79,7 +81,7 @@ class MemberService final : public pb::Members::CallbackService {
   }
 
  private:
-  absl::Status join(const pb::JoinRequest& request, pb::Credential& reply) {
+  absl::Status join(const membership::JoinRequest& request, membership::Credential& reply) {
     // The guard lets joiners pass, and so does not ask this for us.
     TF_RETURN_IF_ERROR(audit_.writable());
     const absl::StatusOr<rpc::Certificate> certificate =
@@ -93,7 +95,7 @@ class MemberService final : public pb::Members::CallbackService {
     return answer(certificate, reply);
   }
 
-  absl::Status list(const pb::ListMembersRequest& request, pb::ListMembersReply& reply) {
+  absl::Status list(const membership::ListMembersRequest& request, membership::ListMembersReply& reply) {
     int64_t after = 0;
     if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after))
       return absl::InvalidArgumentError("the page token is not one of ListMembersReply's");
@@ -101,7 +103,7 @@ class MemberService final : public pb::Members::CallbackService {
     TF_ASSIGN_OR_RETURN(const CertificatePage page, members_.list(after, std::min(asked, kPage)));
     if (page.end != 0) reply.set_next_page_token(absl::StrCat(page.end));
     for (const IssuedCertificate& issued : page.certificates) {
-      pb::MemberCertificate& out = *reply.add_certificates();
+      membership::MemberCertificate& out = *reply.add_certificates();
       out.set_serial(issued.serial);
       out.set_role(std::string(rpc::role_name(issued.identity.role)));
       out.set_name(issued.identity.name);
@@ -112,7 +114,7 @@ class MemberService final : public pb::Members::CallbackService {
     return absl::OkStatus();
   }
 
-  absl::Status answer(const absl::StatusOr<rpc::Certificate>& certificate, pb::Credential& reply) {
+  absl::Status answer(const absl::StatusOr<rpc::Certificate>& certificate, membership::Credential& reply) {
     if (!certificate.ok()) return certificate.status();
     reply.set_certificate(certificate->der());
     reply.set_ca(members_.ca().der());

@@ -13,7 +13,7 @@ namespace {
 
 // Each brings a file of the version before it to the next one; the first makes an empty file one of
 // version 1.
-constexpr const char* kMigrations[] = {
+constexpr const char* kMemberMigrations[] = {
     // Certificates are kept for ever: what was issued once may be asked after.
     R"sql(
 CREATE TABLE certificate (id INTEGER PRIMARY KEY, serial TEXT NOT NULL UNIQUE, role TEXT NOT NULL, name TEXT NOT NULL,
@@ -26,19 +26,19 @@ CREATE TABLE token (secret_sha256 TEXT PRIMARY KEY, role TEXT NOT NULL, name TEX
 ALTER TABLE certificate ADD COLUMN der BLOB;
 )sql",
 };
-constexpr int64_t kSchemaVersion = std::size(kMigrations);
+constexpr int64_t kMemberSchemaVersion = std::size(kMemberMigrations);
 
-absl::Status prepare_schema(database::Connection& db) {
+absl::Status prepare_member_schema(database::Connection& db) {
   TF_RETURN_IF_ERROR(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
   TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
-  if (version > kSchemaVersion) {
+  if (version > kMemberSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat(db.path(), " has version ", version,
-                                                      ", this tracker knows up to ", kSchemaVersion,
+                                                      ", this tracker knows up to ", kMemberSchemaVersion,
                                                       ": run the newer tracker"));
   }
-  for (int64_t next = version; next < kSchemaVersion; ++next) {
+  for (int64_t next = version; next < kMemberSchemaVersion; ++next) {
     TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(db));
-    TF_RETURN_IF_ERROR(db.execute(kMigrations[next]));
+    TF_RETURN_IF_ERROR(db.execute(kMemberMigrations[next]));
     TF_RETURN_IF_ERROR(db.execute(absl::StrCat("PRAGMA user_version = ", next + 1)));
     TF_RETURN_IF_ERROR(transaction.commit());
   }
@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string
                       database::FileLock::acquire(path, "stop that tracker, or give this one another CA"));
   TF_ASSIGN_OR_RETURN(auto db,
                       database::Connection::open(path, database::Access::kWrite, "the list of members"));
-  TF_RETURN_IF_ERROR(prepare_schema(*db));
+  TF_RETURN_IF_ERROR(prepare_member_schema(*db));
   return std::unique_ptr<MemberStore>(new MemberStore(std::move(lock), std::move(db)));
 }
 

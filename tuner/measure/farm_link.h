@@ -27,6 +27,9 @@ namespace tf::measure {
 // Thread-safe.
 class FarmLink {
  public:
+  // What is asked of a runner ends so after its cancel().
+  static absl::Status cancelled();
+
   explicit FarmLink(FarmRunnerOptions options);
 
   // To the tracker.

@@ -69,11 +69,11 @@ pb::LeaseName name_of(const LeasedDevice& lease) {
   return name;
 }
 
-absl::Status cancelled() {
+}  // namespace
+
+absl::Status FarmLink::cancelled() {
   return absl::CancelledError("the farm runner is cancelled");
 }
-
-}  // namespace
 
 // A call that cancel() ends, for as long as this lives; leave() too, if it goes that way.
 class FarmLink::CancellableCall {

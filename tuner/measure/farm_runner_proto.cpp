@@ -34,7 +34,7 @@ static_assert(kMostUnacknowledged <= rpc::FlowLimits().replies);
 
 constexpr absl::Duration kAcquireWait = absl::Seconds(30);
 constexpr absl::Duration kFirstAcquireWait = absl::Seconds(5);  // until its holder hears what it waits for
-constexpr absl::Duration kConnectTimeout = absl::Seconds(1);    // also how long cancel() may have to wait
+constexpr absl::Duration kConnectWait = absl::Seconds(1);       // also how long cancel() may have to wait
 constexpr absl::Duration kLook = absl::Milliseconds(500);       // whether the device is silent, the term over
 // An artifact that the tracker evicts this often between upload and use means that its store is far too
 // small.
@@ -42,10 +42,6 @@ constexpr int kMaxUploads = 4;
 // A trial whose leases end this often before it is answered may be what ends them: a candidate that takes the
 // agent or the whole device down.
 constexpr int kMaxLostLeases = 3;
-
-absl::Status cancelled() {
-  return absl::CancelledError("the farm runner is cancelled");
-}
 
 uint64_t size_of(const ArtifactBytes& artifact) {
   return artifact.bytes ? artifact.bytes->size() : 0;
@@ -176,13 +172,13 @@ class FarmRunner::Impl {
   absl::Status pause(absl::Duration delay) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, absl::ToChronoMilliseconds(delay), [this] { return cancelled_; });
-    return cancelled_ ? cancelled() : absl::OkStatus();
+    return cancelled_ ? FarmLink::cancelled() : absl::OkStatus();
   }
 
   absl::StatusOr<Attempt> measure_once(const pb::Trial& trial, uint64_t artifact_bytes) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || held_.begins_trials(); });
-    if (cancelled_) return cancelled();
+    if (cancelled_) return FarmLink::cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
     if (held_.unanswered().empty()) silence_.broken(rpc::real_clock().now());
     const std::shared_ptr<PendingTrial> pending = held_.add(trial, artifact_bytes);
@@ -193,7 +189,7 @@ class FarmRunner::Impl {
     changed_.wait(lock, [&] { return cancelled_ || !hopeless_.ok() || pending->lost || pending->reply; });
     if (pending->reply) return Attempt{.reply = pending->reply};
     if (!pending->lost) held_.forget(pending->sequence);
-    if (cancelled_) return cancelled();
+    if (cancelled_) return FarmLink::cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
     return Attempt{.reply = std::nullopt, .made_room = pending->made_room};
   }
@@ -201,7 +197,7 @@ class FarmRunner::Impl {
   void keep_stream() {
     rpc::Backoff backoff(rpc::backoff_seed());
     while (true) {
-      if (!rpc::wait_until_connected(*link_->channel(), kConnectTimeout)) {
+      if (!rpc::wait_until_connected(*link_->channel(), kConnectWait)) {
         if (is_cancelled()) return;
         lacks_lease_ = false;  // for all that is known
         waits_.set_of_stream(no_tracker());
@@ -265,7 +261,7 @@ class FarmRunner::Impl {
   absl::StatusOr<LeasedDevice> ensure_lease() {
     {
       const std::scoped_lock lock(mutex_);
-      if (cancelled_) return cancelled();
+      if (cancelled_) return FarmLink::cancelled();
       if (held_.lease()) return *held_.lease();
     }
     TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(lacks_lease_ ? kAcquireWait : kFirstAcquireWait));
@@ -287,7 +283,7 @@ class FarmRunner::Impl {
     HeldLease::Pending unanswered;
     {
       const std::scoped_lock lock(mutex_);
-      if (cancelled_ || !held_.lease()) return cancelled();
+      if (cancelled_ || !held_.lease()) return FarmLink::cancelled();
       lease = held_.lease();
       // From here on run() writes its trial itself; those before are ours to send. The write lock is taken
       // first, so that nobody writes before the hello.
@@ -314,7 +310,7 @@ class FarmRunner::Impl {
     if (!way->direct) return link_->error_on(*way, finished);
     {
       const std::scoped_lock lock(mutex_);
-      if (cancelled_) return cancelled();
+      if (cancelled_) return FarmLink::cancelled();
     }
     // Whether the lease is over only the tracker can say: that is where we go on.
     link_->leave(way, std::string(link_->error_on(*way, finished).message()));

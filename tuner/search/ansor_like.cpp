@@ -6,8 +6,8 @@ namespace tf::search {
 namespace {
 
 // As published.
-constexpr int kPopulation = 2048;
-constexpr int kGenerations = 4;
+constexpr int kAnsorPopulation = 2048;
+constexpr int kAnsorGenerations = 4;
 constexpr double kMutation = 0.85;  // probability that a parent changes on its way into the next generation
 constexpr double kMeasuredShare = 0.2;  // of the first generation, at most: the best measured candidates
 constexpr double kRandomShare = 0.05;   // of a round
@@ -41,7 +41,7 @@ std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
 // A space that is nearly all illegal gives a small population instead of spinning.
 std::vector<space::Candidate> AnsorLikeSearch::draw_population() {
   constexpr int kDrawsPerIndividual = 20;
-  const auto wanted = static_cast<size_t>(kPopulation);
+  const auto wanted = static_cast<size_t>(kAnsorPopulation);
   std::vector<space::Candidate> population;
   for (int round = 0; round < kDrawsPerIndividual && population.size() < wanted; ++round) {
     std::vector<space::Candidate> drawn;
@@ -84,7 +84,7 @@ std::vector<space::Candidate> AnsorLikeSearch::next_generation(const Population&
   double sum = 0;
   for (const Individual& individual : population) sums.push_back(sum += std::max(0.0, individual.score));
   std::vector<space::Candidate> next;
-  for (int i = 0; i < kPopulation; ++i) {
+  for (int i = 0; i < kAnsorPopulation; ++i) {
     const auto found = std::upper_bound(sums.begin(), sums.end(), uniform(random_) * sum);
     const size_t parent = found == sums.end() ? static_cast<size_t>(space::below(random_, population.size()))
                                               : static_cast<size_t>(found - sums.begin());
@@ -104,7 +104,7 @@ void AnsorLikeSearch::start_round() {
   Best best;
   Population population = score(std::move(first));
   keep_best(population, best);
-  for (int generation = 0; generation < kGenerations && !population.empty(); ++generation) {
+  for (int generation = 0; generation < kAnsorGenerations && !population.empty(); ++generation) {
     population = score(next_generation(population));
     keep_best(population, best);
   }
@@ -133,7 +133,7 @@ void AnsorLikeSearch::update(std::span<const Observation> observations) {
   }
   std::stable_sort(measured_.begin(), measured_.end(),
                    [](const Observation& a, const Observation& b) { return *a.seconds < *b.seconds; });
-  constexpr auto kMostMeasured = static_cast<size_t>(kMeasuredShare * kPopulation);
+  constexpr auto kMostMeasured = static_cast<size_t>(kMeasuredShare * kAnsorPopulation);
   measured_.resize(std::min(measured_.size(), kMostMeasured));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace farm = tunefarm::farm::v1;
 
-FarmDevice from_proto(const farm::Device& device) {
+FarmDevice device_from_proto(const farm::Device& device) {
   const auto& features = device.facts().cpu_features();
   int threads = 0;
   for (const farm::Slot& slot : device.slots()) threads = std::max(threads, slot.cpus_size());
@@ -52,7 +52,7 @@ absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
     rpc::set_deadline(context, absl::Seconds(10));
     TF_RETURN_IF_ERROR(rpc::from_grpc(stub->ListDevices(&context, asks[i], &reply), "tracker", tracker,
                                       credentials != nullptr));
-    if (!reply.devices().empty()) view.device = from_proto(reply.devices(0));
+    if (!reply.devices().empty()) view.device = device_from_proto(reply.devices(0));
     view.suits = view.device && i == 0;
   }
   view.known_keys = {reply.known_keys().begin(), reply.known_keys().end()};

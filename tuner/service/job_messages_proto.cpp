@@ -58,7 +58,7 @@ pb::Phase to_proto(session::Phase phase) {
   return pb::PHASE_UNSPECIFIED;
 }
 
-session::Phase from_proto(pb::Phase phase) {
+session::Phase phase_from_proto(pb::Phase phase) {
   switch (phase) {
     case pb::PHASE_RECALLING:
       return session::Phase::kRecalling;
@@ -102,7 +102,7 @@ pb::Progress to_proto(const session::Progress& progress) {
 
 session::Progress from_proto(const pb::Progress& progress) {
   session::Progress out;
-  out.phase = from_proto(progress.phase());
+  out.phase = phase_from_proto(progress.phase());
   out.trials = progress.trials();
   out.failures = progress.failures();
   out.not_measured = progress.not_measured();

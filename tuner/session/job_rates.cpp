@@ -5,11 +5,11 @@
 namespace tf::session {
 namespace {
 
-struct Rate {
+struct KeptRate {
   std::optional<double> database::JobRates::*kept;
   double model::MeasuredRates::*measured;
 };
-constexpr Rate kRates[] = {
+constexpr KeptRate kRates[] = {
     {&database::JobRates::flops_per_s, &model::MeasuredRates::flops_per_s},
     {&database::JobRates::l2_bytes_per_s, &model::MeasuredRates::l2_bytes_per_s},
     {&database::JobRates::shared_bytes_per_s, &model::MeasuredRates::shared_bytes_per_s},

@@ -17,7 +17,7 @@ double log_ratio(double a, double b) {
   return std::abs(std::log2((1 + a) / (1 + b)));
 }
 
-double product(const Choice& choice) {
+double product_as_double(const Choice& choice) {
   double all = 1;
   for (const int64_t part : choice) all *= static_cast<double>(part);
   return all;
@@ -25,7 +25,7 @@ double product(const Choice& choice) {
 
 double largest(const Slot& slot) {
   double most = 0;
-  for (const Choice& choice : slot.choices) most = std::max(most, product(choice));
+  for (const Choice& choice : slot.choices) most = std::max(most, product_as_double(choice));
   return most;
 }
 
@@ -37,12 +37,12 @@ const tensor::Stage& main_stage(const tensor::Workload& workload) {
 uint32_t nearest(const Slot& from, uint32_t choice, const Slot& to) {
   constexpr double kInnermost = 4;  // an inner part weighs more than all outside it
   const Choice& wanted = from.choices[choice];
-  const double whole = product(wanted) == largest(from) ? largest(to) : product(wanted);
+  const double whole = product_as_double(wanted) == largest(from) ? largest(to) : product_as_double(wanted);
   uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (uint32_t i = 0; i < to.choices.size(); ++i) {
     const Choice& offered = to.choices[i];
-    double apart = log_ratio(product(offered), whole), weight = 1;
+    double apart = log_ratio(product_as_double(offered), whole), weight = 1;
     for (size_t part = 1; part < offered.size(); ++part) {
       weight *= kInnermost;
       apart += weight * log_ratio(static_cast<double>(offered[part]), static_cast<double>(wanted[part]));

@@ -17,9 +17,9 @@
 namespace {
 
 namespace farm = tunefarm::farm::v1;
-using tf::testing::candidate;
-using tf::testing::Extents;
-using tf::testing::serialized;
+using tf::test::candidate;
+using tf::test::Extents;
+using tf::test::serialized;
 
 constexpr Extents kExtents = {.m = 96, .n = 96, .k = 96};
 // An honest kernel of an artifact that declares 64 GiB of outputs.
@@ -61,7 +61,7 @@ class Slot {
     const std::string bytes = huge ? serialized(candidate("good", {.m = 1 << 17, .n = 1 << 17, .k = 1}))
                                    : serialized(candidate(entry, kExtents));
     const std::string& reference = huge ? none_ : reference_;
-    farm::Trial trial = tf::testing::trial_of(bytes, reference);
+    farm::Trial trial = tf::test::trial_of(bytes, reference);
     trial.mutable_options()->set_samples(7);
     trial.mutable_options()->set_min_sample_ns(1'000'000);
     trial.mutable_limits()->set_run_timeout_ns(100'000'000);

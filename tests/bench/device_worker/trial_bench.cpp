@@ -9,9 +9,9 @@
 namespace {
 
 namespace farm = tunefarm::farm::v1;
-using tf::testing::candidate;
-using tf::testing::Extents;
-using tf::testing::serialized;
+using tf::test::candidate;
+using tf::test::Extents;
+using tf::test::serialized;
 
 // Runs the same trial again and again. `sampled_share`: of the wall time, how much lies within timed samples.
 void run_trials(benchmark::State& state, Extents extents, const farm::MeasureOptions& options,
@@ -20,7 +20,7 @@ void run_trials(benchmark::State& state, Extents extents, const farm::MeasureOpt
   if (!worker.ok()) return state.SkipWithError(worker.status().ToString().c_str());
   const std::string good = serialized(candidate("good", extents));
   const std::string reference = serialized(candidate("reference", extents));
-  farm::Trial trial = tf::testing::trial_of(good, reference);
+  farm::Trial trial = tf::test::trial_of(good, reference);
   *trial.mutable_options() = options;
   if (auto first = (*worker)->run(trial, good, reference); !first.ok()) {
     return state.SkipWithError(first.status().ToString().c_str());

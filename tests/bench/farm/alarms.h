@@ -14,6 +14,8 @@ namespace tf::farm_load {
 
 using SteadyClock = std::chrono::steady_clock;
 
+inline constexpr std::chrono::seconds kTryAgain(1);  // what a lost connection ended
+
 // Thread-safe. Calls must be short.
 class Alarms {
  public:

@@ -78,14 +78,14 @@ void BM_FarmTrialAsTuned(benchmark::State& state) {
   static Farm made({program("device_agent"), "--tracker", "TRACKER", "--key", "box", "--cpus", "0",
                     "--state-dir", "STATE", "--without-sandbox", "missing"});
   static std::atomic<int> next = 0;
-  const tf::testing::Extents extents{192, 192, 48};
-  tunefarm::kernel::v1::Artifact artifact = tf::testing::candidate("good", extents);
-  const std::string reference = tf::testing::serialized(tf::testing::candidate("reference", extents));
+  const tf::test::Extents extents{192, 192, 48};
+  tunefarm::kernel::v1::Artifact artifact = tf::test::candidate("good", extents);
+  const std::string reference = tf::test::serialized(tf::test::candidate("reference", extents));
   double sampled_s = 0;
   for (auto _ : state) {
     artifact.mutable_manifest()->set_bytes(1e6 + next++);  // an artifact of its own
-    const std::string candidate = tf::testing::serialized(artifact);
-    farm::Trial trial = tf::testing::trial_of(candidate, reference);
+    const std::string candidate = tf::test::serialized(artifact);
+    farm::Trial trial = tf::test::trial_of(candidate, reference);
     trial.mutable_options()->set_samples(5);
     trial.mutable_options()->set_min_sample_ns(5'000'000);
     trial.mutable_options()->set_warmup_ns(1'000'000);

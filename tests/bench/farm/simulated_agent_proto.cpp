@@ -19,8 +19,6 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-constexpr std::chrono::seconds kTryAgain(1);  // what a lost connection ended
-
 }  // namespace
 
 std::string board_name(int board) {

@@ -20,7 +20,6 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr absl::Duration kWait = absl::Seconds(60);
-constexpr std::chrono::seconds kTryAgain(1);  // what a lost connection ended
 
 double milliseconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();

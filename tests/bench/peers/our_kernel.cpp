@@ -74,7 +74,7 @@ void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& 
       port.stored_element() == proto::ELEMENT_TYPE_UNSPECIFIED ? port.element() : port.stored_element());
   const int64_t count = std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
   const std::vector<double> real(mapped, mapped + count);
-  const testing::Bytes stored = testing::encode(element, real);
+  const test::Bytes stored = test::encode(element, real);
   const tf_layout layout = layout_of(port);
   tf_layout_pack(&layout, extents.data(), rank, tensor::element_bytes(element), stored.data(), bytes.data());
 }
@@ -82,8 +82,8 @@ void fill(const proto::Port& port, std::span<const float> values, AlignedBytes& 
 // Sums of the constant that such values are given for.
 void fill_sums(const proto::Port& port, const proto::Port& source, std::span<const float> values,
                AlignedBytes& bytes) {
-  const testing::Bytes plain =
-      testing::encode(element_of(source.element()), std::vector<double>(values.begin(), values.end()));
+  const test::Bytes plain =
+      test::encode(element_of(source.element()), std::vector<double>(values.begin(), values.end()));
   uint32_t axes = 0;
   for (const uint32_t axis : port.sums().axes()) axes |= 1u << axis;
   tf_sum_axes(source.element() == proto::ELEMENT_TYPE_INT8, axes, source.extents().data(),
@@ -93,11 +93,11 @@ void fill_sums(const proto::Port& port, const proto::Port& source, std::span<con
 void read(const proto::Port& port, const AlignedBytes& bytes, std::span<float> out) {
   const tensor::Element element = element_of(port.element());
   const int element_bytes = tensor::element_bytes(element);
-  testing::Bytes plain(out.size() * static_cast<size_t>(element_bytes));
+  test::Bytes plain(out.size() * static_cast<size_t>(element_bytes));
   const tf_layout layout = layout_of(port);
   tf_layout_unpack(&layout, port.extents().data(), port.extents_size(), element_bytes, bytes.data(),
                    plain.data());
-  const std::vector<double> values = testing::decode(element, plain);
+  const std::vector<double> values = test::decode(element, plain);
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(values[i]);
 }
 

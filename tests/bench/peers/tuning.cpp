@@ -51,14 +51,14 @@ absl::StatusOr<std::vector<Tuned>> tuned_so_far(std::span<const bench::Kernel> k
   return all;
 }
 
-struct Bench {
+struct TuningBench {
   std::unique_ptr<database::Store> store;
   std::unique_ptr<measure::LocalRunner> runner;
   std::unique_ptr<measure::PoolBuilder> builder;
 };
 
-absl::StatusOr<Bench> open_bench(const std::string& database, int threads) {
-  Bench bench;
+absl::StatusOr<TuningBench> open_bench(const std::string& database, int threads) {
+  TuningBench bench;
   TF_ASSIGN_OR_RETURN(bench.store, database::open_sqlite_store(database));
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), threads);
   TF_ASSIGN_OR_RETURN(bench.runner,
@@ -70,7 +70,7 @@ absl::StatusOr<Bench> open_bench(const std::string& database, int threads) {
 }
 
 absl::Status tune_slice(const bench::Kernel& kernel, double minutes, const TuneOptions& options,
-                        Bench& bench) {
+                        TuningBench& bench) {
   database::Job job{.model_name = kernel.name,
                     .target = options.target.text(),
                     .options = job_options(options),
@@ -102,7 +102,7 @@ absl::Status tune_slice(const bench::Kernel& kernel, double minutes, const TuneO
 
 absl::Status tune_kernels(std::span<const bench::Kernel> kernels, const TuneOptions& options,
                           const std::string& database) {
-  TF_ASSIGN_OR_RETURN(Bench bench, open_bench(database, options.threads));
+  TF_ASSIGN_OR_RETURN(TuningBench bench, open_bench(database, options.threads));
   for (double left = options.minutes; left > 0;) {
     TF_ASSIGN_OR_RETURN(const std::vector<Tuned> tuned, tuned_so_far(kernels, options, *bench.store));
     const Tuned& next = *std::min_element(

@@ -195,9 +195,9 @@ TEST_P(ForeignAgent, RunsAKernelOfOurCompilerAndItsAnswerIsRight) {
 }
 
 TEST_P(ForeignAgent, GetsTheRightAnswerOfEveryOperator) {
-  for (const testing::SmallWorkload& small : testing::small_workloads()) {
+  for (const test::SmallWorkload& small : test::small_workloads()) {
     SCOPED_TRACE(small.name);
-    const tensor::Workload what = testing::build_small(small);
+    const tensor::Workload what = test::build_small(small);
     const absl::StatusOr<farm::TrialResult> result = run_trial(build(what, false), build(what, true));
     ASSERT_TRUE(result.ok()) << result.status() << "\n" << output();
     EXPECT_THAT(result->outcome(), is_right()) << result->detail();

@@ -29,7 +29,7 @@ void check_golden(const std::string& name, const tensor::Workload& workload, con
   std::string text = absl::StrCat(tensor::canonical_text(workload), "\n", to_string(*schedule));
   LowerOptions options;
   options.after = [&](std::string_view pass, const ir::Function& function) {
-    testing::check_round_trip(function);
+    test::check_round_trip(function);
     if (pass == "build_loops") absl::StrAppend(&text, "\n", ir::to_string(function));
   };
   const absl::StatusOr<Lowered> lowered = lower(workload, *schedule, ports, options);

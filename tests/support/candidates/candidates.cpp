@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "compiler/runtime/kernel_abi.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 namespace farm = tunefarm::farm::v1;
@@ -98,4 +98,4 @@ farm::Trial trial_of(const std::string& serialized_candidate, const std::string&
   return trial;
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

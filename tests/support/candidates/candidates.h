@@ -8,7 +8,7 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 struct Extents {
   int64_t m = 17, n = 31, k = 13;
@@ -31,4 +31,4 @@ std::string digest_of(const std::string& serialized_artifact);
 tunefarm::farm::v1::Trial trial_of(const std::string& serialized_candidate,
                                    const std::string& serialized_reference);
 
-}  // namespace tf::testing
+}  // namespace tf::test

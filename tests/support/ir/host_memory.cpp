@@ -15,7 +15,7 @@
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/layout.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 double representable(ir::Element element, double value) {
@@ -142,4 +142,4 @@ absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Func
   return params;
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -10,7 +10,7 @@
 #include "compiler/ir/stmt.h"
 #include "compiler/schedule/schedule.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -44,4 +44,4 @@ absl::StatusOr<std::vector<std::vector<double>>> interpret_values(const ir::Func
                                                                   std::vector<std::vector<double>> params,
                                                                   std::span<const int64_t> dims = {});
 
-}  // namespace tf::testing
+}  // namespace tf::test

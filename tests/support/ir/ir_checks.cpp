@@ -7,7 +7,7 @@
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 void check_round_trip(const ir::Function& function, const ir::Promises& promises) {
   const std::string text = ir::to_string(function);
@@ -19,4 +19,4 @@ void check_round_trip(const ir::Function& function, const ir::Promises& promises
   EXPECT_EQ(ir::hash(function), ir::hash(*parsed)) << text;
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -3,10 +3,10 @@
 
 #include "compiler/ir/verify.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 // Fails the test unless the function is legal, keeps the promises, and prints to a text that parses to an
 // equal function.
 void check_round_trip(const ir::Function& function, const ir::Promises& promises = {});
 
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 using schedule::Annotation;
@@ -194,4 +194,4 @@ schedule::PortLayouts random_ports(const tensor::Workload& workload, uint64_t se
   return ports;
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

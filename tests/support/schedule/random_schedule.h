@@ -6,7 +6,7 @@
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 // A legal schedule of the bound workload of at most `steps` steps; the same seed gives the same schedule on
 // every platform.
@@ -15,4 +15,4 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
 // Layouts of the ports: row-major or blocked, one axis or two, in any order of axes.
 schedule::PortLayouts random_ports(const tensor::Workload& workload, uint64_t seed);
 
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -82,20 +82,20 @@ class ListingTest : public FarmTest {
 };
 
 TEST_F(ListingTest, OfTenThousandDevicesIsWhole) {
-  constexpr int kDevices = 10'000 / kTimesFewer;
-  for (int i = 0; i < kDevices; ++i) attach_large(i, "box");
+  constexpr int kAttached = 10'000 / kTimesFewer;
+  for (int i = 0; i < kAttached; ++i) attach_large(i, "box");
   const auto table = render_devices({server_->endpoint(), nullptr}, "", "", TextFormat::kTable);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->devices, static_cast<size_t>(kDevices));
-  EXPECT_EQ(std::ranges::count(table->text, '\n'), kDevices + 1);
+  EXPECT_EQ(table->devices, static_cast<size_t>(kAttached));
+  EXPECT_EQ(std::ranges::count(table->text, '\n'), kAttached + 1);
   const auto odd = render_devices({server_->endpoint(), nullptr}, "", "room=odd", TextFormat::kTable);
   ASSERT_TRUE(odd.ok()) << odd.status();
-  EXPECT_EQ(std::ranges::count(odd->text, '\n'), kDevices / 2 + 1);
+  EXPECT_EQ(std::ranges::count(odd->text, '\n'), kAttached / 2 + 1);
 }
 
 TEST_F(ListingTest, GoldenSamplesComeWhenTheyAreAskedFor) {
-  constexpr int kDevices = 300 / kTimesFewer;
-  for (int i = 0; i < kDevices; ++i) attach_large(i, "box", 64);
+  constexpr int kAttached = 300 / kTimesFewer;
+  for (int i = 0; i < kAttached; ++i) attach_large(i, "box", 64);
   pb::ListDevicesRequest request;
   request.set_page_size(1);
   EXPECT_EQ(list(request).devices(0).slots(0).golden().samples_size(), 3);
@@ -105,8 +105,8 @@ TEST_F(ListingTest, GoldenSamplesComeWhenTheyAreAskedFor) {
   const auto json = render_devices({server_->endpoint(), nullptr}, "", "", TextFormat::kJson);
   ASSERT_TRUE(json.ok()) << json.status();
   const nlohmann::json devices = nlohmann::json::parse(json->text);
-  ASSERT_EQ(devices.size(), static_cast<size_t>(kDevices));
-  EXPECT_EQ(devices[kDevices - 1]["slots"][0]["golden"]["samples"].size(), 64u);
+  ASSERT_EQ(devices.size(), static_cast<size_t>(kAttached));
+  EXPECT_EQ(devices[kAttached - 1]["slots"][0]["golden"]["samples"].size(), 64u);
 }
 
 TEST_F(ListingTest, DeviceIsDrainedOnceNoneOfItsSlotsIsLeased) {

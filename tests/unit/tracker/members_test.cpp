@@ -9,13 +9,13 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/grpc_environment.h"
 #include "base/remedy.h"
 #include "base/temporary_folder.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/identity_folder.h"
+#include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/own_certificate.h"
 
 namespace tf::tracker {
@@ -30,9 +30,6 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-[[maybe_unused]] const bool kPrepared =
-    (set_grpc_environment(), true);  // before main, as programs do first thing in it
 
 // As the caller hears of it whom the guard refuses.
 absl::Status heard(const absl::Status& refused) {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <thread>
 
-#include "base/grpc_environment.h"
 #include "base/temporary_folder.h"
 #include "rpc/identity/identity_folder.h"
+#include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/members.h"
 
@@ -14,9 +14,6 @@ namespace tf::tracker {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Milliseconds(5);
-
-[[maybe_unused]] const bool kPrepared =
-    (set_grpc_environment(), true);  // before main, as programs do first thing in it
 
 class OwnCertificateTest : public testing::Test {
  protected:

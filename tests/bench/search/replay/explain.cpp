@@ -14,8 +14,6 @@
 namespace tf::replay {
 namespace {
 
-constexpr double kNear = 3;  // times the best
-
 std::vector<const Entry*> fastest_first(const Pool& pool) {
   std::vector<const Entry*> near;
   for (const auto& entry : pool.entries())

@@ -50,8 +50,6 @@ class Labels {
   }
 
  private:
-  static constexpr double kNear = 3;  // times the best
-
   double least(const Visits& visits) const {
     return *std::min_element(visits.begin(),
                              visits.begin() + static_cast<std::ptrdiff_t>(std::min(of_each_, visits.size())));

@@ -5,10 +5,11 @@
 #include <limits>
 #include <random>
 
+#include "tests/bench/search/replay/pool.h"
+
 namespace tf::replay {
 namespace {
 
-constexpr double kNear = 3;  // times the best
 constexpr size_t kEnough = 20;
 
 // By first visits, which all codes have: more visits make a code no nearer.

@@ -15,6 +15,9 @@
 
 namespace tf::replay {
 
+// Near is what takes at most so many times the best of its pool: of the others, nobody asks which is better.
+inline constexpr double kNear = 3;
+
 // Why a candidate was measured. The value is the job that its record belongs to.
 enum class Source : uint8_t {
   kRandom = 1,  // drawn at random

@@ -245,7 +245,7 @@ TEST(SimplifyRandomData, LeavesTheSameMemoryWithinItsBounds) {
     ASSERT_EQ(results(after, a, b), want) << "seed " << seed << "\n"
                                           << ir::to_string(before) << ir::to_string(after);
     ASSERT_EQ(ir::to_string(simplify(before)), ir::to_string(after)) << "seed " << seed;
-    testing::check_round_trip(after);
+    test::check_round_trip(after);
     if (!random.is_plain()) continue;
     const Interval loose = interval_of(random.value(), random.ranges()),
                    tight = tight_interval_of(random.value(), random.ranges());

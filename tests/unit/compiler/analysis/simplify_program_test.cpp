@@ -21,7 +21,7 @@ using tensor::floor_mod;
 using tensor::imm;
 using tensor::ramp;
 
-constexpr int64_t kSize = 64;
+constexpr int64_t kElements = 64;
 
 // Statements over the loop variables in scope: every index is brought into the buffer or guarded by a
 // predicate.
@@ -53,7 +53,7 @@ class RandomProgram {
       case 3:
         return a - number(depth - 1);
       case 4:
-        return tensor::load(counts_, {floor_mod(a, kSize)});
+        return tensor::load(counts_, {floor_mod(a, kElements)});
       case 5:
         return tensor::select(condition(depth - 1), a, number(depth - 1));
       default:
@@ -76,18 +76,19 @@ class RandomProgram {
     if (depth == 0) return broadcast(tensor::cast({ir::Element::kFloat32, 1}, number(1)), lanes);
     const Expr index = lanes == 1 ? number(2) : ramp(number(2), imm(pick(3)), lanes);
     const Expr inside =
-        tensor::logical_and(broadcast(imm(0), lanes) <= index, index < broadcast(imm(kSize), lanes));
-    const Expr element = pick(2) == 0 ? tensor::load(data_, {index}, inside)
-                                      : tensor::load(data_, {floor_mod(index, broadcast(imm(kSize), lanes))});
+        tensor::logical_and(broadcast(imm(0), lanes) <= index, index < broadcast(imm(kElements), lanes));
+    const Expr element = pick(2) == 0
+                             ? tensor::load(data_, {index}, inside)
+                             : tensor::load(data_, {floor_mod(index, broadcast(imm(kElements), lanes))});
     return pick(2) == 0 ? element + value(depth - 1, lanes) : tensor::min(element, value(depth - 1, lanes));
   }
 
   Stmt store() {
-    if (pick(4) == 0) return ir::store(counts_, {floor_mod(number(2), kSize)}, floor_mod(number(3), 50));
+    if (pick(4) == 0) return ir::store(counts_, {floor_mod(number(2), kElements)}, floor_mod(number(3), 50));
     const int lanes = pick(2) == 0 ? 1 : 4;
     const Expr index = lanes == 1 ? number(3) : ramp(number(2), imm(1 + pick(2)), lanes);
     const Expr inside =
-        tensor::logical_and(broadcast(imm(0), lanes) <= index, index < broadcast(imm(kSize), lanes));
+        tensor::logical_and(broadcast(imm(0), lanes) <= index, index < broadcast(imm(kElements), lanes));
     return ir::store(data_, {index}, value(2, lanes), inside);
   }
 
@@ -130,8 +131,8 @@ class RandomProgram {
 
   std::mt19937_64 random_;
   std::vector<Var> vars_;
-  Buffer data_ = tensor::buffer("data", ir::Element::kFloat32, {imm(kSize)});
-  Buffer counts_ = tensor::buffer("counts", ir::Element::kInt64, {imm(kSize)});
+  Buffer data_ = tensor::buffer("data", ir::Element::kFloat32, {imm(kElements)});
+  Buffer counts_ = tensor::buffer("counts", ir::Element::kInt64, {imm(kElements)});
 };
 
 TEST(SimplifyRandomProgram, LeavesTheSameMemory) {
@@ -139,16 +140,16 @@ TEST(SimplifyRandomProgram, LeavesTheSameMemory) {
     const Function before = RandomProgram(seed).make();
     const Function after = simplify(before);
     const std::vector<std::vector<double>> memory = {
-        testing::random_values(ir::Element::kFloat32, kSize, seed, -9, 9),
-        testing::random_values(ir::Element::kInt64, kSize, seed + 1, -5, 40)};
-    const auto expected = testing::interpret_values(before, memory);
+        test::random_values(ir::Element::kFloat32, kElements, seed, -9, 9),
+        test::random_values(ir::Element::kInt64, kElements, seed + 1, -5, 40)};
+    const auto expected = test::interpret_values(before, memory);
     ASSERT_TRUE(expected.ok()) << "seed " << seed << ": " << expected.status() << "\n"
                                << ir::to_string(before);
-    const auto actual = testing::interpret_values(after, memory);
+    const auto actual = test::interpret_values(after, memory);
     ASSERT_TRUE(actual.ok()) << "seed " << seed << ": " << actual.status() << "\n" << ir::to_string(after);
     ASSERT_EQ(*expected, *actual) << "seed " << seed << "\n" << ir::to_string(before) << ir::to_string(after);
-    testing::check_round_trip(before);
-    testing::check_round_trip(after);
+    test::check_round_trip(before);
+    test::check_round_trip(after);
     if (HasFailure()) return;
   }
 }

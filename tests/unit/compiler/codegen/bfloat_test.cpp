@@ -72,8 +72,8 @@ TEST(BFloat, OfTheInterpreterIsTheSame) {
   for (size_t i = 0; i < std::size(kRoundings); ++i)
     values[i] = double{std::bit_cast<float>(kRoundings[i].from)};
   for (const int lanes : {1, 16}) {
-    const auto results = testing::interpret_values(rounding_function(lanes),
-                                                   {values, std::vector<double>(kCount, std::nan(""))});
+    const auto results =
+        test::interpret_values(rounding_function(lanes), {values, std::vector<double>(kCount, std::nan(""))});
     ASSERT_TRUE(results.ok()) << results.status();
     for (size_t i = 0; i < std::size(kRoundings); ++i) {
       const double got = (*results)[1][i],

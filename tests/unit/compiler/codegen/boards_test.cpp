@@ -30,9 +30,9 @@ class Board : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Board, LinksEveryOperatorAndItsReference) {
-  for (const testing::SmallWorkload& small : testing::small_workloads()) {
+  for (const test::SmallWorkload& small : test::small_workloads()) {
     SCOPED_TRACE(small.name);
-    const tensor::Workload workload = testing::build_small(small);
+    const tensor::Workload workload = test::build_small(small);
     expect_links(workload, schedule::default_schedule(workload, {}, target_, /*threads=*/2));
     expect_links(tensor::with_magnitudes(workload), {});
   }

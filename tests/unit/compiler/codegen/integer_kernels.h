@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 struct IntegerKernel {
   std::string name;
@@ -156,4 +156,4 @@ inline void expect_meaning_is_kept(const IntegerKernel& kernel, const std::vecto
   }
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

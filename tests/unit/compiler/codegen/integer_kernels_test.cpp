@@ -2,7 +2,7 @@
 
 #include "tests/unit/compiler/codegen/integer_kernels.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 class IntegerKernels : public ::testing::TestWithParam<IntegerKernel> {};
@@ -15,4 +15,4 @@ INSTANTIATE_TEST_SUITE_P(All, IntegerKernels, ::testing::ValuesIn(integer_kernel
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -9,14 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
-#include "tests/support/schedule/random_schedule.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
+#include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::codegen {
 namespace {
 
-using tf::testing::SmallWorkload;
+using tf::test::SmallWorkload;
 
 void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
            const schedule::PortLayouts& ports, const std::string& target) {
@@ -27,13 +27,13 @@ void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
   OracleOptions options = {.targets = {target}, .threads = 2, .tolerance = 1e-4, .low = -1, .high = 1};
   expect_agrees(lowered->function, options);
   options.edges = true;
-  if (tf::testing::has_integers(workload)) expect_agrees(lowered->function, options);
+  if (tf::test::has_integers(workload)) expect_agrees(lowered->function, options);
 }
 
 class EveryOperator : public ::testing::TestWithParam<SmallWorkload> {};
 
 TEST_P(EveryOperator, CompiledCodeAgreesWithTheInterpreter) {
-  tensor::Workload workload = tf::testing::build_small(GetParam());
+  tensor::Workload workload = tf::test::build_small(GetParam());
   std::vector<std::string> targets = runnable_targets();
   for (const std::string& target : targets) {
     check(workload, {}, {}, target);
@@ -46,12 +46,12 @@ TEST_P(EveryOperator, CompiledCodeAgreesWithTheInterpreter) {
   uint64_t end = begin + (count ? std::strtoull(count, nullptr, 10) : 10);
   for (uint64_t seed = begin; seed < end && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    check(workload, tf::testing::random_schedule(workload, seed), tf::testing::random_ports(workload, seed),
+    check(workload, tf::test::random_schedule(workload, seed), tf::test::random_ports(workload, seed),
           targets[seed % targets.size()]);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(tf::testing::small_workloads()),
+INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(tf::test::small_workloads()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

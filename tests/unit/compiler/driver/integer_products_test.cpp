@@ -33,8 +33,8 @@ class IntegerProducts : public ::testing::TestWithParam<Case> {
     for (size_t i = 0; i < workload.inputs.size(); ++i) {
       const tensor::Buffer& buffer = workload.inputs[i].buffer;
       const bool is_signed = buffer->element != Element::kUInt8;
-      inputs.push_back(testing::random_values(buffer->element, tensor::element_count(buffer), i + 1,
-                                              is_signed ? -128 : 0, is_signed ? 127 : 255));
+      inputs.push_back(test::random_values(buffer->element, tensor::element_count(buffer), i + 1,
+                                           is_signed ? -128 : 0, is_signed ? 127 : 255));
     }
     const auto want = tensor::evaluate(workload, inputs);
     ASSERT_TRUE(want.ok()) << want.status();
@@ -43,7 +43,7 @@ class IntegerProducts : public ::testing::TestWithParam<Case> {
       if (target.arch != target::host_target().arch) continue;
       for (const int threads : {1, 2}) {
         const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, threads);
-        EXPECT_EQ(testing::answers(workload, schedule, ports, threads, target, inputs), (*want)[0])
+        EXPECT_EQ(test::answers(workload, schedule, ports, threads, target, inputs), (*want)[0])
             << name << ", " << threads << " threads\n"
             << schedule::to_string(schedule);
       }

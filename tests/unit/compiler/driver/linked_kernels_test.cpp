@@ -75,10 +75,10 @@ std::vector<tensor::Workload> workloads() {
           function({UnaryKind::kTanh, UnaryKind::kExp})};
 }
 
-struct Kernel {
+struct LinkedKernel {
   std::string entry, object;
   proto::Manifest manifest;
-  std::vector<testing::Bytes> inputs;
+  std::vector<test::Bytes> inputs;
   std::string alone;  // its output
 };
 
@@ -99,7 +99,7 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
     return *reply;
   }
 
-  Kernel compile(const tensor::Workload& workload, const std::string& entry) {
+  LinkedKernel compile(const tensor::Workload& workload, const std::string& entry) {
     proto::BuildRequest request;
     proto::BuildKernelRequest& wanted = *request.mutable_kernel();
     wanted.set_workload(tensor::canonical_text(workload));
@@ -112,7 +112,7 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
     const proto::BuildReply part = built(request);
     EXPECT_EQ(alone.code_digest(), part.code_digest());
     if (HasFailure()) return {};
-    Kernel kernel{
+    LinkedKernel kernel{
         .entry = entry, .object = part.artifact().blobs(0).content(), .manifest = part.artifact().manifest()};
     for (int i = 0; i + 1 < kernel.manifest.ports_size(); ++i)
       kernel.inputs.push_back(bytes_of(kernel.manifest.ports(i), static_cast<uint64_t>(i)));
@@ -121,15 +121,15 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
   }
 
   // What stands for a port's packed values: which of them are which does not matter here.
-  static testing::Bytes bytes_of(const proto::Port& port, uint64_t seed) {
+  static test::Bytes bytes_of(const proto::Port& port, uint64_t seed) {
     const int element =
         port.stored_element() != proto::ELEMENT_TYPE_UNSPECIFIED ? port.stored_element() : port.element();
     const auto stored = static_cast<Element>(element - 1);  // ours have no value for none
     const auto count = static_cast<int64_t>(port.size_bytes()) / tensor::element_bytes(stored);
-    return testing::encode(stored, testing::random_values(stored, count, seed, -9, 9));
+    return test::encode(stored, test::random_values(stored, count, seed, -9, 9));
   }
 
-  static std::string run_alone(const Kernel& kernel, const std::string& library) {
+  static std::string run_alone(const LinkedKernel& kernel, const std::string& library) {
     auto loaded = support::LoadedKernel::load(library, kernel.entry);
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     if (!loaded.ok()) return "";
@@ -148,16 +148,16 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
   }
 
   // A model that runs each kernel once on its own inputs, which are its weights, the last kernel first.
-  void link(const std::vector<Kernel>& kernels) {
+  void link(const std::vector<LinkedKernel>& kernels) {
     runtime::ModelDescription model;
     model.kernel_count = kernels.size();
     proto::BuildRequest request;
     proto::LinkModelRequest& wanted = *request.mutable_link();
     std::string weights;
     for (size_t k = kernels.size(); k-- > 0;) {
-      const Kernel& kernel = kernels[k];
+      const LinkedKernel& kernel = kernels[k];
       runtime::ModelStep step{.name = kernel.entry, .kernel = static_cast<uint32_t>(k)};
-      for (const testing::Bytes& input : kernel.inputs) {
+      for (const test::Bytes& input : kernel.inputs) {
         step.buffers.push_back({TF_SPACE_WEIGHTS, 0, weights.size(), input.size()});
         weights.append(reinterpret_cast<const char*>(input.data()), input.size());
         weights.resize((weights.size() + TF_ALIGNMENT - 1) / TF_ALIGNMENT * TF_ALIGNMENT);
@@ -171,7 +171,7 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
           {kernel.entry, TF_ELEMENT_UINT8, {static_cast<int64_t>(kernel.alone.size())}, kernel.alone.size()});
     }
     model.weights_bytes = weights.size();
-    for (const Kernel& kernel : kernels) {
+    for (const LinkedKernel& kernel : kernels) {
       wanted.add_kernels(kernel.entry);
       wanted.add_object_paths(folder_.file(kernel.entry + ".o"));
       ASSERT_TRUE(write_file(folder_.file(kernel.entry + ".o"), kernel.object).ok());
@@ -194,7 +194,7 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(LinkedKernels, GiveBitForBitWhatEachGivesAlone) {
-  std::vector<Kernel> kernels;
+  std::vector<LinkedKernel> kernels;
   int with_constants = 0;
   for (const tensor::Workload& workload : workloads()) {
     kernels.push_back(compile(workload, absl::StrCat("k", kernels.size())));
@@ -210,13 +210,14 @@ TEST_P(LinkedKernels, GiveBitForBitWhatEachGivesAlone) {
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_EQ(outputs->size(), kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
-    const Kernel& kernel = kernels[kernels.size() - 1 - i];
+    const LinkedKernel& kernel = kernels[kernels.size() - 1 - i];
     EXPECT_TRUE((*outputs)[i].data->bytes() == kernel.alone) << kernel.entry;
   }
 }
 
 TEST_P(LinkedKernels, OfTheSameNameAreRefused) {
-  std::vector<Kernel> kernels = {compile(softmax(), "twice"), compile(function({UnaryKind::kErf}), "twice")};
+  std::vector<LinkedKernel> kernels = {compile(softmax(), "twice"),
+                                       compile(function({UnaryKind::kErf}), "twice")};
   ASSERT_FALSE(HasFailure());
   proto::BuildRequest request;
   proto::LinkModelRequest& wanted = *request.mutable_link();

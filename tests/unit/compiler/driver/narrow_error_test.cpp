@@ -17,30 +17,30 @@ namespace {
 using tensor::Element;
 using tensor::imm;
 
-struct Case {
+struct NarrowCase {
   int64_t m, k, n;
   int threads = 1;
 };
 
-std::string name_of(const Case& c) {
+std::string name_of(const NarrowCase& c) {
   return absl::StrCat(c.m, "x", c.k, "x", c.n, "_threads_", c.threads);
 }
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const NarrowCase& c, std::ostream* out) {
   *out << name_of(c);
 }
 
-tensor::Workload product(const Case& c) {
+tensor::Workload product(const NarrowCase& c) {
   ops::Builder b;
   auto x = b.input("x", Element::kFloat32, {imm(c.m), imm(c.k)});
   auto w = b.constant("w", Element::kFloat32, {imm(c.k), imm(c.n)});
   return *b.finish({ops::matmul(b, x, w)});
 }
 
-class NarrowError : public ::testing::TestWithParam<Case> {};
+class NarrowError : public ::testing::TestWithParam<NarrowCase> {};
 
 TEST_P(NarrowError, OfProductsIsWithinTheTolerance) {
-  const Case& c = GetParam();
+  const NarrowCase& c = GetParam();
   const tensor::Workload workload = product(c);
   // This machine's instructions, and the ways without them.
   for (const char* name : {"host", "x86_64:cpu=haswell", "x86_64:cpu=nehalem"}) {
@@ -52,7 +52,7 @@ TEST_P(NarrowError, OfProductsIsWithinTheTolerance) {
       const bool half = storage == schedule::Storage::kFloat16;
       EXPECT_EQ(schedule::numerics_of(schedule),
                 schedule::Numerics{half ? schedule::kFp16 : schedule::kBf16});
-      const double error = testing::relative_error(workload, schedule, {}, c.threads, target);
+      const double error = test::relative_error(workload, schedule, {}, c.threads, target);
       EXPECT_LE(error, tolerance(workload, schedule)) << name;
       const double unit = half ? 0x1p-11 : 0x1p-8;
       RecordProperty(std::string(name) + (half ? " f16" : " bf16"), std::to_string(error / unit));
@@ -63,9 +63,10 @@ TEST_P(NarrowError, OfProductsIsWithinTheTolerance) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, NarrowError,
-                         ::testing::Values(Case{1, 16, 16}, Case{1, 1024, 64}, Case{5, 64, 33},
-                                           Case{33, 130, 47, 2}, Case{7, 17, 3}, Case{64, 1024, 48, 2},
-                                           Case{1, 1, 1}),
+                         ::testing::Values(NarrowCase{1, 16, 16}, NarrowCase{1, 1024, 64},
+                                           NarrowCase{5, 64, 33}, NarrowCase{33, 130, 47, 2},
+                                           NarrowCase{7, 17, 3}, NarrowCase{64, 1024, 48, 2},
+                                           NarrowCase{1, 1, 1}),
                          [](const auto& each) { return name_of(each.param); });
 
 TEST(NarrowError, OfConvolutionsIsWithinTheTolerance) {
@@ -86,7 +87,7 @@ TEST(NarrowError, OfConvolutionsIsWithinTheTolerance) {
                                       {layout}};
     for (const auto storage : {schedule::Storage::kBFloat16, schedule::Storage::kFloat16}) {
       const schedule::Schedule schedule = schedule::anchored_schedule(workload, ports, target, 2, storage);
-      const double error = testing::relative_error(workload, schedule, ports, 2);
+      const double error = test::relative_error(workload, schedule, ports, 2);
       EXPECT_LE(error, tolerance(workload, schedule));
       EXPECT_LE(error, storage == schedule::Storage::kFloat16 ? 0x1p-10 : 0x1p-7);
       EXPECT_GT(error, 0);

@@ -11,7 +11,7 @@
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 std::vector<double> answers(const tensor::Workload& workload, const schedule::Schedule& schedule,
                             const schedule::PortLayouts& ports, int threads, const target::Target& target,
@@ -59,4 +59,4 @@ double relative_error(const tensor::Workload& workload, const schedule::Schedule
   return largest;
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -8,7 +8,7 @@
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 // What the schedule's code gives for these inputs, logical and row-major, of a workload with one output.
 std::vector<double> answers(const tensor::Workload& workload, const schedule::Schedule& schedule,
@@ -20,4 +20,4 @@ double relative_error(const tensor::Workload& workload, const schedule::Schedule
                       const schedule::PortLayouts& ports, int threads,
                       const target::Target& target = target::host_target());
 
-}  // namespace tf::testing
+}  // namespace tf::test

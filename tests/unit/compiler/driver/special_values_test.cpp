@@ -22,19 +22,19 @@ using tensor::imm;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Kernel {
+struct SpecialKernel {
   tensor::Workload workload;
   schedule::PortLayouts ports;
 };
 
-Kernel product(Element element) {
+SpecialKernel special_product(Element element) {
   ops::Builder b;
   const auto x = b.input("x", element, {imm(13), imm(64)});
   const auto w = b.constant("w", element, {imm(64), imm(37)});
   return {*b.finish({ops::matmul(b, x, w)}), {}};
 }
 
-Kernel convolution(Element element) {
+SpecialKernel special_convolution(Element element) {
   ops::Builder b;
   const auto x = b.input("x", element, {imm(1), imm(32), imm(7), imm(6)});
   const auto w = b.constant("w", element, {imm(20), imm(32), imm(3), imm(3)});
@@ -48,7 +48,7 @@ std::vector<std::vector<double>> special_inputs(const tensor::Workload& workload
   std::vector<std::vector<double>> inputs;
   for (size_t i = 0; i < workload.inputs.size(); ++i) {
     const tensor::Buffer& buffer = workload.inputs[i].buffer;
-    inputs.push_back(testing::random_values(buffer->element, tensor::element_count(buffer), i + 1));
+    inputs.push_back(test::random_values(buffer->element, tensor::element_count(buffer), i + 1));
   }
   std::vector<double>& x = inputs[0];
   const double special[] = {std::nan(""), kInfinity, -kInfinity, -0.0, 3e38};
@@ -58,11 +58,11 @@ std::vector<std::vector<double>> special_inputs(const tensor::Workload& workload
   return inputs;
 }
 
-void expect_same_kinds(const Kernel& kernel, const schedule::Schedule& schedule, int threads,
+void expect_same_kinds(const SpecialKernel& kernel, const schedule::Schedule& schedule, int threads,
                        const target::Target& target) {
   const std::vector<std::vector<double>> inputs = special_inputs(kernel.workload);
   const std::vector<double> got =
-      testing::answers(kernel.workload, schedule, kernel.ports, threads, target, inputs);
+      test::answers(kernel.workload, schedule, kernel.ports, threads, target, inputs);
   const auto exact = tensor::evaluate(tensor::with_magnitudes(kernel.workload), inputs);
   ASSERT_TRUE(exact.ok()) << exact.status();
   const std::vector<double>&want = (*exact)[0], &magnitudes = (*exact)[1];
@@ -85,10 +85,10 @@ void expect_same_kinds(const Kernel& kernel, const schedule::Schedule& schedule,
   EXPECT_GT(finite, 0);
 }
 
-class SpecialValues : public ::testing::TestWithParam<Kernel (*)(Element)> {};
+class SpecialValues : public ::testing::TestWithParam<SpecialKernel (*)(Element)> {};
 
 TEST_P(SpecialValues, PassThroughProductsOfBFloats) {
-  const Kernel kernel = GetParam()(Element::kBFloat16);
+  const SpecialKernel kernel = GetParam()(Element::kBFloat16);
   for (const char* name : {"host", "x86_64:cpu=haswell", "x86_64:cpu=nehalem"}) {
     const target::Target target = *target::parse_target(name);
     if (target.arch != target::host_target().arch) continue;
@@ -100,7 +100,7 @@ TEST_P(SpecialValues, PassThroughProductsOfBFloats) {
 }
 
 TEST_P(SpecialValues, PassThroughFactorsThatAreStoredAsBFloats) {
-  const Kernel kernel = GetParam()(Element::kFloat32);
+  const SpecialKernel kernel = GetParam()(Element::kFloat32);
   for (const char* name : {"host", "x86_64:cpu=haswell", "x86_64:cpu=nehalem"}) {
     const target::Target target = *target::parse_target(name);
     if (target.arch != target::host_target().arch) continue;
@@ -112,7 +112,7 @@ TEST_P(SpecialValues, PassThroughFactorsThatAreStoredAsBFloats) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, SpecialValues, ::testing::Values(product, convolution),
+INSTANTIATE_TEST_SUITE_P(Kernels, SpecialValues, ::testing::Values(special_product, special_convolution),
                          [](const auto& param) { return param.index == 0 ? "product" : "convolution"; });
 
 }  // namespace

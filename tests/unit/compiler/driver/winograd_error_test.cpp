@@ -24,18 +24,18 @@ tensor::Workload convolution(int64_t channels, int64_t height, int64_t width, in
       {ops::conv(b, x, w, {.pads_begin = {taps / 2, taps / 2}, .pads_end = {taps / 2, taps / 2}})});
 }
 
-struct Case {
+struct WinogradCase {
   int64_t channels, height, width, out;
   int threads = 1;
   int64_t taps = 3;
 };
 
-std::string name_of(const Case& c) {
+std::string name_of(const WinogradCase& c) {
   return absl::StrCat(c.channels, "x", c.height, "x", c.width, "_to_", c.out, "_threads_", c.threads,
                       "_taps_", c.taps);
 }
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const WinogradCase& c, std::ostream* out) {
   *out << name_of(c);
 }
 
@@ -43,7 +43,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 const std::map<std::pair<int64_t, int64_t>, double> kStatedUnits = {
     {{2, 3}, 3.1}, {{4, 3}, 20}, {{6, 3}, 75}, {{2, 5}, 11}, {{4, 5}, 17}};
 
-class WinogradError : public ::testing::TestWithParam<Case> {};
+class WinogradError : public ::testing::TestWithParam<WinogradCase> {};
 
 TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
   const auto& [channels, height, width, out, threads, taps] = GetParam();
@@ -59,7 +59,7 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
     schedule::Schedule schedule;
     schedule::append_winograd(*frame, schedule::default_winograd_tiling(*frame, target, threads),
                               schedule.steps);
-    const double error = testing::relative_error(workload, schedule, ports, threads);
+    const double error = test::relative_error(workload, schedule, ports, threads);
     RecordProperty("F" + std::to_string(tile) + std::to_string(taps), std::to_string(error * 0x1p24));
     EXPECT_LE(error, tolerance(workload, schedule)) << "F(" << tile << "," << taps << ")";
     // Other machines sum in another order: up to half as much again.
@@ -69,9 +69,11 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, WinogradError,
-                         ::testing::Values(Case{16, 1, 1, 16}, Case{16, 7, 9, 16}, Case{17, 5, 3, 33, 2},
-                                           Case{64, 8, 8, 16}, Case{256, 6, 6, 16, 2}, Case{512, 4, 5, 16},
-                                           Case{32, 9, 6, 16, 1, 5}, Case{128, 8, 8, 16, 2, 5}),
+                         ::testing::Values(WinogradCase{16, 1, 1, 16}, WinogradCase{16, 7, 9, 16},
+                                           WinogradCase{17, 5, 3, 33, 2}, WinogradCase{64, 8, 8, 16},
+                                           WinogradCase{256, 6, 6, 16, 2}, WinogradCase{512, 4, 5, 16},
+                                           WinogradCase{32, 9, 6, 16, 1, 5},
+                                           WinogradCase{128, 8, 8, 16, 2, 5}),
                          [](const auto& each) { return name_of(each.param); });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "compiler/graph/optimize.h"
 #include "compiler/graph/text.h"
 #include "random_graph.h"
+#include "tests/unit/compiler/graph/parsed_graph.h"
 
 namespace tf::graph {
 namespace {
@@ -18,12 +19,6 @@ std::vector<std::string> labels(const Graph& graph) {
     all.push_back(lowered.ok() ? lowered->workload.label : std::string(lowered.status().message()));
   }
   return all;
-}
-
-Graph parsed(const std::string& body) {
-  absl::StatusOr<Graph> graph = parse_graph("graph \"g\" {\n" + body + "}\n", nullptr);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
 }
 
 const char kConv[] = R"(

@@ -7,6 +7,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "random_graph.h"
+#include "tests/unit/compiler/graph/parsed_graph.h"
 
 namespace tf::graph {
 namespace {
@@ -18,12 +19,6 @@ std::string operators(const Graph& graph) {
     if (!as<Input>(node) && !as<Constant>(node)) names += (names.empty() ? "" : " ") + op_name(node.op);
   }
   return names;
-}
-
-Graph parsed(const std::string& body) {
-  absl::StatusOr<Graph> graph = parse_graph("graph \"g\" {\n" + body + "}\n", nullptr);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
 }
 
 TEST(Passes, KeepWhatRandomNetworksCompute) {

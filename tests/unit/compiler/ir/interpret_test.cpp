@@ -15,12 +15,12 @@ using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
-using ::tf::testing::check_round_trip;
-using ::tf::testing::interpret_values;
+using ::tf::test::check_round_trip;
+using ::tf::test::interpret_values;
 
 using Values = std::vector<std::vector<double>>;
 
-Function parsed(std::string_view text) {
+Function round_tripped(std::string_view text) {
   absl::StatusOr<Function> function = parse_function(text);
   EXPECT_TRUE(function.ok()) << function.status();
   if (!function.ok()) return {"empty", {}, {}, seq({})};
@@ -30,7 +30,7 @@ Function parsed(std::string_view text) {
 
 // The last parameter after a run.
 std::vector<double> run(std::string_view text, Values params, std::vector<int64_t> dims = {}) {
-  const Function function = parsed(text);
+  const Function function = round_tripped(text);
   if (function.params.size() != params.size()) return {};
   absl::StatusOr<Values> out = interpret_values(function, std::move(params), dims);
   EXPECT_TRUE(out.ok()) << out.status();
@@ -38,7 +38,7 @@ std::vector<double> run(std::string_view text, Values params, std::vector<int64_
 }
 
 absl::Status fault(std::string_view text, Values params, std::vector<int64_t> dims = {}) {
-  return interpret_values(parsed(text), std::move(params), dims).status();
+  return interpret_values(round_tripped(text), std::move(params), dims).status();
 }
 
 TEST(Interpret, RunsAMatrixMultiplication) {
@@ -144,7 +144,7 @@ TEST(Interpret, FollowsBlockedLayouts) {
   const Layout layout = *Layout::parse("1,0,1:2", 2);
   const std::vector<int64_t> extents = {2, 3};
   const std::vector<double> plain = {1, 2, 3, 4, 5, 6};
-  const std::vector<double> packed = ::tf::testing::pack(layout, extents, plain);
+  const std::vector<double> packed = ::tf::test::pack(layout, extents, plain);
   EXPECT_THAT(packed, ElementsAre(1, 2, 4, 5, 3, 0, 6, 0));
   EXPECT_THAT(run("function f(a: f32[2, 3] layout \"1,0,1:2\", b: f32[2, 3]) { for i = 0 extent 2 { for j = "
                   "0 extent 3 "

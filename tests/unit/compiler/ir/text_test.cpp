@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::Eq;
 using ::testing::HasSubstr;
-using ::tf::testing::check_round_trip;
+using ::tf::test::check_round_trip;
 
 constexpr std::string_view kMatmul =
     R"(function matmul[n](A: f32[n, 64], B: f32[64, 32] layout "0,1,1:16", C: f32[n, 32]) {

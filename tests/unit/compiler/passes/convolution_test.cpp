@@ -13,7 +13,7 @@
 #include "compiler/schedule/winograd_tiling.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 using tensor::imm;
@@ -155,4 +155,4 @@ TEST(Separable, AgreesWithItsDefinitionWhereTheDepthwisePartIsComputedInsideThe1
 }
 
 }  // namespace
-}  // namespace tf::testing
+}  // namespace tf::test

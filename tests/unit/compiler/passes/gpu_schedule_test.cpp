@@ -10,7 +10,7 @@
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST(GpuSchedule, RefusesThreadsAfterRegionsWereFixed) {
 }
 
 }  // namespace
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -9,7 +9,7 @@
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/ir/ir_checks.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 bool close(double got, double want, double allowed) {
@@ -86,4 +86,4 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
   }
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

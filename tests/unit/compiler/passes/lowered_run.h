@@ -6,7 +6,7 @@
 
 #include "compiler/passes/lower.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 // Lowers, checks the IR (verify, text round trip) and compares every output with the evaluator's; fails the
 // test where they differ. `context` is added to the message.
@@ -14,4 +14,4 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
                     const schedule::PortLayouts& ports, uint64_t seed, const std::string& context,
                     passes::Processor processor = passes::Processor::kCpu);
 
-}  // namespace tf::testing
+}  // namespace tf::test

@@ -13,13 +13,13 @@
 #include "compiler/schedule/default_schedule.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 using tensor::imm;
 using ::testing::HasSubstr;
 
-constexpr auto kFloat = tensor::Element::kFloat32;
+constexpr auto kF32 = tensor::Element::kFloat32;
 
 struct Product {
   const char* name;
@@ -39,10 +39,10 @@ tensor::Workload workload_of(const Product& p) {
     x.insert(x.begin(), imm(p.batch));
     y.insert(y.begin(), imm(p.batch));
   }
-  const auto a = b.input("a", kFloat, x);
-  const auto columns = p.constant ? b.constant("b", kFloat, y) : b.input("b", kFloat, y);
+  const auto a = b.input("a", kF32, x);
+  const auto columns = p.constant ? b.constant("b", kF32, y) : b.input("b", kF32, y);
   auto result = ops::matmul(b, a, columns, {.transpose_b = p.transposed});
-  if (p.bias) result = ops::relu(b, ops::bias_add(b, result, b.constant("c", kFloat, {imm(p.n)})));
+  if (p.bias) result = ops::relu(b, ops::bias_add(b, result, b.constant("c", kF32, {imm(p.n)})));
   return *b.finish({result});
 }
 
@@ -110,8 +110,8 @@ TEST(RowMajorConvolution, IsAProductOfFiltersByPixels) {
   for (const Shape& c : {Shape{9, 21, 3, 37, 1}, Shape{5, 13, 5, 7, 3}, Shape{1, 1, 1, 1, 1},
                          Shape{4, 3, 1, 19, 1}, Shape{16, 23, 4, 7, 1}}) {
     ops::Builder b;
-    const auto x = b.input("x", kFloat, {imm(1), imm(c.channels), imm(c.height), imm(c.width)});
-    const auto w = b.constant("w", kFloat, {imm(c.filters), imm(c.channels), imm(c.kernel), imm(c.kernel)});
+    const auto x = b.input("x", kF32, {imm(1), imm(c.channels), imm(c.height), imm(c.width)});
+    const auto w = b.constant("w", kF32, {imm(c.filters), imm(c.channels), imm(c.kernel), imm(c.kernel)});
     const std::vector<int64_t> pads(2, c.kernel / 2);
     const tensor::Workload workload =
         *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = pads, .pads_end = pads}))});
@@ -148,7 +148,7 @@ TEST_P(NarrowMatrixProduct, IsPackedAndSummedInPartsLikeAnyOther) {
     const int64_t m = k < 100 ? 131 : 20, n = 35;
     ops::Builder builder;
     // Small enough that a long sum in single precision is one within the tolerance.
-    const ops::Domain domain = product.sum == kFloat ? ops::Domain{-0.5, 0.5} : ops::Domain{0, 100};
+    const ops::Domain domain = product.sum == kF32 ? ops::Domain{-0.5, 0.5} : ops::Domain{0, 100};
     const auto a = builder.input("a", product.a, {imm(m), imm(k)}, domain);
     const auto b = product.constant ? builder.constant("b", product.b, {imm(k), imm(n)}, domain)
                                     : builder.input("b", product.b, {imm(k), imm(n)}, domain);
@@ -175,10 +175,10 @@ TEST_P(NarrowMatrixProduct, IsPackedAndSummedInPartsLikeAnyOther) {
 INSTANTIATE_TEST_SUITE_P(
     Elements, NarrowMatrixProduct,
     ::testing::Values(
-        NarrowProduct{"bf16", tensor::Element::kBFloat16, tensor::Element::kBFloat16, kFloat, false},
-        NarrowProduct{"bf16_constant", tensor::Element::kBFloat16, tensor::Element::kBFloat16, kFloat, true},
-        NarrowProduct{"f16", tensor::Element::kFloat16, tensor::Element::kFloat16, kFloat, false},
-        NarrowProduct{"f32_by_f16_constant", kFloat, tensor::Element::kFloat16, kFloat, true},
+        NarrowProduct{"bf16", tensor::Element::kBFloat16, tensor::Element::kBFloat16, kF32, false},
+        NarrowProduct{"bf16_constant", tensor::Element::kBFloat16, tensor::Element::kBFloat16, kF32, true},
+        NarrowProduct{"f16", tensor::Element::kFloat16, tensor::Element::kFloat16, kF32, false},
+        NarrowProduct{"f32_by_f16_constant", kF32, tensor::Element::kFloat16, kF32, true},
         NarrowProduct{"u8_i8", tensor::Element::kUInt8, tensor::Element::kInt8, tensor::Element::kInt32,
                       false},
         NarrowProduct{"i8_constant", tensor::Element::kInt8, tensor::Element::kInt8, tensor::Element::kInt32,
@@ -260,4 +260,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace tf::testing
+}  // namespace tf::test

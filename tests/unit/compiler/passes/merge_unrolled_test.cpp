@@ -4,6 +4,7 @@
 
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
+#include "tests/unit/compiler/passes/canonical.h"
 
 namespace tf::passes {
 namespace {
@@ -12,10 +13,6 @@ std::string merged(const std::string& text) {
   const absl::StatusOr<ir::Function> function = ir::parse_function(text);
   EXPECT_TRUE(function.ok()) << function.status();
   return ir::to_string(merge_unrolled(*function));
-}
-
-std::string canonical(const std::string& text) {
-  return ir::to_string(ir::parse_function(text).value());
 }
 
 TEST(MergeUnrolled, MakesOneOfLoopsThatAreReadAsOne) {

@@ -34,7 +34,7 @@ std::vector<double> results(Intrinsic function, const std::vector<double>& x,
   f.body = ir::make_for(i, tensor::imm(0), tensor::imm(n), ir::ForKind::kSerial,
                         ir::store(out, {i}, tensor::call(function, args)));
   f = expand_math(f);
-  auto values = testing::interpret_values(f, {x, y.empty() ? x : y, std::vector<double>(x.size(), 0.0)});
+  auto values = test::interpret_values(f, {x, y.empty() ? x : y, std::vector<double>(x.size(), 0.0)});
   EXPECT_TRUE(values.ok()) << values.status();
   return (*values)[2];
 }

@@ -9,7 +9,7 @@
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
-namespace tf::testing {
+namespace tf::test {
 namespace {
 
 class EveryOperator : public ::testing::TestWithParam<SmallWorkload> {};
@@ -111,4 +111,4 @@ INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(small_workloa
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace tf::testing
+}  // namespace tf::test

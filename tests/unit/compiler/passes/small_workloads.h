@@ -16,7 +16,7 @@
 #include "compiler/ops/reduction.h"
 #include "gtest/gtest.h"
 
-namespace tf::testing {
+namespace tf::test {
 
 struct SmallWorkload {
   std::string name;
@@ -329,4 +329,4 @@ inline tensor::Workload build_small(const SmallWorkload& small) {
   return ops::fold_transposes(*std::move(workload));  // as graphs do
 }
 
-}  // namespace tf::testing
+}  // namespace tf::test

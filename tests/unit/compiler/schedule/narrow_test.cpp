@@ -8,12 +8,14 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/schedule/default_schedule.h"
+#include "tests/support/schedule/examples.h"
 
 namespace tf::schedule {
 namespace {
 
 using tensor::Element;
 using tensor::imm;
+using test::channels_innermost;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -31,11 +33,6 @@ tensor::Workload convolution(int64_t channels, int64_t extent, int64_t out) {
   auto x = b.input("x", Element::kFloat32, {imm(1), imm(channels), imm(extent), imm(extent)});
   auto w = b.constant("w", Element::kFloat32, {imm(out), imm(channels), imm(3), imm(3)});
   return *b.finish({ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}})});
-}
-
-PortLayouts channels_innermost(int64_t lanes) {
-  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
-  return {{layout}, {layout}};
 }
 
 std::string default_text(const tensor::Workload& workload, const char* target, const Numerics& allowed,

@@ -48,7 +48,7 @@ TEST(ScheduleText, RoundTripsRandomSchedules) {
   const tensor::Workload workload =
       *b.finish({ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}})});
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const Schedule schedule = testing::random_schedule(workload, seed);
+    const Schedule schedule = test::random_schedule(workload, seed);
     const absl::StatusOr<Schedule> parsed = parse_schedule(to_string(schedule));
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(*parsed, schedule);

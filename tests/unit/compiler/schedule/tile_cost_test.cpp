@@ -4,12 +4,12 @@
 
 #include <cmath>
 
+#include "tests/support/schedule/examples.h"
+
 namespace tf::schedule {
 namespace {
 
-target::Target znver4() {
-  return target::parse_target("x86_64:cpu=znver4").value();
-}
+using test::znver4;
 
 TEST(StreamingEfficiency, FallsWithFewerRowsBeyondL1) {
   EXPECT_EQ(streaming_efficiency(1, 1 << 10, znver4()), 1);

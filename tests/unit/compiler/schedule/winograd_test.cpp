@@ -12,11 +12,14 @@
 #include "compiler/schedule/cook_toom.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/winograd_tiling.h"
+#include "tests/support/schedule/examples.h"
 
 namespace tf::schedule {
 namespace {
 
 using tensor::imm;
+using test::channels_innermost;
+using test::znver4;
 
 struct Shape {
   int64_t batch = 1, in = 16, height = 8, width = 8, out = 16, kernel = 3, stride = 1, groups = 1, pad = 1;
@@ -35,15 +38,6 @@ tensor::Workload convolution(const Shape& s, bool constant = true) {
                       .pads_end = {s.pad, s.pad},
                       .groups = s.groups});
   return *b.finish({ops::relu(b, ops::bias_add(b, y, bias))});
-}
-
-PortLayouts channels_innermost(int64_t lanes) {
-  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
-  return {{layout}, {layout}};
-}
-
-target::Target znver4() {
-  return target::parse_target("x86_64:cpu=znver4").value();
 }
 
 std::optional<Illegal> reason_of(const tensor::Workload& workload, int64_t tile) {

@@ -4,11 +4,10 @@
 #include <limits>
 
 #include "compiler/tensor/text.h"
+#include "tests/unit/compiler/tensor/f32.h"
 
 namespace tf::tensor {
 namespace {
-
-constexpr Type kF32{Element::kFloat32, 1};
 
 TEST(Expr, BuildingFoldsIndexConstants) {
   EXPECT_EQ(as_int(floor_div(imm(-7), 2)), -4);

@@ -4,11 +4,11 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "tests/unit/compiler/tensor/f32.h"
 
 namespace tf::tensor {
 namespace {
 
-constexpr Type kF32{Element::kFloat32, 1};
 constexpr Type kBool{Element::kBool, 1};
 
 // The variables and buffers that the tests' expressions use, by the names that they print with.

@@ -4,14 +4,13 @@
 
 #include "compiler/tensor/evaluate.h"
 #include "compiler/tensor/text.h"
+#include "tests/unit/compiler/tensor/f32.h"
 
 namespace tf::tensor {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr Type kF32{Element::kFloat32, 1};
 
 // relu(a[m, k] · b[k, n]) with m a named dimension, its names decorated with `suffix`.
 Workload matmul(const std::string& suffix = "", int64_t k_extent = 3) {

@@ -15,9 +15,9 @@
 namespace {
 
 namespace farm = tunefarm::farm::v1;
-using tf::testing::candidate;
-using tf::testing::serialized;
-using tf::testing::trial_of;
+using tf::test::candidate;
+using tf::test::serialized;
+using tf::test::trial_of;
 using tf::worker::Worker;
 using tf::worker::WorkerOptions;
 

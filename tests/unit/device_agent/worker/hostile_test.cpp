@@ -22,10 +22,10 @@ namespace {
 
 namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
-using tf::testing::candidate;
-using tf::testing::candidate_with;
-using tf::testing::Constructor;
-using tf::testing::serialized;
+using tf::test::candidate;
+using tf::test::candidate_with;
+using tf::test::Constructor;
+using tf::test::serialized;
 using tf::worker::Capability;
 using tf::worker::Worker;
 
@@ -58,7 +58,7 @@ constexpr int64_t kShortNs = 300'000'000, kLongNs = 5'000'000'000;
 
 farm::TrialResult run(Worker& worker, const kernel::Artifact& artifact, int64_t timeout_ns = kLongNs) {
   const std::string bytes = serialized(artifact), reference = serialized(candidate("reference"));
-  farm::Trial trial = tf::testing::trial_of(bytes, reference);
+  farm::Trial trial = tf::test::trial_of(bytes, reference);
   trial.mutable_limits()->set_run_timeout_ns(timeout_ns);
   trial.mutable_limits()->set_output_bytes(uint64_t{1} << 40);
   auto result = worker.run(trial, bytes, reference);
@@ -190,14 +190,13 @@ TEST(HostileConstructor, IsTheCandidatesFault) {
 
 // 128 GiB of answers, by the word of the candidate, of its reference or of both.
 TEST(HostileManifest, WithHugeOutputsTakesNothingFromTheMachine) {
-  const tf::testing::Extents huge = {.m = 1 << 17, .n = 1 << 17, .k = 1};
+  const tf::test::Extents huge = {.m = 1 << 17, .n = 1 << 17, .k = 1};
   const std::string bytes = serialized(candidate("good", huge));
   const std::string reference = serialized(candidate("reference", huge));
   for (const char* without : {"", "cgroup"}) {
     const std::unique_ptr<Worker> worker = worker_without(without);
     ASSERT_NE(worker, nullptr);
-    const farm::Trial alone = tf::testing::trial_of(bytes, ""),
-                      both = tf::testing::trial_of(bytes, reference);
+    const farm::Trial alone = tf::test::trial_of(bytes, ""), both = tf::test::trial_of(bytes, reference);
     const auto result = worker->run(alone, bytes, "");
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->outcome(), farm::OUTCOME_OUT_OF_MEMORY) << result->detail();
@@ -284,7 +283,7 @@ TEST(TheHelper, DiesWithTheWorkerWithoutAUserNamespaceToo) {
     worker->cancel();
   });
   const std::string spins = serialized(candidate("spins"));
-  farm::Trial trial = tf::testing::trial_of(spins, "");
+  farm::Trial trial = tf::test::trial_of(spins, "");
   trial.mutable_limits()->set_run_timeout_ns(60'000'000'000);
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(worker->run(trial, spins, "").status().code(), absl::StatusCode::kCancelled);

@@ -41,7 +41,7 @@ TEST(JudgeEnd, WhateverAChildLeftAsItsDetailIsOnePrintableLine) {
             tf::printable(std::string(sizeof tf::worker::sandbox::Result().detail, '\xc3')));
 }
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kMillisecond = 1'000'000;
 
 // A child that claims 12 samples of a millisecond and worked for so long in all.
 ChildRun sampled(int64_t worked_ns) {
@@ -49,12 +49,12 @@ ChildRun sampled(int64_t worked_ns) {
   run.reply = {};
   run.result = {};
   run.result.sample_count = 12;
-  for (int i = 0; i < 12; ++i) run.result.samples[i] = {1 * kMs, 1};
+  for (int i = 0; i < 12; ++i) run.result.samples[i] = {1 * kMillisecond, 1};
   run.sent_ns = 1;
-  run.timing_started_ns = 1000 * kMs;
-  run.timing_ended_ns = 1013 * kMs;
-  run.cpu_before_loading_ns = 5 * kMs;
-  run.reply.cpu_ns = 5 * kMs + worked_ns;
+  run.timing_started_ns = 1000 * kMillisecond;
+  run.timing_ended_ns = 1013 * kMillisecond;
+  run.cpu_before_loading_ns = 5 * kMillisecond;
+  run.reply.cpu_ns = 5 * kMillisecond + worked_ns;
   return run;
 }
 
@@ -62,28 +62,28 @@ TEST(JudgeSamples, BelievesWhatTheSystemsAccountConfirms) {
   Job job = {};
   job.threads = 1;
   farm::TrialResult result;
-  judge_samples(sampled(18 * kMs), job, &result);
+  judge_samples(sampled(18 * kMillisecond), job, &result);
   EXPECT_EQ(result.outcome(), farm::OUTCOME_UNSPECIFIED) << result.detail();
   EXPECT_EQ(result.samples_size(), 12);
-  EXPECT_EQ(result.timed_until_ns() - result.timed_from_ns(), 13 * kMs);
+  EXPECT_EQ(result.timed_until_ns() - result.timed_from_ns(), 13 * kMillisecond);
 }
 
 TEST(JudgeSamples, DoesNotBelieveAChildThatWorkedForLongerThanItsSamplesExplain) {
   Job job = {};
   job.threads = 1;
   farm::TrialResult result;
-  judge_samples(sampled(150 * kMs), job, &result);
+  judge_samples(sampled(150 * kMillisecond), job, &result);
   EXPECT_EQ(result.outcome(), farm::OUTCOME_IMPLAUSIBLE);
   EXPECT_THAT(result.detail(), testing::HasSubstr("more than they explain"));
   job.threads = 2;
   farm::TrialResult threads;
-  judge_samples(sampled(150 * kMs), job, &threads);
+  judge_samples(sampled(150 * kMillisecond), job, &threads);
   EXPECT_EQ(threads.outcome(), farm::OUTCOME_UNSPECIFIED) << "threads that wait for each other work, too";
 }
 
 // So long after the samples' begin did their end arrive.
 ChildRun seen_for(int64_t seen_ns) {
-  ChildRun run = sampled(18 * kMs);
+  ChildRun run = sampled(18 * kMillisecond);
   run.result.end = ChildEnd::kDone;
   run.timing_ended_ns = run.timing_started_ns + seen_ns;
   return run;
@@ -93,10 +93,10 @@ TEST(JudgeSamples, DoesNotBlameOneThreadForTimeInWhichItDidNotWork) {
   Job job = {};
   job.threads = 1;
   farm::TrialResult result;
-  judge_samples(seen_for(400 * kMs), job, &result);
+  judge_samples(seen_for(400 * kMillisecond), job, &result);
   EXPECT_EQ(result.outcome(), farm::OUTCOME_UNSPECIFIED) << result.detail();
-  EXPECT_FALSE(was_held_up(seen_for(400 * kMs), job)) << "it needs no second run";
-  ChildRun of_unknown_work = seen_for(400 * kMs);
+  EXPECT_FALSE(was_held_up(seen_for(400 * kMillisecond), job)) << "it needs no second run";
+  ChildRun of_unknown_work = seen_for(400 * kMillisecond);
   of_unknown_work.cpu_before_loading_ns.reset();
   farm::TrialResult unknown;
   judge_samples(of_unknown_work, job, &unknown);
@@ -106,13 +106,13 @@ TEST(JudgeSamples, DoesNotBlameOneThreadForTimeInWhichItDidNotWork) {
 TEST(JudgeSamples, RunsSeveralThreadsOnceMoreBeforeItBlamesThem) {
   Job job = {};
   job.threads = 2;
-  EXPECT_TRUE(was_held_up(seen_for(400 * kMs), job));
-  EXPECT_FALSE(was_held_up(seen_for(13 * kMs), job));
-  ChildRun crashed = seen_for(400 * kMs);
+  EXPECT_TRUE(was_held_up(seen_for(400 * kMillisecond), job));
+  EXPECT_FALSE(was_held_up(seen_for(13 * kMillisecond), job));
+  ChildRun crashed = seen_for(400 * kMillisecond);
   crashed.result.end = ChildEnd::kKernelError;
   EXPECT_FALSE(was_held_up(crashed, job)) << "how it ended is known";
   farm::TrialResult result;
-  judge_samples(seen_for(400 * kMs), job, &result);
+  judge_samples(seen_for(400 * kMillisecond), job, &result);
   EXPECT_EQ(result.outcome(), farm::OUTCOME_IMPLAUSIBLE);
   EXPECT_THAT(result.detail(), testing::HasSubstr("but taking them took 400000000 ns"));
 }

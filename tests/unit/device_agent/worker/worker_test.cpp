@@ -25,9 +25,9 @@ namespace {
 
 namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
-using tf::testing::candidate;
-using tf::testing::serialized;
-using tf::testing::trial_of;
+using tf::test::candidate;
+using tf::test::serialized;
+using tf::test::trial_of;
 using tf::worker::Worker;
 using tf::worker::WorkerOptions;
 
@@ -49,7 +49,7 @@ class WorkerTest : public testing::Test {
   static farm::TrialResult run(const std::string& entry,
                                const std::function<void(farm::Trial*)>& change = nullptr,
                                const std::function<void(kernel::Artifact*)>& change_artifact = nullptr,
-                               tf::testing::Extents extents = {}) {
+                               tf::test::Extents extents = {}) {
     kernel::Artifact artifact = candidate(entry, extents);
     if (change_artifact) change_artifact(&artifact);
     const std::string bytes = serialized(artifact), reference = serialized(candidate("reference", extents));

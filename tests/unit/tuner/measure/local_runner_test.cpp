@@ -12,8 +12,8 @@ namespace {
 namespace farm = tunefarm::farm::v1;
 using tf::measure::LocalRunner;
 using tf::measure::make_artifact_bytes;
-using tf::testing::candidate;
-using tf::testing::serialized;
+using tf::test::candidate;
+using tf::test::serialized;
 
 TEST(LocalRunner, MeasuresFromSeveralThreadsAndFillsTheDigests) {
   auto runner = LocalRunner::start({.sandbox = {.without = {}, .without_missing = true}});
@@ -21,7 +21,7 @@ TEST(LocalRunner, MeasuresFromSeveralThreadsAndFillsTheDigests) {
   const auto good = make_artifact_bytes(serialized(candidate("good")));
   const auto wrong = make_artifact_bytes(serialized(candidate("wrong")));
   const auto reference = make_artifact_bytes(serialized(candidate("reference")));
-  farm::Trial trial = tf::testing::trial_of(*good.bytes, *reference.bytes);
+  farm::Trial trial = tf::test::trial_of(*good.bytes, *reference.bytes);
   trial.clear_artifact_digest();
   trial.clear_reference_digest();
   std::vector<std::thread> threads;
@@ -47,7 +47,7 @@ TEST(LocalRunner, IsCancelledForGood) {
   auto runner = *LocalRunner::start({.sandbox = {.without = {}, .without_missing = true}});
   runner->cancel();
   const auto good = make_artifact_bytes(serialized(candidate("good")));
-  const farm::Trial trial = tf::testing::trial_of(*good.bytes, "");
+  const farm::Trial trial = tf::test::trial_of(*good.bytes, "");
   EXPECT_EQ(runner->run({good, {}, &trial}).status().code(), absl::StatusCode::kCancelled);
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/winograd_tiling.h"
+#include "tests/support/schedule/examples.h"
 #include "tuner/model/nest.h"
 
 namespace tf::model {
@@ -18,15 +19,8 @@ namespace {
 
 using tensor::Element;
 using tensor::imm;
-
-target::Target znver4() {
-  return target::parse_target("x86_64:cpu=znver4").value();
-}
-
-schedule::PortLayouts channels_innermost() {
-  const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
-  return {{layout}, {layout}};
-}
+using test::channels_innermost;
+using test::znver4;
 
 tensor::Workload convolution(int64_t channels, int64_t extent) {
   ops::Builder b;
@@ -39,14 +33,14 @@ tensor::Workload convolution(int64_t channels, int64_t extent) {
 schedule::Schedule winograd(const tensor::Workload& workload, int64_t tile) {
   const schedule::Structure structure = schedule::structure_of(workload);
   const schedule::WinogradFrame frame =
-      *schedule::winograd_frame(workload, structure, channels_innermost(), znver4(), tile);
+      *schedule::winograd_frame(workload, structure, channels_innermost(16), znver4(), tile);
   schedule::Schedule result;
   schedule::append_winograd(frame, schedule::default_winograd_tiling(frame, znver4(), 1), result.steps);
   return result;
 }
 
 std::vector<Nest> nests_of(const tensor::Workload& workload, const schedule::Schedule& schedule) {
-  return summarize(schedule::apply(workload, schedule).value(), channels_innermost(), znver4());
+  return summarize(schedule::apply(workload, schedule).value(), channels_innermost(16), znver4());
 }
 
 const Nest& nest_of(const std::vector<Nest>& nests, const std::string& stage) {
@@ -378,7 +372,8 @@ TEST(DraftConstants, AreAllNamed) {
 TEST(Draft, RanksWinogradBeforeTheDefinitionWhereItTakesAThirdOfTheProducts) {
   for (const auto& [channels, extent] : {std::pair<int64_t, int64_t>(64, 56), {128, 28}, {256, 14}}) {
     const tensor::Workload workload = convolution(channels, extent);
-    const schedule::Schedule direct = schedule::default_schedule(workload, channels_innermost(), znver4(), 1);
+    const schedule::Schedule direct =
+        schedule::default_schedule(workload, channels_innermost(16), znver4(), 1);
     EXPECT_LT(draft_of(nests_of(workload, winograd(workload, 4)), znver4()).seconds.constant(),
               draft_of(nests_of(workload, direct), znver4()).seconds.constant())
         << channels;

@@ -12,6 +12,7 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/pooling.h"
 #include "compiler/ops/reduction.h"
+#include "tests/support/schedule/examples.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
@@ -20,13 +21,10 @@ namespace tf::model {
 namespace {
 
 using ops::Builder;
-using testing::f32_constant;
-using testing::f32_input;
-using testing::SmallWorkload;
-
-target::Target znver4() {
-  return target::parse_target("x86_64:cpu=znver4").value();
-}
+using test::f32_constant;
+using test::f32_input;
+using test::SmallWorkload;
+using test::znver4;
 
 // Of sizes that leave every slot a choice.
 std::vector<SmallWorkload> large_workloads() {
@@ -99,7 +97,7 @@ std::vector<SmallWorkload> large_workloads() {
 
 std::vector<SmallWorkload> all_workloads() {
   std::vector<SmallWorkload> all = large_workloads();
-  const auto& small = testing::small_workloads();
+  const auto& small = test::small_workloads();
   all.insert(all.end(), small.begin(), small.end());
   return all;
 }
@@ -190,7 +188,7 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
 };
 
 TEST_P(EverySketch, SaysOfAPointWhatTheStateOfItsScheduleSays) {
-  const tensor::Workload workload = testing::build_small(GetParam());
+  const tensor::Workload workload = test::build_small(GetParam());
   constexpr int kDraws = 60;
   for (const schedule::PortLayouts& ports : layouts_of(workload)) {
     for (int threads : {1, 2}) {

@@ -29,9 +29,9 @@ const target::Target kTarget = *target::parse_target("cuda:arch=sm_90");
 
 tensor::Workload matmul(int64_t m, int64_t n, int64_t k, bool epilogue) {
   ops::Builder b;
-  const tensor::Buffer x = testing::f32_input(b, {m, k});
-  tensor::Buffer y = ops::matmul(b, x, testing::f32_constant(b, {k, n}));
-  if (epilogue) y = ops::relu(b, ops::bias_add(b, y, testing::f32_constant(b, {n}), 1));
+  const tensor::Buffer x = test::f32_input(b, {m, k});
+  tensor::Buffer y = ops::matmul(b, x, test::f32_constant(b, {k, n}));
+  if (epilogue) y = ops::relu(b, ops::bias_add(b, y, test::f32_constant(b, {n}), 1));
   return *b.finish({y});
 }
 
@@ -101,8 +101,8 @@ std::vector<Case> cases() {
                        const schedule::GpuTile& tile) {
     functions.emplace_back(name, lowered(workload, absl::StrCat("kernel_", functions.size()), tile));
   };
-  for (const testing::SmallWorkload& small : testing::small_workloads())
-    add(small.name, testing::build_small(small), {.threads_m = 4, .threads_n = 4});
+  for (const test::SmallWorkload& small : test::small_workloads())
+    add(small.name, test::build_small(small), {.threads_m = 4, .threads_n = 4});
   add("product", matmul(64, 32, 32, false), {.threads_m = 8, .threads_n = 8});
   add("odd product", matmul(37, 41, 19, true), {.threads_m = 4, .threads_n = 8, .rows = 3, .reduce = 7});
   add("row", matmul(1, 70, 33, true), {.threads_n = 8});
