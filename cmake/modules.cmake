@@ -5,23 +5,25 @@
 # Off: modules and programs are compiled with what each file includes itself, and nothing else.
 option(TF_PRECOMPILED_HEADERS "Compile with the precompiled headers of cmake/headers" ON)
 
-# What a test or a command itself computes is little, and their compilation a good part of a build: -O1 is enough of an
-# optimization for them.
+# Off: each file is compiled by itself, so that an edit compiles no other again.
+option(TF_UNITY_BUILD "Compile several files of a target at once, which takes a third of the time" ON)
+
+# What a test itself computes is little, and its compilation a good part of a build: -O1 is enough of an optimization
+# for it.
 set(TF_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
 
-# tf_precompile(TARGET): its files are compiled with precompiled headers. They must have been compiled with the target's
-# own options: GCC optimizes as it did there.
+# tf_precompile(TARGET): its files are compiled together, with precompiled headers. The headers must have been compiled with
+# the target's own options: GCC optimizes as it did there.
 function(tf_precompile target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TF_UNITY_BUILD})
   if(TF_PRECOMPILED_HEADERS)
     tf_use_headers(${target} tf_headers)
   endif()
 endfunction()
 
-# Files that include gRPC, spdlog, CLI11 or JSON get headers with these. What a file includes is read when CMake runs;
-# where that has changed since, it costs time and nothing else.
+# Where any file includes gRPC, spdlog or JSON, all are compiled with headers that have these, too. What a file includes
+# is read when CMake runs; where that has changed since, it costs time and nothing else.
 function(tf_use_headers target headers)
-  target_precompile_headers(${target} REUSE_FROM ${headers})
-  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:spdlog::spdlog,INTERFACE_COMPILE_DEFINITIONS>)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     get_filename_component(path ${source} ABSOLUTE)
@@ -29,24 +31,15 @@ function(tf_use_headers target headers)
     if(source MATCHES "\\.grpc\\.pb\\.cc$")
       set(includes grpcpp/)
     elseif(EXISTS ${path})
-      file(STRINGS ${path} includes REGEX "^#include [<\"](CLI/|grpcpp/|spdlog/|nlohmann/json\\.hpp|proto/.*\\.grpc\\.pb\\.h)")
+      file(STRINGS ${path} includes REGEX "^#include [<\"](grpcpp/|spdlog/|nlohmann/json\\.hpp|proto/.*\\.grpc\\.pb\\.h)")
     endif()
-    set(options)
-    if(includes MATCHES "CLI/" AND TARGET ${headers}_commands)
-      set(special ${headers}_commands)
-      set(options ${TF_COLD_OPTIONS})
-    elseif(includes MATCHES "grpc|spdlog/")
-      set(special ${headers}_services)
-    elseif(includes MATCHES "nlohmann/")
-      set(special ${headers}_json)
-    else()
-      continue()
+    if(includes)
+      set(headers ${headers}_large)
+      break()
     endif()
-    # CMake itself knows one kind for each target.
-    set(special ${CMAKE_BINARY_DIR}/cmake/headers/CMakeFiles/${special}.dir/cmake_pch.hxx)
-    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-      COMPILE_OPTIONS "${options};-Winvalid-pch;-include;${special}" OBJECT_DEPENDS ${special}.gch)
   endforeach()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:spdlog::spdlog,INTERFACE_COMPILE_DEFINITIONS>)
 endfunction()
 
 function(tf_module name)
@@ -108,6 +101,7 @@ function(tf_proto name)
   add_library(tf_${name} STATIC ${generated})
   target_include_directories(tf_${name} SYSTEM PUBLIC ${out})
   tf_precompile(tf_${name})
+  set_target_properties(tf_${name} PROPERTIES UNITY_BUILD OFF)  # as few files as there are, each a large one
   target_link_libraries(tf_${name} PUBLIC protobuf::libprotobuf ${arg_DEPS})
   if(arg_GRPC)
     target_link_libraries(tf_${name} PUBLIC gRPC::grpc++)
@@ -134,6 +128,7 @@ function(tf_unit_tests name)
   target_compile_options(${name}_test PRIVATE ${TF_WARNINGS} ${TF_COLD_OPTIONS})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPS} GTest::gmock_main)
   target_compile_definitions(${name}_test PRIVATE TF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TF_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${TF_UNITY_BUILD})
   tf_use_headers(${name}_test tf_test_headers)
   include(GoogleTest)
   # A case of several is called as its test calls it, without what prints as bytes or addresses, which are others each time.

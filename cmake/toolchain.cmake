@@ -63,4 +63,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports these falsely inside libstdc++ and intrusive references at -O2 and above.
   list(APPEND TF_WARNINGS -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-array-bounds
        -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object -Wno-use-after-free)
+  # It takes a file that is compiled together with others for a header.
+  list(APPEND TF_WARNINGS -Wno-subobject-linkage)
 endif()
