@@ -228,6 +228,7 @@ TEST_F(DirectTest, JobSaysThatTheTrackerIsAwayOnceTheTermIsOverAndGoesOnWhenItIs
                            said.push_back(what);
                          }});
   ASSERT_TRUE(runner.ok()) << runner.status();
+  run_job(**runner, 1, [](int) {});  // from here on the agent knows of the lease
   const rpc::Endpoint endpoint = daemon_->endpoint();
   daemon_ = nullptr;
   run_job(**runner, 5, [](int) {});
