@@ -34,7 +34,8 @@ fi
 deploy/install_peers.sh || echo "test.sh: going on without ONNX Runtime; the tests that need it are skipped" >&2
 [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"
 cmake --build --preset "$preset"
-# Tests wait for half of their time: twice as many run at once as there are CPUs, but where a sanitizer makes them compute.
-jobs=$(nproc)
+# ctest counts most tests as two (cmake/modules.cmake). Tests wait for half of their time: twice as many run at once as there
+# are CPUs, but where a sanitizer makes them compute.
+jobs=$((2 * $(nproc)))
 case $preset in release | dev) jobs=$((2 * jobs)) ;; esac
 ctest --test-dir "build/$preset" --output-on-failure --timeout 300 -j "$jobs" -LE 'bench|cuda|opencl' "$@"
