@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/event_log.h"
 #include "base/failpoint.h"
 #include "base/status.h"
@@ -25,10 +26,9 @@ uint64_t allow_descriptors(uint64_t wanted) {
   const rlim_t soft = std::exchange(limit.rlim_cur, limit.rlim_max);
   const rlim_t allowed = ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : soft;
   if (allowed < wanted) {
-    spdlog::warn(
-        "this process may have {} descriptors open, and each connection takes one; raise its hard "
-        "limit to {} for a large farm (LimitNOFILE of its unit, ulimit -Hn)",
-        allowed, wanted);
+    spdlog::warn(absl::StrCat("this process may have ", allowed,
+                              " descriptors open, and each connection takes one; raise its hard limit to ",
+                              wanted, " for a large farm (LimitNOFILE of its unit, ulimit -Hn)"));
   }
   return allowed;
 }

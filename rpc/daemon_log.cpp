@@ -56,7 +56,7 @@ void log_grpc(gpr_log_func_args* args) {
   const auto level = args->severity == GPR_LOG_SEVERITY_ERROR  ? spdlog::level::warn
                      : args->severity == GPR_LOG_SEVERITY_INFO ? spdlog::level::info
                                                                : spdlog::level::debug;
-  spdlog::log(level, "gRPC: {}", args->message);
+  spdlog::log(level, absl::StrCat("gRPC: ", args->message));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/printable.h"
 #include "base/status.h"
@@ -138,7 +139,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
   absl::Status greet(const pb::AgentHello& hello) {
     const absl::Status version = rpc::check_protocol("the agent", hello.protocol_version(), "this tracker");
     if (!version.ok()) {
-      spdlog::warn("agent {} is refused: {}", printable(hello.agent_id()), std::string(version.message()));
+      spdlog::warn(absl::StrCat("agent ", printable(hello.agent_id()), " is refused: ", version.message()));
       return version;
     }
     absl::StatusOr<DeviceInfo> device = device_from_proto(hello);

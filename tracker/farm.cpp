@@ -78,7 +78,7 @@ void Farm::take_over(StoredState state) {
   for (Lease& lease : state.leases) take_over(std::move(lease));
   for (StoredReservation& stored : state.reservations) {
     const absl::Status taken = take_over(std::move(stored));
-    if (!taken.ok()) spdlog::error("a reservation is left out: {}", code_and_message(taken));
+    if (!taken.ok()) spdlog::error(absl::StrCat("a reservation is left out: ", code_and_message(taken)));
   }
   reservations_change_ = reservations_.next_change(clock_.now());
 }
@@ -125,8 +125,8 @@ void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
   unsaved_.ended.push_back(lease->id);
   lock.save();
   log_lease("lease_ended", *lease);
-  spdlog::info("lease {} on {}/{} ends: {}", lease->id.text, lease->slot.device_id, lease->slot.slot,
-               std::string(why.message()));
+  spdlog::info(absl::StrCat("lease ", lease->id.text, " on ", lease->slot.device_id, "/", lease->slot.slot,
+                            " ends: ", why.message()));
   relays_.erase(lease->id);
   unanswered_.erase(lease->id);
   failures_told_.erase(lease->id);
@@ -232,7 +232,7 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
   device.since = clock_.now();
   device.stopping = false;
   device_of_[device.session] = info.id;
-  spdlog::info("device {} ({}) is online", info.id, info.key);
+  spdlog::info(absl::StrCat("device ", info.id, " (", info.key, ") is online"));
   offer(device);
   match(lock);
   return device.session;
@@ -242,7 +242,7 @@ void Farm::detach(SessionId session) {
   Locked lock(*this);
   Device* device = by_session(session);
   if (!device) return;
-  spdlog::info("device {} is away", device->info->id);
+  spdlog::info(absl::StrCat("device ", device->info->id, " is away"));
   device_of_.erase(session);
   became_away(*device);
   offer(*device);

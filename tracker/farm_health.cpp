@@ -38,8 +38,9 @@ void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   const std::string& id = device.info->id;
   const Blame::Verdict verdict = blame_.observe(id, outcome);
   if (verdict.convicted) {
-    spdlog::warn("candidate {} {} on two boards and is not run for {}; the last was {}", outcome.candidate,
-                 end_text(outcome.end), absl::FormatDuration(Blame::kConvictedFor), id);
+    spdlog::warn(absl::StrCat("candidate ", outcome.candidate, " ", end_text(outcome.end),
+                              " on two boards and is not run for ",
+                              absl::FormatDuration(Blame::kConvictedFor), "; the last was ", id));
   }
   bool changed = false;
   if (outcome.end == TrialEnd::kMeasured) {
@@ -165,8 +166,8 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
 void Farm::health_changed(Locked& lock, Device& device) {
   const std::string& id = device.info->id;
   const Health health = device.health.health();
-  spdlog::warn("device {} is {}{}{}", id, health_name(health), device.health.reason().empty() ? "" : ": ",
-               device.health.reason());
+  spdlog::warn(absl::StrCat("device ", id, " is ", health_name(health),
+                            device.health.reason().empty() ? "" : ": ", device.health.reason()));
   if (StoredHealth now = device.health.stored(); now != device.saved_health) {
     device.saved_health = std::move(now);
     unsaved_.devices.insert(id);

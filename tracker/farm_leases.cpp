@@ -100,15 +100,15 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
                 is_newer(asker.request.holder_run, asker.request.run_number);
   }
   if (outdated) {
-    spdlog::warn("{} asks for a lease, but a newer run of it is here", printable(request.holder));
+    spdlog::warn(absl::StrCat(printable(request.holder), " asks for a lease, but a newer run of it is here"));
     return absl::AbortedError(
         "a newer run of this holder is at work: stop one of them, or give it a database of its own");
   }
   const absl::Status why = absl::NotFoundError("its holder has been started again");
   for (const Lease& lease : leases) {
     if (lease.holder_run == request.holder_run) continue;
-    spdlog::warn("{} has been started again: what its run {} holds ends. Do two tuners go by one name?",
-                 printable(request.holder), printable(lease.holder_run));
+    spdlog::warn(absl::StrCat(printable(request.holder), " has been started again: what its run ",
+                              printable(lease.holder_run), " holds ends. Do two tuners go by one name?"));
     end_lease(lock, lease.id, why);
   }
   for (const WaiterId id : waiting) {
@@ -175,8 +175,8 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
     leases_.commit(lease);
     log_lease("lease_granted", lease);
     relays_.emplace(lease.id, Relay(options_.flow));
-    spdlog::info("lease {} on {}/{} epoch {} to {}", lease.id.text, lease.slot.device_id, lease.slot.slot,
-                 lease.epoch, lease.holder);
+    spdlog::info(absl::StrCat("lease ", lease.id.text, " on ", lease.slot.device_id, "/", lease.slot.slot,
+                              " epoch ", lease.epoch, " to ", lease.holder));
     ++counts_.leases_granted;
     counts_.grant_time.add(clock_.now() - asker.mapped().asked);
     lock.answer(std::move(asker.mapped().waiter), grant_of(lease));

@@ -73,8 +73,9 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
     Locked lock(*this);
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
     if (device->admission != admission) {
-      spdlog::info("device {} is {}, says an operator", device_id,
-                   admission_text(admission, leases_on(*device)));
+      spdlog::info(absl::StrCat("device ", device_id, " is ",
+                                std::string(admission_text(admission, leases_on(*device))),
+                                ", says an operator"));
     }
     device->admission = admission;
     unsaved_.devices.insert(device_id);
@@ -106,7 +107,7 @@ absl::Status Farm::readmit(const std::string& device_id) {
       trend.begin_anew();
       unsaved_.golden.insert({device_id, slot});
     }
-    spdlog::info("device {} is readmitted by an operator", device_id);
+    spdlog::info(absl::StrCat("device ", device_id, " is readmitted by an operator"));
     if (device->health.readmit()) health_changed(lock, *device);
     saved = when_saved(lock);
     match(lock);
@@ -127,7 +128,7 @@ void Farm::drop(Locked& lock, const std::string& device_id) {
   matchmaker_.forget(device_id);
   unsaved_.forgotten.insert(device_id);
   lock.save();
-  spdlog::info("device {} is forgotten", device_id);
+  spdlog::info(absl::StrCat("device ", device_id, " is forgotten"));
   devices_.erase(found);
 }
 

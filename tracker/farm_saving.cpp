@@ -64,7 +64,7 @@ absl::Status Farm::save() {
     const rpc::Instant begun = clock_.now();
     const absl::Status saved = store_.save(changes);
     const absl::Duration took = clock_.now() - begun;
-    if (!saved.ok()) spdlog::error("{}", code_and_message(saved));
+    if (!saved.ok()) spdlog::error(code_and_message(saved));
     std::vector<std::promise<absl::Status>> awaited = std::move(batch.awaited);
     bool is_asked_for = false;  // what has come up meanwhile has somebody who waits for it
     {

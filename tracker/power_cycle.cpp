@@ -33,7 +33,7 @@ constexpr int kLookMs = 200;  // how soon the end of the time, or of the tracker
 bool log_lines(int fd, const std::string& device_id, const std::function<bool()>& give_up) {
   std::string line;
   const auto flush = [&] {
-    if (!line.empty()) spdlog::info("power cycle of {}: {}", device_id, printable(line));
+    if (!line.empty()) spdlog::info(absl::StrCat("power cycle of ", device_id, ": ", printable(line)));
     line.clear();
   };
   while (true) {
@@ -113,10 +113,11 @@ void PowerCycler::request(const std::string& device_id, const std::string& reaso
   const std::scoped_lock lock(mutex_);
   if (!limit_.take(device_id)) return;
   if (device_id.starts_with('-')) {
-    spdlog::error("no power cycle of {}: its id would be read as an option of the command", device_id);
+    spdlog::error(
+        absl::StrCat("no power cycle of ", device_id, ": its id would be read as an option of the command"));
     return;
   }
-  spdlog::warn("power cycle of {}: {}", device_id, reason);
+  spdlog::warn(absl::StrCat("power cycle of ", device_id, ": ", reason));
   queue_.push_back(device_id);
   changed_.notify_one();
 }
@@ -142,7 +143,7 @@ void PowerCycler::run(const std::string& device_id) {
   argv.push_back(nullptr);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    spdlog::error("power cycle of {}: no pipe: {}", device_id, std::strerror(errno));
+    spdlog::error(absl::StrCat("power cycle of ", device_id, ": no pipe: ", std::strerror(errno)));
     return;
   }
   const OwnedFd read_end(ends[0]);
@@ -161,8 +162,8 @@ void PowerCycler::run(const std::string& device_id) {
   posix_spawn_file_actions_destroy(&actions);
   write_end.reset();
   if (error != 0) {
-    spdlog::error("power cycle of {}: cannot start {}: {}", device_id, options_.command[0],
-                  std::strerror(error));
+    spdlog::error(absl::StrCat("power cycle of ", device_id, ": cannot start ", options_.command[0], ": ",
+                               std::strerror(error)));
     return;
   }
   const rpc::Instant deadline = rpc::real_clock().now() + options_.timeout;
@@ -172,10 +173,11 @@ void PowerCycler::run(const std::string& device_id) {
   if (!ended) {
     kill(-pid, SIGKILL);
     wait_for_end(pid);
-    spdlog::error("power cycle of {}: {} did not end in time and was killed", device_id, options_.command[0]);
+    spdlog::error(absl::StrCat("power cycle of ", device_id, ": ", options_.command[0],
+                               " did not end in time and was killed"));
   } else if (!WIFEXITED(*ended) || WEXITSTATUS(*ended) != 0) {
-    spdlog::error("power cycle of {}: {} failed with {}", device_id, options_.command[0],
-                  WIFEXITED(*ended) ? WEXITSTATUS(*ended) : -WTERMSIG(*ended));
+    spdlog::error(absl::StrCat("power cycle of ", device_id, ": ", options_.command[0], " failed with ",
+                               WIFEXITED(*ended) ? WEXITSTATUS(*ended) : -WTERMSIG(*ended)));
   }
 }
 

@@ -125,8 +125,9 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
                      .power_cycle = power_cycle}));
   TF_ASSIGN_OR_RETURN(const auto metrics,
                       rpc::MetricsPage::start(config.metrics(), [&] { return daemon->metrics(); }));
-  spdlog::info("listening on {}, {}; configuration: {}", daemon->endpoint().text(),
-               config.tls().empty() ? "plain text" : "mutual TLS", rpc::one_line(config));
+  spdlog::info(absl::StrCat("listening on ", daemon->endpoint().text(), ", ",
+                            config.tls().empty() ? "plain text" : "mutual TLS",
+                            "; configuration: ", rpc::one_line(config)));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   const rpc::Watchdog watchdog(manager, [&] { daemon->metrics(); });
   manager.ready();

@@ -129,8 +129,8 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
     absl::StatusOr<DeviceInfo> info = device_from_bytes(devices.blob(0));
     if (!info.ok()) {
       // Of an earlier tracker, which let through what this one does not. Its agent will say who it is.
-      spdlog::error("device {} in {} is left out until its agent comes: {}", printable(devices.text(5)),
-                    db.path(), std::string(info.status().message()));
+      spdlog::error(absl::StrCat("device ", printable(devices.text(5)), " in ", db.path(),
+                                 " is left out until its agent comes: ", info.status().message()));
       continue;
     }
     state.devices.push_back({.info = std::make_shared<const DeviceInfo>(*std::move(info)),

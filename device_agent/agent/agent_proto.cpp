@@ -247,7 +247,7 @@ class Agent::Impl {
 
   // The same trouble is told once, not at each attempt.
   void tell(const std::string& trouble) {
-    if (trouble != told_) spdlog::warn("{}; trying again until it answers", trouble);
+    if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; trying again until it answers"));
     told_ = trouble;
   }
 
@@ -293,7 +293,7 @@ class Agent::Impl {
       session.greeted = true;
       changed_.notify_all();
     }
-    spdlog::info("{} serves the tracker at {}", id_, options_.tracker.text());
+    spdlog::info(absl::StrCat(id_, " serves the tracker at ", options_.tracker.text()));
     for (const auto& slot : slots_) tell_of(*slot);
     return absl::OkStatus();
   }
@@ -311,7 +311,7 @@ class Agent::Impl {
 
   // The lease cannot be served: its holder hears it on each trial.
   void refuse(TrackerSession& session, const pb::DesiredSlot& slot, const absl::Status& why) {
-    spdlog::error("{}", std::string(why.message()));
+    spdlog::error(std::string(why.message()));
     pb::AgentMessage message;
     for (const pb::Assignment& assignment : slot.window()) {
       pb::MeasureReply& reply =

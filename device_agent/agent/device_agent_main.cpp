@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/command_line.h"
 #include "base/counted.h"
@@ -98,7 +100,8 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
     slots.push_back({.cpus = slot, .executor = served.counted.back().get()});
   }
   const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
-  if (!without.empty()) spdlog::warn("candidates are confined without {}", absl::StrJoin(without, ","));
+  if (!without.empty())
+    spdlog::warn(absl::StrCat("candidates are confined without ", absl::StrJoin(without, ",")));
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
   tf::agent::add_sandbox(served.workers.front()->without_sandbox(), facts);
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
@@ -123,9 +126,10 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .advertise = offer.advertise},
                                         facts));
   const auto reached = served.agent->endpoint();
-  spdlog::info("{} with the key {}, {} on CPUs {}, {:.0f} GFLOP/s a thread{}", served.agent->id(), offer.key,
-               tf::counted(std::ssize(offer.slots), "slot"), tf::agent::slots_text(offer.slots), peak_gflops,
-               reached ? ", listening on " + reached->text() : "");
+  spdlog::info(absl::StrCat(served.agent->id(), " with the key ", offer.key, ", ",
+                            tf::counted(std::ssize(offer.slots), "slot"), " on CPUs ",
+                            tf::agent::slots_text(offer.slots), ", ", std::llround(peak_gflops),
+                            " GFLOP/s a thread", reached ? ", listening on " + reached->text() : ""));
   return served;
 }
 
@@ -199,7 +203,7 @@ absl::Status serve(const DeviceAgent& config) {
       std::vector<tf::agent::Offer> offers,
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
   TF_RETURN_IF_ERROR(tf::rpc::check_ports(listened_at(offers), config.metrics()));
-  spdlog::info("configuration: {}", tf::rpc::one_line(config));
+  spdlog::info(absl::StrCat("configuration: ", tf::rpc::one_line(config)));
   const uint64_t memory_bytes = tf::agent::read_facts().memory_bytes();
   Machine machine{.credentials = credentials,
                   .slot_memory_bytes = tf::agent::slot_memory_bytes(offers, memory_bytes),

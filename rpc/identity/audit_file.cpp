@@ -43,8 +43,7 @@ absl::Status AuditFile::append(std::string_view text) {
   if (text.empty()) return absl::OkStatus();
   if (bytes_ >= bounds_.file_bytes) {
     // Rather a file that is too big than lines that are lost.
-    if (const absl::Status begun = begin_new_file(); !begun.ok())
-      spdlog::error("{}", std::string(begun.message()));
+    if (const absl::Status begun = begin_new_file(); !begun.ok()) spdlog::error(std::string(begun.message()));
   }
   is_synced_ = false;
   const absl::Status written = write_all(file_.get(), text, name());

@@ -118,7 +118,7 @@ void AuditLog::append(Part part, const AuditLine& line) {
 
 void AuditLog::fail(const absl::Status& why) {
   if (failing_.ok())
-    spdlog::error("{}; what changes the farm is refused until then", std::string(why.message()));
+    spdlog::error(absl::StrCat(why.message(), "; what changes the farm is refused until then"));
   failing_ = why;
   ++failures_;
   changed_.notify_all();

@@ -124,10 +124,11 @@ struct MembershipKeeper::State {
       const absl::Status status = renew(*credentials, stub, tracker, received);
       try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
       if (status.ok()) {
-        spdlog::info("the certificate of {} is renewed until {}", credentials->identity().text(),
-                     absl::FormatTime(credentials->certificate().not_after(), absl::UTCTimeZone()));
+        spdlog::info(
+            absl::StrCat("the certificate of ", credentials->identity().text(), " is renewed until ",
+                         absl::FormatTime(credentials->certificate().not_after(), absl::UTCTimeZone())));
       } else {
-        spdlog::warn("cannot renew the certificate: {}", std::string(status.message()));
+        spdlog::warn(absl::StrCat("cannot renew the certificate: ", status.message()));
       }
     }
     return options.revoked ? ask_for_revoked(stub) : absl::OkStatus();

@@ -91,7 +91,7 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::start(const std::strin
     return absl::UnavailableError(
         absl::StrCat("--metrics: cannot serve on ", endpoint.text(), ": ", error.what()));
   }
-  spdlog::info("metrics are on http://{}/metrics", endpoint.text());
+  spdlog::info(absl::StrCat("metrics are on http://", endpoint.text(), "/metrics"));
   return std::unique_ptr<MetricsPage>(new MetricsPage(std::move(parts), std::move(endpoint)));
 }
 

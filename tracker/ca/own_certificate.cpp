@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "rpc/identity/identity_folder.h"
@@ -65,7 +66,8 @@ void OwnCertificate::keep() {
   do {
     if (clock_.now() < credentials_->certificate().renew_at()) continue;
     const absl::Status renewed = renew();
-    if (!renewed.ok()) spdlog::error("cannot renew the tracker's certificate: {}", code_and_message(renewed));
+    if (!renewed.ok())
+      spdlog::error(absl::StrCat("cannot renew the tracker's certificate: ", code_and_message(renewed)));
   } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(look_every_), [this] { return stop_; }));
 }
 

@@ -97,8 +97,9 @@ absl::Status serve(const ServeArguments& arguments) {
                           families.push_back(std::move(family));
                         return families;
                       }));
-  spdlog::info("listening on {} ({}); configuration: {}", daemon->endpoint().text(),
-               credentials ? "mutual TLS" : "plain text, loopback only", rpc::one_line(config));
+  spdlog::info(absl::StrCat("listening on ", daemon->endpoint().text(), " (",
+                            credentials ? "mutual TLS" : "plain text, loopback only",
+                            "); configuration: ", rpc::one_line(config)));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
   const service::TrackerWatch watch(tracker, credentials);
@@ -110,7 +111,7 @@ absl::Status serve(const ServeArguments& arguments) {
         "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at "
         "once)");
   } else {
-    spdlog::error("stopping, and jobs go on after a restart: {}", std::string(ended.message()));
+    spdlog::error(absl::StrCat("stopping, and jobs go on after a restart: ", ended.message()));
   }
   daemon->stop();
   watchdog.reset();  // these two look at the daemon

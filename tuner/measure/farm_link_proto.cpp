@@ -114,8 +114,8 @@ absl::Status FarmLink::error_on(const Way& way, const grpc::Status& ended) const
 void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why) {
   const std::scoped_lock lock(mutex_);
   if (to_agent_ != direct) return;
-  spdlog::info("device {} is not reached directly any more ({}): through the tracker",
-               direct->direct->device_id, why);
+  spdlog::info(absl::StrCat("device ", direct->direct->device_id, " is not reached directly any more (", why,
+                            "): through the tracker"));
   to_agent_ = nullptr;
   for (const auto& [context, way] : calls_)
     if (way == direct.get()) context->TryCancel();
@@ -132,8 +132,8 @@ void FarmLink::try_direct(const LeasedDevice& lease) {
       agent =
           std::make_shared<Way>(Way{.channel = std::move(channel), .endpoint = *endpoint, .direct = lease});
     } else {
-      spdlog::info("device {} does not answer at {}: through the tracker", lease.device_id,
-                   lease.direct_endpoint);
+      spdlog::info(absl::StrCat("device ", lease.device_id, " does not answer at ", lease.direct_endpoint,
+                                ": through the tracker"));
     }
   }
   const std::scoped_lock lock(mutex_);

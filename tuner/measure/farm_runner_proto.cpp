@@ -213,7 +213,7 @@ class FarmRunner::Impl {
       if (cancelled_) return;
       if (lease.ok() && absl::IsNotFound(status)) {
         if (held_.is(*lease)) {
-          spdlog::warn("{}", std::string(status.message()));
+          spdlog::warn(std::string(status.message()));
           drop_lease();
         }
         continue;
@@ -229,7 +229,7 @@ class FarmRunner::Impl {
         changed_.notify_all();
         return;
       }
-      spdlog::debug("farm stream: {}", code_and_message(status));
+      spdlog::debug(absl::StrCat("farm stream: ", code_and_message(status)));
       if (!lease.ok()) {
         lock.unlock();
         waits_.set_of_stream(std::string(status.message()));
@@ -266,7 +266,7 @@ class FarmRunner::Impl {
     }
     TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(lacks_lease_ ? kAcquireWait : kFirstAcquireWait));
     const std::scoped_lock lock(mutex_);
-    spdlog::info("lease {} on device {}", lease.lease_id, lease.device_id);
+    spdlog::info(absl::StrCat("lease ", lease.lease_id, " on device ", lease.device_id));
     device_ = lease;
     held_.begin(lease);
     term_ends_ = rpc::real_clock().now() + options_.term;
@@ -400,9 +400,9 @@ class FarmRunner::Impl {
     const Remedy remedy = silence_.remedy(rpc::real_clock().now(), longest);
     if (remedy == Remedy::kNone) return;
     const bool again = remedy == Remedy::kTellAgain;
-    spdlog::warn("device {} has answered none of {} trials for {}: {}", device_.device_id,
-                 held_.unanswered().size(), lasted,
-                 again ? "they are told again, through the tracker" : "its lease is given back");
+    spdlog::warn(absl::StrCat(
+        "device ", device_.device_id, " has answered none of ", held_.unanswered().size(), " trials for ",
+        lasted, ": ", again ? "they are told again, through the tracker" : "its lease is given back"));
     if (!again) {
       give_back(lock, *held_.lease());
     } else if (stream_) {
@@ -423,7 +423,7 @@ class FarmRunner::Impl {
   // With the lock held. Another has a claim to the slot: what is under way comes to its end there, as long as
   // the present term lasts and the device is not silent; what comes after it waits for the next lease.
   void make_room(const absl::Status& why) {
-    spdlog::info("{}", std::string(why.message()));
+    spdlog::info(std::string(why.message()));
     held_.make_room();
   }
   bool has_made_room() const { return held_.makes_room() && held_.unanswered().empty(); }

@@ -222,8 +222,9 @@ absl::Status JobQueue::save_end(Entry& entry, database::Job next) {
     unsaved_.erase(next.id);
     return kept;
   }
-  spdlog::error("cannot keep that job {} is {}, and tries again: {}", next.id,
-                database::job_state_name(next.state), std::string(kept.message()));
+  spdlog::error(absl::StrCat("cannot keep that job ", next.id, " is ",
+                             std::string(database::job_state_name(next.state)),
+                             ", and tries again: ", kept.message()));
   unsaved_.insert_or_assign(next.id, std::move(next));
   entry.not_before = options_.clock->now() + options_.retry_after;
   changed(entry);
@@ -265,7 +266,7 @@ void JobQueue::log_state(Entry& entry) {
   std::string now = absl::StrCat(std::string(database::job_state_name(entry.job.state)),
                                  detail.empty() ? "" : ": ", detail);
   if (now == entry.told) return;
-  spdlog::info("job {} ({}) {}", entry.job.id, entry.job.model_name, now);
+  spdlog::info(absl::StrCat("job ", entry.job.id, " (", entry.job.model_name, ") ", now));
   entry.told = std::move(now);
 }
 

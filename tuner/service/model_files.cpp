@@ -31,7 +31,8 @@ void remove_file(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);
   if (error)
-    spdlog::warn("cannot remove the model {}, which no job needs: {}", path.string(), error.message());
+    spdlog::warn(
+        absl::StrCat("cannot remove the model ", path.string(), ", which no job needs: ", error.message()));
 }
 
 // The model of an embedded run is its user's own file.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "rpc/channel.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/unreachable.h"
@@ -58,12 +59,12 @@ void TrackerWatch::wait_while_connected() {
 }
 
 void TrackerWatch::tell_away(const std::string& trouble) {
-  if (trouble != told_) spdlog::warn("{}; no job gets a device until then", trouble);
+  if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; no job gets a device until then"));
   told_ = trouble;
 }
 
 void TrackerWatch::tell_back() {
-  if (!told_.empty()) spdlog::info("the tracker at {} answers", tracker_.text());
+  if (!told_.empty()) spdlog::info(absl::StrCat("the tracker at ", tracker_.text(), " answers"));
   told_.clear();
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -206,8 +208,9 @@ absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, dat
       std::ranges::all_of(builds_, [&](const Build& build) { return build.is_there_before(deadline, stop); });
   if (!are_built) {  // what is built meanwhile would disturb the others
     if (!stop)
-      spdlog::info("what this machine reaches was not measured: the kernels for that were not built in {}",
-                   absl::FormatDuration(options_.patience));
+      spdlog::info(
+          absl::StrCat("what this machine reaches was not measured: the kernels for that were not built in ",
+                       absl::FormatDuration(options_.patience)));
     return rates_;
   }
   Measurer measurer(options_, runner, store, deadline);
