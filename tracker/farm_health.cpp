@@ -166,8 +166,9 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
 void Farm::health_changed(Locked& lock, Device& device) {
   const std::string& id = device.info->id;
   const Health health = device.health.health();
-  spdlog::warn(absl::StrCat("device ", id, " is ", health_name(health),
-                            device.health.reason().empty() ? "" : ": ", device.health.reason()));
+  spdlog::log(health == Health::kHealthy ? spdlog::level::info : spdlog::level::warn,
+              absl::StrCat("device ", id, " is ", health_name(health),
+                           device.health.reason().empty() ? "" : ": ", device.health.reason()));
   if (StoredHealth now = device.health.stored(); now != device.saved_health) {
     device.saved_health = std::move(now);
     unsaved_.devices.insert(id);
