@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/json_fault.h"
 #include "base/json_text.h"
 #include "base/status.h"
 
@@ -230,7 +231,7 @@ absl::StatusOr<JsonLine> parse_json_line(std::string_view line) {
   } catch (const json::parse_error&) {
     return absl::InvalidArgumentError("not a record: the line is not JSON, as `tuner export` writes it");
   } catch (const json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("not a record: ", error.what()));
+    return absl::InvalidArgumentError(absl::StrCat("not a record: ", json_fault(error)));
   }
 }
 

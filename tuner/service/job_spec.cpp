@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/json_fault.h"
 #include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
@@ -57,7 +58,7 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
     spec.device_class = in.value("device_class", spec.device_class);
     return spec;
   } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("a job's options are not readable: ", error.what()));
+    return absl::InvalidArgumentError(absl::StrCat("a job's options are not readable: ", json_fault(error)));
   }
 }
 
