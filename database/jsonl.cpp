@@ -177,7 +177,7 @@ absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& 
         return absl::OkStatus();
       },
       [&](const Measurement& measurement) -> absl::Status {
-        if (known.contains(measurement.problem.workload)) return absl::OkStatus();
+        if (known.contains(measurement.problem.workload)) return check_time(measurement);
         return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement.problem.workload.hex(),
                                                        " does not stand above its measurement"));
       }));

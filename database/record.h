@@ -164,6 +164,10 @@ bool is_surely_faster(const Measurement& one, const Measurement& other);
 // read.
 absl::Status check(const Measurement& measurement);
 
+// Whether its time can be one, which is asked of what an export brings: what a device itself says is kept,
+// and not believed. INVALID_ARGUMENT with what is wrong.
+absl::Status check_time(const Measurement& measurement);
+
 // Names one record independently of the database that holds it (tuning.lock): SHA-256 of its canonical JSON
 // line, that is of everything but `id` and `job_id`.
 Digest record_digest(const Measurement& measurement);

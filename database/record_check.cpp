@@ -17,6 +17,7 @@ constexpr uint32_t kMaxThreads = 1 << 16;
 constexpr int64_t kMaxSampleNs = 1'000'000'000'000'000;  // eleven days
 // A microcontroller does more than the least in a second, and no core will do the most.
 constexpr double kLeastRate = 1e5, kMostRate = 1e15;
+constexpr int64_t kMostRunsPerNs = 5;  // a call is many cycles
 
 absl::Status wrong(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("it ", std::string(what)));
@@ -80,6 +81,22 @@ absl::Status check(const Measurement& m) {
   TF_RETURN_IF_ERROR(check_samples(m));
   TF_RETURN_IF_ERROR(check_lease(m));
   return check_match(m);
+}
+
+absl::Status check_time(const Measurement& m) {
+  if (m.outcome != Outcome::kOk) return absl::OkStatus();
+  const auto impossible = [](std::string_view what) {
+    return wrong(absl::StrCat(std::string(what), ", which no core does: leave the line out"));
+  };
+  if (m.samples.empty()) return impossible("is ok without a sample");
+  for (const Sample& sample : m.samples) {
+    if (sample.iterations >= 1 && sample.iterations <= kMostRunsPerNs * sample.total_ns) continue;
+    return impossible(
+        absl::StrCat("has a sample of ", sample.iterations, " runs in ", sample.total_ns, " ns"));
+  }
+  if (m.match && m.match->ns * kMostRunsPerNs < 1)
+    return impossible(absl::StrCat("took ", m.match->ns, " ns in a match"));
+  return absl::OkStatus();
 }
 
 bool is_rate(double per_s) {

@@ -142,6 +142,34 @@ TEST(Jsonl, ABadLineIsNamedAndNothingIsImported) {
   EXPECT_TRUE(to->workloads()->empty());
 }
 
+TEST(Jsonl, ATimeThatNoCoreReachesIsRefused) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto refusal = [&](const Measurement& m) {
+    std::unique_ptr<Store> from = make_memory_store(), to = make_memory_store();
+    EXPECT_TRUE(from->add_workload(conv_workload()).ok());
+    EXPECT_TRUE(from->insert(m).ok()) << "a device may say it";
+    EXPECT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
+    const absl::Status refused = import_jsonl(folder.file("r.jsonl"), *to).status();
+    EXPECT_EQ(to->workloads()->empty(), !refused.ok());
+    return std::string(refused.message());
+  };
+  Measurement m = measured(100);
+  EXPECT_EQ(refusal(m), "");
+  for (const Sample sample : {Sample{1, 1'000'000}, Sample{0, 1}, Sample{5, 0}}) {
+    m.samples = {{1000, 10}, sample};
+    EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it has a sample of "));
+  }
+  m.samples.clear();
+  EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it is ok without a sample"));
+  m.outcome = Outcome::kTimedOut;
+  EXPECT_EQ(refusal(m), "");
+  m = measured(100);
+  m.match = Match{.began_unix_ns = 1, .ns = 100, .interval_ns = {99, 101}};
+  EXPECT_EQ(refusal(m), "");
+  m.match = Match{.began_unix_ns = 1, .ns = 1e-9, .interval_ns = {1e-9, 1e-9}};
+  EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it took 1e-09 ns in a match"));
+}
+
 TEST(Jsonl, ATruncatedLastLineIsRefused) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> from = make_memory_store();

@@ -82,10 +82,11 @@ TEST(WhichCount, IsTheSameInSql) {
     const TemporaryFolder folder = *TemporaryFolder::make();
     const std::unique_ptr<Store> sqlite = *open_sqlite_store(folder.file("t.db")),
                                  memory = make_memory_store();
-    ASSERT_TRUE(memory->add_workload(conv_workload()).ok());
-    for (const Measurement& m : quarrel(random, 40)) ASSERT_TRUE(memory->insert(m).ok());
-    ASSERT_TRUE(export_jsonl_file(*memory, {}, folder.file("r.jsonl")).ok());
-    ASSERT_TRUE(import_jsonl(folder.file("r.jsonl"), *sqlite).ok());
+    const std::vector<Measurement> rows = quarrel(random, 40);
+    for (Store* store : {sqlite.get(), memory.get()}) {
+      ASSERT_TRUE(store->add_workload(conv_workload()).ok());
+      for (const Measurement& m : rows) ASSERT_TRUE(store->insert(m, Origin::kImport).ok());
+    }
     for (const auto of : {BestQuery::Of::kEvery, BestQuery::Of::kUntuned}) {
       for (const auto timed : {BestQuery::Timed::kAlone, BestQuery::Timed::kInNetwork}) {
         const BestQuery query{.problem = conv_problem(), .of = of, .timed = timed};
