@@ -40,6 +40,7 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
                         {"kernels", trial.kernels},
                         {"kernels_tuned", trial.tuned},
                         {"kernels_faster", trial.faster},
+                        {"kernels_lost", trial.lost},
                         {"kernels_put_back", trial.put_back},
                         {"kernels_untried", trial.untried},
                         {"kernels_other_layouts", trial.other_layouts},
@@ -213,6 +214,10 @@ std::string trial_text(const session::NetworkTrial& trial) {
                           "for %s, what was tuned was not surely faster there: builds take another schedule, "
                           "which was not tried there yet\n",
                           counted(trial.untried, "task"));
+  if (trial.lost > 0)
+    absl::StrAppendFormat(
+        &out, "%d of them %s in the tuned build that was timed: a build takes others from now on\n",
+        trial.lost, trial.lost == 1 ? "is" : "are");
   if (trial.failed > 0)
     absl::StrAppendFormat(&out, "with %s the network crashed or hung: builds take others from now on\n",
                           counted(trial.failed, "schedule"));

@@ -327,6 +327,7 @@ class Trial {
     for (const Contest& contest : contests_) {
       const bool is_faster = ratio(contest, untuned, tuned).high_ns < 1;
       tried.faster += is_faster;
+      tried.lost += !is_faster;
       lost_.erase(contest.key);
       if (!is_faster) lost_.emplace(contest.key, contest.rivals.untuned);
       has_lost_ = has_lost_ || !is_faster;

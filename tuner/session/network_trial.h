@@ -53,7 +53,8 @@ struct NetworkTrial {
   bool all_untuned = false;             // every kernel is the untuned one: no visits, times or ratio
   int kernels = 0;                      // distinct ones of the tuned build
   int tuned = 0;                        // of them, by a schedule that is not known to be the untuned one
-  int faster = 0;         // of these, surely faster inside the network than the untuned schedule there
+  int faster = 0;  // of these, surely faster inside the network than the untuned schedule there
+  int lost = 0;  // of those tuned, not surely faster there: a build from now on is not the one that was timed
   int other_layouts = 0;  // of them, between other layouts than any of the untuned build: not compared
   int unmeasured = 0;     // of them, whose untuned schedule was never measured: not compared
   int put_back = 0;       // not surely faster there: a build takes the untuned schedule from now on

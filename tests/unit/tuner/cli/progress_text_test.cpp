@@ -160,6 +160,11 @@ TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
           "\nfor 2 tasks, what was tuned was not surely faster there: builds take the untuned schedule\n"
           "for 1 task, what was tuned was not surely faster there: builds take another schedule, which "
           "was not tried there yet\n"));
+  EXPECT_THAT(trial_text(trial), Not(HasSubstr("that was timed")));
+  trial.lost = 2;
+  EXPECT_THAT(trial_text(trial),
+              HasSubstr("which was not tried there yet\n2 of them are in the tuned build that was timed: a "
+                        "build takes others from now on\n"));
   trial.other_layouts = 1;
   EXPECT_THAT(trial_text(trial),
               HasSubstr("\n1 task lies between other layouts than without tuning and was not compared\n"));

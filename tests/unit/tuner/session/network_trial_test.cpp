@@ -58,6 +58,7 @@ TEST_F(NetworkTrialTest, PutsBackWhatIsNotAndTriesThatInstead) {
   EXPECT_EQ(trial->put_back, 1);
   EXPECT_EQ(trial->tuned, 1) << "of the last try";
   EXPECT_EQ(trial->faster, 1);
+  EXPECT_EQ(trial->lost, 0);
   ASSERT_THAT(bench_.built, SizeIs(3));
   EXPECT_EQ(bench_.built[1], (std::vector<std::string>{"faster", "tuned"}));
   EXPECT_EQ(bench_.built[2], (std::vector<std::string>{"faster", "untuned"}));
@@ -86,6 +87,7 @@ TEST_F(NetworkTrialTest, CountsAsPutBackOnlyWhatIsBuiltAsWithoutTuning) {
   ASSERT_EQ(best_of(1), "5");
   EXPECT_EQ(all_lose->put_back, 0);
   EXPECT_EQ(all_lose->untried, 1) << "there was no try left for it";
+  EXPECT_EQ(all_lose->lost, 1);
 }
 
 TEST_F(NetworkTrialTest, TriesTheNextOneOnceTheFastestHasLostAndForgetsNoVerdict) {
