@@ -183,11 +183,12 @@ std::string size_text(int64_t bytes) {
 }
 
 void print(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
-  size_t hits = 0;
+  size_t hits = 0, untuned_hits = 0;
   std::printf("%-12s %5s %10s %9s %8s %-9s %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "numerics",
               "task");
   for (const driver::TaskReport& task : report.tasks) {
     hits += task.used.has_value();
+    untuned_hits += task.used && task.used->is_untuned;
     const std::string numerics = absl::StrJoin(task.numerics, ",");
     std::printf("%-12s %5lld %10.3f", task.key.substr(0, 12).c_str(), static_cast<long long>(task.count),
                 task.flops / 1e6);
@@ -200,9 +201,11 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
                   task.problem.empty() ? "" : ": ", task.problem.c_str());
     }
   }
-  std::printf("%zu of %zu tasks from records; weights %s (%s in the network), activations %s\n", hits,
-              report.tasks.size(), size_text(report.weights_bytes).c_str(),
-              size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
+  const std::string untuned = absl::StrCat(", ", untuned_hits, " of them with the untuned schedule");
+  std::printf("%zu of %zu tasks from records%s; weights %s (%s in the network), activations %s\n", hits,
+              report.tasks.size(), untuned_hits > 0 ? untuned.c_str() : "",
+              size_text(report.weights_bytes).c_str(), size_text(report.constant_bytes).c_str(),
+              size_text(report.arena_bytes).c_str());
   if (!plan.layouts.empty())
     std::printf("layouts chosen by %s, where there were none by estimates scaled to them\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
@@ -217,6 +220,7 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
         {"flops", task.flops}, {"hit", task.used.has_value()}, {"numerics", task.numerics}};
     if (task.used) entry["record"] = task.used->record;
     if (task.used) entry["median_ns"] = task.used->median_ns;
+    if (task.used) entry["untuned"] = task.used->is_untuned;
     if (!task.problem.empty()) entry["problem"] = task.problem;
     tasks.push_back(std::move(entry));
   }

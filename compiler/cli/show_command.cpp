@@ -1,12 +1,18 @@
 // compiler show: what the best record of a workload looks like.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
@@ -99,6 +105,29 @@ absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const dat
   return reply;
 }
 
+// As a shell reads it. A record may be another's.
+std::string quoted(const std::string& text) {
+  const auto is_plain = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("_.,:=+/-", c); };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+// Nothing if all are row-major.
+std::string layout_options(const std::string& option, const std::vector<std::string>& layouts) {
+  std::string out;
+  const bool is_row_major = std::ranges::all_of(layouts, &std::string::empty);
+  for (const std::string& layout : is_row_major ? std::vector<std::string>() : layouts)
+    absl::StrAppend(&out, " ", option, " ", quoted(layout));
+  return out;
+}
+
+// What `compiler kernel` needs beside the two texts to build the record's kernel.
+std::string kernel_options(const database::Problem& problem) {
+  return absl::StrCat(
+      "--target ", quoted(problem.target), problem.binding.empty() ? "" : " --dim " + quoted(problem.binding),
+      layout_options("--in-layout", problem.in_layouts), layout_options("--out-layout", problem.out_layouts));
+}
+
 absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
@@ -123,9 +152,12 @@ absl::Status run(const ShowArguments& arguments) {
                             {"target", record.problem.target},
                             {"threads", record.problem.threads},
                             {"binding", record.problem.binding},
+                            {"in_layouts", record.problem.in_layouts},
+                            {"out_layouts", record.problem.out_layouts},
                             {"device_class", record.device.device_class},
                             {"record", database::record_digest(record).hex()},
-                            {"median_ns", record.median_ns().value_or(0)}};
+                            {"median_ns", record.median_ns().value_or(0)},
+                            {"untuned", record.untuned}};
     if (everything || arguments.schedule) entry["schedule"] = record.schedule;
     if (everything || arguments.workload) entry["workload"] = workload.text;
     if (pool) {
@@ -140,12 +172,15 @@ absl::Status run(const ShowArguments& arguments) {
     return absl::OkStatus();
   }
   // A record may be another's: its texts are shown, not obeyed.
-  for (const nlohmann::json& entry : all) {
-    std::printf("# %s\n# %s, %s, device %s, %.1f us, record %.12s\n", printable(workload.op).c_str(),
-                printable(entry["target"].get<std::string>()).c_str(),
-                counted(entry["threads"].get<int>(), "thread").c_str(),
-                printable(entry["device_class"].get<std::string>()).c_str(),
-                entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str());
+  for (size_t i = 0; i < best.size(); ++i) {
+    const nlohmann::json& entry = all[i];
+    std::printf(
+        "# %s\n# %s, %s, device %s, %.1f us, record %.12s\n# compiler kernel WORKLOAD --with SCHEDULE %s\n",
+        printable(workload.op).c_str(), printable(entry["target"].get<std::string>()).c_str(),
+        counted(entry["threads"].get<int>(), "thread").c_str(),
+        printable(entry["device_class"].get<std::string>()).c_str(), entry["median_ns"].get<double>() / 1e3,
+        entry["record"].get<std::string>().c_str(),
+        printable(kernel_options(best[i].problem), std::string::npos).c_str());
     for (const char* part : {"workload", "schedule", "ir", "asm"}) {
       if (entry.contains(part)) std::printf("%s\n", printable_lines(entry[part].get<std::string>()).c_str());
     }

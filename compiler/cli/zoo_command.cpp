@@ -1,8 +1,10 @@
 // compiler zoo: well-known networks as ONNX files.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
@@ -32,7 +34,10 @@ int list(bool json) {
 
 int run(const ZooArguments& arguments) {
   if (arguments.name == "list") return list(arguments.json);
-  if (arguments.output.empty())
+  const std::vector<onnx::ZooNetwork> networks = onnx::zoo_networks();
+  const bool is_known =
+      std::ranges::find(networks, arguments.name, &onnx::ZooNetwork::name) != networks.end();
+  if (is_known && arguments.output.empty())
     return report_error("compiler zoo", absl::InvalidArgumentError("where to? give -o FILE.onnx"));
   absl::StatusOr<std::string> model = onnx::zoo_model(arguments.name, arguments.options);
   if (!model.ok()) return report_error("compiler zoo", absl::InvalidArgumentError(model.status().message()));

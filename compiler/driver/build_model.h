@@ -23,6 +23,7 @@ struct ScheduleChoice {
   // It was measured as this network runs the kernel (ScheduleQuery::reuse_distance_bytes). If not, it vouches
   // for the schedule, but its time compares with no other.
   bool is_of_network = true;
+  bool is_untuned = false;  // it is the one of a build without tuning, as of who measured it
 };
 
 // What a schedule is wanted for, in the texts that records are keyed by.

@@ -90,7 +90,7 @@ absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
 
 ScheduleChoice choice_of(const database::Measurement& record, const ScheduleQuery& query) {
   return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0),
-          record.problem.reuse_distance_bytes == query.reuse_distance_bytes};
+          record.problem.reuse_distance_bytes == query.reuse_distance_bytes, record.untuned};
 }
 
 absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,

@@ -82,6 +82,8 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"check " + file("nowhere") + " --allow int9", 2, "--allow knows no"},
       {"frobnicate", 2, "there is no command 'frobnicate'. There are zoo"},
       {"zoo alexnet -o " + file("x.onnx"), 2, "no network 'alexnet'; it has "},
+      {"zoo alexnet", 2, "no network 'alexnet'; it has "},
+      {"zoo mlp", 2, "where to? give -o FILE.onnx"},
       {"zoo mlp --batch-name 'a b' -o " + file("x.onnx"), 2, "'a b' is no name"},
       {"zoo mlp --batch-name b --batch 2 -o " + file("x.onnx"), 2, "--batch"},
       {"build " + file("mlp.onnx") + " --db ''" + out, 2, "--db: the value is empty"},

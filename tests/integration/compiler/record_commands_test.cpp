@@ -107,6 +107,48 @@ TEST_F(CommandsOnRecords, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen
   EXPECT_EQ(run(show + " --device phone").code, 1);
 }
 
+TEST_F(CommandsOnRecords, ABuildSaysHowManyOfItsRecordsAreOfTheUntunedSchedule) {
+  database::Measurement untuned = record_of(task_, "schedule v1\n");
+  const std::string build = "build " + file("mlp.onnx") + " --db " + file("tune.db") + " -o " + file("model");
+  keep({untuned});
+  EXPECT_THAT(run(build).out, HasSubstr("1 of 5 tasks from records; "));
+  untuned.untuned = true;
+  untuned.samples = {{400, 1}};
+  keep({untuned});
+  EXPECT_THAT(run(build).out, HasSubstr("1 of 5 tasks from records, 1 of them with the untuned schedule"));
+  EXPECT_THAT(run(build + " --json").out, HasSubstr("\"untuned\": true"));
+}
+
+TEST_F(CommandsOnRecords, ShowSaysHowItsTextsBecomeTheSameKernel) {
+  database::Measurement turned = record_of(task_, "schedule v1\n");
+  turned.problem.in_layouts = {""};
+  turned.problem.out_layouts = {"1,0"};
+  keep({turned});
+  const std::string show = "show " + tensor::workload_key(task_.workload).hex() + " --db " + file("tune.db");
+  std::ofstream(file("workload")) << run(show + " --workload").out;
+  std::ofstream(file("schedule")) << run(show + " --schedule").out;
+  const std::string assembly = run(show + " --asm").out;
+  const std::string before = "\n# compiler kernel WORKLOAD --with SCHEDULE ";
+  ASSERT_THAT(assembly, HasSubstr(before));
+  const size_t begin = assembly.find(before) + before.size();
+  const std::string options = assembly.substr(begin, assembly.find('\n', begin) - begin);
+  EXPECT_THAT(options, testing::EndsWith(" --out-layout 1,0"));
+  const Answer kernel =
+      run("kernel " + file("workload") + " --with " + file("schedule") + " --asm " + options);
+  ASSERT_EQ(kernel.code, 0) << kernel.err;
+  ASSERT_NE(kernel.out, "");
+  EXPECT_THAT(assembly, testing::EndsWith(kernel.out + "\n"));
+}
+
+// Its text goes from a terminal into a shell.
+TEST_F(CommandsOnRecords, ShowQuotesWhatAnotherWroteIntoARecord) {
+  database::Measurement foreign = record_of(task_, "schedule v1\n");
+  foreign.problem.in_layouts = {"", "it's | ls"};
+  keep({foreign});
+  EXPECT_THAT(run("show " + tensor::workload_key(task_.workload).hex() + " --db " + file("tune.db")).out,
+              HasSubstr(" --in-layout '' --in-layout 'it'\\''s | ls'\n"));
+}
+
 TEST_F(CommandsOnRecords, ARecordOfNumericsThatAreNotAllowedIsHintedAt) {
   database::Measurement narrow = record_of(task_, "schedule v1\nnarrow p1 bf16\n");
   narrow.numerics = {"bf16"};
