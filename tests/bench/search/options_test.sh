@@ -23,6 +23,7 @@ expect 2 'search_replay record: there is no option --plots' record --plots "$wor
 expect 2 'search_replay races: there is no option --minutes' races --minutes 1
 expect 2 "search_replay replay: no task's name has '^x\$'" replay --tasks '^x$'
 expect 1 'search_replay replay: nothing is recorded of these tasks' replay --pools "$work"
+expect 1 "search_replay replay: --pools $0 is no folder" replay --pools "$0"
 expect 1 "search_replay replay: --json $work/no/file: there is no folder $work/no" \
   replay --pools "$work" --json "$work/no/file"
 expect 1 "search_replay quality: --json $work is a folder" quality --pools "$work" --json "$work"

@@ -72,6 +72,10 @@ absl::Status nothing_recorded(const Bench& bench) {
 }
 
 absl::Status require_pools(const Bench& bench) {
+  const std::string& pools = bench.arguments.pools;
+  if (std::filesystem::exists(pools) && !std::filesystem::is_directory(pools))
+    return absl::FailedPreconditionError(
+        absl::StrCat("--pools ", pools, " is no folder: give one that `search_replay record` filled"));
   for (const BenchTask& task : bench.tasks)
     if (std::filesystem::exists(bench.pool_path(task))) return absl::OkStatus();
   return nothing_recorded(bench);

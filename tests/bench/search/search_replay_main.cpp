@@ -263,7 +263,8 @@ void add_command(CLI::App& app, const Command& description, Arguments& arguments
   if (has("--candidates"))
     command
         .add_option("--candidates", arguments.candidates,
-                    "Of a pool that judges models: half random, half from late search")
+                    "Of a pool that judges models: half random, half from late search; 0: only what "
+                    "strategies propose")
         ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
   if (has("--visits"))
