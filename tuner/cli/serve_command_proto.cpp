@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
@@ -102,10 +103,11 @@ absl::Status serve(const ServeArguments& arguments) {
                             "); configuration: ", rpc::one_line(config)));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
-  const service::TrackerWatch watch(tracker, credentials);
+  std::optional<service::TrackerWatch> watch(std::in_place, tracker, credentials);
   manager.ready();
   const bool asked_to = signals.wait() != 0;  // or else its membership has ended
   manager.stopping();
+  watch.reset();  // whoever stops needs no device
   if (asked_to) {
     spdlog::info(
         "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at "
