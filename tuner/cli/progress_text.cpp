@@ -195,6 +195,7 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
                         {"device_busy_share", progress.device_busy_share},
                         {"current_task", progress.current_task},
                         {"nothing_new", progress.nothing_new},
+                        {"undecided", progress.undecided},
                         {"tasks", std::move(tasks)}};
   if (progress.expected_gain) out["expected_gain"] = *progress.expected_gain;
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
@@ -273,8 +274,11 @@ std::string task_table(const session::Progress& progress) {
     absl::StrAppend(
         &used, "\nkernels between other layouts, measured to choose layouts by when the model is built:\n",
         unused);
-  const std::string why =
+  std::string why =
       progress.nothing_new ? "nothing new to try: all that the search proposes is known already\n" : "";
+  if (progress.undecided)
+    absl::StrAppend(&why, "the time was over, or the device away, before all play-offs were held: some of ",
+                    "these are the best of single trials, which may have been lucky\n");
   return absl::StrCat(used, given_up, failures_text(progress), why);
 }
 

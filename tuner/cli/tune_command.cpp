@@ -32,6 +32,7 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/network_tasks.h"
+#include "tuner/service/summary.h"
 #include "tuner/session/network_bench.h"
 
 namespace tf::tuner_cli {
@@ -95,9 +96,7 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
 absl::Status close_job(database::Store& store, database::Job job,
                        const absl::StatusOr<session::Progress>& result, bool interrupted) {
   job.state = !result.ok() ? JobState::kFailed : interrupted ? JobState::kPaused : JobState::kDone;
-  job.detail = result.ok() ? absl::StrCat(counted(result->trials, "trial"), ", ", result->failures, " failed",
-                                          result->nothing_new ? "; nothing new to try" : "")
-                           : std::string(result.status().message());
+  job.detail = result.ok() ? service::summary(*result) : std::string(result.status().message());
   job.status_code = static_cast<int32_t>(result.status().code());
   if (database::is_final(job.state)) job.finished_unix_ns = absl::GetCurrentTimeNanos();
   return store.update_job(job);

@@ -86,6 +86,7 @@ pb::Progress to_proto(const session::Progress& progress) {
   out.set_device_busy_share(progress.device_busy_share);
   out.set_current_task(progress.current_task);
   out.set_nothing_new(progress.nothing_new);
+  out.set_undecided(progress.undecided);
   for (const session::TaskProgress& task : progress.tasks) {
     pb::TaskProgress* added = out.add_tasks();
     added->set_label(task.label);
@@ -113,6 +114,7 @@ session::Progress from_proto(const pb::Progress& progress) {
   out.device_busy_share = progress.device_busy_share();
   out.current_task = progress.current_task();
   out.nothing_new = progress.nothing_new();
+  out.undecided = progress.undecided();
   for (const pb::TaskProgress& task : progress.tasks()) {
     out.tasks.push_back({.label = task.label(),
                          .weight = task.weight(),

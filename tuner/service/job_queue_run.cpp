@@ -8,20 +8,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/counted.h"
 #include "base/status.h"
 #include "tuner/service/job_queue.h"
+#include "tuner/service/summary.h"
 #include "tuner/service/turn.h"
 
 namespace tf::service {
 namespace {
 
 using database::JobState;
-
-std::string summary(const session::Progress& progress) {
-  return absl::StrCat(counted(progress.trials, "trial"), ", ", progress.failures, " failed",
-                      progress.nothing_new ? "; nothing new to try" : "");
-}
 
 // What the next run of a job that came so far is at, until that tells: the last one's phase is over.
 session::Phase phase_at_begin(const session::Progress& progress) {

@@ -175,15 +175,15 @@ std::vector<Season> seasons_of(const TriedTasks& tried) {
 
 }  // namespace
 
-absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOptions& options,
-                                    Pipeline& pipeline, measure::Runner& runner, database::Store& store,
-                                    const PlayOffLimits& limits) {
+absl::StatusOr<PlayOffs> decide_best(const TriedTasks& tried, const SessionOptions& options,
+                                     Pipeline& pipeline, measure::Runner& runner, database::Store& store,
+                                     const PlayOffLimits& limits) {
   std::vector<Season> seasons = seasons_of(tried);
-  int64_t attempts = 0;
+  PlayOffs played;
   absl::Status noted;
   PlayOffListener listener;
   listener.spoiled = [&](const Subject& subject, const Finished& finished) {
-    ++attempts;
+    ++played.attempts;
     noted.Update(note_spoiled(subject, finished, runner, store));
   };
   for (uint64_t turn = 0;; ++turn) {
@@ -199,10 +199,11 @@ absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOption
       pairings.push_back(pairing_of(task, season.task, in, options));
       playing.push_back(&season);
     }
-    if (pairings.empty()) return attempts;
+    if (pairings.empty()) return played;
     const int64_t began_unix_ns = now_unix_ns();
     listener.decided = [&](size_t i, const std::vector<Played>& ranking) {
       TF_RETURN_IF_ERROR(noted);
+      if (ranking.empty()) played.undecided = true;
       return record(ranking, began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store);
     };
     TF_RETURN_IF_ERROR(play_off(pipeline, pairings, limits, listener, kTickets * (1 + turn)));

@@ -24,15 +24,21 @@ struct TriedTasks {
   std::span<const double> runs;
 };
 
+// What came of a run's play-offs.
+struct PlayOffs {
+  int64_t attempts = 0;    // trials that were made again
+  bool undecided = false;  // in one of them nobody was measured again
+};
+
 // Lets the best few of each task that was tried meet, among them the untuned schedule if it comes near, until
 // whoever looks as fast as the winner has taken part, or the deadline. Each one's samples, and how it stands
 // beside the winner, become one more measurement of its schedule, and so does a failure; they are no trials:
 // nothing new was tried. The tasks that take most of the network's time go first, and no round begins after
 // the deadline. A trial that is made again because its device throttled is an attempt; one that counts all
-// the same marks its schedule's row. Nothing else may be in the pipeline but what was withdrawn. Returns how
-// many attempts there were. Errors: the store's.
-absl::StatusOr<int64_t> decide_best(const TriedTasks& tried, const SessionOptions& options,
-                                    Pipeline& pipeline, measure::Runner& runner, database::Store& store,
-                                    const PlayOffLimits& limits);
+// the same marks its schedule's row. Nothing else may be in the pipeline but what was withdrawn. Errors: the
+// store's.
+absl::StatusOr<PlayOffs> decide_best(const TriedTasks& tried, const SessionOptions& options,
+                                     Pipeline& pipeline, measure::Runner& runner, database::Store& store,
+                                     const PlayOffLimits& limits);
 
 }  // namespace tf::session

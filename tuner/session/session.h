@@ -101,6 +101,9 @@ struct Progress {
   std::optional<double> median_gap_s;
   int current_task = -1;     // the one that was served last
   bool nothing_new = false;  // it ended before its budget did: no task has anything new to try
+  // Its time was over, or its device away, before all that was too close to call had met in a play-off: of
+  // some tasks the best is the luckiest of single trials.
+  bool undecided = false;
   std::vector<TaskProgress> tasks;
 };
 

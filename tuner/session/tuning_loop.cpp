@@ -73,8 +73,12 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   // Of a run that fails, too: what is told of the job counts all its trials.
   observe_rest();
   update_progress();  // nothing new is tried from here on
-  if (failure.ok() && in_flight_.empty() && ends_with_play_off() && !stop.load())
+  const bool has_play_offs = ends_with_play_off() && !stop.load();
+  if (has_play_offs && failure.ok() && in_flight_.empty()) {
     failure = play_off(pipeline, stop);
+  } else {
+    progress_.undecided = has_play_offs && progress_.trials > 0;
+  }
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
@@ -103,14 +107,15 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
     meter_.describe(std::max(1, runner_.slots()), progress_);
     report_(as_shown());
   };
-  TF_ASSIGN_OR_RETURN(const int64_t spoiled,
+  TF_ASSIGN_OR_RETURN(const PlayOffs played,
                       decide_best({tasks_, tried, runs}, options_, pipeline, runner_, store_,
                                   {.stop = stop,
                                    .deadline = last_begin(pipeline.depth()),
                                    .throttling = throttling_,
                                    .retry_delay = options_.retry_delay,
                                    .meanwhile = tell_time}));
-  progress_.not_measured += spoiled;
+  progress_.not_measured += played.attempts;
+  progress_.undecided = played.undecided && !stop.load();
   return absl::OkStatus();
 }
 

@@ -139,6 +139,14 @@ TEST(TaskTable, SaysThatThereWasNothingNewToTry) {
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["nothing_new"], true);
 }
 
+TEST(TaskTable, SaysThatNotAllPlayOffsWereHeld) {
+  session::Progress progress = some_progress();
+  EXPECT_THAT(task_table(progress), Not(HasSubstr("play-offs")));
+  progress.undecided = true;
+  EXPECT_THAT(task_table(progress), HasSubstr("before all play-offs were held"));
+  EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["undecided"], true);
+}
+
 TEST(NetworkTrial, IsToldWithItsRatioTheBoundsAndItsKernels) {
   session::NetworkTrial trial{
       .untuned_ns = 23e6, .tuned_ns = 20e6, .visits = 40, .kernels = 25, .tuned = 18, .faster = 17};

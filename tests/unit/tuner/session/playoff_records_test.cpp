@@ -270,10 +270,33 @@ TEST_F(PlayOffTest, EndsWhenTheDeviceIsGoneAndKeepsWhatItShowed) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 8);
+  EXPECT_FALSE(progress->undecided) << "it goes by the rounds that were played";
   EXPECT_TRUE(fastest_of(tasks_[0]).match.has_value()) << "of the rounds before";
   for (const auto& record : records()) EXPECT_EQ(record.outcome, database::Outcome::kOk) << "nobody failed";
   EXPECT_LE(runner_.runs, runner_.lose_from + kMaxTries * static_cast<int>(2 * Playoff::kFinalists))
       << "it is tried for a round, and by whoever is left";
+}
+
+TEST_F(PlayOffTest, SaysThatItWasNotHeldWhereTheDeviceIsGoneBefore) {
+  tasks_.resize(1);
+  options_.budget.trials = 8;
+  runner_.spread_ns = 100;
+  runner_.lose_from = 9;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_TRUE(progress->undecided);
+  EXPECT_FALSE(fastest_of(tasks_[0]).match.has_value());
+}
+
+// A job whose time ends so is done with what it has.
+TEST_F(PlayOffTest, SaysThatItWasNotHeldWhereTheRunFailsBefore) {
+  runner_.lose_from = 9;
+  Progress last;
+  const absl::StatusOr<Progress> progress =
+      tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& told) { last = told; });
+  ASSERT_FALSE(progress.ok());
+  EXPECT_EQ(last.trials, 8);
+  EXPECT_TRUE(last.undecided);
 }
 
 TEST_F(PlayOffTest, TakesItsPlaceFromOneThatFails) {
