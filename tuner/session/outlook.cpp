@@ -145,14 +145,15 @@ std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks
 
 double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
                        double trials_per_second) {
-  // As most play-offs are: some are decided early, some have one to decide about.
-  constexpr double kPlayers = 6, kMoreRounds = 6;
+  // As most play-offs are: some are decided early, some have one to decide about. And about as long again
+  // take the later turns, in which whoever looks as fast as a winner has to meet it.
+  constexpr double kPlayers = 6, kMoreRounds = 6, kTurns = 2;
   if (trials_per_second <= 0) return 0;
   double seconds = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tried[i] == 0 || tasks[i]->best_seconds() <= 0) continue;
     const double again = 0.01 + std::max(0.025, 3 * tasks[i]->best_seconds());
-    seconds += kPlayers * (1 / trials_per_second + kMoreRounds * again);
+    seconds += kTurns * kPlayers * (1 / trials_per_second + kMoreRounds * again);
   }
   return seconds;
 }

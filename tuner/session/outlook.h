@@ -40,7 +40,8 @@ std::vector<bool> that_matter(std::span<const double> stakes, double network);
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
                                std::span<const Outlook> outlooks, std::span<const int64_t> tried);
 
-// An estimate of the play-offs of tasks that were tried, at the session's rate.
+// An estimate of the play-offs of tasks that were tried, with the turns in which winners are challenged, at
+// the session's rate.
 double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
                        double trials_per_second);
 

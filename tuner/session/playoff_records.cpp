@@ -66,14 +66,18 @@ std::vector<Measurement> finalists(std::vector<Measurement> best, const Season& 
   return chosen;
 }
 
+database::BestQuery query_of(const TaskState& task, const SessionOptions& options) {
+  return {.problem = task.problem(),
+          .device_class = options.device_class,
+          .allowed_numerics = options.allowed_numerics,
+          .semantics_version = schedule::kSemanticsVersion};
+}
+
 // Of the best records of the task and that of the untuned schedule; in a later turn, those that the champion
 // has to meet, and the champion.
 absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, const Season& season,
                                                       const SessionOptions& options, database::Store& store) {
-  database::BestQuery query{.problem = task.problem(),
-                            .device_class = options.device_class,
-                            .allowed_numerics = options.allowed_numerics,
-                            .semantics_version = schedule::kSemanticsVersion};
+  database::BestQuery query = query_of(task, options);
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kLookedAt));
   query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store.top(query, 1));
@@ -162,6 +166,14 @@ absl::Status note_spoiled(const Subject& subject, const Finished& finished, meas
   return store.add_attempt(attempt_of(subject, finished.work.artifact.digest, why));
 }
 
+// Whether the fastest is so by a single trial, and a match that was due came to nothing.
+absl::StatusOr<bool> is_undecided(const TaskState& task, const Season& season, const SessionOptions& options,
+                                  database::Store& store) {
+  if (!season.is_over) return false;
+  TF_ASSIGN_OR_RETURN(const std::vector<Measurement> best, store.top(query_of(task, options), 1));
+  return !best.empty() && !best.front().match;
+}
+
 // Those that were tried, by the time that they take of the network's, the most first.
 std::vector<Season> seasons_of(const TriedTasks& tried) {
   std::vector<Season> seasons;
@@ -199,16 +211,20 @@ absl::StatusOr<PlayOffs> decide_best(const TriedTasks& tried, const SessionOptio
       pairings.push_back(pairing_of(task, season.task, in, options));
       playing.push_back(&season);
     }
-    if (pairings.empty()) return played;
+    if (pairings.empty()) break;
     const int64_t began_unix_ns = now_unix_ns();
     listener.decided = [&](size_t i, const std::vector<Played>& ranking) {
       TF_RETURN_IF_ERROR(noted);
-      if (ranking.empty()) played.undecided = true;
       return record(ranking, began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store);
     };
     TF_RETURN_IF_ERROR(play_off(pipeline, pairings, limits, listener, kTickets * (1 + turn)));
     TF_RETURN_IF_ERROR(noted);
   }
+  for (const Season& season : seasons) {
+    TF_ASSIGN_OR_RETURN(const bool is_open, is_undecided(*tried.tasks[season.task], season, options, store));
+    played.undecided = played.undecided || is_open;
+  }
+  return played;
 }
 
 }  // namespace tf::session
