@@ -6,46 +6,17 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/exit_code.h"
+#include "base/suggestion.h"
 #include "base/version.h"
 
 namespace tf {
 namespace {
-
-// How many letters must be added, left out or replaced to make one word of the other (Levenshtein 1966).
-size_t edits(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
-
-// ", did you mean X?", if one of the words is near; two edits are one swap of neighbours.
-std::string suggestion(const std::string& given, const std::vector<std::string>& words) {
-  const std::string* nearest = nullptr;
-  size_t distance = std::min<size_t>(3, given.size() / 2 + 1);
-  for (const std::string& word : words) {
-    if (const size_t d = edits(given, word); d < distance) {
-      distance = d;
-      nearest = &word;
-    }
-  }
-  return nearest ? absl::StrCat("; did you mean ", *nearest, "?") : "";
-}
 
 // The program, the command that was given, and so on.
 std::vector<const CLI::App*> commands_given(const CLI::App& app) {
@@ -80,12 +51,8 @@ std::string mistake(const CLI::App& command, const std::vector<std::string>& not
     return absl::StrCat("there is no option ", name, suggestion(name, options_of(command)));
   }
   const std::vector<std::string> commands = commands_of(command);
-  if (!commands.empty() && !not_understood.empty()) {
-    const std::string& given = not_understood.front();
-    const std::string guess = suggestion(given, commands);
-    return absl::StrCat("there is no command '", given, "'", guess.empty() ? "." : guess, " There are ",
-                        absl::StrJoin(commands, ", "));
-  }
+  if (!commands.empty() && !not_understood.empty())
+    return no_such_name("command", not_understood.front(), commands);
   const bool lacks_command =
       !commands.empty() && command.get_require_subcommand_min() > 0 && error.get_name() == "RequiredError";
   if (lacks_command) return absl::StrCat("give a command: ", absl::StrJoin(commands, ", "));

@@ -1,4 +1,4 @@
-// compiler kernel: what a schedule makes of a workload, from texts, without a database.
+// compiler kernel: the kernel that a workload and a schedule make, both read from text files.
 #include <google/protobuf/util/json_util.h>
 
 #include <CLI/CLI.hpp>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
@@ -13,7 +14,9 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
+#include "compiler/cli/print_after.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/target/target.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -24,7 +27,7 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 
 struct KernelArguments {
-  std::string workload, schedule, target = "host", binding, allow, output;
+  std::string workload, schedule, target = "host", binding, allow, output, print_after;
   std::vector<std::string> in_layouts, out_layouts;
   int threads = 1;
   bool ir = false, assembly = false, manifest = false, print_schedule = false, json = false;
@@ -74,6 +77,7 @@ absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& argu
   TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(arguments.binding));
   request.mutable_binding()->insert(binding.begin(), binding.end());
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
+  TF_RETURN_IF_ERROR(check_pass(arguments.print_after, passes::pass_names(passes::processor_of(target))));
   request.set_target(target.text());
   request.set_entry("kernel");
   request.set_output(target.is_gpu() ? proto::BLOB_KIND_CUBIN : proto::BLOB_KIND_ELF_SHARED);
@@ -107,25 +111,34 @@ absl::StatusOr<std::string> manifest_text(const proto::Artifact& artifact) {
 // Texts; empty: not asked for.
 struct Shown {
   std::string schedule, ir, assembly, manifest;
+  std::vector<PassText> after_passes;
 };
+
+// The texts of the kernel that need no artifact.
+absl::Status show(const KernelArguments& arguments, const proto::BuildKernelRequest& kernel,
+                  driver::BuildPool& pool, Shown& shown) {
+  proto::BuildRequest request;
+  *request.mutable_show()->mutable_kernel() = kernel;
+  request.mutable_show()->set_ir(arguments.ir);
+  request.mutable_show()->set_assembly(arguments.assembly);
+  request.mutable_show()->set_print_after(arguments.print_after);
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(pool, request));
+  for (const proto::PassOutput& output : reply.after_passes())
+    shown.after_passes.push_back({output.pass(), output.ir()});
+  shown.ir = reply.ir();
+  shown.assembly = reply.assembly();
+  return absl::OkStatus();
+}
 
 // Writes the output on the way.
 absl::StatusOr<Shown> make(const KernelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const proto::BuildKernelRequest kernel, request_of(arguments));
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({}));
-  const bool something =
-      arguments.ir || arguments.assembly || arguments.manifest || !arguments.output.empty();
+  const bool texts = arguments.ir || arguments.assembly || !arguments.print_after.empty();
+  const bool something = texts || arguments.manifest || !arguments.output.empty();
   Shown shown;
   if (arguments.print_schedule || !something) shown.schedule = kernel.schedule();
-  if (arguments.ir || arguments.assembly) {
-    proto::BuildRequest request;
-    *request.mutable_show()->mutable_kernel() = kernel;
-    request.mutable_show()->set_ir(arguments.ir);
-    request.mutable_show()->set_assembly(arguments.assembly);
-    TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(*pool, request));
-    shown.ir = reply.ir();
-    shown.assembly = reply.assembly();
-  }
+  if (texts) TF_RETURN_IF_ERROR(show(arguments, kernel, *pool, shown));
   if (!arguments.manifest && arguments.output.empty()) return shown;
   proto::BuildRequest request;
   *request.mutable_kernel() = kernel;
@@ -141,6 +154,7 @@ absl::StatusOr<Shown> make(const KernelArguments& arguments) {
 nlohmann::json json_of(const Shown& shown, const std::string& output) {
   nlohmann::json json = nlohmann::json::object();
   if (!shown.schedule.empty()) json["schedule"] = shown.schedule;
+  if (!shown.after_passes.empty()) json["passes"] = print_after_json(shown.after_passes);
   if (!shown.ir.empty()) json["ir"] = shown.ir;
   if (!shown.assembly.empty()) json["asm"] = shown.assembly;
   if (!shown.manifest.empty())
@@ -154,8 +168,8 @@ absl::Status run(const KernelArguments& arguments) {
   if (arguments.json) {
     std::printf("%s\n", json_text(json_of(shown, arguments.output), 1).c_str());
   } else {
-    std::printf("%s%s%s%s", shown.schedule.c_str(), shown.ir.c_str(), shown.assembly.c_str(),
-                shown.manifest.c_str());
+    std::printf("%s%s%s%s%s", shown.schedule.c_str(), print_after_text(shown.after_passes).c_str(),
+                shown.ir.c_str(), shown.assembly.c_str(), shown.manifest.c_str());
   }
   return absl::OkStatus();
 }
@@ -165,34 +179,39 @@ absl::Status run(const KernelArguments& arguments) {
 void add_kernel_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<KernelArguments>();
   CLI::App* command =
-      app.add_subcommand("kernel", "Show or compile what a schedule makes of a workload; both are texts");
+      app.add_subcommand("kernel", "Show or compile the kernel that a workload and a schedule make");
   command
       ->add_option("workload", arguments->workload,
-                   "File with the workload's canonical text, as of compiler show --workload")
+                   "File with the workload's canonical text, as `compiler show --workload` prints it")
       ->required();
-  auto* with = command->add_option("--with", arguments->schedule, "File with the schedule [the default one]");
+  auto* with =
+      command->add_option("--with", arguments->schedule, "File with the schedule [the default schedule]");
   command
-      ->add_option("--allow", arguments->allow,
-                   absl::StrCat("Numerics beyond reassociation that the default schedule may use: ",
-                                schedule::kAllowHelp))
+      ->add_option(
+          "--allow", arguments->allow,
+          absl::StrCat("Reduced-precision methods that the default schedule may use: ", schedule::kAllowHelp))
       ->excludes(with);
-  command->add_option("--target", arguments->target, "As in compiler build, or cuda:arch=sm_NN")
+  command->add_option("--target", arguments->target, "Target, as in `compiler build`, or cuda:arch=sm_NN")
       ->capture_default_str();
   command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");
-  command->add_option("--in-layout", arguments->in_layouts, "One per input that is not constant [row-major]");
-  command->add_option("--out-layout", arguments->out_layouts, "One per output [row-major]");
-  command->add_option("--threads", arguments->threads, "That the default schedule is for")
+  command->add_option("--in-layout", arguments->in_layouts,
+                      "Layout of an input; one for each input that is not constant [row-major]");
+  command->add_option("--out-layout", arguments->out_layouts,
+                      "Layout of an output; one for each output [row-major]");
+  command->add_option("--threads", arguments->threads, "Number of threads that the default schedule uses")
       ->check(CLI::Range(1, 1024));
   command->add_flag("--schedule", arguments->print_schedule, "Print the schedule");
-  command->add_flag("--ir", arguments->ir, "Print the loop IR that it makes");
-  command->add_flag("--asm", arguments->assembly, "Print the machine code, as assembly; for cuda, CUDA C");
+  command->add_flag("--ir", arguments->ir, "Print the loop IR after the last pass");
+  add_print_after_option(*command, arguments->print_after, "the loop IR");
+  command->add_flag("--asm", arguments->assembly, "Print the assembly; for a cuda target, the CUDA C source");
   command->add_flag("--manifest", arguments->manifest,
-                    "Print the compiled kernel's manifest as JSON: ports, launch plan");
+                    "Print the manifest of the compiled kernel as JSON: ports and launch plan");
   command->add_option("-o,--output", arguments->output,
-                      "Write the machine code: a shared object, or a cubin");
+                      "Write the machine code to this file: a shared object, or a cubin");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
-      "Example: compiler kernel gemm.workload --target cuda:arch=sm_90 --ir --asm --manifest -o gemm.cubin");
+      "Example: compiler kernel gemm.workload --with tiled.schedule --print-after vectorize\n"
+      "         compiler kernel gemm.workload --target cuda:arch=sm_90 --ir --asm -o gemm.cubin");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {
       const absl::Status status = run(*arguments);

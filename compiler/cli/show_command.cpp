@@ -19,10 +19,13 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
+#include "compiler/cli/print_after.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/passes/lower.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 #include "database/open_records.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -37,7 +40,7 @@ using records::device_classes;
 using records::mixed_devices_warning;
 
 struct ShowArguments {
-  std::string key, database, tls, device, allow;
+  std::string key, database, tls, device, allow, print_after;
   bool ir = false, assembly = false, schedule = false, workload = false, json = false;
 };
 
@@ -79,12 +82,15 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
   return best;
 }
 
-// The reply's `ir` and `assembly`, as asked for. What a database says is only lowered and compiled in a build
-// worker.
+// The reply's texts, as the arguments ask. Texts from a database are lowered and compiled in a build worker
+// only.
 absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const database::Workload& workload,
                                               const database::Measurement& record,
                                               const ShowArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(record.problem.target));
+  TF_RETURN_IF_ERROR(check_pass(arguments.print_after, passes::pass_names(passes::processor_of(target))));
   proto::BuildRequest request;
+  request.mutable_show()->set_print_after(arguments.print_after);
   request.mutable_show()->set_ir(arguments.ir);
   request.mutable_show()->set_assembly(arguments.assembly);
   proto::BuildKernelRequest& kernel = *request.mutable_show()->mutable_kernel();
@@ -133,7 +139,8 @@ absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto records,
                       database::open_records(arguments.database, remote::remote_opener(arguments.tls)));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
-  const bool code = arguments.ir || arguments.assembly || arguments.schedule;
+  const bool lowered = arguments.ir || arguments.assembly || !arguments.print_after.empty();
+  const bool code = lowered || arguments.schedule;
   if (arguments.workload && !code && !arguments.json) {  // one text, whatever was measured of it
     std::printf("# %s\n%s", printable(workload.op).c_str(), printable_lines(workload.text).c_str());
     return absl::OkStatus();
@@ -142,10 +149,11 @@ absl::Status run(const ShowArguments& arguments) {
                       best_records(*records, workload.key(), arguments.device, allowed));
   const bool everything = !code && !arguments.workload;
   std::unique_ptr<driver::BuildPool> pool;
-  if (arguments.ir || arguments.assembly) {
+  if (lowered) {
     TF_ASSIGN_OR_RETURN(pool, driver::BuildPool::create({}));
   }
   nlohmann::json all = nlohmann::json::array();
+  std::vector<std::string> after_passes;  // for each record, if any is lowered
   for (const database::Measurement& record : best) {
     nlohmann::json entry = {{"key", workload.key().hex()},
                             {"op", workload.op},
@@ -162,6 +170,11 @@ absl::Status run(const ShowArguments& arguments) {
     if (everything || arguments.workload) entry["workload"] = workload.text;
     if (pool) {
       TF_ASSIGN_OR_RETURN(const proto::BuildReply text, kernel_text(*pool, workload, record, arguments));
+      std::vector<PassText> passes;
+      for (const proto::PassOutput& output : text.after_passes())
+        passes.push_back({output.pass(), output.ir()});
+      after_passes.push_back(print_after_text(passes));
+      if (!passes.empty()) entry["passes"] = print_after_json(passes);
       if (arguments.ir) entry["ir"] = text.ir();
       if (arguments.assembly) entry["asm"] = text.assembly();
     }
@@ -181,6 +194,7 @@ absl::Status run(const ShowArguments& arguments) {
         printable(entry["device_class"].get<std::string>()).c_str(), entry["median_ns"].get<double>() / 1e3,
         entry["record"].get<std::string>().c_str(),
         printable(kernel_options(best[i].problem), std::string::npos).c_str());
+    if (!arguments.print_after.empty()) std::printf("%s\n", printable_lines(after_passes[i]).c_str());
     for (const char* part : {"workload", "schedule", "ir", "asm"}) {
       if (entry.contains(part)) std::printf("%s\n", printable_lines(entry[part].get<std::string>()).c_str());
     }
@@ -202,10 +216,12 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   command->add_option(
       "--allow", arguments->allow,
       absl::StrCat("Numerics beyond reassociation that the record may use: ", schedule::kAllowHelp));
-  command->add_flag("--ir", arguments->ir, "The loop IR that the schedule makes");
-  command->add_flag("--asm", arguments->assembly, "The machine code, as assembly");
-  command->add_flag("--workload", arguments->workload, "The workload, as compiler kernel reads it");
-  command->add_flag("--schedule", arguments->schedule, "The schedule, as compiler kernel --with reads it");
+  command->add_flag("--ir", arguments->ir, "Print the loop IR after the last pass");
+  add_print_after_option(*command, arguments->print_after, "the loop IR");
+  command->add_flag("--asm", arguments->assembly, "Print the assembly");
+  command->add_flag("--workload", arguments->workload, "Print the workload, as `compiler kernel` reads it");
+  command->add_flag("--schedule", arguments->schedule,
+                    "Print the schedule, as `compiler kernel --with` reads it");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler show fb0d19c09b24 --db tuning.db --asm");
   command->callback([arguments, &invocation] {

@@ -1,8 +1,12 @@
-// compiler tasks: the kernels that a network is made of, which is what a tuner works on.
+// compiler tasks: the distinct kernels of a network, which are what a tuner works on.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/exit_code.h"
@@ -10,13 +14,17 @@
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
+#include "compiler/cli/print_after.h"
+#include "compiler/graph/optimize.h"
 #include "compiler/graph/program.h"
+#include "compiler/graph/text.h"
 
 namespace tf::compiler_cli {
 namespace {
 
 struct TasksArguments {
   ModelArguments model;
+  std::string print_after;  // a graph pass or "all"; empty: print the tasks
   bool json = false;
 };
 
@@ -52,9 +60,34 @@ void print_json(const graph::Program& program) {
   std::printf("%s\n", json_text(nlohmann::json{{"tasks", all}}, 1).c_str());
 }
 
+std::vector<std::string> graph_passes() {
+  std::vector<std::string> names;
+  for (const graph::Pass& pass : graph::passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+void print_passes(graph::Graph graph, const TasksArguments& arguments) {
+  std::vector<PassText> texts;
+  graph::OptimizeOptions options;
+  options.after = [&](std::string_view pass, const graph::Graph& result) {
+    if (arguments.print_after == "all" || arguments.print_after == pass)
+      texts.push_back({std::string(pass), graph::to_string(result)});
+  };
+  graph::optimize(std::move(graph), options);
+  if (arguments.json)
+    std::printf("%s\n", json_text(nlohmann::json{{"passes", print_after_json(texts)}}, 1).c_str());
+  else
+    std::printf("%s", print_after_text(texts).c_str());
+}
+
 absl::Status run(const TasksArguments& arguments) {
+  TF_RETURN_IF_ERROR(check_pass(arguments.print_after, graph_passes()));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
+  if (!arguments.print_after.empty()) {
+    print_passes(std::move(graph), arguments);
+    return absl::OkStatus();
+  }
   TF_ASSIGN_OR_RETURN(const graph::Program program,
                       graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
   arguments.json ? print_json(program) : print(program);
@@ -68,6 +101,7 @@ void add_tasks_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("tasks", "List a network's tuning tasks: key, operators, shapes, FLOPs, count");
   add_model_options(*command, arguments->model);
+  add_print_after_option(*command, arguments->print_after, "the graph, instead of the tasks,");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler tasks squeezenet.onnx --target host");
   command->callback([arguments, &invocation] {

@@ -17,7 +17,7 @@ std::span<const Pass> passes();
 
 struct OptimizeOptions {
   bool verify_each = false;  // CHECK that each pass leaves a valid graph
-  std::function<void(std::string_view pass, const Graph&)> after;  // --print-after
+  std::function<void(std::string_view pass, const Graph&)> after;  // called after each pass of passes()
 };
 
 // The graph after all passes: the same function of its inputs up to rounding.

@@ -20,7 +20,21 @@ absl::Status verify_after(const char* pass, const ir::Function& function, const 
   return absl::InternalError(absl::StrCat("after pass ", pass, ": ", std::string(legal.message())));
 }
 
+std::span<const Pass> pipeline(Processor processor) {
+  return processor == Processor::kGpu ? gpu_pipeline() : cpu_pipeline();
+}
+
 }  // namespace
+
+Processor processor_of(const target::Target& target) {
+  return target.is_gpu() ? Processor::kGpu : Processor::kCpu;
+}
+
+std::vector<std::string> pass_names(Processor processor) {
+  std::vector<std::string> names = {"build_loops"};
+  for (const Pass& pass : pipeline(processor)) names.emplace_back(pass.name);
+  return names;
+}
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
                               const PortLayouts& ports, const LowerOptions& options) {
@@ -43,15 +57,15 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
   }
   if (options.after) options.after("build_loops", lowered.function);
   if (options.verify_each) TF_RETURN_IF_ERROR(verify_after("build_loops", lowered.function));
-  const bool gpu = options.processor == Processor::kGpu;
-  for (const Pass& pass : gpu ? gpu_pipeline() : cpu_pipeline()) {
+  for (const Pass& pass : pipeline(options.processor)) {
     lowered.function = pass.run(lowered.function);
     if (options.after) options.after(pass.name, lowered.function);
     if (options.verify_each) TF_RETURN_IF_ERROR(verify_after(pass.name, lowered.function));
   }
   if (options.verify_each)
-    TF_RETURN_IF_ERROR(verify_after("the last one", lowered.function,
-                                    {.flat = true, .explicit_vectors = true, .for_cpu = !gpu}));
+    TF_RETURN_IF_ERROR(verify_after(
+        "the last one", lowered.function,
+        {.flat = true, .explicit_vectors = true, .for_cpu = options.processor == Processor::kCpu}));
   return lowered;
 }
 

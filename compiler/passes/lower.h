@@ -12,6 +12,7 @@
 #include "compiler/ir/stmt.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
 
 namespace tf::passes {
 
@@ -23,8 +24,14 @@ struct LowerOptions {
   std::string name = "kernel";
   Processor processor = Processor::kCpu;
   bool verify_each = false;  // run the IR verifier after each pass
-  std::function<void(std::string_view pass, const ir::Function&)> after;  // --print-after
+  // Called with the function that build_loops made, then after each pass of the pipeline; must not throw.
+  std::function<void(std::string_view pass, const ir::Function&)> after;
 };
+
+Processor processor_of(const target::Target& target);
+
+// The names that `after` is called with, in order: build_loops, then the passes of the processor's pipeline.
+std::vector<std::string> pass_names(Processor processor);
 
 // What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
 // ones, for a GPU grid and thread loops), and of every parameter in call order its physical layout and

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "base/suggestion.h"
 #include "compiler/codegen/cuda/cuda_source.h"
 #include "compiler/codegen/cuda/nvrtc.h"
 #include "compiler/codegen/llvm/codegen.h"
@@ -184,10 +185,9 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
   manifest.set_tolerance(tolerance(job.bound, job.schedule));
 }
 
-absl::StatusOr<passes::Lowered> lower(const Job& job) {
-  passes::LowerOptions options;
+absl::StatusOr<passes::Lowered> lower(const Job& job, passes::LowerOptions options = {}) {
   options.name = job.entry;
-  options.processor = job.target.is_gpu() ? passes::Processor::kGpu : passes::Processor::kCpu;
+  options.processor = passes::processor_of(job.target);
 #ifndef NDEBUG
   options.verify_each = true;
 #endif
@@ -250,7 +250,17 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
 
 absl::Status show_into(const proto::ShowKernelRequest& request, proto::BuildReply& reply) {
   TF_ASSIGN_OR_RETURN(Job job, parse(request.kernel()));
-  TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job));
+  passes::LowerOptions options;
+  options.after = [&](std::string_view pass, const ir::Function& function) {
+    if (request.print_after() != "all" && request.print_after() != pass) return;
+    proto::PassOutput& output = *reply.add_after_passes();
+    output.set_pass(std::string(pass));
+    output.set_ir(ir::to_string(function));
+  };
+  TF_ASSIGN_OR_RETURN(passes::Lowered lowered, lower(job, std::move(options)));
+  if (!request.print_after().empty() && reply.after_passes().empty())
+    return absl::InvalidArgumentError(
+        no_such_name("pass", request.print_after(), passes::pass_names(passes::processor_of(job.target))));
   if (request.ir()) reply.set_ir(ir::to_string(lowered.function));
   if (!request.assembly()) return absl::OkStatus();
   if (job.target.is_gpu()) {
@@ -258,9 +268,9 @@ absl::Status show_into(const proto::ShowKernelRequest& request, proto::BuildRepl
     reply.set_assembly(source.text);
     return absl::OkStatus();
   }
-  codegen::CodegenOptions options;
-  options.assembly = true;
-  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, options));
+  codegen::CodegenOptions as_text;
+  as_text.assembly = true;
+  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(lowered.function, job.target, as_text));
   const std::optional<codegen::InnerLoop> loop = codegen::inner_loop(code.assembly);
   reply.set_assembly(loop ? absl::StrCat("# inner loop: ", loop->summary(), "\n", code.assembly)
                           : std::move(code.assembly));

@@ -47,6 +47,8 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
   ASSERT_EQ(run("zoo mlp --batch-name n -o " + file("named.onnx")).code, 0);
   std::ofstream(file("truncated.onnx"), std::ios::binary) << read_file(file("mlp.onnx"))->substr(0, 5000);
   std::ofstream(file("garbage.onnx")) << "this is not a model";
+  std::ofstream(file("copy.workload")) << "workload v1\ninput p0: f32[8]\nstage t0: f32[i0 < 8] = p0[i0]\n"
+                                          "output t0\n";
   std::ofstream(file("garbage.db")) << "this is not a database, however long it may be: "
                                     << std::string(4096, 'x');
   ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
@@ -89,6 +91,11 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"build " + file("mlp.onnx") + " --db ''" + out, 2, "--db: the value is empty"},
       {"show 123456 --db " + file("none.db"), 1, "there is no database"},
       {"kernel " + file("none.workload"), 1, "No such file"},
+      {"tasks " + file("mlp.onnx") + " --print-after fold_afine", 2,
+       "--print-after: there is no pass 'fold_afine'; did you mean fold_affine? There are "
+       "remove_dead_code, "},
+      {"kernel " + file("copy.workload") + " --print-after vectorise", 2,
+       "--print-after: there is no pass 'vectorise'; did you mean vectorize? There are build_loops, "},
       {"kernel " + file("garbage.onnx") + " --ir", 2, "garbage.onnx: line 1, column 1"},
   };
   for (const auto& [arguments, code, message] : mistakes) {
@@ -140,6 +147,56 @@ TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
       run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("schedule"));
   EXPECT_EQ(refused.code, 1);
   EXPECT_EQ(lines(refused.err), 1) << refused.err;
+}
+
+TEST_F(Commands, KernelPrintsTheLoopIrAfterAPass) {
+  std::ofstream(file("add")) << "workload v1\ninput p0: f32[64]\nstage t0: f32[i0 < 64] = p0[i0] + 1f32\n"
+                                "output t0\n";
+  std::ofstream(file("tiled")) << "schedule v1\nsplit t0 i0 8 guard\nannotate t0 i0.1 vectorize\n";
+  const std::string kernel = "kernel " + file("add") + " --target x86_64:cpu=haswell --with " + file("tiled");
+  const Answer before = run(kernel + " --print-after build_loops");
+  EXPECT_EQ(before.code, 0) << before.err;
+  EXPECT_THAT(before.out, testing::StartsWith("# after build_loops\nfunction kernel"));
+  EXPECT_THAT(before.out, AllOf(HasSubstr("extent 8 vectorized"), Not(HasSubstr("ramp("))));
+  const Answer vectors = run(kernel + " --print-after vectorize");
+  EXPECT_THAT(vectors.out, AllOf(HasSubstr("ramp("), Not(HasSubstr("vectorized"))));
+  const Answer all = run(kernel + " --print-after all --ir");
+  EXPECT_THAT(all.out, AllOf(HasSubstr("# after build_loops\n"), HasSubstr("# after form_dots: unchanged\n"),
+                             HasSubstr("# after expand_math"), HasSubstr("ramp(")));
+  EXPECT_THAT(all.out, testing::EndsWith(run(kernel + " --ir").out));
+  const Answer gpu = run("kernel " + file("add") + " --target cuda:arch=sm_90 --print-after all");
+  EXPECT_THAT(gpu.out, AllOf(HasSubstr("# after flatten"), Not(HasSubstr("partition_loops"))));
+  const nlohmann::json told = nlohmann::json::parse(run(kernel + " --print-after vectorize --json").out,
+                                                    nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(told.is_object() && told["passes"].size() == 1u) << told;
+  EXPECT_EQ("# after vectorize\n" + told["passes"][0].value("ir", ""), vectors.out);
+}
+
+TEST_F(Commands, TasksPrintTheGraphAfterAPass) {
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  const Answer one = run("tasks " + file("mlp.onnx") + " --print-after fold_affine");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, testing::StartsWith("# after fold_affine\ngraph \""));
+  EXPECT_THAT(one.out, HasSubstr("= matmul("));
+  const Answer all = run("tasks " + file("mlp.onnx") + " --print-after all");
+  EXPECT_THAT(all.out, AllOf(testing::StartsWith("# after remove_dead_code\n"), HasSubstr(": unchanged\n")));
+  const nlohmann::json told =
+      nlohmann::json::parse(run("tasks " + file("mlp.onnx") + " --print-after all --json").out, nullptr,
+                            /*allow_exceptions=*/false);
+  ASSERT_TRUE(told.is_object());
+  EXPECT_EQ(told["passes"][0].value("pass", ""), "remove_dead_code");
+}
+
+TEST_F(Commands, KernelSaysWhyAStepOfAScheduleIsNotLegal) {
+  std::ofstream(file("add")) << "workload v1\ninput p0: f32[32]\nstage t0: f32[i0 < 32] = p0[i0] + 1f32\n"
+                                "output t0\n";
+  std::ofstream(file("shifted")) << "schedule v1\nsplit t0 i0 48 shift\n";
+  const Answer refused = run("kernel " + file("add") + " --with " + file("shifted"));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.err,
+            "compiler kernel: " + file("shifted") +
+                ": step 1 'split t0 i0 48 shift' is not legal: loop i0 of t0 has extent 32, less "
+                "than the tile 48; a shifted tail needs at least one whole tile; use guard\n");
 }
 
 TEST_F(Commands, KernelTellsScriptsWhatItTellsPeople) {

@@ -127,6 +127,8 @@ TEST_F(CommandsOnRecords, ShowSaysHowItsTextsBecomeTheSameKernel) {
   const std::string show = "show " + tensor::workload_key(task_.workload).hex() + " --db " + file("tune.db");
   std::ofstream(file("workload")) << run(show + " --workload").out;
   std::ofstream(file("schedule")) << run(show + " --schedule").out;
+  EXPECT_THAT(run(show + " --print-after vectorize").out, HasSubstr("\n# after vectorize\nfunction kernel"));
+  EXPECT_EQ(run(show + " --print-after vectorise").code, 2) << "the record is not at fault";
   const std::string assembly = run(show + " --asm").out;
   const std::string before = "\n# compiler kernel WORKLOAD --with SCHEDULE ";
   ASSERT_THAT(assembly, HasSubstr(before));
