@@ -1,98 +1,230 @@
+// explain: why a step is not legal, as one line for people.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/check.h"
+#include "compiler/schedule/explain_numbers.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/schedule/step_names.h"
 #include "compiler/schedule/steps/annotate.h"
-#include "compiler/schedule/steps/compute_at.h"
 
 namespace tf::schedule {
 namespace {
 
-// "?" for those that name a limit.
-const char* plain_text(Illegal reason) {
-  switch (reason) {
-    case Illegal::kVectorExtent:
-    case Illegal::kBadScope:
-      break;
-    case Illegal::kUnknownStage:
-      return "there is no such stage or input (or it was inlined); name one of the workload's text: "
-             "p0 …, t0 …";
-    case Illegal::kUnknownLoop:
-      return "the stage has no such loop at that point; loops start as i0 …, r0 … and split gives LOOP.0, "
-             "LOOP.1 …";
-    case Illegal::kBadFactor:
-      return "a factor or number is out of range; factors are at least 1";
-    case Illegal::kNotAdjacent:
-      return "only two or more neighbouring loops, outermost first, can be fused; reorder first";
-    case Illegal::kMixedFuse:
-      return "a spatial loop and a reduce loop cannot become one";
-    case Illegal::kIncompleteOrder:
-      return "the order must name every loop of the stage exactly once";
-    case Illegal::kReductionParallel:
-      return "iterations of a reduce loop depend on each other; rfactor it first";
-    case Illegal::kNotInnermost:
-      return "a vectorized loop must be the innermost one, with nothing computed inside; reorder first";
-    case Illegal::kNotElementwise:
-      return "a stage with a reduction cannot be inlined; use compute_at";
-    case Illegal::kIsOutput:
-      return "an output of the workload must be stored whole, in the layout of its port";
-    case Illegal::kAlreadyPlaced:
-      return "the stage is not where the step needs it: compute_at and inline take stages at root, root "
-             "those placed by compute_at";
-    case Illegal::kAlreadySplit:
-      return "the stage's loops were already split, fused or reordered; this step comes before those";
-    case Illegal::kNoConsumer:
-      return "not all readers of the stage lie in that place";
-    case Illegal::kOpenSize:
-      return "a size is still open ($slot.part); instantiate the sketch first";
-    case Illegal::kBadLayout:
-      return "the layout does not fit the buffer: each axis once without block, as in 0,1,2,3,1:16";
-    case Illegal::kShiftTail:
-      return "a shifted tail needs an element-wise stage and an extent of at least the tile";
-    case Illegal::kNotReduce:
-      return "the loop is not one of the reduction";
-    case Illegal::kNotConstant:
-      return "the layout of an activation is a port of the kernel, not a step";
-    case Illegal::kTooManySteps:
-      return "the schedule has more steps than are allowed";
-    case Illegal::kHoldsStages:
-      return "other stages are computed inside these loops; reshape them before compute_at";
-    case Illegal::kNestedParallel:
-      return "a nest has one parallel loop at most, in a stage at root; so have grid loops, and a stage "
-             "inside another needs a thread loop of the kind around it";
-    case Illegal::kCyclicConsumer:
-      return "a stage is computed inside a later one that reads it";
-    case Illegal::kNoFactors:
-      return "split needs at least one factor";
-    case Illegal::kNotWinograd:
-      return "winograd takes a 3x3 or 5x5 convolution of stride 1 in f32 whose constant weights nothing else "
-             "reads";
-    case Illegal::kNotNarrow:
-      return "narrow takes a constant or an element-wise stage that holds f32, before any winograd, and bf16 "
-             "or "
-             "f16";
-    case Illegal::kNotOffset:
-      return "offset takes a sum of products of bytes, i8 to be moved by 128 or u8 by -128, whose other "
-             "factor is summed over whole axes";
-  }
-  return "?";
-}
+using absl::StrCat;
+using Place = StageState::Place;
 
-std::string reason_text(Illegal reason) {
-  if (reason == Illegal::kVectorExtent)
-    return absl::StrCat("a vectorized loop has at most ", kMaxVectorLanes, " iterations; split it first");
-  if (reason == Illegal::kBadScope)
-    return absl::StrCat("this scope cannot hold it; registers hold regions of at most ", kMaxRegisterBytes,
-                        " bytes, shared memory ", kMaxSharedBytes,
-                        "; cache_read makes a global copy, compute_at then says where it lives");
-  return plain_text(reason);
-}
+// One explanation for each reason. The state is the one that the step was applied to, and did not change.
+class Explainer {
+ public:
+  Explainer(const StateData& data, const Step& step)
+      : data_(data), step_(step), names_(names_in(step)), stage_(data.find_stage(names_.stage)) {
+    holder_ = names_.loops_of_other ? data.find_stage(names_.other) : stage_;
+  }
+
+  std::string text(Illegal reason) const {
+    switch (reason) {
+      case Illegal::kUnknownStage:
+        return unknown_stage();
+      case Illegal::kUnknownLoop:
+        return unknown_loop();
+      case Illegal::kBadFactor:
+        return explain_number(data_, step_);
+      case Illegal::kNotAdjacent:
+        return not_adjacent();
+      case Illegal::kMixedFuse:
+        return StrCat("the loops are not of one kind: spatial loops (i…) and reduce loops (r…) of ",
+                      names_.stage, " cannot be fused with each other");
+      case Illegal::kIncompleteOrder:
+        return StrCat("the order must name each loop of ", names_.stage,
+                      " exactly once; it has: ", loops_text(*stage_));
+      case Illegal::kReductionParallel:
+        return reduction_parallel();
+      case Illegal::kNotInnermost:
+        return not_innermost();
+      case Illegal::kVectorExtent:
+        return StrCat(loop_text(), "; a vectorized loop has at most ", kMaxVectorLanes,
+                      " iterations; split it first");
+      case Illegal::kNotElementwise:
+        return StrCat(names_.stage,
+                      " is a reduction; only an element-wise stage can be inlined; use compute_at");
+      case Illegal::kIsOutput:
+        return StrCat(names_.stage,
+                      " is an output of the workload: it is stored whole, in the layout of its port");
+      case Illegal::kAlreadyPlaced:
+        return already_placed();
+      case Illegal::kAlreadySplit:
+        return StrCat(names_.stage, " now has the loops ", loops_text(*stage_),
+                      "; this step must come before steps that split, fuse or reorder them");
+      case Illegal::kNoConsumer:
+        return no_consumer();
+      case Illegal::kOpenSize:
+        return "a size is still open ($slot.part); fill in the sketch first";
+      case Illegal::kBadLayout:
+        return explain_layout(data_, step_);
+      case Illegal::kBadScope:
+        return explain_scope(data_, step_);
+      case Illegal::kShiftTail:
+        return explain_shift(data_, step_);
+      case Illegal::kNotReduce:
+        return StrCat(names_.loops[0], " is a spatial loop; rfactor takes a reduce loop; ", names_.stage,
+                      " has: ", loops_text(*stage_));
+      case Illegal::kNotConstant:
+        return StrCat(names_.stage,
+                      " is not a constant: the layout of an activation is a port of the kernel, "
+                      "not a step");
+      case Illegal::kTooManySteps:
+        return StrCat("a schedule has at most ", kMaxSteps, " steps");
+      case Illegal::kHoldsStages:
+        return holds_stages();
+      case Illegal::kNestedParallel:
+        return nested_parallel();
+      case Illegal::kCyclicConsumer:
+        return StrCat(names_.other, " does not come after ", names_.stage,
+                      " in the workload; a stage is computed inside a later stage that reads it");
+      case Illegal::kNoFactors:
+        return "there is no factor; split needs at least one";
+      case Illegal::kNotWinograd:
+        return StrCat(names_.stage,
+                      " is not a 3x3 or 5x5 convolution of stride 1 in f32 whose weights are a "
+                      "constant that no other stage reads");
+      case Illegal::kNotNarrow:
+        return StrCat(names_.stage,
+                      " cannot be narrowed; narrow stores an f32 constant, or the result of an "
+                      "element-wise stage in f32, as bf16 or f16, before any winograd step");
+      case Illegal::kNotOffset:
+        return StrCat(
+            names_.stage, " is not a sum of products of bytes that ", names_.other,
+            " is a factor of and whose other factor is summed over whole axes; the value is 128 for "
+            "i8, -128 for u8");
+    }
+    TF_CHECK(false) << "unknown reason";
+    return "";
+  }
+
+ private:
+  // The stage or input that the step names and that does not exist or was inlined.
+  std::string unknown_stage() const {
+    for (const auto& [name, or_input] :
+         {std::pair(names_.stage, names_.stage_or_input), std::pair(names_.other, names_.other_or_input)}) {
+      if (name.empty() || (or_input && data_.find_input(name) >= 0)) continue;
+      const StageState* found = data_.find_stage(name);
+      if (found && found->place == Place::kInlined)
+        return StrCat(name, " was inlined by an earlier step and is not a stage any more");
+      if (!found)
+        return StrCat("there is no stage ", or_input ? "or input " : "", name, "; there are ",
+                      stages_text(data_, or_input));
+    }
+    return StrCat("there are the stages ", stages_text(data_, false));
+  }
+
+  std::string unknown_loop() const {
+    for (const std::string& loop : names_.loops)
+      if (holder_->find_loop(loop) < 0)
+        return StrCat(holder_->name, " has no loop ", loop, " at this point; it has ", loops_text(*holder_));
+    return StrCat(holder_->name, " has ", loops_text(*holder_));
+  }
+
+  std::string not_adjacent() const {
+    if (names_.loops.size() < 2) return "fuse needs two or more neighbouring loops";
+    return StrCat(absl::StrJoin(names_.loops, ","), " are not neighbours in this order; ", names_.stage,
+                  " has, outermost first: ", loops_text(*stage_), "; reorder first");
+  }
+
+  std::string reduction_parallel() const {
+    if (std::get<Annotate>(step_).annotation == Annotation::kVectorize)
+      return "a product cannot be folded across vector lanes; vectorize a spatial loop, or split and rfactor";
+    return StrCat("iterations of the reduce loop ", names_.loops[0],
+                  " depend on each other; rfactor it first, and annotate the new spatial loop");
+  }
+
+  std::string not_innermost() const {
+    if (std::holds_alternative<ComputeAt>(step_))
+      return StrCat("loop ", names_.loops[0], " of ", names_.other,
+                    " is vectorized: nothing can be computed inside it; choose a loop outside of it");
+    if (std::holds_alternative<Reorder>(step_)) {
+      const auto vector = std::ranges::find(stage_->loops, Annotation::kVectorize, &Loop::annotation);
+      return StrCat("loop ", vector->name, " of ", names_.stage, " is vectorized and must stay innermost");
+    }
+    return StrCat("loop ", names_.loops[0], " is not innermost; ", names_.stage,
+                  " has, outermost first: ", loops_text(*stage_),
+                  "; vectorize the innermost loop, or reorder first");
+  }
+
+  std::string already_placed() const {
+    if (std::holds_alternative<Root>(step_))
+      return StrCat(names_.stage, " is at root already; root takes a stage that compute_at placed");
+    if (stage_ && stage_->place == Place::kInlined)
+      return StrCat(names_.stage, " was inlined by an earlier step and is not a stage any more");
+    for (const StageState* stage : {stage_, data_.find_stage(names_.other)})
+      if (stage && stage->place == Place::kAt)
+        return StrCat(place_text(*stage), "; this step takes a stage at root: `root ", stage->name,
+                      "` first");
+    return "this step takes a stage at root; a stage that it reads is computed inside another one";
+  }
+
+  std::string no_consumer() const {
+    const std::vector<const StageState*> readers = data_.readers(data_.find_buffer(names_.stage).get());
+    if (readers.empty()) return StrCat("no stage reads ", names_.stage);
+    if (std::holds_alternative<ComputeAt>(step_)) {
+      const int loop = holder_->find_loop(names_.loops[0]);
+      for (const StageState* reader : readers)
+        if (reader != holder_ && !data_.is_inside(*reader, *holder_, loop))
+          return StrCat(reader->name, " reads ", names_.stage, " and is not computed inside loop ",
+                        names_.loops[0], " of ", names_.other, "; inline it or compute it there first");
+    }
+    const std::string names = absl::StrJoin(
+        readers, ", ", [](std::string* out, const StageState* reader) { *out += reader->name; });
+    return StrCat(names_.other, " does not read ", names_.stage, "; ", names,
+                  readers.size() == 1 ? " does" : " do");
+  }
+
+  std::string holds_stages() const {
+    for (const StageState& inner : data_.stages)
+      if (inner.place == Place::kAt && inner.consumer == names_.stage)
+        return StrCat(place_text(inner),
+                      ": loops down to that one cannot change any more; do this step before `compute_at ",
+                      inner.name, "`, or `root ", inner.name, "` first");
+    return StrCat(names_.stage,
+                  " reads a stage that compute_at placed: the two can only move together; "
+                  "root that one first");
+  }
+
+  std::string nested_parallel() const {
+    if (std::holds_alternative<ComputeAt>(step_))
+      return StrCat("a loop of ", names_.stage,
+                    " is parallel; inside another stage it cannot be: place the "
+                    "stage first, or leave the loop serial");
+    const Annotation annotation = std::get<Annotate>(step_).annotation;
+    if (is_thread(annotation))
+      return StrCat(place_text(*stage_),
+                    ", which no loop of the same thread axis surrounds; annotate one there "
+                    "first");
+    if (stage_->place == Place::kAt)
+      return StrCat(place_text(*stage_), "; only loops of a stage at root can be parallel or of the grid");
+    const auto taken = std::ranges::find(stage_->loops, Annotation::kParallel, &Loop::annotation);
+    return StrCat("loop ", taken->name, " of ", names_.stage,
+                  " is parallel already; a stage has one parallel loop: fuse the two first");
+  }
+
+  std::string loop_text() const {
+    const Loop& loop = holder_->loops[static_cast<size_t>(holder_->find_loop(names_.loops[0]))];
+    return StrCat("loop ", loop.name, " has extent ", extent_text(loop.extent));
+  }
+
+  const StateData& data_;
+  const Step& step_;
+  const StepNames names_;
+  const StageState* stage_;   // null: the step names an input, or nothing that exists
+  const StageState* holder_;  // of the loops that the step names
+};
 
 }  // namespace
 
-std::string explain(const StepError& error, const Schedule& schedule) {
-  const bool known = error.step >= 0 && static_cast<size_t>(error.step) < schedule.steps.size();
-  return absl::StrCat("step ", error.step + 1, known ? " '" : "",
-                      known ? to_string(schedule.steps[static_cast<size_t>(error.step)]) : "",
-                      known ? "'" : "", " is not legal: ", reason_text(error.reason));
+std::string explain(const StepError& error, const Step& step, const State& state) {
+  return StrCat("step ", error.step + 1, " '", to_string(step),
+                "' is not legal: ", Explainer(state.data(), step).text(error.reason));
 }
 
 }  // namespace tf::schedule

@@ -21,6 +21,9 @@ namespace tf::schedule {
 // search but are never best.
 inline constexpr int kSemanticsVersion = 1;
 
+// More steps than any sensible schedule has: stored text may be hostile.
+inline constexpr int kMaxSteps = 1000;
+
 struct Schedule {
   std::vector<Step> steps;
   bool operator==(const Schedule&) const = default;
@@ -67,8 +70,6 @@ struct StepError {
   Illegal reason;
   int step = -1;  // index in the schedule
 };
-// One line: what the step asked, what is true, what would be legal.
-std::string explain(const StepError& error, const Schedule& schedule);
 
 // Loops, regions and conditions of a Schedule's state are of literal sizes; of a sketch's, of expressions
 // over its open ones.
@@ -200,6 +201,10 @@ class State {
   StateData data_;
   int steps_ = 0;
 };
+
+// One line for people: the step, what is true of `state`, and what would be legal. `state` must be the one
+// whose apply(step) returned `error`, which left it as it was before the step.
+std::string explain(const StepError& error, const Step& step, const State& state);
 
 // The state after all steps; FAILED_PRECONDITION with explain()'s line otherwise.
 absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& schedule);

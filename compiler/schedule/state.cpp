@@ -27,9 +27,6 @@ namespace {
 using tensor::as;
 using tensor::Expr;
 
-// More steps than any sensible schedule has: stored text may be hostile.
-constexpr int kMaxSteps = 1000;
-
 std::optional<Illegal> dispatch(StateData& data, const Step& step) {
   return std::visit([&](const auto& s) { return apply_step(data, s); }, step);
 }
@@ -182,7 +179,7 @@ absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& sc
   State state(workload);
   for (const Step& step : schedule.steps)
     if (std::optional<StepError> error = state.apply(step))
-      return absl::FailedPreconditionError(explain(*error, schedule));
+      return absl::FailedPreconditionError(explain(*error, step, state));
   return state;
 }
 

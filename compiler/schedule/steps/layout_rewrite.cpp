@@ -4,16 +4,12 @@
 
 namespace tf::schedule {
 
-namespace {
-constexpr int64_t kMaxBlock = 4096;
-}  // namespace
-
 bool is_layout_of(const OpenLayout& layout, int rank) {
   if (layout.swizzle_bits != 0) return false;
   if (layout.is_row_major()) return true;
   std::vector<int> unblocked(static_cast<size_t>(rank), 0);
   for (const auto& [axis, block] : layout.axes) {
-    if (axis < 0 || axis >= rank || block.value < 0 || block.value > kMaxBlock) return false;
+    if (axis < 0 || axis >= rank || block.value < 0 || block.value > kMaxLayoutBlock) return false;
     if (block == Size(0)) ++unblocked[static_cast<size_t>(axis)];
   }
   return layout.axes.size() <= 16 && std::ranges::all_of(unblocked, [](int n) { return n == 1; });
@@ -24,7 +20,7 @@ std::optional<Illegal> check_layout(StateData& data, const OpenLayout& layout, i
     const std::optional<Whole> block = data.value_of(axis.block);
     if (!block) return Illegal::kOpenSize;
     if (axis.block.is_open() && (!data.require(tensor::less_equal(1, *block)) ||
-                                 !data.require(tensor::less_equal(*block, kMaxBlock))))
+                                 !data.require(tensor::less_equal(*block, kMaxLayoutBlock))))
       return Illegal::kBadLayout;
   }
   return is_layout_of(layout, rank) ? std::nullopt : std::optional(Illegal::kBadLayout);

@@ -16,6 +16,8 @@
 
 namespace tf::schedule {
 
+inline constexpr int64_t kMaxLayoutBlock = 4096;
+
 // Row-major, or every axis stands exactly once without a block and literal blocks are at least 1.
 bool is_layout_of(const OpenLayout& layout, int rank);
 // Nothing if it is one, and its open blocks are.

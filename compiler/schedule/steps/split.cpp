@@ -10,9 +10,6 @@ namespace {
 
 using tensor::Expr;
 
-// Far more than any loop has, and products of two still fit.
-constexpr int64_t kMaxFactor = int64_t{1} << 30;
-
 // The start of tile `outer`: min(outer * tile, last), with the common divisor outside so that alignment
 // shows.
 Expr shifted_start(const Expr& outer, const Whole& tile, const Whole& last) {
@@ -28,8 +25,8 @@ std::optional<Illegal> read_factors(StateData& data, const Split& step, std::vec
     const std::optional<Whole> factor = data.value_of(size);
     if (!factor) return Illegal::kOpenSize;
     if (!data.require(tensor::less_equal(1, *factor)) ||
-        !data.require(tensor::less_equal(*factor, kMaxFactor)) ||
-        !data.require(tensor::less_equal(tile * *factor, kMaxFactor)))
+        !data.require(tensor::less_equal(*factor, kMaxSplitFactor)) ||
+        !data.require(tensor::less_equal(tile * *factor, kMaxSplitFactor)))
       return Illegal::kBadFactor;
     tile *= *factor;
     factors.push_back(*factor);

@@ -25,6 +25,9 @@
 
 namespace tf::schedule {
 
+// Of each factor and of their product: far more than any loop has, and products of two still fit.
+inline constexpr int64_t kMaxSplitFactor = int64_t{1} << 30;
+
 std::optional<Illegal> apply_step(StateData& data, const Split& step);
 
 }  // namespace tf::schedule

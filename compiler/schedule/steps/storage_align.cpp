@@ -8,9 +8,9 @@ std::optional<Illegal> apply_step(StateData& data, const StorageAlign& step) {
   if (data.is_output(*stage)) return Illegal::kIsOutput;
   const std::optional<Whole> factor = data.value_of(step.factor), offset = data.value_of(step.offset);
   if (!factor || !offset) return Illegal::kOpenSize;
-  constexpr int64_t kMaxPad = 4096;
   for (const auto& [size, least] : {std::pair(*factor, 1), std::pair(*offset, 0)})
-    if (!data.require(tensor::less_equal(least, size)) || !data.require(tensor::less_equal(size, kMaxPad)))
+    if (!data.require(tensor::less_equal(least, size)) ||
+        !data.require(tensor::less_equal(size, kMaxPadElements)))
       return Illegal::kBadFactor;
   const auto layout = data.layouts.find(step.buffer);
   if (layout != data.layouts.end() && !layout->second.is_row_major()) return Illegal::kBadLayout;

@@ -14,6 +14,8 @@
 
 namespace tf::schedule {
 
+inline constexpr int64_t kMaxPadElements = 4096;
+
 std::optional<Illegal> apply_step(StateData& data, const StorageAlign& step);
 
 }  // namespace tf::schedule

@@ -101,6 +101,13 @@ TEST(Winograd, IsLegalForSmallFiltersOfStrideOneInF32Only) {
   EXPECT_EQ(packed.apply(Winograd{"t1", 4})->reason, Illegal::kBadLayout);
 }
 
+TEST(Winograd, SaysWhichTileIsLegalForTheFilter) {
+  const Schedule too_large{{Winograd{"t1", 6}}};
+  const absl::Status refused = apply(convolution({.kernel = 5, .pad = 2}), too_large).status();
+  EXPECT_THAT(std::string(refused.message()),
+              testing::HasSubstr("tile 6 is too large for the 5x5 weights of t1; at most 4 is legal"));
+}
+
 TEST(DefaultSchedule, TakesWinogradOnlyIfAllowedAndWorthIt) {
   const tensor::Workload worth = convolution({.in = 64, .height = 56, .width = 56, .out = 64});
   const PortLayouts ports = channels_innermost(16);
