@@ -6,12 +6,12 @@
 namespace tf {
 
 enum ExitCode : int {
-  kExitOk = 0,
-  kExitFailed = 1,
-  kExitUsage = 2,
-  kExitNoDevice = 3,
-  kExitUntuned = 4,
-  kExitInterrupted = 130,
+  kExitOk = 0,             // success
+  kExitFailed = 1,         // failure; the line on stderr says what was asked, what is true and what to do
+  kExitUsage = 2,          // usage: invalid options, or an input file that is not valid
+  kExitNoDevice = 3,       // no matching device; in `tracker` also: no such lease or reservation
+  kExitUntuned = 4,        // `compiler build --strict`: a kernel has no tuned schedule
+  kExitInterrupted = 130,  // interrupted by Ctrl-C; the first finishes what runs, the second stops at once
 };
 
 // Prints "PROGRAM: message" as one line on stderr; INVALID_ARGUMENT is a usage error, CANCELLED an interrupt,

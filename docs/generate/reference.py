@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Writes the generated pages of docs/reference, or says which of them are out of date.
+
+    reference.py --bin build/release/bin            writes the pages
+    reference.py --bin build/release/bin --check    exits with 1 and a diff if a page differs
+
+One function for each page; each returns the page's text. Needs Python 3.9 and nothing else.
+"""
+
+import argparse
+import difflib
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOTE = "<!-- Written by docs/generate/reference.py. Change its sources, then run docs/update.sh. -->\n"
+
+
+def source(path):
+    return (ROOT / path).read_text()
+
+
+def page(title, intro, body):
+    return f"{NOTE}\n# {title}\n\n{intro.strip()}\n\n{body.strip()}\n"
+
+
+def table(header, rows):
+    escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    lines = [header, ["---"] * len(header), *escaped]
+    return "\n".join("|" + "|".join(f" {cell} " if cell != "---" else cell for cell in line) + "|" for line in lines)
+
+
+def string_value(literals):
+    """The text of adjacent C++ string literals."""
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
+
+
+# --- cli.md: every command's --help.
+
+PROGRAMS = ["compiler", "tuner", "tracker", "device_agent"]
+
+
+def help_text(binaries, command):
+    environment = {"PATH": os.environ.get("PATH", ""), "HOME": "/home/user", "LC_ALL": "C.UTF-8"}
+    answer = subprocess.run([binaries / command[0], *command[1:], "--help"], capture_output=True, text=True,
+                            env=environment, timeout=60)
+    if answer.returncode != 0:
+        sys.exit(f"`{' '.join(command)} --help` ended with {answer.returncode}: {answer.stderr.strip()}")
+    return "\n".join(line.rstrip() for line in answer.stdout.strip().split("\n"))
+
+
+def subcommands(text):
+    section = re.search(r"\nSubcommands:\n((?:  .*\n?)+)", text)
+    return re.findall(r"^  (\S+)", section.group(1), re.MULTILINE) if section else []
+
+
+def commands_below(binaries, command):
+    text = help_text(binaries, command)
+    yield command, text
+    for name in subcommands(text):
+        yield from commands_below(binaries, command + [name])
+
+
+def cli(binaries):
+    sections = []
+    for program in PROGRAMS:
+        for command, text in commands_below(binaries, [program]):
+            sections.append(f"{'##' if len(command) == 1 else '###'} {' '.join(command)}\n\n```text\n{text}\n```")
+    intro = """What `--help` prints, for every program and command. Results go to stdout, everything else to stderr. [Exit
+codes](exit-codes.md) are the same everywhere."""
+    return page("Command line", intro, "\n\n".join(sections))
+
+
+# --- exit-codes.md: the enumerators of base/exit_code.h and their comments.
+
+
+def exit_codes(_):
+    body = re.search(r"enum ExitCode : int \{(.*?)\};", source("base/exit_code.h"), re.DOTALL).group(1)
+    rows = []
+    for line in body.strip().split("\n"):
+        match = re.match(r"\s*(kExit\w+) = (\d+),\s*// (.*)", line)
+        if match:
+            rows.append([match.group(2), f"`{match.group(1)}`", match.group(3)])
+        else:
+            rows[-1][2] += " " + line.strip().removeprefix("//").strip()
+    return page("Exit codes", "Every command ends with one of these codes (`base/exit_code.h`).",
+                table(["code", "name", "meaning"], rows))
+
+
+# --- onnx-operators.md: the importer's tables of rules, and the forms that a rule refuses.
+
+RULES = [("network", "Convolution, pooling, products, normalisation"), ("quantized", "Integers with scales"),
+         ("arithmetic", "Element-wise operators and reductions"), ("shape", "Moving elements"),
+         ("constant", "Constants and shapes")]
+
+
+def function_bodies(text):
+    """By name, the bodies of a file's functions that take a NodeReader."""
+    found = re.findall(r"^[\w:<>,*& ]+ (\w+)\(NodeReader& node\b[^)]*\) \{\n(.*?)\n\}$", text, re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+def reached_bodies(bodies, name, seen):
+    """The body of a rule and of the functions of the same file that it calls."""
+    if name in seen or name not in bodies:
+        return ""
+    seen.add(name)
+    calls = re.findall(r"(\w+)(?:<[\w:]+>)?\(node\b", bodies[name])
+    return bodies[name] + "".join(reached_bodies(bodies, call, seen) for call in calls)
+
+
+def refused_forms(body):
+    """The first string of each `unsupported(…)`; values that are put in read …"""
+    forms = []
+    for call in re.findall(r'unsupported\((.*?)\);', body, re.DOTALL):
+        pieces = re.split(r',(?![^"]*"(?:[^"]*"[^"]*")*[^"]*$)', call.replace("absl::StrCat(", "", 1))
+        message = "".join(string_value(piece) if '"' in piece else "…" for piece in pieces)
+        forms.append(" ".join(message.split()).strip())
+    return list(dict.fromkeys(form for form in forms if form))
+
+
+def onnx_operators(_):
+    importer = source("compiler/onnx/import.cpp")
+    oldest, newest = (re.search(rf"k{which}Opset = (\d+)", importer).group(1) for which in ("Oldest", "Newest"))
+    sections = []
+    count = 0
+    for name, title in RULES:
+        text = source(f"compiler/onnx/rules_{name}.cpp")
+        bodies = function_bodies(text)
+        rows = []
+        for operator, rule in re.findall(r'NamedRule\{"(\w+)",\s*([\w:<>]+)\}', text):
+            forms = refused_forms(reached_bodies(bodies, rule.split("<")[0], set()))
+            rows.append([f"`{operator}`", "; ".join(forms)])
+        count += len(rows)
+        sections.append(f"## {title}\n\n{table(['operator', 'refuses, by the message'], sorted(rows))}")
+    intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`). An operator
+that is not listed is refused by name, and so is a form that its rule does not take; the second column has such messages, with …
+for the values in them. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, as far as the operator's ONNX definition takes
+them."""
+    return page("ONNX operators", intro, "\n\n".join(sections))
+
+
+# --- configuration.md: the messages of proto/config.
+
+
+def config_messages(text):
+    """(name, comment, [(field, type, comment)]) for each message."""
+    messages, comment = [], []
+    for line in text.split("\n"):
+        stripped = line.strip()
+        start = re.match(r"message (\w+) \{", stripped)
+        field = re.match(r"((?:repeated |optional )?[\w<>, ]+?) (\w+) = \d+;\s*(?://\s*(.*))?$", stripped)
+        if start:
+            messages.append((start.group(1), " ".join(comment), []))
+            comment = []
+        elif field and messages:
+            before = " ".join(comment)
+            messages[-1][2].append([field.group(2), field.group(1), f"{before} {field.group(3) or ''}".strip()])
+            comment = []
+        elif stripped.startswith("//"):
+            comment.append(stripped[2:].strip())
+        else:
+            comment = []
+    return messages
+
+
+def configuration(_):
+    sections = []
+    for name, comment, fields in config_messages(source("proto/config/v1/farm.proto")):
+        rows = [[f"`{field}`", f"`{kind}`", text] for field, kind, text in fields]
+        sections.append(f"## {name}\n\n{comment}\n\n{table(['field', 'type', 'meaning'], rows)}")
+    intro = """What `--config FILE` reads, in protobuf's text format, as in `listen: "0.0.0.0:7190"`. Flags override the file. A field that
+is left out has the default that `--help` shows ([command line](cli.md))."""
+    return page("Configuration", intro, "\n\n".join(sections))
+
+
+# --- metrics.md: the families that the daemons declare.
+
+METRIC_SOURCES = [("tracker serve", ["tracker/metrics.cpp"]),
+                  ("tuner serve", ["tuner/service/daemon.cpp", "tuner/measure/counted_runner_proto.cpp"]),
+                  ("device_agent", ["device_agent/agent/device_agent_main.cpp"])]
+LITERALS = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
+
+
+def metric_rows(text):
+    rows = []
+    for kind, name, what in re.findall(r"\b(gauge|counter|histogram)\(\s*" + LITERALS + r",\s*" + LITERALS, text):
+        name, what = string_value(name), string_value(what)
+        label = re.search(r'by_label\(\s*(?:tf::)?rpc::\w+\(\s*"' + re.escape(name) + r'".*?\),\s*"(\w+)"', text, re.DOTALL)
+        rows.append([f"`{name}{{{label.group(1)}}}`" if label else f"`{name}`", kind, what])
+    for prefix, what in re.findall(r"\.families\(\s*" + LITERALS + r",\s*" + LITERALS, text):
+        prefix, what = string_value(prefix), string_value(what)
+        rows += tally_rows(prefix, what)
+    return rows
+
+
+def tally_rows(prefix, what):
+    """The families of a rpc::WorkTally, read from rpc/metrics/metric.cpp."""
+    body = re.search(r"WorkTally::families\(.*?\n\}\n", source("rpc/metrics/metric.cpp"), re.DOTALL).group(0)
+    rows = []
+    for kind, suffix, text in re.findall(r'(gauge|counter|histogram)\(prefix \+ "(\w+)", ((?:what|[+ ]|"[^"]*")+),', body):
+        words = "".join(what if piece.strip() == "what" else string_value(piece) for piece in text.split(" + "))
+        label = re.search(r'by_label\(\w+\(prefix \+ "' + suffix + r'",[^)]*\), "(\w+)"', body)
+        rows.append([f"`{prefix}{suffix}{{{label.group(1)}}}`" if label else f"`{prefix}{suffix}`", kind, words])
+    return rows
+
+
+def metrics(_):
+    sections = []
+    for program, files in METRIC_SOURCES:
+        rows = [row for file in files for row in metric_rows(source(file))]
+        sections.append(f"## {program}\n\n{table(['metric', 'kind', 'what'], sorted(rows))}")
+    intro = """What Prometheus reads at `/metrics` of a daemon that runs with `--metrics HOST:PORT`, beside the `process_…` metrics of every
+Prometheus client. Names in braces are labels. [deploy](../../deploy/README.md#operating) says how to operate the daemons."""
+    return page("Metrics", intro, "\n\n".join(sections))
+
+
+# --- database-schema.md: the migrations, applied.
+
+
+def migration_comments(texts):
+    """For each table, the comments that stand before the statements on it."""
+    comments, renamed = {}, {}
+    for text in texts:
+        pending = []
+        for line in text.split("\n"):
+            statement = re.match(r"(?:CREATE TABLE|ALTER TABLE|CREATE (?:UNIQUE )?INDEX \w+ ON) (\w+)", line)
+            rename = re.match(r"ALTER TABLE (\w+) RENAME TO (\w+)", line)
+            if line.startswith("--"):
+                pending.append(line[2:].strip())
+            elif rename:
+                renamed[rename.group(1)] = rename.group(2)
+            elif statement and pending:
+                comments.setdefault(statement.group(1), []).append(" ".join(pending))
+                pending = []
+            elif line and not line.startswith(" "):
+                pending = []
+    for old, new in renamed.items():
+        comments.setdefault(new, []).extend(comments.pop(old, []))
+    return comments
+
+
+def database_schema(_):
+    files = sorted((ROOT / "database/migrations").glob("*.sql"))
+    texts = [file.read_text() for file in files]
+    database = sqlite3.connect(":memory:")
+    for text in texts:
+        database.executescript(text)
+    comments = migration_comments(texts)
+    objects = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL "
+                               "AND name NOT LIKE 'sqlite_%' ORDER BY tbl_name, type DESC, name").fetchall()
+    sections = []
+    for name in [name for kind, name, _, _ in objects if kind == "table"]:
+        text = "\n".join(f"- {comment}" for comment in comments.get(name, []))
+        statements = [sql for kind, _, of, sql in objects if of == name and kind == "table"]
+        statements += [sql for kind, _, of, sql in objects if of == name and kind != "table"]
+        code = "\n\n".join(sql.strip() + ";" for sql in statements)
+        sections.append("\n\n".join(part for part in (f"## {name}", text, f"```sql\n{code}\n```") if part))
+    intro = f"""The tables of a database file after all {len(files)} migrations of `database/migrations`. The list under each name has the
+comments of the migrations that made or changed the table, oldest first. [database](../../database/README.md) says what the rows mean."""
+    return page("Database schema", intro, "\n\n".join(sections))
+
+
+PAGES = {"cli.md": cli, "exit-codes.md": exit_codes, "onnx-operators.md": onnx_operators,
+         "configuration.md": configuration, "metrics.md": metrics, "database-schema.md": database_schema}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the built programs")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is out of date")
+    arguments = parser.parse_args()
+    stale = False
+    for name, generate in PAGES.items():
+        path = ROOT / "docs/reference" / name
+        text = generate(arguments.bin.resolve())
+        old = path.read_text() if path.exists() else ""
+        if not arguments.check:
+            path.write_text(text)
+        elif text != old:
+            stale = True
+            sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), text.splitlines(True),
+                                                       f"docs/reference/{name}", f"docs/reference/{name} (generated)"))
+    if stale:
+        sys.exit("\nThe pages above are out of date. Build the programs, run docs/update.sh and commit docs/reference.")
+
+
+if __name__ == "__main__":
+    main()
