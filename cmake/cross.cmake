@@ -1,18 +1,31 @@
-# Code for other processors than this build's, by Debian's cross compilers (g++-aarch64-linux-gnu), where they are
-# installed: TF_CROSS_ARCHS lists the architectures that there is one for. What models for these need is made with them,
-# and what tests run under an emulator; nothing else depends on them.
+# Code for other processors than this build's, made by Debian's cross compilers (g++-aarch64-linux-gnu). TF_CROSS_ARCHS lists the
+# architectures that have one. Models for these processors need it, and so do the tests that run under an emulator; nothing
+# else depends on it.
+#
+# A compiler that is installed or removed later is noticed by the next build: the globs below are checked each time, and
+# CMake runs again when their result changed. TF_NO_CROSS_COMPILERS=1 in the environment configures as if there were none;
+# it is not kept, so the next run of CMake looks again.
 set(TF_TRIPLE_aarch64 aarch64-linux-gnu)
 set(TF_TRIPLE_armv7 arm-linux-gnueabihf)
 set(TF_TRIPLE_riscv64 riscv64-linux-gnu)
 set(TF_CROSS_ARCHS)
 foreach(arch aarch64 armv7 riscv64)
-  if(NOT arch STREQUAL CMAKE_SYSTEM_PROCESSOR AND NOT TF_AGENT_ONLY)
-    find_program(TF_CXX_${arch} ${TF_TRIPLE_${arch}}-g++)
-    if(TF_CXX_${arch})
-      list(APPEND TF_CROSS_ARCHS ${arch})
-    endif()
+  if(arch STREQUAL CMAKE_SYSTEM_PROCESSOR OR TF_AGENT_ONLY)
+    continue()
+  endif()
+  if("$ENV{TF_NO_CROSS_COMPILERS}" OR (TF_CXX_${arch} AND NOT EXISTS "${TF_CXX_${arch}}"))
+    unset(TF_CXX_${arch} CACHE)
+  endif()
+  if("$ENV{TF_NO_CROSS_COMPILERS}")
+    continue()
+  endif()
+  file(GLOB ignored CONFIGURE_DEPENDS /usr/bin/${TF_TRIPLE_${arch}}-g++*)
+  find_program(TF_CXX_${arch} ${TF_TRIPLE_${arch}}-g++)
+  if(TF_CXX_${arch})
+    list(APPEND TF_CROSS_ARCHS ${arch})
   endif()
 endforeach()
+message(STATUS "Cross compilers: ${TF_CROSS_ARCHS}")
 
 # Objects of C++ sources, appended to the variable `result`.
 function(tf_cross_objects result arch folder)

@@ -18,7 +18,7 @@ limit_bytes=30000000
 oldest_glibc=2.35  # that it is to run with: JetPack 6; Debian 12 has 2.36
 
 deploy/install_packages.sh --boards "$arch" >&2
-[ -f "build/$arch/build.ninja" ] || cmake --preset "$arch" >&2
+cmake --preset "$arch" >&2
 cmake --build --preset "$arch" >&2
 
 name=tunefarm-agent-$arch

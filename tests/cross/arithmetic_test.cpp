@@ -38,7 +38,8 @@ class ModelArithmetic : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ModelArithmetic, IsThatOfThisProcessor) {
   const target::Target target = *target::parse_target(GetParam());
-  if (const auto missing = support::missing_emulator(target); missing.has_value()) GTEST_SKIP() << *missing;
+  const auto missing = support::missing_emulator(target, support::Runner::kArithmetic);
+  if (missing.has_value()) GTEST_SKIP() << *missing;
   const auto all = pairs();
   const auto results = support::run_foreign_arithmetic(target, all);
   ASSERT_TRUE(results.ok()) << results.status();

@@ -83,7 +83,8 @@ TEST_P(BuiltFor, SqueezenetGivesTheAnswerOfThisProcessor) {
   const target::Target host = target::host_target(), other = *target::parse_target(GetParam());
   const bool foreign = other.arch != host.arch;
   if (foreign) {
-    if (const auto missing = support::missing_emulator(other); missing.has_value()) GTEST_SKIP() << *missing;
+    const auto missing = support::missing_emulator(other, support::Runner::kModel);
+    if (missing.has_value()) GTEST_SKIP() << *missing;
   } else {
     for (const std::string& feature : target::known_features(other.arch)) {
       if (other.has(feature) && !host.has(feature)) GTEST_SKIP() << "this machine has no " << feature;

@@ -27,9 +27,9 @@ done
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 
 # The fuzzers are linked with the release build's modules.
-[ -f build/release/build.ninja ] || cmake --preset release >&2
+cmake --preset release >&2
 cmake --build build/release --target tf_service tf_tracker tf_device_worker tf_proto_config >&2
-[ -f build/fuzz/build.ninja ] || cmake --preset fuzz >&2
+cmake --preset fuzz >&2
 cmake --build build/fuzz --target "${targets[@]/%/_fuzz}" >&2
 found=build/fuzz/found
 mkdir -p "$found"

@@ -53,7 +53,7 @@ if [ -n "$quick" ]; then
 fi
 pools=${pools:-$PWD/build/search}
 plots=$pools/plots
-[ -f build/release/build.ninja ] || cmake --preset release >&2
+cmake --preset release >&2
 cmake --build build/release --target search_bench search_replay >&2
 bin=build/release/bin
 work=$(mktemp -d)

@@ -52,7 +52,8 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
     if (emulator_.empty()) {
       GTEST_SKIP() << "there is no " << GetParam().emulator << " here: deploy/install_packages.sh --boards";
     }
-    if (access(built("device_agent").c_str(), X_OK) != 0) {
+    if (access(built("device_agent").c_str(), X_OK) != 0 ||
+        access(built("trial_worker").c_str(), X_OK) != 0) {
       GTEST_SKIP() << "the agent has not been built for this board: deploy/package_agent.sh "
                    << GetParam().preset;
     }

@@ -28,8 +28,13 @@ std::string emulator(const target::Target& target) {
   return target.arch == target::Arch::kArmV7 ? "qemu-arm" : absl::StrCat("qemu-", arch_of(target));
 }
 
-std::string runner(const target::Target& target, const char* name) {
-  return absl::StrCat(TF_FOREIGN_PROGRAMS "/", arch_of(target), "/", name);
+std::string program(const target::Target& target, Runner runner) {
+  const char* name = runner == Runner::kKernel  ? "kernel_runner"
+                     : runner == Runner::kModel ? "model_runner"
+                                                : "arithmetic_runner";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): tests have one thread
+  const char* folder = std::getenv("TF_FOREIGN_PROGRAMS");
+  return absl::StrCat(folder != nullptr ? folder : TF_FOREIGN_PROGRAMS, "/", arch_of(target), "/", name);
 }
 
 // The emulated processor has what the target has and, where qemu knows it, nothing else.
@@ -55,12 +60,12 @@ class Session {
   }
   std::string file(const char* name) const { return folder_.file(name); }
 
-  absl::StatusOr<std::string> run(const target::Target& target, const char* program,
-                                  const std::string& arguments, const std::string& input) const {
+  absl::StatusOr<std::string> run(const target::Target& target, Runner runner, const std::string& arguments,
+                                  const std::string& input) const {
     TF_RETURN_IF_ERROR(write_file(file("in"), input));
     const std::string command = absl::StrCat(
         find_program(emulator(target)), " -cpu ", processor(target), " -L /usr/", triple_of(target), " ",
-        runner(target, program), " ", arguments, " < ", file("in"), " > ", file("out"), " 2> ", file("err"));
+        program(target, runner), " ", arguments, " < ", file("in"), " > ", file("out"), " 2> ", file("err"));
     const int code = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe): tests have one thread
     if (code == 0) return read_file(file("out"));
     const absl::StatusOr<std::string> message = read_file(file("err"));
@@ -79,14 +84,16 @@ void append_number(std::string& bytes, int64_t value) {
 
 }  // namespace
 
-std::optional<std::string> missing_emulator(const target::Target& target) {
+std::optional<std::string> missing_emulator(const target::Target& target, Runner runner) {
   const std::string arch = arch_of(target);
   if (find_program(emulator(target)).empty())
     return absl::StrCat("code for ", arch,
                         " cannot run here: install qemu-user (deploy/install_packages.sh --cross)");
-  if (access(runner(target, "kernel_runner").c_str(), X_OK) == 0) return std::nullopt;
-  return absl::StrCat("code for ", arch, " cannot run here: install g++-", triple_of(target),
-                      " (deploy/install_packages.sh --cross), configure and build again");
+  if (const std::string path = program(target, runner); access(path.c_str(), X_OK) != 0)
+    return absl::StrCat("code for ", arch, " cannot run here: ", path, " is missing; install g++-",
+                        triple_of(target),
+                        " (deploy/install_packages.sh --cross), configure and build again");
+  return std::nullopt;
 }
 
 absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::Target& target,
@@ -105,7 +112,7 @@ absl::StatusOr<int32_t> call_foreign(const ForeignKernel& kernel, const target::
   TF_ASSIGN_OR_RETURN(const Session session, Session::make());
   TF_RETURN_IF_ERROR(write_file(session.file("kernel.so"), kernel.shared_object));
   TF_ASSIGN_OR_RETURN(const std::string output,
-                      session.run(target, "kernel_runner",
+                      session.run(target, Runner::kKernel,
                                   absl::StrCat(session.file("kernel.so"), " ", kernel.symbol), input));
   int64_t code = 0;
   size_t at = sizeof code;
@@ -129,7 +136,7 @@ absl::StatusOr<std::vector<std::string>> run_foreign_model(const std::string& pa
   for (const std::string& bytes : inputs) input += bytes;
   TF_ASSIGN_OR_RETURN(const Session session, Session::make());
   TF_ASSIGN_OR_RETURN(const std::string output,
-                      session.run(target, "model_runner", absl::StrCat(path, " ", threads), input));
+                      session.run(target, Runner::kModel, absl::StrCat(path, " ", threads), input));
   std::vector<std::string> outputs;
   size_t at = 0;
   for (const uint64_t bytes : output_bytes) {
@@ -148,7 +155,7 @@ absl::StatusOr<std::vector<Arithmetic>> run_foreign_arithmetic(
     append_number(input, divisor);
   }
   TF_ASSIGN_OR_RETURN(const Session session, Session::make());
-  TF_ASSIGN_OR_RETURN(const std::string output, session.run(target, "arithmetic_runner", "", input));
+  TF_ASSIGN_OR_RETURN(const std::string output, session.run(target, Runner::kArithmetic, "", input));
   std::vector<Arithmetic> results(pairs.size());
   if (output.size() != results.size() * sizeof(Arithmetic))
     return absl::InternalError("arithmetic_runner wrote too little or too much");

@@ -1,8 +1,7 @@
 #pragma once
 // Owns: running kernels and models for other processors than this one under qemu-user, for tests. Programs of
 // our own that were cross-compiled load them (kernel_runner.cpp, model_runner.cpp), or calculate as models do
-// (arithmetic_runner.cpp). Does not know: how either
-// is made.
+// (arithmetic_runner.cpp). Does not know: how either is made.
 
 #include <optional>
 #include <span>
@@ -17,8 +16,13 @@
 
 namespace tf::support {
 
-// Why code for the target cannot run on this machine, and what to install; nothing if it can.
-std::optional<std::string> missing_emulator(const target::Target& target);
+// The programs that load and run foreign code under the emulator. They are in this build's bin/ARCH, or in
+// $TF_FOREIGN_PROGRAMS/ARCH if that is set.
+enum class Runner { kKernel, kModel, kArithmetic };
+
+// Why `runner` cannot run code for the target on this machine, and what to install; nothing if it can. Both
+// the emulator and the cross-compiled runner are needed.
+std::optional<std::string> missing_emulator(const target::Target& target, Runner runner = Runner::kKernel);
 
 struct ForeignKernel {
   std::string shared_object;  // its bytes

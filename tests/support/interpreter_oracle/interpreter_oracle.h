@@ -26,9 +26,10 @@ struct OracleOptions {
   double low = -100, high = 100;  // floats of 16 bits heed only a high from 1024 on, by their exponents
 };
 
-// Adds a test failure that shows the function where the results differ, or where either way fails. Runs it
-// for each target. All parameters start with the same random values in both
-// runs, so a function may read and write any of them.
+// Runs the function for each target. Adds a test failure that shows the function if the results differ or if
+// either way fails. All parameters start with the same random values in both runs, so a function may read and
+// write any of them. A target of another processor whose emulator or runner is missing is left out, and the
+// test is then skipped with the reason (unless it failed otherwise).
 void expect_agrees(const ir::Function& function, const OracleOptions& options = {});
 
 // Parses the text first, and checks that it prints and parses back to an equal function.
