@@ -214,10 +214,18 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
 
 void print_json(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
   nlohmann::json tasks = nlohmann::json::array();
-  for (const driver::TaskReport& task : report.tasks) {
-    nlohmann::json entry = {
-        {"key", task.key},     {"label", task.label},          {"count", task.count},
-        {"flops", task.flops}, {"hit", task.used.has_value()}, {"numerics", task.numerics}};
+  for (size_t i = 0; i < report.tasks.size(); ++i) {
+    const driver::TaskReport& task = report.tasks[i];
+    const graph::Task& planned = plan.program.tasks[i];
+    nlohmann::json entry = {{"key", task.key},
+                            {"label", task.label},
+                            {"count", task.count},
+                            {"flops", task.flops},
+                            {"hit", task.used.has_value()},
+                            {"numerics", task.numerics},
+                            {"nodes", planned.nodes},
+                            {"in_layouts", graph::layout_texts(planned.in_layouts)},
+                            {"out_layouts", graph::layout_texts(planned.out_layouts)}};
     if (task.used) entry["record"] = task.used->record;
     if (task.used) entry["median_ns"] = task.used->median_ns;
     if (task.used) entry["untuned"] = task.used->is_untuned;
