@@ -271,10 +271,9 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
          "--cache-mib", [&](uint32_t value) { config.set_cache_mib(value); }, "Bound of the artifact cache")
       ->check(CLI::Range(1, 1 << 20))
       ->default_str(std::to_string(config.cache_mib()));
-  app.add_option(
-      "--without-sandbox", *config.mutable_without_sandbox(),
-      "Serve although these cannot confine candidates here, as in seccomp,cgroup; missing: whatever is "
-      "missing [the whole sandbox is required]");
+  app.add_option("--without-sandbox", *config.mutable_without_sandbox(),
+                 "Leave out these layers of the sandbox, as in seccomp,cgroup; missing: every layer that "
+                 "this machine lacks [refuse to start unless all are there]");
   app.add_option("--tls", *config.mutable_tls(),
                  "Folder of this agent's certificate (`device_agent join`), for a secured tracker");
   tf::rpc::add_operating_options(app, {.log_level = config.mutable_log_level(),

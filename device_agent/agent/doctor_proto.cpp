@@ -43,24 +43,35 @@ Check examine_listen(const Offer& offer, bool secured) {
   return check;
 }
 
-// A line for each layer of the sandbox that is missing, and one for the others.
+// One line for the missing layers that the agent would refuse to run without, one for those it may lack, and
+// one for the layers that hold.
 absl::Status examine_sandbox(const DeviceAgent& config, CheckList& checks) {
   TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy policy,
                       worker::parse_without_sandbox(config.without_sandbox()));
   TF_ASSIGN_OR_RETURN(const std::vector<worker::CapabilityState> states, worker::probe_sandbox());
   worker::CapabilitySet present;
+  std::vector<worker::CapabilityState> refused, allowed;
   for (const worker::CapabilityState& state : states) {
     if (state.present) {
       present.add(state.capability);
-      continue;
+    } else if (policy.without_missing || policy.without.contains(state.capability)) {
+      allowed.push_back(state);
+    } else {
+      refused.push_back(state);
     }
-    const std::string name(worker::capability_name(state.capability));
-    const bool allowed = policy.without_missing || policy.without.contains(state.capability);
-    checks.add({.what = "sandbox",
-                .health = allowed ? Health::kWeak : Health::kFailed,
-                .detail = absl::StrCat("no ", name, ": ", state.reason),
-                .remedy = absl::StrCat(state.advice, "; or --without-sandbox ", name)});
   }
+  const auto add_missing = [&](const std::vector<worker::CapabilityState>& missing, Health health) {
+    if (missing.empty()) return;
+    const worker::MissingText text = worker::missing_text(missing);
+    checks.add({.what = "sandbox",
+                .health = health,
+                .detail = absl::StrCat("lacks ", text.truth),
+                .remedy = health == Health::kWeak
+                              ? text.remedy
+                              : absl::StrCat(text.remedy, "; or --without-sandbox ", text.names)});
+  };
+  add_missing(refused, Health::kFailed);
+  add_missing(allowed, Health::kWeak);
   checks.add({.what = "sandbox",
               .detail = absl::StrCat("holds: ", absl::StrJoin(worker::capability_names(present), ", "))});
   return absl::OkStatus();

@@ -1,6 +1,7 @@
 #include "device_agent/worker/sandbox_capabilities.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -90,7 +91,16 @@ CapabilitySet all_capabilities() {
   return all_that([](std::string_view) { return true; });
 }
 
-absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list) {
+bool confines(CapabilitySet missing) {
+  if (!missing.contains(Capability::kSeccomp) || !missing.contains(Capability::kLandlock)) return true;
+  return std::ranges::none_of(std::initializer_list{Capability::kUserNamespace, Capability::kPidNamespace,
+                                                    Capability::kNetNamespace, Capability::kMountNamespace},
+                              [&](Capability capability) { return missing.contains(capability); });
+}
+
+absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list, const SandboxPolicy& otherwise) {
+  if (list.empty()) return otherwise;
+  if (list == "nothing") return SandboxPolicy{};
   SandboxPolicy policy;
   for (const absl::string_view name :
        absl::StrSplit(absl::string_view(list.data(), list.size()), ',', absl::SkipWhitespace())) {
@@ -98,24 +108,38 @@ absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list) {
     policy.without.bits |= set.bits;
     policy.without_missing |= name == "missing";
     if (!set.empty() || name == "missing") continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the sandbox has no part '", name, "' to go without; there are namespaces, cgroup, missing, ",
-        absl::StrJoin(capability_names(all_capabilities()), ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the sandbox has no layer '", name,
+                     "'; --without-sandbox takes nothing, missing, or a list of namespaces, cgroup, ",
+                     absl::StrJoin(capability_names(all_capabilities()), ", ")));
   }
   return policy;
 }
 
-absl::Status refuse_missing(const std::vector<CapabilityState>& missing) {
+MissingText missing_text(const std::vector<CapabilityState>& missing) {
   CapabilitySet set;
   for (const CapabilityState& state : missing) set.add(state.capability);
   const std::vector<std::string> names = capability_names(set);
   const auto reasons = unique(missing, [](const CapabilityState& state) { return state.reason; });
   const auto advice = unique(missing, [](const CapabilityState& state) { return state.advice; });
+  return {.truth = absl::StrCat(absl::StrJoin(names, ", "), " (", absl::StrJoin(reasons, "; "), ")"),
+          .remedy = absl::StrJoin(advice, "; "),
+          .names = absl::StrJoin(names, ",")};
+}
+
+absl::Status refuse_missing(const std::vector<CapabilityState>& missing) {
+  const MissingText text = missing_text(missing);
   return with_remedy(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat("candidates must be confined, and this machine does not give ",
-                                  absl::StrJoin(names, ", "), " (", absl::StrJoin(reasons, "; "), ")"),
-                     absl::StrCat(absl::StrJoin(advice, "; "), "; or go on without: --without-sandbox ",
-                                  absl::StrJoin(names, ",")));
+                     absl::StrCat("candidates must be confined, and this machine lacks ", text.truth),
+                     absl::StrCat(text.remedy, "; or go on without: --without-sandbox ", text.names));
+}
+
+absl::Status check_missing(const SandboxPolicy& policy, const std::vector<CapabilityState>& missing) {
+  if (missing.empty() || policy.without_missing) return absl::OkStatus();
+  CapabilitySet all = policy.without;
+  for (const CapabilityState& state : missing) all.add(state.capability);
+  if (policy.own_candidates && confines(all)) return absl::OkStatus();
+  return refuse_missing(missing);
 }
 
 CapabilityState missing_capability(Capability capability, std::string reason) {

@@ -23,25 +23,49 @@ std::vector<std::string> capability_names(CapabilitySet set);
 // All that there are.
 CapabilitySet all_capabilities();
 
-// What a worker may go without. By default nothing: where something is missing, it does not start.
+// What a worker may go without. By default nothing: if a layer is missing, it does not start.
 struct SandboxPolicy {
   CapabilitySet without;         // not even tried
   bool without_missing = false;  // and whatever else this machine lacks
+  // Candidates come from our own compiler on this machine, and run as the user who asked for them. Then
+  // missing layers are acceptable as long as some layer confines a candidate (see confines()).
+  bool own_candidates = false;
 };
 
-// A list as in "seccomp,cgroup": names of capabilities, the groups "namespaces" and "cgroup", or "missing".
-// INVALID_ARGUMENT names what there is.
-absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list);
+// For candidates that this machine's user had made by our own compiler, as opposed to code from others.
+constexpr SandboxPolicy kOwnCandidates = {.without = {}, .without_missing = false, .own_candidates = true};
+
+// Whether, with these layers missing, one remains that keeps a candidate from files, other processes and the
+// network: seccomp, Landlock, or the user, pid, net and mount namespaces together. Resource limits and the
+// deadline hold on every machine and are not counted.
+bool confines(CapabilitySet missing);
+
+// A list as in "seccomp,cgroup": names of capabilities, the groups "namespaces" and "cgroup", "missing", or
+// "nothing" alone, which demands the whole sandbox. An empty list gives `otherwise`. INVALID_ARGUMENT names
+// the valid values.
+absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list,
+                                                    const SandboxPolicy& otherwise = {});
 
 struct CapabilityState {
   Capability capability;
   bool present = false;
-  std::string reason;  // why it is not
-  std::string advice;  // what to do about that
+  std::string reason;  // why it is missing
+  std::string advice;  // what to do about it
 };
+
+// The missing layers in one text, and what to do about them in another. Equal reasons and advice appear once.
+struct MissingText {
+  std::string truth;   // "pids-cgroup, memory-cgroup (REASON)"
+  std::string remedy;  // "start it in a control group …"
+  std::string names;   // "pids-cgroup,memory-cgroup", as --without-sandbox takes them
+};
+MissingText missing_text(const std::vector<CapabilityState>& missing);
 
 // FAILED_PRECONDITION, in one line, with what is missing and what to do. `missing` is not empty.
 absl::Status refuse_missing(const std::vector<CapabilityState>& missing);
+
+// OK if the policy accepts that these layers are missing; else refuse_missing().
+absl::Status check_missing(const SandboxPolicy& policy, const std::vector<CapabilityState>& missing);
 
 // With the advice for that capability.
 CapabilityState missing_capability(Capability capability, std::string reason);

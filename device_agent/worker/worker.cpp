@@ -66,10 +66,9 @@ class Worker::Impl {
 
   // Where there are CPUs for it, a second zygote has the next trial ready when one ends.
   absl::Status start_zygotes() {
-    TF_ASSIGN_OR_RETURN(const std::vector<CapabilityState> missing,
-                        missing_capabilities(options_.program, without_));
-    if (!missing.empty() && !options_.sandbox.without_missing) return refuse_missing(missing);
-    for (const CapabilityState& state : missing) without_.add(state.capability);
+    TF_ASSIGN_OR_RETURN(missing_, missing_capabilities(options_.program, without_));
+    TF_RETURN_IF_ERROR(check_missing(options_.sandbox, missing_));
+    for (const CapabilityState& state : missing_) without_.add(state.capability);
     zygotes_.resize(ahead_ ? 2 : 1);
     for (auto& zygote : zygotes_) {
       TF_RETURN_IF_ERROR(start(zygote));
@@ -147,6 +146,8 @@ class Worker::Impl {
   }
 
   CapabilitySet without_sandbox() const { return without_; }
+
+  const std::vector<CapabilityState>& missing_layers() const { return missing_; }
 
   farm::DeviceState device_state() const { return probe_.read(); }
 
@@ -324,6 +325,7 @@ class Worker::Impl {
   const bool ahead_;
   const sandbox::CpuSet ready_cpus_;
   CapabilitySet without_;
+  std::vector<CapabilityState> missing_;  // part of without_
   const DeviceProbe probe_;
   std::atomic<bool> cancelled_ = false;
   // In the order in which they are taken: what a run waits for to know, a zygote, the device.
@@ -370,6 +372,10 @@ void Worker::cancel() {
 
 CapabilitySet Worker::without_sandbox() const {
   return impl_->without_sandbox();
+}
+
+const std::vector<CapabilityState>& Worker::missing_layers() const {
+  return impl_->missing_layers();
 }
 
 farm::DeviceState Worker::device_state() const {

@@ -25,7 +25,7 @@ inline constexpr uint64_t kMostPrintedBytes = 64 << 10;
 
 struct WorkerOptions {
   std::string program;    // trial_worker's path; empty: beside the running executable
-  SandboxPolicy sandbox;  // by default a machine that cannot confine a candidate wholly runs none
+  SandboxPolicy sandbox;  // by default a machine that lacks a layer runs no candidates
   std::vector<int> cpus;  // CPUs that candidates are pinned to; empty: not pinned
   // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits.
   std::vector<int> spare_cpus;
@@ -74,6 +74,9 @@ class Worker {
 
   // The parts of the sandbox that it goes without, because it was told to or because they are missing.
   CapabilitySet without_sandbox() const;
+
+  // The layers that this machine lacks beyond those that it was told to leave out, and why.
+  const std::vector<CapabilityState>& missing_layers() const;
 
   // What the machine is like now.
   tunefarm::farm::v1::DeviceState device_state() const;

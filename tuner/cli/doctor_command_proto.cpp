@@ -63,8 +63,17 @@ Finding examine_builder() {
   return absl::StrFormat("a kernel is built in %.0f ms", static_cast<double>(total_ns) / 1e6);
 }
 
-Finding examine_runner() {
-  TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({}));
+// As `tuner tune` measures: in the sandbox that there is, if it confines candidates. Adds a weak check for
+// what is missing.
+Finding examine_runner(CheckList& checks) {
+  TF_ASSIGN_OR_RETURN(auto runner, measure::LocalRunner::start({.sandbox = worker::kOwnCandidates}));
+  if (!runner->missing_layers().empty()) {
+    const worker::MissingText text = worker::missing_text(runner->missing_layers());
+    checks.add({.what = "sandbox",
+                .health = Health::kWeak,
+                .detail = absl::StrCat("candidates of `tuner tune` run without ", text.truth),
+                .remedy = text.remedy});
+  }
   const double gflops = runner->peak_gflops();
   if (gflops <= 0) {
     return with_remedy(absl::StatusCode::kInternal, "the measuring worker starts, but cannot time this CPU",
@@ -129,8 +138,8 @@ int run(const DoctorArguments& arguments) {
   checks.add(examine_target());
   checks.add(check_of("build worker", examine_builder(),
                       "put the build_worker of this version beside this program"));
-  checks.add(
-      check_of("measuring", examine_runner(), "put the trial_worker of this version beside this program"));
+  checks.add(check_of("measuring", examine_runner(checks),
+                      "put the trial_worker of this version beside this program"));
   if (!arguments.db.empty()) {
     checks.add(check_of("database", examine_database(arguments.db, arguments.tls),
                         "mend that, or give another --db"));

@@ -129,6 +129,17 @@ absl::Status check_runs_here(const target::Target& target, int threads, size_t c
   return absl::OkStatus();
 }
 
+// One line for the layers of the sandbox that the default policy went on without.
+void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing) {
+  if (missing.empty()) return;
+  const worker::MissingText text = worker::missing_text(missing);
+  std::fprintf(
+      stderr,
+      "tuner tune: warning: candidates run without %s; the other layers and the limits on memory and "
+      "time hold. To have the whole sandbox: %s\n",
+      text.truth.c_str(), text.remedy.c_str());
+}
+
 // What is set aside for the network's own trial, at most a tenth of the budget.
 double trial_seconds(const service::JobSpec& spec, const session::Progress& progress) {
   const double seconds = session::network_trial_seconds(progress);
@@ -185,10 +196,11 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
 
   const CpuSplit split = split_cpus(cpus, spec.threads);
   TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy sandbox,
-                      worker::parse_without_sandbox(arguments.without_sandbox));
+                      worker::parse_without_sandbox(arguments.without_sandbox, worker::kOwnCandidates));
   TF_ASSIGN_OR_RETURN(
       auto runner,
       measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
+  if (sandbox.own_candidates) warn_of_missing_layers(runner->missing_layers());
   stay_on(split.rest);  // before any thread or build worker is started
   std::atomic<bool> stop = false, tries_network = false;
   StopOnSignal signals(stop, tries_network);
@@ -264,8 +276,9 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   command->add_option(
       "--without-sandbox", arguments->without_sandbox,
-      "Measure although candidates cannot be confined by these, as in seccomp,cgroup; missing: by "
-      "whatever is missing [the whole sandbox is required]");
+      "Leave out these layers of the sandbox, as in seccomp,cgroup; missing: every layer that this machine "
+      "lacks; nothing: refuse unless all are there [tune without missing layers if the others confine "
+      "candidates]");
   command->add_option("--builders", arguments->builders, "Build workers [one a CPU that builds]")
       ->check(CLI::Range(1, 1024));
   command->footer(

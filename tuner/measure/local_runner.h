@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "device_agent/worker/worker.h"
 #include "tuner/measure/runner.h"
@@ -20,6 +21,8 @@ class LocalRunner final : public Runner {
   absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;
   double peak_gflops() override;
   void cancel() override { worker_->cancel(); }
+  // worker::Worker::missing_layers().
+  const std::vector<worker::CapabilityState>& missing_layers() const { return worker_->missing_layers(); }
 
  private:
   explicit LocalRunner(std::unique_ptr<worker::Worker> worker) : worker_(std::move(worker)) {}

@@ -12,6 +12,8 @@ namespace {
 using tf::worker::all_capabilities;
 using tf::worker::Capability;
 using tf::worker::capability_names;
+using tf::worker::confines;
+using tf::worker::kOwnCandidates;
 using tf::worker::parse_without_sandbox;
 using tf::worker::Worker;
 
@@ -25,6 +27,27 @@ TEST(SandboxCapabilities, AListNamesThemOneByOneOrInGroups) {
   EXPECT_FALSE(parse_without_sandbox("seccomp")->without_missing);
   EXPECT_TRUE(parse_without_sandbox("missing")->without_missing);
   EXPECT_TRUE(parse_without_sandbox("missing")->without.empty());
+}
+
+TEST(SandboxCapabilities, AnEmptyListKeepsTheDefaultAndNothingDemandsTheWholeSandbox) {
+  EXPECT_TRUE(parse_without_sandbox("", kOwnCandidates)->own_candidates);
+  const auto whole = parse_without_sandbox("nothing", kOwnCandidates);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_FALSE(whole->own_candidates);
+  EXPECT_TRUE(whole->without.empty());
+  EXPECT_FALSE(parse_without_sandbox("seccomp", kOwnCandidates)->own_candidates);
+  EXPECT_FALSE(parse_without_sandbox("seccomp,nothing").ok());
+}
+
+TEST(SandboxCapabilities, SeccompOrLandlockOrAllNamespacesConfine) {
+  const auto set = [](const char* list) { return parse_without_sandbox(list)->without; };
+  EXPECT_TRUE(confines({}));
+  EXPECT_TRUE(confines(set("cgroup")));
+  EXPECT_TRUE(confines(set("cgroup,namespaces,landlock")));
+  EXPECT_TRUE(confines(set("cgroup,namespaces,seccomp")));
+  EXPECT_TRUE(confines(set("cgroup,seccomp,landlock,uts-namespace")));
+  EXPECT_FALSE(confines(set("seccomp,landlock,mount-namespace")));
+  EXPECT_FALSE(confines(all_capabilities()));
 }
 
 TEST(SandboxCapabilities, EveryNameIsUnderstoodAlone) {
@@ -62,14 +85,15 @@ TEST(SandboxCapabilities, WhatIsMissingIsSaidInOneLineWithTheWayOut) {
   EXPECT_EQ(line.find("Permission denied"), line.rfind("Permission denied")) << "each reason once";
 }
 
-// A helper that says of one thing that it is missing, until it is told to go without.
-std::string program_without_landlock(const tf::TemporaryFolder& folder) {
+// A helper that reports the layers in `missing` as missing, until it is told to go without them.
+std::string program_without(tf::worker::CapabilitySet missing, const tf::TemporaryFolder& folder) {
   const std::string source = folder.file("helper.py"), program = folder.file("trial_worker");
   std::ofstream(source) << "import socket, struct\n"
                            "s = socket.socket(fileno=0)\n"
                            "without = struct.unpack('I', s.recv(4))[0]\n"
-                           "missing = not without >> 9 & 1\n"
-                           "s.send(struct.pack('10i', *([0] * 9), 38 if missing else 0))\n"
+                        << "missing = " << missing.bits
+                        << " & ~without\n"
+                           "s.send(struct.pack('10i', *(38 if missing >> i & 1 else 0 for i in range(10))))\n"
                            "s.recv(1)\n";
   std::ofstream(program) << "#!/bin/sh\nexec /usr/bin/python3 " << source << "\n";
   chmod(program.c_str(), 0700);
@@ -78,7 +102,7 @@ std::string program_without_landlock(const tf::TemporaryFolder& folder) {
 
 TEST(SandboxRequired, AMachineThatLacksSomethingRunsNothingUnlessToldTo) {
   const auto folder = *tf::TemporaryFolder::make();
-  const std::string program = program_without_landlock(folder);
+  const std::string program = program_without(parse_without_sandbox("landlock")->without, folder);
   const auto cgroup = *parse_without_sandbox("cgroup");
   const absl::Status refused = Worker::start({.program = program, .sandbox = cgroup}).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
@@ -94,6 +118,27 @@ TEST(SandboxRequired, AMachineThatLacksSomethingRunsNothingUnlessToldTo) {
   EXPECT_EQ((*named)->without_sandbox(), (*missing)->without_sandbox());
   EXPECT_EQ(capability_names((*missing)->without_sandbox()),
             (std::vector<std::string>{"pids-cgroup", "memory-cgroup", "landlock"}));
+}
+
+TEST(SandboxRequired, OwnCandidatesRunInThePartOfTheSandboxThatThereIs) {
+  const auto folder = *tf::TemporaryFolder::make();
+  const auto missing = parse_without_sandbox("cgroup,namespaces,landlock")->without;
+  const std::string program = program_without(missing, folder);
+  const auto worker = Worker::start({.program = program, .sandbox = kOwnCandidates});
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  EXPECT_FALSE((*worker)->missing_layers().empty());
+  EXPECT_TRUE((*worker)->without_sandbox().contains(Capability::kLandlock));
+  EXPECT_FALSE((*worker)->without_sandbox().contains(Capability::kSeccomp));
+  EXPECT_FALSE(Worker::start({.program = program}).ok()) << "code from others needs the whole sandbox";
+}
+
+TEST(SandboxRequired, OwnCandidatesAreRefusedWhereNothingConfines) {
+  const auto folder = *tf::TemporaryFolder::make();
+  const std::string program =
+      program_without(parse_without_sandbox("namespaces,seccomp,landlock")->without, folder);
+  const absl::Status refused = Worker::start({.program = program, .sandbox = kOwnCandidates}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("CONFIG_SECCOMP_FILTER"));
 }
 
 }  // namespace
