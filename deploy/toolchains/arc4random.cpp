@@ -1,5 +1,5 @@
-// Debian 12's libstdc++, which is linked in, takes std::random_device from arc4random. glibc has that since 2.36, and
-// JetPack 6 has 2.35; the kernel's own call is as good.
+// Debian 12's libstdc++, which is linked in, takes std::random_device from arc4random. glibc has that
+// since 2.36, and JetPack 6 has 2.35; the kernel's own call is as good.
 #include <sys/random.h>
 
 #include <cstdint>
