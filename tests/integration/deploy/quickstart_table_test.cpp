@@ -91,5 +91,17 @@ TEST_F(QuickstartTable, CountsAnOperatorThatSeveralKernelsComputeOnce) {
   EXPECT_THAT(ended.output, ContainsRegex("all tasks .* 4\\.0 us +2\\.0 us"));
 }
 
+TEST(Quickstart, RefusesArgumentsThatItCannotUseBeforeItInstallsAnything) {
+  for (const auto& [arguments, words] : {std::pair("--minutes 0", "--minutes wants a number above 0"),
+                                         std::pair("--minutes x", "--minutes 1.5"),
+                                         std::pair("--target ''", "as in --target x86_64:cpu=haswell"),
+                                         std::pair("--targte host", "unknown argument --targte")}) {
+    const Ended ended = run(source("quickstart.sh") + " " + arguments);
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_THAT(ended.output, HasSubstr(words));
+    EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.output;
+  }
+}
+
 }  // namespace
 }  // namespace tf::deploy_test
