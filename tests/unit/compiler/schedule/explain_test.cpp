@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/ops/builder.h"
@@ -184,6 +187,75 @@ TEST(Explain, SaysWhatTheRewritingStepsNeed) {
 TEST(Explain, LimitsTheNumberOfSteps) {
   std::vector<std::string> steps(kMaxSteps + 1, "annotate t0 i0 serial");
   EXPECT_EQ(explained(steps), "a schedule has at most 1000 steps");
+}
+
+// Names of every kind in every place, also such as do not exist there, in all orders that come by chance.
+std::string random_step(std::mt19937_64& random) {
+  const auto one_of = [&](std::vector<std::string> words) { return words[random() % words.size()]; };
+  const auto stage = [&] {
+    return one_of({"t0", "t1", "t2", "t0.acc", "t0.rf", "p0.pack", "p0", "p1", "t9"});
+  };
+  const auto loop = [&] {
+    return one_of({"i0", "i1", "r0", "i0.0", "i0.1", "i1.0", "i1.1", "r0.0", "i0*i1", "i9"});
+  };
+  const auto loops = [&] {
+    return one_of({"i0,i1", "i1,i0", "i0,i1,r0", "r0,i1,i0", "i0", "i0,r0", "i1,r0"});
+  };
+  const auto number = [&] { return one_of({"-1", "0", "1", "2", "4", "7", "128", "5000", "2000000000"}); };
+  const auto layout = [&] { return one_of({"row_major", "0", "1,0", "0,1,1:4", "0,1:5000,1", "0,1,2"}); };
+  const auto scope = [&] { return one_of({"global", "register", "shared", "fragment"}); };
+  switch (random() % 16) {
+    case 0:
+      return absl::StrCat("split ", stage(), " ", loop(), " ", number(), one_of({" guard", " shift"}));
+    case 1:
+      return absl::StrCat("fuse ", stage(), " ", loops());
+    case 2:
+      return absl::StrCat("reorder ", stage(), " ", loops());
+    case 3:
+    case 4:
+    case 5:
+      return absl::StrCat("annotate ", stage(), " ", loop(), " ",
+                          one_of({"serial", "parallel", "vectorize", "unroll", "grid_x", "thread_x"}));
+    case 6:
+    case 7:
+      return absl::StrCat("compute_at ", stage(), " ", stage(), " ", loop(), " ", scope());
+    case 8:
+      return absl::StrCat(one_of({"inline ", "root ", "cache_write "}), stage());
+    case 9:
+      return absl::StrCat("cache_read ", stage(), " ", stage(), " ", layout(), " ", scope());
+    case 10:
+      return absl::StrCat("rfactor ", stage(), " ", loop());
+    case 11:
+      return absl::StrCat("layout_rewrite ", stage(), " ", layout());
+    case 12:
+      return absl::StrCat("storage_align ", stage(), " ", number(), " ", number(), " ", number());
+    case 13:
+      return absl::StrCat("pragma ", stage(), " unroll_limit ", number());
+    case 14:
+      return absl::StrCat("narrow ", stage(), one_of({" bf16", " f16"}));
+    default:
+      return one_of({absl::StrCat("winograd ", stage(), " ", number()),
+                     absl::StrCat("offset ", stage(), " ", stage(), " ", number())});
+  }
+}
+
+TEST(Explain, HasALineForWhateverStepIsRefused) {
+  std::mt19937_64 random(7);
+  std::set<Illegal> reasons;
+  for (int run = 0; run < 2000; ++run) {
+    State state(relu_of_product());
+    for (int i = 0; i < 12; ++i) {
+      const Step step = parse_schedule("schedule v1\n" + random_step(random)).value().steps[0];
+      const std::optional<StepError> error = state.apply(step);
+      if (!error) continue;
+      reasons.insert(error->reason);
+      const std::string line = explain(*error, step, state);
+      EXPECT_THAT(line, HasSubstr("' is not legal: "));
+      EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+      EXPECT_EQ(line.find("  "), std::string::npos) << line;
+    }
+  }
+  EXPECT_GE(reasons.size(), 20u) << "the steps are too much alike";
 }
 
 }  // namespace
