@@ -50,7 +50,7 @@ def help_text(binaries, command):
                             env=environment, timeout=60)
     if answer.returncode != 0:
         sys.exit(f"`{' '.join(command)} --help` ended with {answer.returncode}: {answer.stderr.strip()}")
-    return "\n".join(line.rstrip() for line in answer.stdout.strip().split("\n"))
+    return "\n".join(line.rstrip() for line in answer.stdout.strip().replace("/home/user", "~").split("\n"))
 
 
 def subcommands(text):
@@ -65,9 +65,20 @@ def commands_below(binaries, command):
         yield from commands_below(binaries, command + [name])
 
 
+def present_section(program):
+    """What the page in the tree has for a program that is not built here."""
+    path = ROOT / "docs/reference/cli.md"
+    found = re.search(rf"^## {program}\n.*?(?=^## |\Z)", path.read_text() if path.exists() else "", re.DOTALL | re.MULTILINE)
+    print(f"{program} is not built: cli.md keeps what it says of it", file=sys.stderr)
+    return found.group(0).strip() if found else f"## {program}"
+
+
 def cli(binaries):
     sections = []
     for program in PROGRAMS:
+        if not (binaries / program).exists():
+            sections.append(present_section(program))
+            continue
         for command, text in commands_below(binaries, [program]):
             sections.append(f"{'##' if len(command) == 1 else '###'} {' '.join(command)}\n\n```text\n{text}\n```")
     intro = """What `--help` prints, for every program and command. Results go to stdout, everything else to stderr. [Exit
