@@ -1,7 +1,7 @@
 #include "device_agent/worker/sandbox_capabilities.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -93,8 +93,8 @@ CapabilitySet all_capabilities() {
 
 bool confines(CapabilitySet missing) {
   if (!missing.contains(Capability::kSeccomp) || !missing.contains(Capability::kLandlock)) return true;
-  return std::ranges::none_of(std::initializer_list{Capability::kUserNamespace, Capability::kPidNamespace,
-                                                    Capability::kNetNamespace, Capability::kMountNamespace},
+  return std::ranges::none_of(std::array{Capability::kUserNamespace, Capability::kPidNamespace,
+                                         Capability::kNetNamespace, Capability::kMountNamespace},
                               [&](Capability capability) { return missing.contains(capability); });
 }
 

@@ -60,6 +60,12 @@ TEST_F(Installed, ByCMakeBuildsAndRunsAModelFromItsOwnFolder) {
   ASSERT_EQ(install.code, 0) << install.output;
   expect_complete(prefix);
   expect_units_fit(prefix, "");
+  if (fs::exists("/usr/bin/systemd-analyze") && fs::exists("/lib/systemd/system/sysinit.target")) {
+    const Ended units =
+        run("systemd-analyze verify --man=no " + prefix + "/lib/systemd/system/tunefarm-*.service");
+    EXPECT_EQ(units.code, 0);
+    EXPECT_EQ(units.output, "");
+  }
   const Ended c = run_example("c", prefix);
   EXPECT_EQ(c.code, 0) << c.output;
   EXPECT_THAT(c.output, HasSubstr(" with score "));
