@@ -8,10 +8,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/age_text.h"
 #include "base/json_text.h"
+#include "base/text_table.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/devices_text.h"
-#include "tracker/text_table.h"
 
 namespace tf::tracker {
 namespace {
@@ -50,13 +51,8 @@ std::string admission_text(const pb::Device& device) {
   }
 }
 
-// "3h20m", "45s": the two largest units at most.
 std::string age(int64_t ms) {
-  const int64_t s = ms / 1000;
-  if (s < 60) return absl::StrCat(s, "s");
-  if (s < 3600) return absl::StrCat(s / 60, "m", s % 60, "s");
-  if (s < 86400) return absl::StrCat(s / 3600, "h", s / 60 % 60, "m");
-  return absl::StrCat(s / 86400, "d", s / 3600 % 24, "h");
+  return age_text(ms / 1000);
 }
 
 // How long the lease goes on if nobody says anything more. While the agent is away a renewal does not help.
@@ -179,20 +175,20 @@ std::string devices_table(const pb::ListDevicesReply& devices, size_t width) {
   for (const pb::Device& device : devices.devices()) {
     for (const pb::Slot& slot : device.slots()) rows.push_back(row_of(device, slot));
   }
-  return text_table({{"SLOT"},
-                     {"KEY"},
-                     {"STATE"},
-                     {"AGE"},
-                     {"HOLDER", Cells::kShortened},
-                     {"HELD"},
-                     {"LEFT"},
-                     {"QUEUED"},
-                     {"DONE"},
-                     {"TEMP"},
-                     {"DRIFT"},
-                     {"CPUS", Cells::kShortened},
-                     {"LABELS", Cells::kShortened},
-                     {"MODEL", Cells::kShortened}},
+  return text_table({{"slot"},
+                     {"key"},
+                     {"state"},
+                     {"age"},
+                     {"holder", Cells::kShortened},
+                     {"held"},
+                     {"left"},
+                     {"queued", Cells::kLeftOut},
+                     {"done", Cells::kLeftOut},
+                     {"temp", Cells::kLeftOut},
+                     {"drift", Cells::kLeftOut},
+                     {"cpus", Cells::kShortened},
+                     {"labels", Cells::kShortened},
+                     {"model", Cells::kShortened}},
                     std::move(rows), width);
 }
 
@@ -239,10 +235,10 @@ std::string waiting_table(const pb::ListWaitingReply& waiting, size_t width) {
     users.push_back({each.user(), absl::StrCat(each.share()), absl::StrCat(each.slots()),
                      absl::StrCat(each.waiting()), absl::StrFormat("%.0f", each.recent_slot_seconds())});
   }
-  return absl::StrCat(text_table({{"HOLDER", Cells::kShortened}, {"USER"}, {"KEY"}, {"PRIORITY"}, {"WAITS"}},
+  return absl::StrCat(text_table({{"holder", Cells::kShortened}, {"user"}, {"key"}, {"priority"}, {"waits"}},
                                  std::move(requests), width),
                       "\n",
-                      text_table({{"USER"}, {"SHARE"}, {"SLOTS"}, {"WAITING"}, {"RECENT SLOT-SECONDS"}},
+                      text_table({{"user"}, {"share"}, {"slots"}, {"waiting"}, {"recent slot-seconds"}},
                                  std::move(users), width));
 }
 
@@ -274,14 +270,14 @@ std::string reservations_table(const pb::ListReservationsReply& reservations, si
                     time_text(each.until_unix_ms()), each.in_force() ? "yes" : "no",
                     absl::StrCat(each.devices())});
   }
-  return text_table({{"ID"},
-                     {"USER"},
-                     {"KEY"},
-                     {"SELECTOR", Cells::kShortened},
-                     {"FROM"},
-                     {"UNTIL"},
-                     {"IN FORCE"},
-                     {"DEVICES"}},
+  return text_table({{"id"},
+                     {"user"},
+                     {"key"},
+                     {"selector", Cells::kShortened},
+                     {"from"},
+                     {"until"},
+                     {"in force"},
+                     {"devices"}},
                     std::move(rows), width);
 }
 

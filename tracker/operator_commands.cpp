@@ -17,9 +17,9 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "rpc/default_endpoints.h"
 #include "tracker/operator_client.h"
-#include "tracker/text_table.h"
 
 namespace tf::tracker {
 namespace {

@@ -10,12 +10,12 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "rpc/default_endpoints.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
-#include "tracker/text_table.h"
 
 namespace tf::tracker {
 namespace {

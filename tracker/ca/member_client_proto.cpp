@@ -4,9 +4,9 @@
 #include "absl/time/clock.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "tracker/ca/member_service.h"
-#include "tracker/text_table.h"
 #include "tracker/tracker_call.h"
 
 namespace tf::tracker {
