@@ -22,10 +22,10 @@ int64_t pages_of(int64_t bytes, Connection& connection) {
 
 }  // namespace
 
-CommitQueue::CommitQueue(std::unique_ptr<Connection> connection, absl::Duration window, int64_t log_bytes)
+CommitQueue::CommitQueue(std::unique_ptr<Connection> connection, Options options)
     : connection_(std::move(connection)),
-      most_log_pages_(pages_of(log_bytes, *connection_)),
-      window_(window) {
+      options_(std::move(options)),
+      most_log_pages_(pages_of(options_.log_bytes, *connection_)) {
   connection_->keep_log();
   thread_ = std::thread([this] { loop(); });
 }
@@ -59,21 +59,34 @@ void CommitQueue::push(Operation operation, bool urgent) {
 }
 
 void CommitQueue::loop() {
+  const auto is_woken = [this] { return stopping_ || !queue_.empty(); };
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (!next_checkpoint_) {
+      changed_.wait(lock, is_woken);
+    } else if (!changed_.wait_until(lock, *next_checkpoint_, is_woken)) {
+      lock.unlock();
+      checkpoint();
+      lock.lock();
+      continue;
+    }
     if (queue_.empty()) return;
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(window_), [this] { return stopping_ || urgent_; });
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(options_.window),
+                      [this] { return stopping_ || urgent_; });
     std::vector<Operation> group = std::exchange(queue_, {});
     urgent_ = false;
     lock.unlock();
-    const absl::Status committed = commit(group);
-    for (Operation& operation : group) {
-      operation.done(committed.ok() ? std::move(operation.status) : committed);
-    }
-    group.clear();
+    run_group(std::move(group));
     keep_log_short();
     lock.lock();
+  }
+}
+
+void CommitQueue::run_group(std::vector<Operation> group) {
+  absl::Status committed = commit(group);
+  while (absl::IsUnavailable(committed) && options_.keep_trying(committed)) committed = commit(group);
+  for (Operation& operation : group) {
+    operation.done(committed.ok() ? std::move(operation.status) : committed);
   }
 }
 
@@ -90,12 +103,19 @@ absl::Status CommitQueue::commit(std::vector<Operation>& group) {
 // SQLite can then damage the log.
 void CommitQueue::keep_log_short() {
   const int64_t pages = connection_->log_pages();
+  if (pages == 0) return;
+  if (!next_checkpoint_)
+    next_checkpoint_ = Clock::now() + absl::ToChronoNanoseconds(options_.checkpoint_interval);
   if (pages < log_pages_) next_checkpoint_pages_ = most_log_pages_;  // it has begun anew
   log_pages_ = pages;
-  if (pages < next_checkpoint_pages_) return;
+  if (pages >= next_checkpoint_pages_ || Clock::now() >= *next_checkpoint_) checkpoint();
+}
+
+void CommitQueue::checkpoint() {
   connection_->checkpoint().IgnoreError();  // what fails here stays in the log
+  next_checkpoint_.reset();
   // The next commit begins the log anew, unless somebody still reads from it: then it goes on.
-  next_checkpoint_pages_ = pages + std::max<int64_t>(1, most_log_pages_ / 4);
+  next_checkpoint_pages_ = log_pages_ + std::max<int64_t>(1, most_log_pages_ / 4);
 }
 
 // A failed result is one that ends the group: the transaction itself is gone.

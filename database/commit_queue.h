@@ -3,11 +3,13 @@
 // because one sync of the disk costs far more than one row, and acknowledged after the commit. Does not know:
 // what the operations write.
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -23,9 +25,16 @@ class CommitQueue {
   using Apply = std::function<absl::Status(Connection&)>;
   using Done = std::function<void(absl::Status)>;
 
-  // A group is closed at the latest `window` after its first operation arrived. What stands in the log goes
-  // to its places in the file once that has `log_bytes`.
-  CommitQueue(std::unique_ptr<Connection> connection, absl::Duration window, int64_t log_bytes);
+  struct Options {
+    absl::Duration window;  // a group is closed at the latest this long after its first operation arrived
+    // The log is written back to the file when it has this size, and this long after a commit.
+    int64_t log_bytes = 0;
+    absl::Duration checkpoint_interval;
+    // Called on the writer thread when another program has held the file locked for the connection's timeout;
+    // true tries the group again.
+    std::function<bool(const absl::Status& locked)> keep_trying;
+  };
+  CommitQueue(std::unique_ptr<Connection> connection, Options options);
   // Commits what is queued, then checkpoints and closes the connection.
   ~CommitQueue();
 
@@ -44,15 +53,20 @@ class CommitQueue {
   };
   void push(Operation operation, bool urgent);
   void loop();
+  void run_group(std::vector<Operation> group);
   absl::Status commit(std::vector<Operation>& group);
   absl::Status apply_one(Operation& operation);
   void keep_log_short();
+  void checkpoint();
 
+  using Clock = std::chrono::steady_clock;
   std::unique_ptr<Connection> connection_;
+  const Options options_;
   const int64_t most_log_pages_;
-  int64_t log_pages_ = 0;  // after the last group; the writer thread's, as the next one
+  // The writer thread's: the log's pages after the last group, and when it is written back.
+  int64_t log_pages_ = 0;
   int64_t next_checkpoint_pages_ = most_log_pages_;
-  const absl::Duration window_;
+  std::optional<Clock::time_point> next_checkpoint_;  // nothing: all of it was written back
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Operation> queue_;

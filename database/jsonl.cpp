@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
@@ -170,6 +171,7 @@ namespace {
 absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& text,
                                     std::set<WorkloadKey> known) {
   int64_t workloads = 0;
+  const absl::Time now = absl::Now();
   TF_RETURN_IF_ERROR(for_each_record(
       path, text,
       [&](const Workload& workload) {
@@ -177,7 +179,7 @@ absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& 
         return absl::OkStatus();
       },
       [&](const Measurement& measurement) -> absl::Status {
-        if (known.contains(measurement.problem.workload)) return check_time(measurement);
+        if (known.contains(measurement.problem.workload)) return check_time(measurement, now);
         return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement.problem.workload.hex(),
                                                        " does not stand above its measurement"));
       }));

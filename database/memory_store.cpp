@@ -53,8 +53,7 @@ class MemoryStore final : public Store {
     }
     for (auto& [distance, found] : answers) {
       std::ranges::stable_sort(found, [&](const Measurement* a, const Measurement* b) {
-        const auto age = [](const Measurement* m) { return std::pair(m->finished_unix_ns, m->id); };
-        if (query.of == BestQuery::Of::kUntuned) return age(a) > age(b);
+        if (query.of == BestQuery::Of::kUntuned) return counting_order(*a) > counting_order(*b);
         return std::pair(*a->median_ns(), a->id) < std::pair(*b->median_ns(), b->id);
       });
       std::vector<Measurement> out;
@@ -142,8 +141,15 @@ class MemoryStore final : public Store {
     if (!knows(measurement.problem.workload)) return workload_missing(measurement.problem.workload);
     if (measurement.lease && origin == Origin::kLive) TF_RETURN_IF_ERROR(pass_fence(*measurement.lease));
     const auto id = static_cast<int64_t>(measurements_.size() + 1);
-    measurements_.push_back(measurement);
-    measurements_.back().id = id;
+    Measurement row = measurement;
+    row.id = id;
+    row.imported_after.reset();
+    if (origin == Origin::kLive) {
+      has_own_ = true;
+    } else {
+      row.imported_after = has_own_ ? imported_after(measurement, measurements_) : 0;
+    }
+    measurements_.push_back(std::move(row));
     by_digest_[digest] = id;
     if (measurement.lease) by_lease_[lease_key(*measurement.lease)] = id;
     return InsertResult{.id = id};
@@ -269,6 +275,7 @@ class MemoryStore final : public Store {
   std::mutex mutex_;
   std::vector<Workload> workloads_;
   std::vector<Measurement> measurements_;  // id = index + 1
+  bool has_own_ = false;                   // one of them was not imported
   std::map<Digest, int64_t> by_digest_;
   std::map<LeaseKey, int64_t> by_lease_;
   std::map<std::string, uint64_t> fences_;

@@ -45,9 +45,12 @@ absl::Status check_writable(const std::string& spec) {
   return absl::OkStatus();
 }
 
+bool is_file(const std::string& spec) {
+  return !spec.starts_with(kScheme) && !spec.ends_with(kJsonLines);
+}
+
 bool is_new_file(const std::string& spec) {
-  if (spec.starts_with(kScheme) || spec.ends_with(kJsonLines)) return false;
-  return is_missing(spec);
+  return is_file(spec) && is_missing(spec);
 }
 
 }  // namespace tf::database

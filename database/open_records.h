@@ -24,6 +24,9 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec,
 // would not be read again as what was written.
 absl::Status check_writable(const std::string& spec);
 
+// Whether it names a database FILE, and not FILE.jsonl or a tuner.
+bool is_file(const std::string& spec);
+
 // Whether it says a FILE and there is none yet: a command that writes makes it (database::check_makeable).
 bool is_new_file(const std::string& spec);
 

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/digest.h"
 
 namespace tf::database {
@@ -147,7 +148,11 @@ struct Measurement {
   std::string code_digest;  // equal digests are equal programs
   std::optional<LeaseStamp> lease;
   std::optional<Match> match;  // the samples are then those of all its rounds
-  int64_t job_id = 0;          // 0: none. Local to one database, so neither exported nor part of the digest
+  // These two belong to one database: they are neither exported nor part of the digest.
+  int64_t job_id = 0;  // 0: none
+  // Of an imported record: the last row of this database that was measured before it, 0 if there is none. The
+  // store sets it. Nothing: this database's own tuner measured the record. See which_count.h.
+  std::optional<int64_t> imported_after = std::nullopt;
   int64_t finished_unix_ns = 0;
   // The time of one run, by which records are ranked: as its match tells, or else the median of its samples.
   std::optional<double> median_ns() const;
@@ -164,12 +169,15 @@ bool is_surely_faster(const Measurement& one, const Measurement& other);
 // read.
 absl::Status check(const Measurement& measurement);
 
-// Whether its time can be one, which is asked of what an export brings: what a device itself says is kept,
-// and not believed. INVALID_ARGUMENT with what is wrong.
-absl::Status check_time(const Measurement& measurement);
+// Whether an imported record's time is possible: a core can be that fast, and the record is not dated in the
+// future. What a device itself reports is kept as it is. INVALID_ARGUMENT with what is wrong.
+absl::Status check_time(const Measurement& measurement, absl::Time now);
+
+// Whether a record of that date is later than `now` by more than clocks of different machines differ (5 min).
+bool is_in_future(int64_t unix_ns, absl::Time now);
 
 // Names one record independently of the database that holds it (tuning.lock): SHA-256 of its canonical JSON
-// line, that is of everything but `id` and `job_id`.
+// line, that is of everything but `id`, `job_id` and `imported_after`.
 Digest record_digest(const Measurement& measurement);
 
 // "Could not measure": the candidate's worth stays unknown and it is tried again. Never a measurement.

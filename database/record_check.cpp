@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "database/record.h"
 
@@ -18,6 +19,8 @@ constexpr int64_t kMaxSampleNs = 1'000'000'000'000'000;  // eleven days
 // A microcontroller does more than the least in a second, and no core will do the most.
 constexpr double kLeastRate = 1e5, kMostRate = 1e15;
 constexpr int64_t kMostRunsPerNs = 5;  // a call is many cycles
+// Clocks of machines that synchronise them differ by less.
+constexpr absl::Duration kClockSkew = absl::Minutes(5);
 
 absl::Status wrong(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("it ", std::string(what)));
@@ -83,7 +86,17 @@ absl::Status check(const Measurement& m) {
   return check_match(m);
 }
 
-absl::Status check_time(const Measurement& m) {
+bool is_in_future(int64_t unix_ns, absl::Time now) {
+  return absl::FromUnixNanos(unix_ns) > now + kClockSkew;
+}
+
+absl::Status check_time(const Measurement& m, absl::Time now) {
+  if (is_in_future(m.finished_unix_ns, now)) {
+    return wrong(absl::StrCat("was measured at ",
+                              absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
+                                               absl::FromUnixNanos(m.finished_unix_ns), absl::UTCTimeZone()),
+                              ", which is in the future: set this machine's clock, or leave the line out"));
+  }
   if (m.outcome != Outcome::kOk) return absl::OkStatus();
   const auto impossible = [](std::string_view what) {
     return wrong(absl::StrCat(std::string(what), ", which no core does: leave the line out"));

@@ -28,8 +28,8 @@ const char kSelectMeasurement[] =
     "m.max_error, m.device_class, m.fingerprint, m.model, m.clock_mhz, m.temperature_c, m.throttled, "
     "m.governor, "
     "m.load_1min, m.artifact_digest, m.code_digest, m.slot, m.lease_id, m.epoch, m.sequence, m.job_id, "
-    "m.finished_unix_ns, m.untuned, m.median_ns, m.match_unix_ns, m.match_low_ns, m.match_high_ns FROM "
-    "measurements m JOIN problems p ON p.id = m.problem_id "
+    "m.finished_unix_ns, m.untuned, m.median_ns, m.match_unix_ns, m.match_low_ns, m.match_high_ns, "
+    "m.imported_after FROM measurements m JOIN problems p ON p.id = m.problem_id "
     "JOIN workloads w ON w.id = p.workload_id ";
 
 const char kSelectProblem[] =
@@ -56,7 +56,7 @@ namespace {
 
 // The types of a row's columns, a letter each: i, t, b: an integer, text, a blob; T, I: or NULL; r: a number
 // or NULL.
-constexpr char kMeasurementTypes[] = "ibttttiititttitbirtttrritrttTTIIiiirIrr";
+constexpr char kMeasurementTypes[] = "ibttttiititttitbirtttrritrttTTIIiiirIrrI";
 constexpr char kProblemTypes[] = "bttttii";
 constexpr char kWorkloadTypes[] = "ttrbi";
 constexpr char kJobTypes[] = "ittttttitiiiit";
@@ -168,6 +168,7 @@ absl::StatusOr<Measurement> measurement_of(const Statement& row) {
                     .ns = row.real(column + 7),
                     .interval_ns = {row.real(column + 9), row.real(column + 10)}};
   }
+  if (!row.is_null(column + 11)) m.imported_after = row.integer(column + 11);
   TF_RETURN_IF_ERROR(check(m));
   // Rows are ordered by that column.
   const double kept = row.is_null(column + 7) ? 0 : row.real(column + 7), told = m.median_ns().value_or(0);

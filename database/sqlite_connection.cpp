@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -13,10 +14,25 @@
 #include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "database/file_lock.h"
 #include "database/store_errors.h"
 
 namespace tf::database {
 namespace {
+
+// Whether not even a page of SQLite's fits there.
+bool is_disk_full(const std::string& path) {
+  constexpr uint64_t kLeastBytes = 64 << 10;  // what SQLite asks for at once, at most
+  struct statvfs disk;
+  if (::statvfs(folder_of(path).c_str(), &disk) != 0) return false;
+  return uint64_t{disk.f_bavail} * disk.f_frsize < kLeastBytes;
+}
+
+absl::Status disk_full(const std::string& path) {
+  return with_remedy(absl::StatusCode::kResourceExhausted,
+                     absl::StrCat("cannot write ", path, ": the disk is full"),
+                     "free some space (nothing acknowledged is lost)", Between::kSemicolon);
+}
 
 // What was asked, what is true, what to do.
 absl::Status sqlite_status(int code, sqlite3* db, const DatabaseFile& file) {
@@ -43,14 +59,13 @@ absl::Status sqlite_status(int code, sqlite3* db, const DatabaseFile& file) {
       return with_remedy(absl::StatusCode::kPermissionDenied, cannot + reason,
                          "check that the folder exists and that you may write to it", Between::kSemicolon);
     case SQLITE_FULL:
-      return with_remedy(absl::StatusCode::kResourceExhausted,
-                         absl::StrCat("cannot write ", path, ": the disk is full"),
-                         "free some space (nothing acknowledged is lost)", Between::kSemicolon);
+      return disk_full(path);
     case SQLITE_IOERR:
-      return with_remedy(
-          absl::StatusCode::kInternal,
-          absl::StrCat("cannot read or write ", path, ": ", reason, " (", sqlite3_errstr(code), ")"),
-          "check the disk", Between::kSemicolon);
+      // SQLite says so of a full disk when it makes room for its shared memory, as on opening.
+      if (is_disk_full(path)) return disk_full(path);
+      return with_remedy(absl::StatusCode::kInternal,
+                         absl::StrCat("cannot read or write ", path, ": ", reason), "check the disk",
+                         Between::kSemicolon);
     case SQLITE_TOOBIG:
       return with_remedy(absl::StatusCode::kDataLoss,
                          cannot + "it has a value of more than 64 MB, which no record has",
@@ -272,6 +287,18 @@ void Connection::keep_log() {
 absl::Status Connection::checkpoint() {
   const int code = sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : sqlite_status(code, db_, file_);
+}
+
+absl::Status Connection::copy_to(Connection& other) {
+  sqlite3_backup* const backup = sqlite3_backup_init(other.db_, "main", db_, "main");
+  if (backup == nullptr) return sqlite_status(sqlite3_extended_errcode(other.db_), other.db_, other.file_);
+  // All at once, which is one read transaction: in parts it would begin anew at each commit of another
+  // process.
+  const int stepped = sqlite3_backup_step(backup, -1);
+  const int code = sqlite3_backup_finish(backup);
+  if (code != SQLITE_OK) return sqlite_status(code, other.db_, other.file_);
+  // It is not done for a lock, which finish does not call an error.
+  return stepped == SQLITE_DONE ? absl::OkStatus() : sqlite_status(stepped, nullptr, file_);
 }
 
 bool Connection::in_transaction() const {

@@ -95,6 +95,9 @@ class Connection {
   int64_t log_pages() const { return log_pages_; }
   // Copies the log's pages into the file: as many as no reader keeps from it, without waiting for anybody.
   absl::Status checkpoint();
+  // Makes `other`, an empty file, a copy of this database as of one moment, durably (SQLite's backup). Others
+  // may write this one meanwhile. Errors of either file.
+  absl::Status copy_to(Connection& other);
   // False after BEGIN if SQLite rolled the transaction back itself, as it does when the disk fails.
   bool in_transaction() const;
 

@@ -6,6 +6,7 @@
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/store_errors.h"
+#include "database/which_count.h"
 
 namespace tf::database::rows {
 namespace {
@@ -52,39 +53,13 @@ absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem,
   return out;
 }
 
-// That a row is of that schedule, by the index measurements_program, which has the beginnings of the digests.
-std::string of_schedule(const std::string& row, const std::string& digest) {
-  const std::string column = row + ".schedule_digest";
-  return absl::StrCat("substr(", column, ", 1, 8) = substr(", digest, ", 1, 8) AND ", column, " = ", digest);
-}
-
-// Rows of one program, by their names in a statement.
-std::string same_program(const std::string& one, const std::string& other) {
-  const std::string network = absl::StrCat(".cache_mode = ", static_cast<int>(CacheMode::kNetwork));
-  std::string sql = absl::StrCat("(", one, network, ") = (", other, network, ") AND ",
-                                 of_schedule(one, other + ".schedule_digest"));
-  for (const char* column : {".problem_id", ".device_class", ".semantics_version"})
-    absl::StrAppend(&sql, " AND ", one, column, " = ", other, column);
-  return sql;
-}
-
-// Whether the row, a time, is the one that counts of its program, or of those of its rows n that meet the
-// condition: what which_count.h says of times.
-std::string counts(const std::string& row, const std::string& condition = "") {
-  return absl::StrCat(
-      "NOT EXISTS (SELECT 1 FROM measurements n WHERE ", same_program("n", row),
-      " AND (n.finished_unix_ns, n.id) > (", row, ".finished_unix_ns, ", row,
-      ".id) AND (n.outcome = 1 AND n.median_ns > 0 OR n.outcome > 2 AND n.fingerprint IN ('', ", row,
-      ".fingerprint))", condition, ")");
-}
-
 // What narrows a scan to those of Filter::which.
 std::string which_condition(Filter::Which which) {
   if (which == Filter::Which::kAll) return "";
   // The plus as in top_statement: a program has few rows.
   const std::string stands =
-      absl::StrCat("EXISTS (SELECT 1 FROM measurements a WHERE ", same_program("a", "m"),
-                   " AND +a.outcome = 1 AND +a.median_ns > 0 AND ", counts("a"), ")");
+      absl::StrCat("EXISTS (SELECT 1 FROM measurements a WHERE ", same_program_sql("a", "m"),
+                   " AND +a.outcome = 1 AND +a.median_ns > 0 AND ", counts_sql("a"), ")");
   return which == Filter::Which::kOk ? absl::StrCat(" AND m.outcome = 1 AND ", stands)
                                      : absl::StrCat(" AND (m.outcome != 1 OR ", stands, ")");
 }
@@ -119,13 +94,12 @@ std::string top_statement(const BestQuery& query) {
                                  "m.outcome = 1 AND ", plus, "m.median_ns > 0");
   if (query.device_class) sql += " AND m.device_class = ?";
   if (query.semantics_version) sql += " AND m.semantics_version = ?";
-  if (query.schedule) absl::StrAppend(&sql, " AND ", of_schedule("m", "?"));
+  if (query.schedule) absl::StrAppend(&sql, " AND ", of_schedule_sql("m", "?"));
   if (untuned) sql += " AND m.untuned = 1";
   absl::StrAppend(&sql, " AND m.cache_mode ", query.timed == BestQuery::Timed::kInNetwork ? "= " : "!= ",
                   static_cast<int>(CacheMode::kNetwork), " AND ",
-                  counts("m", untuned ? " AND n.untuned = 1" : ""));
-  return absl::StrCat(sql, " ORDER BY ",
-                      untuned ? "m.finished_unix_ns DESC, m.id DESC" : "m.median_ns, m.id");
+                  counts_sql("m", untuned ? " AND n.untuned = 1" : ""));
+  return absl::StrCat(sql, " ORDER BY ", untuned ? counting_order_sql("m", " DESC") : "m.median_ns, m.id");
 }
 
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit) {
@@ -245,7 +219,7 @@ absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const s
   if (!id) return false;
   TF_ASSIGN_OR_RETURN(Statement find,
                       db.prepare(absl::StrCat("SELECT 1 FROM measurements m WHERE m.problem_id = ? AND ",
-                                              of_schedule("m", "?"), " LIMIT 1")));
+                                              of_schedule_sql("m", "?"), " LIMIT 1")));
   const Digest digest = sha256(schedule);
   find.bind(*id).bind_blob(digest_bytes(digest)).bind_blob(digest_bytes(digest));
   return find.step();

@@ -6,6 +6,7 @@
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/store_errors.h"
+#include "database/which_count.h"
 
 namespace tf::database::rows {
 namespace {
@@ -98,7 +99,19 @@ absl::Status pass_fence(Connection& db, const LeaseStamp& lease) {
   return raise.run();
 }
 
-absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, const Digest& digest) {
+// Where an imported record stands among the rows that are there (which_count.h).
+absl::StatusOr<int64_t> imported_after(Connection& db, const Measurement& m, int64_t problem) {
+  TF_ASSIGN_OR_RETURN(Statement find, db.prepare(imported_after_statement(m.untuned)));
+  const Digest schedule = sha256(m.schedule);
+  find.bind(problem).bind(m.finished_unix_ns);
+  find.bind_blob(digest_bytes(schedule)).bind_blob(digest_bytes(schedule));
+  if (m.untuned) find.bind(problem).bind(m.finished_unix_ns);
+  TF_RETURN_IF_ERROR(find.step().status());
+  return find.integer(0);
+}
+
+absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, const Digest& digest,
+                     std::optional<int64_t> imported_after) {
   TF_ASSIGN_OR_RETURN(
       Statement add,
       db.prepare(
@@ -106,8 +119,9 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
           "sketch_hash, slot_values, numerics, outcome, detail, samples, median_ns, cache_mode, max_error, "
           "device_class, fingerprint, model, clock_mhz, temperature_c, throttled, governor, load_1min, "
           "artifact_digest, code_digest, slot, lease_id, epoch, sequence, job_id, finished_unix_ns, low_ns, "
-          "high_ns, untuned, match_unix_ns, match_low_ns, match_high_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "high_ns, untuned, match_unix_ns, match_low_ns, match_high_ns, imported_after) VALUES (?, ?, ?, ?, "
+          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?)"));
   const Digest schedule = sha256(m.schedule);
   const std::string slots = absl::StrJoin(m.slot_values, ","), numerics = absl::StrJoin(m.numerics, ",");
   const std::string samples = encode_samples(m.samples);
@@ -136,6 +150,7 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
   } else {
     add.bind_null().bind_null().bind_null();
   }
+  imported_after ? add.bind(*imported_after) : add.bind_null();
   return add.run();
 }
 
@@ -168,7 +183,11 @@ absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measureme
   if (known) return InsertResult{.id = *known, .duplicate = true};
   if (measurement.lease && origin == Origin::kLive) TF_RETURN_IF_ERROR(pass_fence(db, *measurement.lease));
   TF_ASSIGN_OR_RETURN(int64_t problem, need_problem(db, measurement.problem));
-  TF_RETURN_IF_ERROR(add_row(db, measurement, problem, digest));
+  std::optional<int64_t> after;
+  if (origin == Origin::kImport) {
+    TF_ASSIGN_OR_RETURN(after, imported_after(db, measurement, problem));
+  }
+  TF_RETURN_IF_ERROR(add_row(db, measurement, problem, digest, after));
   const int64_t id = db.last_insert_id();
   if (measurement.lease) TF_RETURN_IF_ERROR(add_result(db, *measurement.lease, id));
   return InsertResult{.id = id};

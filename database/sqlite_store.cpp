@@ -115,7 +115,10 @@ class SqliteStore final : public SqliteView<Store> {
               std::unique_ptr<Connection> reader, const SqliteOptions& options)
       : SqliteView(std::move(reader)),
         lock_(std::move(lock)),
-        queue_(std::move(writer), options.commit_window, options.log_bytes) {}
+        queue_(std::move(writer), {.window = options.commit_window,
+                                   .log_bytes = options.log_bytes,
+                                   .checkpoint_interval = options.checkpoint_interval,
+                                   .keep_trying = options.keep_trying}) {}
 
   // The writer closes last: the last connection of a file is the one that empties the log, and a reader must
   // not.
@@ -239,9 +242,7 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
   if (path.empty()) return absl::InvalidArgumentError("the path of the database is empty: give --db FILE");
   TF_RETURN_IF_ERROR(check_local_file_system(path));
   TF_RETURN_IF_ERROR(check_ours(path));
-  TF_ASSIGN_OR_RETURN(
-      std::unique_ptr<FileLock> lock,
-      FileLock::acquire(path, "wait for it, stop it, or talk to it (--db tuner://HOST:PORT)"));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path, options.locked_remedy));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer, Connection::open(path, Access::kWrite));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*writer));
   TF_RETURN_IF_ERROR(failpoint("database.opened"));

@@ -4,9 +4,11 @@
 // gRPC; what schedules mean.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "database/store.h"
@@ -16,8 +18,15 @@ namespace tf::database {
 struct SqliteOptions {
   // An asynchronous insert waits at most this long for others to share its commit.
   absl::Duration commit_window = absl::Milliseconds(5);
-  // So much is written to the log before it goes to its places in the file.
+  // The log is written back to the file when it has this size, and this long after a commit: a copy of the
+  // file alone lacks what was committed since.
   int64_t log_bytes = 64 << 20;
+  absl::Duration checkpoint_interval = absl::Minutes(1);
+  // Called, on another thread, each time a write has waited 5 s because another program holds the file locked
+  // (not the writer of FILE.lock); false gives up with UNAVAILABLE.
+  std::function<bool(const absl::Status& locked)> keep_trying = [](const absl::Status&) { return false; };
+  // What to do if another process writes the file: the end of that message.
+  std::string locked_remedy = "wait for it or stop it";
 };
 
 // Opens the file for writing, making or migrating it as needed. One clear line for each refusal, and the file

@@ -29,27 +29,51 @@ absl::StatusOr<BySchedule> met_in_network(Records& records, BestQuery query) {
 }
 
 // The first of those that was faster than the untuned schedule, or that schedule where it comes first.
-std::optional<Measurement> first_faster(std::vector<Measurement> fastest, const Measurement& untuned,
-                                        const BySchedule& in_network) {
+std::optional<Choice> first_faster(std::vector<Measurement> fastest, const Measurement& untuned,
+                                   const BySchedule& in_network) {
   const auto theirs = in_network.find(untuned.schedule);
-  for (Measurement& each : fastest) {
-    if (each.schedule == untuned.schedule) return untuned;
+  for (size_t i = 0; i < fastest.size(); ++i) {
+    Measurement& each = fastest[i];
+    if (each.schedule == untuned.schedule) return Choice{untuned, i == 0 ? Why::kFastest : Why::kUnproven};
     const auto ours = in_network.find(each.schedule);
     const bool have_met =
         theirs != in_network.end() && ours != in_network.end() && met(ours->second, theirs->second);
     if (have_met ? is_surely_faster(ours->second, theirs->second) : is_surely_faster(each, untuned))
-      return std::move(each);
+      return Choice{std::move(each), have_met ? Why::kVerified : Why::kFaster};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
+std::string_view why_name(Why why) {
+  switch (why) {
+    case Why::kVerified:
+      return "verified";
+    case Why::kFaster:
+      return "faster";
+    case Why::kUnchecked:
+      return "unchecked";
+    case Why::kFastest:
+      return "fastest";
+    case Why::kUnproven:
+      return "unproven";
+  }
+  return "";
+}
+
 absl::StatusOr<std::optional<Measurement>> Records::best(const BestQuery& query) {
+  TF_ASSIGN_OR_RETURN(std::optional<Choice> choice, choose(query));
+  if (!choice) return std::nullopt;
+  return std::move(choice->record);
+}
+
+absl::StatusOr<std::optional<Choice>> Records::choose(const BestQuery& query) {
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> fastest, top(query, 1));
   if (fastest.empty()) return std::nullopt;
+  const auto only = [&] { return Choice{std::move(fastest.front()), Why::kUnchecked}; };
   if (query.schedule || query.of != BestQuery::Of::kEvery || query.timed != BestQuery::Timed::kAlone)
-    return std::move(fastest.front());
+    return only();
   BestQuery same = query;
   same.problem = fastest.front().problem;
   same.device_class = fastest.front().device.device_class;
@@ -57,13 +81,13 @@ absl::StatusOr<std::optional<Measurement>> Records::best(const BestQuery& query)
   BestQuery of_untuned = same;
   of_untuned.of = BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(const std::vector<Measurement> untuned, top(of_untuned, 1));
-  if (untuned.empty() || !(untuned.front().problem == same.problem)) return std::move(fastest.front());
+  if (untuned.empty() || !(untuned.front().problem == same.problem)) return only();
   TF_ASSIGN_OR_RETURN(const BySchedule in_network, met_in_network(*this, same));
-  std::optional<Measurement> chosen = first_faster(std::move(fastest), untuned.front(), in_network);
+  std::optional<Choice> chosen = first_faster(std::move(fastest), untuned.front(), in_network);
   if (chosen) return chosen;  // mostly
   TF_ASSIGN_OR_RETURN(fastest, top(same, kMostUnsure));
   chosen = first_faster(std::move(fastest), untuned.front(), in_network);
-  return std::move(chosen).value_or(untuned.front());
+  return std::move(chosen).value_or(Choice{untuned.front(), Why::kUnproven});
 }
 
 bool numerics_allowed(const std::vector<std::string>& used, const std::vector<std::string>& allowed) {

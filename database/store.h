@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +29,21 @@ struct BestQuery {
   Of of = Of::kEvery;
   enum class Timed : uint8_t { kAlone, kInNetwork };
   Timed timed = Timed::kAlone;
+};
+
+// Why a build takes a record's schedule.
+enum class Why : uint8_t {
+  kVerified,   // it is surely faster than the untuned schedule inside their network
+  kFaster,     // it is surely faster than the untuned schedule, each timed alone
+  kUnchecked,  // the untuned schedule has no time to compare with
+  kFastest,    // it is the untuned schedule, and nothing looks faster
+  kUnproven,   // it is the untuned schedule: what looks faster is not surely so
+};
+std::string_view why_name(Why why);  // "verified", …
+
+struct Choice {
+  Measurement record;
+  Why why = Why::kUnchecked;
 };
 
 // Every part that is set narrows the scan.
@@ -58,6 +74,8 @@ class Records {
   // schedule (a tie is no reason to change); the first, if that has no time. Only outcome ok counts:
   // stopped_early is a lower bound, the rest is no answer.
   absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);
+  // The same, and why.
+  absl::StatusOr<std::optional<Choice>> choose(const BestQuery& query);
 
   // NOT_FOUND if the key is unknown. A key prefix of at least 6 hexadecimal digits is enough if it is
   // unambiguous.

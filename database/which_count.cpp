@@ -4,12 +4,17 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace tf::database {
 namespace {
 
 bool is_before(const Measurement* one, const Measurement* other) {
-  return std::pair(one->finished_unix_ns, one->id) < std::pair(other->finished_unix_ns, other->id);
+  return counting_order(*one) < counting_order(*other);
 }
+
+// That a row of a problem was measured here and is not dated later than the parameter.
+constexpr char kMeasuredHereBefore[] = "problem_id = ? AND imported_after IS NULL AND finished_unix_ns <= ?";
 
 }  // namespace
 
@@ -28,6 +33,38 @@ Program program_of(const Measurement& measurement) {
           .in_network = measurement.cache_mode == CacheMode::kNetwork};
 }
 
+CountingOrder counting_order(const Measurement& m) {
+  if (!m.imported_after) return {.row = m.id, .imported_ns = -1, .id = m.id};
+  return {.row = *m.imported_after, .imported_ns = m.finished_unix_ns, .id = m.id};
+}
+
+std::string counting_order_sql(const std::string& row, const std::string& suffix) {
+  return absl::StrCat("coalesce(", row, ".imported_after, ", row, ".id)", suffix, ", iif(", row,
+                      ".imported_after IS NULL, -1, ", row, ".finished_unix_ns)", suffix, ", ", row, ".id",
+                      suffix);
+}
+
+// Also the other untuned schedules of its problem: the one that was last called so counts.
+int64_t imported_after(const Measurement& imported, std::span<const Measurement> known) {
+  int64_t last = 0;
+  for (const Measurement& each : known) {
+    const bool is_related = each.schedule == imported.schedule || (each.untuned && imported.untuned);
+    if (is_related && !each.imported_after && each.finished_unix_ns <= imported.finished_unix_ns &&
+        each.problem == imported.problem)
+      last = std::max(last, each.id);
+  }
+  return last;
+}
+
+std::string imported_after_statement(bool untuned) {
+  std::string related = absl::StrCat("SELECT id FROM measurements r WHERE ", kMeasuredHereBefore, " AND ",
+                                     of_schedule_sql("r", "?"));
+  if (untuned)
+    absl::StrAppend(&related, " UNION ALL SELECT id FROM measurements WHERE ", kMeasuredHereBefore,
+                    " AND untuned = 1");
+  return absl::StrCat("SELECT coalesce(max(id), 0) FROM (", related, ")");
+}
+
 bool is_answer(const Measurement& measurement) {
   return measurement.outcome == Outcome::kOk && measurement.median_ns().value_or(0) > 0;
 }
@@ -37,6 +74,27 @@ bool takes_its_place(const Measurement& later, const Measurement& earlier) {
   if (!is_failure(later.outcome)) return !is_answer(earlier) && !is_failure(earlier.outcome);
   const std::string& machine = later.device.fingerprint;
   return !is_answer(earlier) || machine.empty() || machine == earlier.device.fingerprint;
+}
+
+std::string of_schedule_sql(const std::string& row, const std::string& digest) {
+  const std::string column = row + ".schedule_digest";
+  return absl::StrCat("substr(", column, ", 1, 8) = substr(", digest, ", 1, 8) AND ", column, " = ", digest);
+}
+
+std::string same_program_sql(const std::string& one, const std::string& other) {
+  const std::string network = absl::StrCat(".cache_mode = ", static_cast<int>(CacheMode::kNetwork));
+  std::string sql = absl::StrCat("(", one, network, ") = (", other, network, ") AND ",
+                                 of_schedule_sql(one, other + ".schedule_digest"));
+  for (const char* column : {".problem_id", ".device_class", ".semantics_version"})
+    absl::StrAppend(&sql, " AND ", one, column, " = ", other, column);
+  return sql;
+}
+
+std::string counts_sql(const std::string& row, const std::string& condition) {
+  return absl::StrCat("NOT EXISTS (SELECT 1 FROM measurements n WHERE ", same_program_sql("n", row), " AND (",
+                      counting_order_sql("n"), ") > (", counting_order_sql(row),
+                      ") AND (n.outcome = 1 AND n.median_ns > 0 OR n.outcome > 2 AND n.fingerprint IN ('', ",
+                      row, ".fingerprint))", condition, ")");
 }
 
 std::vector<const Measurement*> which_count(std::vector<const Measurement*> measurements) {

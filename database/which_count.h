@@ -1,7 +1,7 @@
 #pragma once
-// Owns: which of a program's measurements counts, the same for all that read records: the stores' answers,
-// what a session recalls and what it learns from. sqlite_rows_read says it once more, in SQL. Does not know:
-// where records are kept.
+// Owns: the rule that says which of a program's measurements counts. Stores, sessions and cost models all use
+// it. The rule stands here twice, as functions of values and as SQL over the table `measurements`; a test
+// compares the two. Does not know: where records are kept.
 
 #include <compare>
 #include <cstdint>
@@ -37,9 +37,39 @@ bool is_answer(const Measurement& measurement);
 // neither.
 bool takes_its_place(const Measurement& later, const Measurement& earlier);
 
-// Of each program the one that counts, in order of time: by when they finished, not by when this database got
-// them, because an import brings old ones; of one moment, by their ids. The pointers are those given.
+// The order in which measurements count, which no clock can disturb. What this database measured itself is
+// ordered by insertion. An imported record stands where its date puts it among the rows of its program that
+// were there when it came: after the last one measured here that is not dated later. It is older than every
+// row measured here afterwards. Imported records at the same place are ordered by their dates.
+struct CountingOrder {
+  int64_t row = 0;           // the record's own id, or that of the row after which it was imported
+  int64_t imported_ns = -1;  // the date of an imported record; -1: measured here
+  int64_t id = 0;
+  auto operator<=>(const CountingOrder&) const = default;
+};
+CountingOrder counting_order(const Measurement& measurement);
+
+// Measurement::imported_after of a record that is imported into a database that holds `known`.
+int64_t imported_after(const Measurement& imported, std::span<const Measurement> known);
+
+// For each program the measurement that counts, in counting order. The pointers are those given.
 std::vector<const Measurement*> which_count(std::vector<const Measurement*> measurements);
 std::vector<const Measurement*> which_count(std::span<const Measurement> measurements);
+
+// The same rule in SQL. `row` and the like are names of the table `measurements` in a statement.
+
+// The terms of counting_order, each followed by `suffix`, as in " DESC".
+std::string counting_order_sql(const std::string& row, const std::string& suffix = "");
+// Finds imported_after. Parameters: problem id, date, digest of the schedule twice, and if the record is
+// `untuned`, the problem id and the date again.
+std::string imported_after_statement(bool untuned);
+// Whether a row is of the schedule with that digest; finds rows by the index measurements_program, which
+// holds the beginnings of digests.
+std::string of_schedule_sql(const std::string& row, const std::string& digest);
+// Whether two rows are of one program.
+std::string same_program_sql(const std::string& one, const std::string& other);
+// Whether the row, which is_answer(), is the one that counts of its program. `condition` on n, as in
+// " AND n.untuned = 1", narrows the rows that it is compared with.
+std::string counts_sql(const std::string& row, const std::string& condition = "");
 
 }  // namespace tf::database

@@ -185,8 +185,10 @@ void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& res
   entry.lacks.clear();
   if (result.ok()) entry.progress = *result;
   const std::string after = entry.progress ? absl::StrCat(" after ", summary(*entry.progress)) : "";
-  // Nor is it the job's fault if the farm takes this tuner for no member any more.
-  const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status());
+  // It is not the job's fault either if this tuner is not a member of the farm any more, or if its disk is
+  // full.
+  const bool away = absl::IsUnavailable(result.status()) || absl::IsUnauthenticated(result.status()) ||
+                    absl::IsResourceExhausted(result.status());
   database::Job next;
   if (entry.intent == Intent::kCancel) {
     next = in_state(entry.job, JobState::kCancelled, "cancelled" + after);

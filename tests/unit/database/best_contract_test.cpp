@@ -147,6 +147,34 @@ TEST_P(BestContract, TheUntunedScheduleIsBestWhereItIsNotSurelySlowerInsideTheNe
   EXPECT_EQ(store_->top(there, 9)->front().median_ns(), 1100);
 }
 
+TEST_P(BestContract, SaysWhyABuildTakesWhatItTakes) {
+  const auto why = [&]() -> std::optional<Why> {
+    const absl::StatusOr<std::optional<Choice>> choice = store_->choose({conv_problem()});
+    EXPECT_TRUE(choice.ok()) << choice.status();
+    if (!choice->has_value()) return std::nullopt;
+    EXPECT_EQ((*choice)->record.schedule, best({conv_problem()})->schedule) << "the same choice";
+    return (*choice)->why;
+  };
+  EXPECT_EQ(why(), std::nullopt);
+  insert(steady(2000, 1));
+  EXPECT_EQ(why(), Why::kUnchecked);
+  insert(untuned(1000, 1));
+  EXPECT_EQ(why(), Why::kFastest);
+  insert(steady(995, 2));
+  EXPECT_EQ(why(), Why::kUnproven);
+  insert(steady(900, 2));
+  EXPECT_EQ(why(), Why::kFaster);
+  for (const Measurement& m : {untuned(1000, 3), steady(900, 3)}) {
+    Measurement there = m;
+    there.cache_mode = CacheMode::kNetwork;
+    const double ns = m.untuned ? 1100 : 1000;
+    there.match = Match{.began_unix_ns = 5, .ns = ns, .interval_ns = {ns, ns}};
+    insert(there);
+  }
+  EXPECT_EQ(why(), Why::kVerified);
+  EXPECT_EQ(why_name(*why()), "verified");
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, BestContract, every_kind_of_store(), name_of_kind);
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <limits>
 #include <sstream>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "database/memory_store.h"
@@ -168,6 +170,27 @@ TEST(Jsonl, ATimeThatNoCoreReachesIsRefused) {
   EXPECT_EQ(refusal(m), "");
   m.match = Match{.began_unix_ns = 1, .ns = 1e-9, .interval_ns = {1e-9, 1e-9}};
   EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it took 1e-09 ns in a match"));
+}
+
+TEST(Jsonl, ARecordDatedInTheFutureIsRefusedAndNothingIsImported) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto import_dated = [&](absl::Time date) {
+    std::unique_ptr<Store> from = make_memory_store(), to = make_memory_store();
+    EXPECT_TRUE(from->add_workload(conv_workload()).ok());
+    EXPECT_TRUE(from->insert(measured(200)).ok());
+    EXPECT_TRUE(from->insert(measured(100, absl::ToUnixNanos(date))).ok()) << "a clock may be wrong";
+    EXPECT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
+    const absl::Status status = import_jsonl(folder.file("r.jsonl"), *to).status();
+    EXPECT_EQ(to->workloads()->empty(), !status.ok());
+    return status;
+  };
+  EXPECT_TRUE(import_dated(absl::Now()).ok());
+  EXPECT_TRUE(import_dated(absl::Now() + absl::Minutes(4)).ok()) << "clocks differ a little";
+  const absl::Status refused = import_dated(absl::Now() + absl::Hours(48));
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              testing::AllOf(HasSubstr("r.jsonl:4: it was measured at 20"),
+                             HasSubstr("which is in the future: set this machine's clock")));
 }
 
 TEST(Jsonl, ATruncatedLastLineIsRefused) {

@@ -4,6 +4,8 @@
 #include <latch>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
@@ -25,8 +27,9 @@ Measurement result(int64_t number) {
 
 class Log : public testing::Test {
  protected:
-  void open(int64_t log_bytes) {
-    auto store = open_sqlite_store(path_, {.log_bytes = log_bytes});
+  void open(int64_t log_bytes, absl::Duration checkpoint_interval = absl::Hours(1)) {
+    auto store =
+        open_sqlite_store(path_, {.log_bytes = log_bytes, .checkpoint_interval = checkpoint_interval});
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
     ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
@@ -68,6 +71,22 @@ TEST_F(Log, GoesToTheFileWhenItIsLongAndBeginsAnew) {
   insert(3000);
   EXPECT_LT(log_bytes(), 4 << 20);
   EXPECT_GT(std::filesystem::file_size(path_), 1u << 20);
+}
+
+TEST_F(Log, IsWrittenBackRegularlySoThatACopyOfTheFileAloneHasTheRows) {
+  open(kNever, absl::Milliseconds(50));
+  const auto rows_in_a_copy = [&]() -> int64_t {
+    const std::string copy = folder_.file("copy.db");
+    std::filesystem::copy_file(path_, copy, std::filesystem::copy_options::overwrite_existing);
+    const auto connection = Connection::open(copy, Access::kFileAlone);
+    return connection.ok() ? (*connection)->query_int("SELECT count(*) FROM measurements").value_or(-1) : -1;
+  };
+  for (const int64_t rows : {10, 20}) {
+    insert(10);
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (rows_in_a_copy() != rows && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(10));
+    EXPECT_EQ(rows_in_a_copy(), rows);
+  }
 }
 
 TEST_F(Log, ThatSomebodyReadsGoesToTheFileLater) {

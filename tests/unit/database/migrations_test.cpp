@@ -144,6 +144,40 @@ TEST(Migrations, ResultsOfLeasesAreKnownByTheirStampsAfterwards) {
   EXPECT_FALSE((*store)->insert(known)->duplicate);
 }
 
+// Before the ninth schema dates alone decided; imported records are those without a job.
+TEST(Migrations, LocalRowsAreOrderedByInsertionAfterwardsAndImportedOnesByDate) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  {
+    auto connection = Connection::open(path, Access::kWrite);
+    ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 8}).ok());
+    ASSERT_TRUE(rows::add_workload(**connection, conv_workload()).ok());
+    for (const char* job_and_date : {"7, 900", "7, 100", "0, 500", "0, 50", "7, 60"}) {
+      const absl::Status added =
+          (*connection)
+              ->execute(absl::StrCat(
+                  "INSERT OR IGNORE INTO problems VALUES (1, 1, 'N=1', '', '', 'x86_64', 2, 0); "
+                  "INSERT INTO measurements (digest, problem_id, schedule, schedule_digest, "
+                  "semantics_version, "
+                  "sketch_hash, slot_values, numerics, outcome, detail, samples, median_ns, cache_mode, "
+                  "device_class, fingerprint, model, throttled, governor, artifact_digest, code_digest, "
+                  "job_id, "
+                  "finished_unix_ns) SELECT randomblob(32), 1, 's', x'02', 1, '', '', '', 1, '', "
+                  "x'640000000000000001000000', 100, 1, 'box', '', '', 0, '', '', '', ",
+                  job_and_date));
+      ASSERT_TRUE(added.ok()) << added;
+    }
+  }
+  auto store = open_sqlite_store(path);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::vector<std::optional<int64_t>> after;
+  const auto keep = [&](const Measurement& m) { return after.push_back(m.imported_after), absl::OkStatus(); };
+  ASSERT_TRUE((*store)->scan({}, keep).ok());
+  EXPECT_EQ(after, (std::vector<std::optional<int64_t>>{{}, {}, 2, 0, {}}));
+  auto connection = Connection::open(path, Access::kReadOnly);
+  EXPECT_EQ(*(*connection)->query_int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'"), 6);
+}
+
 TEST(Migrations, ATableOfTheSameNameIsToBeRenamedFirst) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");

@@ -74,6 +74,52 @@ TEST_P(StoreContract, BestCountsWhatWasMeasuredAgainByItsLastMeasurement) {
   EXPECT_EQ(count({.problem = conv_problem()}), 4) << "all of them are kept";
 }
 
+// As of a clock that was two days ahead and was then set right.
+TEST_P(StoreContract, ALaterMeasurementCountsThoughAnEarlierOneIsDatedInTheFuture) {
+  constexpr int64_t kTomorrow = 2'000, kNow = 1'000;
+  Measurement failed = measured(100, kNow);
+  failed.outcome = Outcome::kCrashed;
+  failed.samples.clear();
+  insert(measured(100, kTomorrow));
+  insert(measured(200, kTomorrow));
+  insert(failed);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 200);
+  Measurement again = measured(300, kNow);
+  again.schedule = measured(200).schedule;
+  insert(again);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 300);
+  again.untuned = true;
+  again.finished_unix_ns = kNow - 1;
+  insert(again);
+  Measurement default_of_before = measured(400, kTomorrow);
+  default_of_before.untuned = true;
+  ASSERT_TRUE(store_->insert(default_of_before, Origin::kImport).ok());
+  BestQuery untuned{conv_problem()};
+  untuned.of = BestQuery::Of::kUntuned;
+  EXPECT_EQ(store_->top(untuned, 1)->front().median_ns(), 400) << "it was imported last";
+}
+
+TEST_P(StoreContract, AnImportedRecordCountsUntilTheProgramIsMeasuredHereAgain) {
+  const auto import_crash = [&](int64_t time) {
+    Measurement crash = measured(100, time);
+    crash.outcome = Outcome::kCrashed;
+    crash.samples.clear();
+    EXPECT_TRUE(store_->insert(crash, Origin::kImport).ok());
+  };
+  insert(measured(100, 20));
+  import_crash(10);
+  EXPECT_TRUE(best({conv_problem()}).has_value()) << "it crashed before it was measured here";
+  import_crash(30);
+  EXPECT_FALSE(best({conv_problem()}).has_value()) << "it has crashed on this machine since";
+  insert(measured(100, 5));
+  EXPECT_TRUE(best({conv_problem()}).has_value()) << "it was measured again, by a clock that was set back";
+  Measurement live = measured(100, 6);
+  live.imported_after = 0;  // as of a row that was read from another database
+  live.samples = {{1500, 10}};
+  insert(live);
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 150);
+}
+
 TEST_P(StoreContract, TakesNoMeasurementThatItCouldNotGiveBack) {
   const std::function<void(Measurement&)> faults[] = {
       [](Measurement& m) { m.samples[0].total_ns = -1; },

@@ -20,20 +20,39 @@ Measurement ended(Outcome outcome, int64_t time, const std::string& machine = "f
   return m;
 }
 
-// The times of those that count.
-std::vector<int64_t> counting(const std::vector<Measurement>& measurements) {
+// The times of those that count, inserted in that order.
+std::vector<int64_t> counting(std::vector<Measurement> measurements) {
   std::vector<int64_t> times;
+  for (size_t i = 0; i < measurements.size(); ++i) measurements[i].id = static_cast<int64_t>(i + 1);
   for (const Measurement* m : which_count(measurements)) times.push_back(m->finished_unix_ns);
   return times;
 }
 
-TEST(WhichCount, IsTheLastByWhenItFinishedWhateverTheOrder) {
+Measurement imported(Measurement m, int64_t after) {
+  m.imported_after = after;
+  return m;
+}
+
+TEST(WhichCount, OfLocalMeasurementsTheLastInsertedCountsWhateverItsDate) {
   EXPECT_THAT(counting({ended(Outcome::kOk, 2), ended(Outcome::kOk, 3), ended(Outcome::kOk, 1)}),
-              ElementsAre(3));
-  EXPECT_THAT(counting({ended(Outcome::kOk, 2), ended(Outcome::kCrashed, 1)}), ElementsAre(2));
+              ElementsAre(1));
+  EXPECT_THAT(counting({ended(Outcome::kOk, 2), ended(Outcome::kCrashed, 1)}), ElementsAre(1));
   Measurement other = ended(Outcome::kOk, 1);
   other.schedule = "another";
-  EXPECT_THAT(counting({ended(Outcome::kOk, 2), other}), ElementsAre(1, 2)) << "each program has its own";
+  EXPECT_THAT(counting({ended(Outcome::kOk, 2), other}), ElementsAre(2, 1)) << "each program has its own";
+}
+
+TEST(WhichCount, OfImportedMeasurementsTheLastByDateCounts) {
+  EXPECT_THAT(counting({imported(ended(Outcome::kOk, 2), 0), imported(ended(Outcome::kOk, 3), 0),
+                        imported(ended(Outcome::kOk, 1), 0)}),
+              ElementsAre(3));
+}
+
+TEST(WhichCount, AnImportedMeasurementIsOlderThanWhatWasMeasuredHereAfterIt) {
+  EXPECT_THAT(counting({ended(Outcome::kOk, 5), imported(ended(Outcome::kOk, 7), 1), ended(Outcome::kOk, 6)}),
+              ElementsAre(6));
+  EXPECT_THAT(counting({ended(Outcome::kOk, 5), imported(ended(Outcome::kOk, 7), 1)}), ElementsAre(7));
+  EXPECT_THAT(counting({ended(Outcome::kOk, 5), imported(ended(Outcome::kOk, 3), 0)}), ElementsAre(5));
 }
 
 TEST(WhichCount, IsNoBoundWhereThereIsATimeOrAFailure) {
@@ -85,7 +104,8 @@ TEST(WhichCount, IsTheSameInSql) {
     const std::vector<Measurement> rows = quarrel(random, 40);
     for (Store* store : {sqlite.get(), memory.get()}) {
       ASSERT_TRUE(store->add_workload(conv_workload()).ok());
-      for (const Measurement& m : rows) ASSERT_TRUE(store->insert(m, Origin::kImport).ok());
+      for (size_t i = 0; i < rows.size(); ++i)
+        ASSERT_TRUE(store->insert(rows[i], i % 3 == 0 ? Origin::kImport : Origin::kLive).ok());
     }
     for (const auto of : {BestQuery::Of::kEvery, BestQuery::Of::kUntuned}) {
       for (const auto timed : {BestQuery::Timed::kAlone, BestQuery::Timed::kInNetwork}) {
@@ -140,8 +160,9 @@ TEST_P(MergeContract, AnImportOfOlderRecordsChangesNoAnswerInEitherOrder) {
   for (const bool ours_first : {true, false}) {
     store_ = GetParam().make(*TemporaryFolder::make());
     ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
-    for (const auto& rows : {ours_first ? ours : theirs, ours_first ? theirs : ours})
-      for (const Measurement& m : rows) insert(m);
+    for (const bool is_ours : {ours_first, !ours_first})
+      for (const Measurement& m : is_ours ? ours : theirs)
+        ASSERT_TRUE(store_->insert(m, is_ours ? Origin::kLive : Origin::kImport).ok());
     EXPECT_EQ(best({conv_problem()})->schedule, "winner") << ours_first;
     BestQuery untuned{conv_problem()};
     untuned.of = BestQuery::Of::kUntuned;

@@ -112,5 +112,15 @@ TEST_F(JobEndTest, WhatHasEndedIsNeitherPausedNorCancelledBeforeThatIsKept) {
   EXPECT_EQ(kept_->find_job(id)->state, JobState::kDone);
 }
 
+TEST_F(JobEndTest, AJobWhoseMeasurementsDoNotFitOnTheDiskWaitsAndGoesOn) {
+  start();
+  const int64_t id = submit("desk");
+  wait_for(id, JobState::kRunning);
+  executor_.end(id, absl::ResourceExhaustedError("cannot write t.db: the disk is full"));
+  EXPECT_EQ(executor_.wait_for_starts(2).size(), 2u) << "it is tried again";
+  executor_.end(id, absl::OkStatus());
+  wait_for(id, JobState::kDone);
+}
+
 }  // namespace
 }  // namespace tf::service
