@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/paired.h"
 #include "base/status.h"
 #include "tuner/session/network_records.h"
 
@@ -150,7 +151,7 @@ class Trial {
     if (is_stopped()) return absl::CancelledError("interrupted");
     if (options_.deadline - Clock::now() > duration) return absl::OkStatus();
     return absl::DeadlineExceededError(
-        "there was not the time for it: give --minutes more, or time both builds by `compiler bench`");
+        "there was not enough time; increase --minutes, or time both builds with `compiler bench`");
   }
 
   absl::Status build(Side& side) {
@@ -319,9 +320,10 @@ class Trial {
 
   absl::Status judge(const Rounds& untuned, const Rounds& tuned, NetworkTrial& tried) {
     const std::vector<double> untuned_ns = driver::times_of(untuned), tuned_ns = driver::times_of(tuned);
-    tried.untuned_ns = estimate(untuned_ns).median_ns;
-    tried.tuned_ns = estimate(tuned_ns).median_ns;
-    tried.ratio = ratio_of(tuned_ns, untuned_ns);
+    const Paired paired = compare_paired(untuned_ns, tuned_ns);
+    tried.untuned_ns = paired.first;
+    tried.tuned_ns = paired.other;
+    tried.ratio = paired.ratio;
     tried.visits = static_cast<int>(untuned.size());
     TF_ASSIGN_OR_RETURN(const database::DeviceState device, bench_.device());
     for (const Contest& contest : contests_) {

@@ -47,8 +47,8 @@ struct NetworkTrialOptions {
 };
 
 struct NetworkTrial {
-  double untuned_ns = 0, tuned_ns = 0;  // medians of one run of the network
-  Estimate ratio;                       // tuned to untuned, by visits
+  double untuned_ns = 0, tuned_ns = 0;  // of one run of the network, as base/paired.h estimates them
+  Estimate ratio;                       // tuned to untuned, visit by visit
   int visits = 0;                       // to both builds, each in new processes
   bool all_untuned = false;             // every kernel is the untuned one: no visits, times or ratio
   int kernels = 0;                      // distinct ones of the tuned build

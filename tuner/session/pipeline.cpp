@@ -189,6 +189,7 @@ void Pipeline::run_loop() {
       give_up_code(*work);
       continue;
     }
+    if (work->place) work->place->begin_measuring();
     absl::StatusOr<farm::TrialResult> result = measure(*work);
     to_run_.done();
     if (result.ok()) {

@@ -53,7 +53,7 @@ struct Work {
   int task = 0;
   uint64_t ticket = 0;  // the submitter's own number
   // Of those that wait, who goes first; shared with the submitter. Null: by its ticket.
-  std::shared_ptr<const Place> place;
+  std::shared_ptr<Place> place;
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
   Priority priority = Priority::kRace;
   int tries = 0;  // before this one

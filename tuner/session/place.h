@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace tf::session {
 
@@ -18,9 +19,13 @@ class Place {
   void withdraw() { withdrawn_ = true; }
   bool is_withdrawn() const { return withdrawn_; }
 
+  // It goes to the device, and stays marked so.
+  void begin_measuring() { measured_ = true; }
+  bool is_on_device() const { return measured_; }
+
  private:
   std::atomic<uint64_t> number_;
-  std::atomic<bool> withdrawn_{false};
+  std::atomic<bool> withdrawn_{false}, measured_{false};
 };
 
 }  // namespace tf::session

@@ -99,6 +99,8 @@ struct Progress {
   // Between the timed samples of one candidate and the next on the same slot of a device, median; unset
   // without two, and until it is over.
   std::optional<double> median_gap_s;
+  // After a stop: trials that are on a device and are waited for. Unset before.
+  std::optional<int64_t> finishing;
   int current_task = -1;     // the one that was served last
   bool nothing_new = false;  // it ended before its budget did: no task has anything new to try
   // Its time was over, or its device away, before all that was too close to call had met in a play-off: of

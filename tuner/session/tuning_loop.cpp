@@ -59,6 +59,10 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   for (;;) {
     const Clock::time_point now = Clock::now();
     if (!draining_since && (stop.load() || is_enough())) draining_since = now;
+    if (stop.load() && !progress_.finishing) {
+      withdraw_waiting(pipeline);
+      reported = {};  // whoever waits is told at once
+    }
     absl::StatusOr<bool> more = step(pipeline, draining_since.has_value());
     if (!more.ok()) failure = more.status();
     if (failure.ok() && !*more) progress_.nothing_new = !draining_since;

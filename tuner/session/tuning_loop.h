@@ -71,6 +71,7 @@ class TuningLoop {
   void hand_out(InFlight flight, Work& work);
   void rank_in_flight(Pipeline& pipeline);
   void withdraw(Pipeline& pipeline, InFlight flight);
+  void withdraw_waiting(Pipeline& pipeline);
   void arrive(Pipeline& pipeline, Finished finished);
   absl::Status take_arrived(Pipeline& pipeline, bool draining);
   bool is_next_here() const;

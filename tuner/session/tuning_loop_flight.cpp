@@ -113,6 +113,18 @@ void TuningLoop::withdraw(Pipeline& pipeline, InFlight flight) {
   }
 }
 
+// Whoever stops waits only for what is on a device, or was measured.
+void TuningLoop::withdraw_waiting(Pipeline& pipeline) {
+  for (auto next = in_flight_.begin(); next != in_flight_.end();) {
+    const auto each = next++;
+    const InFlight& flight = each->second;
+    if (flight.place->is_on_device() || arrived_.contains(flight.ticket)) continue;
+    withdraw(pipeline, std::move(in_flight_.extract(each).mapped()));
+  }
+  waiting_.clear();
+  progress_.finishing = std::ssize(in_flight_);
+}
+
 void TuningLoop::arrive(Pipeline& pipeline, Finished finished) {
   const uint64_t ticket = finished.work.ticket;
   const bool is_awaited =

@@ -70,6 +70,26 @@ TEST_F(TuneTest, KeepsNoTimesOfADeviceThatIgnoresTheReuseDistance) {
   EXPECT_EQ(runner_.acknowledged, runner_.runs) << "the farm need not keep them either";
 }
 
+// Built candidates are collected for a turn of measuring: they are not measured once somebody stops.
+TEST_F(TuneTest, FinishesOnlyWhatIsOnADeviceOnceItIsStopped) {
+  constexpr int kStopAfter = 8;
+  options_.takes_turns = true;
+  options_.budget.trials = 200;
+  runner_.delay = [] { return std::chrono::milliseconds(200); };
+  runner_.stop = &stop_;
+  runner_.stop_after = kStopAfter;
+  std::optional<int64_t> finishing;
+  const auto report = [&](const Progress& progress) {
+    if (!finishing) finishing = progress.finishing;
+  };
+  const absl::StatusOr<Progress> progress = tune(tasks_, options_, builder_, runner_, *store_, stop_, report);
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_LE(runner_.runs, kStopAfter + 4);
+  ASSERT_TRUE(finishing.has_value());
+  EXPECT_LE(*finishing, 4);
+  EXPECT_GE(progress->trials, kStopAfter) << "what was measured is kept";
+}
+
 TEST_F(TuneTest, RecordsCompileErrorsAndCrashesAsOutcomesAndNeverAsBest) {
   builder_.refuse_every = 5;
   runner_.fail_every = 4;
