@@ -265,7 +265,7 @@ void add_listings(Adder& adder) {
                                         "devices --tracker 127.0.0.1:7190 --json", devices);
   listing.footer(
       absl::StrCat(listing.get_footer(),
-                   "\nQUEUED and DONE: trials of the present lease. Those that tuners send straight to the "
+                   "\nqueued and done: trials of the present lease. Those that tuners send straight to the "
                    "agent count as it last told, when one ended."));
   listing.add_option("--key", arguments.key, "Only devices with this key");
   listing.add_option("--selector", arguments.selector,
@@ -300,7 +300,7 @@ void add_reservation_commands(Adder& adder) {
                          "Print the reservation as a JSON object, as `tracker reservations` does");
   making
       .add_option("--user", arguments.user,
-                  "For whom: a USER of `tracker waiting`, what stands before the first : of a holder in "
+                  "For whom: a user in `tracker waiting`, what stands before the first : of a holder in "
                   "`tracker devices`")
       ->required();
   making.add_option("--key", arguments.key, "Devices with this key; default: any");

@@ -6,15 +6,22 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/paired.h"
 #include "base/printable.h"
 #include "base/race.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/driver/loaded_model.h"
@@ -81,11 +88,20 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
   if (profile.kernels.empty()) return;
   std::printf("FMA peak: %.0f GFLOP/s; kernels take %.3f ms together\n", profile.peak_gflops,
               profile.total_ms);
-  std::printf("%10s %7s %8s %7s  %-12s %s\n", "us", "share", "GFLOP/s", "of peak", "key", "kernel");
+  std::vector<std::vector<std::string>> rows;
   for (const KernelRow& row : profile.kernels)
-    std::printf("%10.1f %6.1f%% %8.1f %6.1f%%  %-12s %s\n", row.median_ns / 1e3, row.share * 100,
-                row.flops / row.median_ns, row.of_peak * 100, row.key.substr(0, 12).c_str(),
-                row.name.c_str());
+    rows.push_back({row.name, absl::StrFormat("%.1f", row.median_ns / 1e3),
+                    absl::StrFormat("%.1f%%", row.share * 100),
+                    absl::StrFormat("%.1f", row.flops / row.median_ns),
+                    absl::StrFormat("%.1f%%", row.of_peak * 100), row.key.substr(0, 12)});
+  std::printf("%s", text_table({{"kernel", Cells::kShortened},
+                                {"us", Cells::kWhole, Side::kRight},
+                                {"share", Cells::kWhole, Side::kRight},
+                                {"GFLOP/s", Cells::kWhole, Side::kRight},
+                                {"of peak", Cells::kWhole, Side::kRight},
+                                {"key", Cells::kLeftOut}},
+                               std::move(rows), terminal_width())
+                        .c_str());
   // Neither is a mistake of the clock.
   if (std::ranges::any_of(profile.kernels, [](const KernelRow& row) { return row.of_peak > 1; }))
     std::printf(
@@ -149,35 +165,51 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> open_bound(const std::string& folde
   return model;
 }
 
-// What a build took beside the first one.
+// How a build stands beside the first one.
 struct Compared {
   std::string folder;
-  std::vector<double> samples_ms;
-  Estimate ratio;
+  std::vector<double> samples_ms;  // one a round
+  Paired paired;
 };
 
+// "0.974 (0.961 to 0.988)"; the first one has none.
+std::vector<std::string> compared_row(const Compared& build, bool is_first) {
+  const Estimate& ratio = build.paired.ratio;
+  return {build.folder, absl::StrFormat("%.3f ms", build.paired.other),
+          is_first ? "" : absl::StrFormat("%.3f", ratio.median_ns),
+          is_first ? "" : absl::StrFormat("%.3f to %.3f", ratio.low_ns, ratio.high_ns)};
+}
+
 void print(const std::vector<Compared>& builds) {
-  for (size_t i = 0; i < builds.size(); ++i) {
-    const Compared& build = builds[i];
-    std::printf("%10.3f ms", estimate(build.samples_ms).median_ns);
-    if (i == 0) {
-      std::printf("%27s", "");
-    } else {
-      std::printf("  %.3f (%.3f to %.3f)   ", build.ratio.median_ns, build.ratio.low_ns, build.ratio.high_ns);
-    }
-    std::printf("  %s\n", build.folder.c_str());
-  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Compared& build : builds) rows.push_back(compared_row(build, &build == &builds.front()));
+  std::printf("%s", text_table({{"build", Cells::kShortened},
+                                {"time", Cells::kWhole, Side::kRight},
+                                {"ratio", Cells::kWhole, Side::kRight},
+                                {"95% interval"}},
+                               std::move(rows), terminal_width())
+                        .c_str());
+  const std::string& first = builds.front().folder;
+  std::printf("%s; ratio: median of the ratios to %s in each round; time: %s's median times the ratio\n",
+              counted(std::ssize(builds.front().samples_ms), "round").c_str(), first.c_str(), first.c_str());
+  for (const Compared& build : std::span(builds).subspan(1))
+    std::printf("%s is %s than %s\n", build.folder.c_str(),
+                std::string(verdict_words(verdict_of(build.paired.ratio))).c_str(), first.c_str());
 }
 
 void print_json(const std::vector<Compared>& builds) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Compared& build : builds)
+  for (const Compared& build : builds) {
+    const Estimate& ratio = build.paired.ratio;
     all.push_back({{"folder", build.folder},
+                   {"time_ms", build.paired.other},
+                   {"ratio", ratio.median_ns},
+                   {"ratio_interval", {ratio.low_ns, ratio.high_ns}},
+                   {"verdict", &build == &builds.front() ? "first" : verdict_words(verdict_of(ratio))},
                    {"median_ms", estimate(build.samples_ms).median_ns},
                    {"min_ms", std::ranges::min(build.samples_ms)},
-                   {"samples_ms", build.samples_ms},
-                   {"ratio", build.ratio.median_ns},
-                   {"ratio_interval", {build.ratio.low_ns, build.ratio.high_ns}}});
+                   {"samples_ms", build.samples_ms}});
+  }
   std::printf("%s\n", json_text({{"builds", std::move(all)}}, 1).c_str());
 }
 
@@ -228,8 +260,8 @@ absl::Status compare(const BenchArguments& arguments) {
   std::vector<Compared> builds;
   for (size_t i = 0; i < rounds.size(); ++i) {
     std::vector<double> samples_ms = driver::times_of(rounds[i]);
-    const Estimate ratio = ratio_of(samples_ms, i == 0 ? samples_ms : builds[0].samples_ms);
-    builds.push_back({arguments.folders[i], std::move(samples_ms), ratio});
+    const Paired paired = compare_paired(i == 0 ? samples_ms : builds[0].samples_ms, samples_ms);
+    builds.push_back({arguments.folders[i], std::move(samples_ms), paired});
   }
   arguments.json ? print_json(builds) : print(builds);
   return absl::OkStatus();
@@ -260,9 +292,10 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Time a built model on random inputs");
   command
-      ->add_option("folder", arguments->folders,
-                   "What `compiler build -o` wrote; several, of one network, run in turns and are compared "
-                   "with the first")
+      ->add_option(
+          "folder", arguments->folders,
+          "What `compiler build -o` wrote. Several builds of one network run in turns and are compared with "
+          "the first")
       ->required();
   command->add_option("--threads", arguments->threads, "Threads to run with")
       ->check(CLI::Range(1, 1024))
@@ -270,13 +303,13 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   add_affinity_option(*command, arguments->affinity);
   command
       ->add_option("--runs", arguments->runs,
-                   absl::StrCat("Timed runs, after ", kWarmUp,
-                                " that are not; of several folders, rounds, in each of which each runs ",
-                                driver::kTurn, " times, and all but the first count"))
+                   absl::StrCat("Number of timed runs, after ", kWarmUp,
+                                " warm-up runs. With several builds: number of rounds; each build runs ",
+                                driver::kTurn, " times a round, and the first of these is discarded"))
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_flag("--profile", arguments->profile,
-                    "Of one folder: time, rate and share of the FMA peak of every kernel");
+                    "Also the time, rate and share of the FMA peak of each kernel; takes one folder");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler bench build/squeezenet --threads 1 --profile\n"

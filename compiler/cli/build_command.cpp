@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,6 +18,7 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/interrupt.h"
 #include "compiler/cli/model_arguments.h"
@@ -48,7 +50,7 @@ struct BuildArguments {
   int threads = 1, jobs = 0;
   enum class Records { kBest, kLocked } records = Records::kBest;
   enum class Missing { kUseDefault, kRefuse } missing = Missing::kUseDefault;
-  bool json = false;
+  bool json = false, wide = false;
 };
 
 std::string lock_path(const BuildArguments& arguments) {
@@ -160,7 +162,8 @@ void warn_of_fallbacks(const driver::ModelReport& report) {
   for (const driver::TaskReport& task : report.tasks) {
     if (task.problem.empty()) continue;
     std::fprintf(
-        stderr, "compiler build: warning: %s %s has the default schedule: its record's cannot be built: %s\n",
+        stderr,
+        "compiler build: warning: %s %s: tuned schedule failed to build (%s); using the default schedule\n",
         task.key.substr(0, 12).c_str(), task.label.c_str(), task.problem.c_str());
   }
 }
@@ -182,32 +185,48 @@ std::string size_text(int64_t bytes) {
   return b < 1e5 ? absl::StrFormat("%.1f kB", b / 1e3) : absl::StrFormat("%.1f MB", b / 1e6);
 }
 
+// "tuned", "untuned", or "default" of a kernel without a record.
+const char* taken(const driver::TaskReport& task) {
+  if (!task.used) return "default";
+  return task.used->is_untuned ? "untuned" : "tuned";
+}
+
+std::vector<std::string> task_row(const driver::TaskReport& task) {
+  const double ns = task.used ? task.used->median_ns : 0;
+  return {task.problem.empty() ? task.label : absl::StrCat(task.label, ": ", task.problem),
+          absl::StrCat(task.count),
+          task.used ? absl::StrFormat("%.*f us", ns < 100 ? 3 : 1, ns / 1e3) : "-",  // some take nanoseconds
+          taken(task),
+          task.used ? absl::StrFormat("%.1f", task.flops / ns) : "-",
+          absl::StrFormat("%.3f", task.flops / 1e6),
+          absl::StrJoin(task.numerics, ","),
+          task.key.substr(0, 12)};
+}
+
 void print(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
-  size_t hits = 0, untuned_hits = 0;
-  std::printf("%-12s %5s %10s %9s %8s %-9s %s\n", "key", "count", "MFLOP", "us", "GFLOP/s", "numerics",
-              "task");
+  std::vector<std::vector<std::string>> rows;
+  size_t tuned = 0, untuned = 0;
   for (const driver::TaskReport& task : report.tasks) {
-    hits += task.used.has_value();
-    untuned_hits += task.used && task.used->is_untuned;
-    const std::string numerics = absl::StrJoin(task.numerics, ",");
-    std::printf("%-12s %5lld %10.3f", task.key.substr(0, 12).c_str(), static_cast<long long>(task.count),
-                task.flops / 1e6);
-    if (task.used) {
-      // A kernel may take some nanoseconds.
-      std::printf(" %9.*f %8.1f %-9s %s\n", task.used->median_ns < 100 ? 3 : 1, task.used->median_ns / 1e3,
-                  task.flops / task.used->median_ns, numerics.c_str(), task.label.c_str());
-    } else {
-      std::printf(" %9s %8s %-9s %s%s%s\n", "untuned", "", numerics.c_str(), task.label.c_str(),
-                  task.problem.empty() ? "" : ": ", task.problem.c_str());
-    }
+    rows.push_back(task_row(task));
+    if (task.used) ++(task.used->is_untuned ? untuned : tuned);
   }
-  const std::string untuned = absl::StrCat(", ", untuned_hits, " of them with the untuned schedule");
-  std::printf("%zu of %zu tasks from records%s; weights %s (%s in the network), activations %s\n", hits,
-              report.tasks.size(), untuned_hits > 0 ? untuned.c_str() : "",
-              size_text(report.weights_bytes).c_str(), size_text(report.constant_bytes).c_str(),
-              size_text(report.arena_bytes).c_str());
+  std::printf("%s", text_table({{"kernel", Cells::kShortened},
+                                {"runs", Cells::kWhole, Side::kRight},
+                                {"time", Cells::kWhole, Side::kRight},
+                                {"takes"},
+                                {"GFLOP/s", Cells::kLeftOut, Side::kRight},
+                                {"MFLOP", Cells::kLeftOut, Side::kRight},
+                                {"numerics", Cells::kLeftOut},
+                                {"key", Cells::kLeftOut}},
+                               std::move(rows), arguments.wide ? 0 : terminal_width())
+                        .c_str());
+  std::printf("%s: %zu tuned, %zu untuned, %zu default (without a record)\n",
+              counted(std::ssize(report.tasks), "kernel").c_str(), tuned, untuned,
+              report.tasks.size() - tuned - untuned);
+  std::printf("weights %s (%s in the network), activations %s\n", size_text(report.weights_bytes).c_str(),
+              size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
   if (!plan.layouts.empty())
-    std::printf("layouts chosen by %s, where there were none by estimates scaled to them\n",
+    std::printf("layouts chosen by %s, and by estimates where there is none\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
   std::printf("wrote model.so, model.h and tuning.lock to %s\n", arguments.output.c_str());
 }
@@ -334,6 +353,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
       ->excludes(strict)
       ->excludes(device);
   command->add_flag("--json", arguments->json, "Print the report as JSON");
+  command->add_flag("--wide", arguments->wide, "Print all columns, however wide the terminal is");
   command->footer("Example: compiler build squeezenet.onnx --target host --db tuning.db -o build/squeezenet");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {

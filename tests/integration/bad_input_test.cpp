@@ -200,7 +200,7 @@ TEST_F(BadInput, ASchedulesTextThatIsNoneIsLeftOut) {
   EXPECT_THAT(best.err, testing::Not(testing::HasSubstr("\x1b")));
   const Result built = run("compiler", {"build", model, "--db", path, "-o", file("out")});
   EXPECT_EQ(built.code, 0) << built.err;
-  EXPECT_THAT(built.err, testing::HasSubstr("has the default schedule"));
+  EXPECT_THAT(built.err, testing::HasSubstr("using the default schedule"));
   const Result tuned = run("tuner", {"tune", model, "--target", "host", "--db", path, "--trials", "6"});
   EXPECT_EQ(tuned.code, 0) << tuned.err;
 }
@@ -304,9 +304,14 @@ TEST_F(BadRequest, ADatabaseThatATunerHasOpenIsReadByManyAndWrittenByNobodyElse)
   ASSERT_EQ(run("tuner", submission(5, {"--follow"})).code, 0);
   const std::string db = file("tune.db");
   ASSERT_TRUE(write_file(file("r.jsonl"), "{\"type\":\"tunefarm-records\",\"version\":1}\n").ok());
-  expect_refusal("tuner", {"import", file("r.jsonl"), "--db", db}, kFailed, "is writing it");
+  expect_refusal("tuner", {"import", file("r.jsonl"), "--db", db}, kFailed,
+                 "is writing it; wait until it ends, or stop it, import, and start it again");
+  expect_refusal(
+      "tuner", {"import", file("r.jsonl"), "--db", "tuner://" + tuner_at_.text()}, kUsage,
+      "give a database FILE; the file of a running tuner can be imported into while that is stopped");
   expect_refusal("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", db, "--trials", "1"},
-                 kFailed, "is writing it");
+                 kFailed,
+                 "is writing it; wait until it ends, stop it, or, if it is a tuner, `tuner submit` to it");
   expect_refusal("tuner", {"serve", "--db", db, "--tracker", tracker_at_.text(), "--listen", "127.0.0.1:0"},
                  kFailed, "is writing it");
   EXPECT_EQ(run("tuner", {"best", "--db", db}).code, 0);

@@ -2,10 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "database/migrations.h"
 #include "database/sqlite_connection.h"
+#include "database/sqlite_store.h"
 #include "tests/integration/tuning_fixture.h"
+#include "tests/unit/database/sample_records.h"
 
 namespace tf::integration_test {
 namespace {
@@ -54,6 +58,33 @@ TEST_F(Tuning, TheDoctorSaysOfACertificateThatMayNotSeeDevicesWhichOneToGive) {
   EXPECT_EQ(found.code, 1) << found.out;
   EXPECT_THAT(found.out, HasSubstr("; give --tls the folder of a certificate of that role\n"));
   EXPECT_THAT(found.out, testing::Not(HasSubstr("tracker devices"))) << "it would be refused likewise";
+}
+
+TEST_F(Tuning, TheDoctorReadsAllOfADatabaseAndNamesDamageAndDatesInTheFuture) {
+  const std::string db = file("t.db");
+  {
+    auto store = database::open_sqlite_store(db);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->add_workload(database::conv_workload()).ok());
+    for (int64_t i = 1; i <= 300; ++i) ASSERT_TRUE((*store)->insert(database::measured(i, i)).ok());
+  }
+  EXPECT_THAT(run("tuner", {"doctor", "--db", db}).out,
+              HasSubstr("1 workload, 1 measured problem, 300 measurements, 0 jobs, all undamaged\n"));
+  {
+    auto store = database::open_sqlite_store(db);
+    const int64_t tomorrow = absl::ToUnixNanos(absl::Now() + absl::Hours(24));
+    ASSERT_TRUE((*store)->insert(database::measured(1, tomorrow)).ok());
+  }
+  const Result weak = run("tuner", {"doctor", "--db", db});
+  EXPECT_THAT(weak.out, HasSubstr("weak    database "));
+  EXPECT_THAT(weak.out, HasSubstr("all undamaged; 1 dated in the future (rows 301), up to 20"));
+  std::string bytes = *read_file(db);
+  bytes.replace(bytes.size() / 2, 4096, std::string(4096, 'n'));
+  ASSERT_TRUE(write_file(db, bytes).ok());
+  const Result found = run("tuner", {"doctor", "--db", db});
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_THAT(found.out, HasSubstr("FAILED  database "));
+  EXPECT_THAT(found.out, HasSubstr("it is damaged ("));
 }
 
 // Another remedy beside the database's own could only contradict it.

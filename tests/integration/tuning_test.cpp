@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/file.h"
+#include "database/sqlite_connection.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {
@@ -80,6 +81,24 @@ TEST_F(Tuning, AnInterruptedEmbeddedRunGoesOnWhereItStopped) {
   EXPECT_EQ(measured("t.db"), 40);
 }
 
+TEST_F(Tuning, ARunWaitsForAProgramThatHoldsItsDatabaseLocked) {
+  auto tuner = start("tuner",
+                     {"tune", file("mlp.onnx"), "--target", "host", "--db", file("t.db"), "--trials", "30",
+                      "--without-sandbox", "missing"},
+                     "tune.log");
+  wait_for_measurements("t.db", 3);
+  {
+    const auto other = database::Connection::open(file("t.db"), database::Access::kWrite);
+    ASSERT_TRUE(other.ok() && (*other)->execute("BEGIN IMMEDIATE").ok());
+    wait_until("the tuner's word of it", [&] {
+      return read_file(file("tune.log")).value_or("").find("holds it locked; waiting for it") !=
+             std::string::npos;
+    });
+  }
+  EXPECT_EQ(tuner->wait(), 0) << *read_file(file("tune.log"));
+  EXPECT_EQ(measured("t.db"), 30);
+}
+
 TEST_F(Tuning, ARunForAnotherDeviceClassIsAnotherJob) {
   const std::vector<std::string> command = {
       "tune", file("mlp.onnx"),    "--target", "host", "--db", file("t.db"), "--trials",
@@ -109,7 +128,7 @@ TEST_F(Tuning, WhoHasNoTimeForATrialIsToldSoInOneLineAndShownNoTable) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("nothing was measured: the budget was spent before the first trial"));
-  EXPECT_THAT(result.err, Not(HasSubstr("running the network itself")));
+  EXPECT_THAT(result.err, Not(HasSubstr("timing the whole network")));
   EXPECT_EQ(measured("t.db"), 0);
 }
 
@@ -119,15 +138,15 @@ TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {
       "10",   "--without-sandbox", "missing"};
   auto tuner = start("tuner", command, "tune.log");
   wait_until("the network's trial", [&] {
-    return read_file(file("tune.log")).value_or("").find("running the network itself") != std::string::npos;
+    return read_file(file("tune.log")).value_or("").find("timing the whole network") != std::string::npos;
   });
   tuner->signal(SIGINT);
   EXPECT_EQ(tuner->wait(), 130);
-  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("ending the network's own trial; "));
+  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("ending the timing of the network; "));
   EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("goes on from here"));
   const Result again = run("tuner", command);
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.out, HasSubstr("the network itself, ")) << "what was left to do";
+  EXPECT_THAT(again.out, HasSubstr("whole network")) << "what was left to do";
   EXPECT_EQ(measured("t.db"), 10);
 }
 

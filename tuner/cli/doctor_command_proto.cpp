@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/counted.h"
 #include "base/doctor.h"
 #include "base/exit_code.h"
@@ -16,6 +17,7 @@
 #include "base/status.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
+#include "database/examine.h"
 #include "database/open_records.h"
 #include "database/sqlite_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -82,16 +84,50 @@ Finding examine_runner(CheckList& checks) {
   return absl::StrFormat("%.0f GFLOP/s a thread at best", gflops);
 }
 
-Finding examine_database(const std::string& spec, const std::string& tls) {
-  if (database::is_new_file(spec)) {
-    TF_RETURN_IF_ERROR(database::check_makeable(spec));
-    return absl::StrCat("there is no ", spec, " yet; `tuner tune` or `tuner serve` makes it");
-  }
+Finding database_contents(const std::string& spec, const std::string& tls) {
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::remote_opener(tls)));
   TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
   return absl::StrCat(counted(std::ssize(workloads), "workload"), ", ",
                       counted(std::ssize(problems), "measured problem"));
+}
+
+constexpr char kOtherDatabase[] = "mend that, or give another --db";
+
+Check examine_file(const std::string& path) {
+  const absl::StatusOr<database::FileContents> file = database::examine_sqlite_file(path, absl::Now());
+  if (!file.ok()) return check_of("database", file.status(), kOtherDatabase);
+  Check check{.what = "database",
+              .detail = absl::StrCat(counted(file->workloads, "workload"), ", ",
+                                     counted(file->problems, "measured problem"), ", ",
+                                     counted(file->measurements, "measurement"), ", ",
+                                     counted(file->jobs, "job"), ", all undamaged")};
+  const int64_t in_future = file->local_in_future + file->imported_in_future;
+  if (in_future == 0) return check;
+  check.health = Health::kWeak;
+  const bool is_cut = std::ssize(file->rows_in_future) < in_future;
+  absl::StrAppend(
+      &check.detail, "; ", in_future, " dated in the future (rows ",
+      absl::StrJoin(file->rows_in_future, ", "), is_cut ? ", …" : "", "), up to ",
+      absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixNanos(file->latest_unix_ns), absl::UTCTimeZone()));
+  check.remedy = "check this machine's clock";
+  if (file->local_in_future > 0)
+    absl::StrAppend(&check.remedy, "; what is measured here later counts all the same");
+  if (file->imported_in_future > 0)
+    absl::StrAppend(&check.remedy, "; ", file->imported_in_future,
+                    " of them were imported and outrank other imported records: tune those kernels again");
+  return check;
+}
+
+Check examine_database(const std::string& spec, const std::string& tls) {
+  if (database::is_new_file(spec)) {
+    absl::Status makeable = database::check_makeable(spec);
+    if (!makeable.ok()) return check_of("database", makeable, kOtherDatabase);
+    return {.what = "database",
+            .detail = absl::StrCat("there is no ", spec, " yet; `tuner tune` or `tuner serve` makes it")};
+  }
+  if (database::is_file(spec)) return examine_file(spec);
+  return check_of("database", database_contents(spec, tls), kOtherDatabase);
 }
 
 Finding examine_devices(const rpc::Endpoint& tracker, const std::shared_ptr<rpc::Credentials>& credentials) {
@@ -140,10 +176,7 @@ int run(const DoctorArguments& arguments) {
                       "put the build_worker of this version beside this program"));
   checks.add(check_of("measuring", examine_runner(checks),
                       "put the trial_worker of this version beside this program"));
-  if (!arguments.db.empty()) {
-    checks.add(check_of("database", examine_database(arguments.db, arguments.tls),
-                        "mend that, or give another --db"));
-  }
+  if (!arguments.db.empty()) checks.add(examine_database(arguments.db, arguments.tls));
   examine_farm(arguments, checks);
   if (!arguments.listen.empty()) checks.add(examine_listen(arguments.listen, !arguments.tls.empty()));
   return checks.finish();
@@ -156,8 +189,8 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("doctor", "Check that everything that tuning needs works here");
   command->add_option(
       "--db", arguments->db,
-      "Also this database FILE, FILE.jsonl or tuner://HOST:PORT; of a FILE that is not there, "
-      "whether it could be made");
+      "Also check this database: FILE (all of it is read), FILE.jsonl or tuner://HOST:PORT. If there is no "
+      "FILE, whether it could be made");
   command->add_option(
       "--tracker", arguments->tracker,
       "Also the tracker at HOST:PORT: its protocol, its clock, its devices [the certificate's]");

@@ -80,9 +80,9 @@ class JobReport {
   void give_up() { printer_.reset(); }
 
   void finish(const service::JobView& view) {
-    if (view.progress && printer_) printer_->finish(*view.progress, std::nullopt);
+    if (view.progress && printer_) printer_->finish(*view.progress);
     if (view.job.state == database::JobState::kDone && !json_)
-      printer_->say("the network itself was not run: on one of its devices, `compiler bench` times it");
+      printer_->say("the farm times kernels only; run `compiler bench` on a device to time the network");
     if (json_) std::printf("%s\n", job_json(view).c_str());
   }
 

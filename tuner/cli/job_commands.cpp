@@ -10,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "compiler/onnx/import.h"
 #include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
@@ -50,7 +51,7 @@ struct SubmitArguments : SpecArguments {
 struct JobArguments {
   ServerArguments server;
   int64_t id = 0;
-  bool json = false;
+  bool json = false, wide = false;
 };
 
 struct Submission {
@@ -89,13 +90,12 @@ int run_jobs(const JobArguments& arguments) {
   if (!client.ok()) return report_error("tuner jobs", client.status());
   absl::StatusOr<std::vector<JobView>> jobs = (*client)->list();
   if (!jobs.ok()) return report_error("tuner jobs", jobs.status());
-  std::vector<std::string> lines;
   if (arguments.json) {
-    for (const JobView& view : *jobs) lines.push_back(job_json(view));
+    for (const JobView& view : *jobs) std::printf("%s\n", job_json(view).c_str());
   } else {
-    lines = jobs_table(*jobs, absl::GetCurrentTimeNanos());
+    const size_t width = arguments.wide ? 0 : terminal_width();
+    std::printf("%s", jobs_table(*jobs, absl::GetCurrentTimeNanos(), width).c_str());
   }
-  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
   return kExitOk;
 }
 
@@ -184,6 +184,7 @@ void add_job_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* list = app.add_subcommand("jobs", "List the jobs of a running tuner");
   add_server_option(*list, jobs->server);
   list->add_flag("--json", jobs->json, "Print JSON lines");
+  list->add_flag("--wide", jobs->wide, "Print all columns, however wide the terminal is");
   list->footer("Example: tuner jobs --server 127.0.0.1:7191 --json");
   list->callback([jobs, &invocation] { invocation.run = [jobs] { return run_jobs(*jobs); }; });
 

@@ -5,11 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/age_text.h"
 #include "base/counted.h"
 #include "base/json_text.h"
-#include "base/printable.h"
+#include "base/text_table.h"
 #include "tuner/cli/progress_text.h"
-#include "tuner/cli/text_table.h"
 
 namespace tf::tuner_cli {
 
@@ -59,9 +59,8 @@ std::string budget_text(const service::JobSpec& spec) {
   return absl::StrJoin(limits, ", ");
 }
 
-// What may be another's is shown, not obeyed.
 std::string cell(const std::string& text, const char* if_empty = "-") {
-  return text.empty() ? if_empty : printable(text);
+  return text.empty() ? if_empty : text;
 }
 
 std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_ns) {
@@ -76,17 +75,27 @@ std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_n
           cell(job.target),
           absl::StrCat(view.trials),
           cell(spec.ok() ? budget_text(*spec) : ""),
-          clock_text(static_cast<double>(now_unix_ns - job.created_unix_ns) / 1e9),
-          printable(job.detail, job.detail.size())};
+          age_text((now_unix_ns - job.created_unix_ns) / 1'000'000'000),
+          job.detail};
 }
 
 }  // namespace
 
-std::vector<std::string> jobs_table(const std::vector<service::JobView>& views, int64_t now_unix_ns) {
-  std::vector<std::vector<std::string>> rows = {{"job", "state", "prio", "submitter", "model", "device",
-                                                 "target", "trials", "budget", "age", "detail"}};
+std::string jobs_table(const std::vector<service::JobView>& views, int64_t now_unix_ns, size_t width) {
+  std::vector<std::vector<std::string>> rows;
   for (const service::JobView& view : views) rows.push_back(row_of(view, now_unix_ns));
-  return text_table(rows, "rlrllllrlrl");
+  return text_table({{"job", Cells::kWhole, Side::kRight},
+                     {"state"},
+                     {"prio", Cells::kLeftOut, Side::kRight},
+                     {"submitter", Cells::kLeftOut},
+                     {"model", Cells::kShortened},
+                     {"device", Cells::kShortened},
+                     {"target", Cells::kLeftOut},
+                     {"trials", Cells::kWhole, Side::kRight},
+                     {"budget", Cells::kLeftOut},
+                     {"age", Cells::kWhole, Side::kRight},
+                     {"detail", Cells::kShortened}},
+                    std::move(rows), width);
 }
 
 std::string job_json(const service::JobView& view) {

@@ -1,11 +1,12 @@
 #include "tuner/cli/progress_printer.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <utility>
 
+#include "base/text_table.h"
+#include "tuner/cli/build_table.h"
 #include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {
@@ -25,8 +26,8 @@ absl::Duration interval(ProgressStyle style) {
 
 // A longer line would wrap, and the next update would leave its first half standing.
 size_t terminal_columns() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 100;
+  const size_t width = terminal_width(stderr);
+  return width > 20 ? width : 100;
 }
 
 }  // namespace
@@ -66,19 +67,22 @@ void ProgressPrinter::say_meanwhile(const std::string& line) {
   style_ == ProgressStyle::kTerminal ? set_line(line) : say(line);
 }
 
-void ProgressPrinter::finish(const session::Progress& last,
-                             const std::optional<session::NetworkTrial>& trial) {
+void ProgressPrinter::finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial,
+                             const std::vector<session::KernelChoice>& build) {
   session::Progress progress = last;
   progress.remaining_s.reset();  // it is over, whatever its budget was
   progress.phase = session::Phase::kOver;
   over_.reset();
   clear_line();
   if (style_ == ProgressStyle::kJson) {
-    std::printf("%s\n", progress_json(progress, job_id_, trial).c_str());
+    std::printf("%s\n", progress_json(progress, job_id_, trial, build).c_str());
     std::fflush(stdout);
   } else if (has_results(progress)) {
     std::fprintf(stderr, "%s\n", progress_line(progress, trial_limit_).c_str());
-    std::printf("%s", task_table(progress).c_str());
+    const size_t width = terminal_width();
+    const std::string table =
+        build.empty() ? task_table(progress, width) : build_table(build, width) + notes_text(progress);
+    std::printf("%s", table.c_str());
     if (trial) std::printf("\n%s", trial_text(*trial).c_str());
     std::fflush(stdout);
   }
@@ -99,7 +103,7 @@ void ProgressPrinter::print(const session::Progress& progress) {
 }
 
 void ProgressPrinter::set_line(const std::string& line) {
-  std::fprintf(stderr, "\r\x1b[K%s", line.substr(0, terminal_columns() - 1).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", shortened(line, terminal_columns() - 1).c_str());
   std::fflush(stderr);
   line_open_ = true;
 }

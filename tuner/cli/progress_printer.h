@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "rpc/clock.h"
+#include "tuner/session/build_choices.h"
 #include "tuner/session/network_trial.h"
 #include "tuner/session/session.h"
 
@@ -30,10 +32,11 @@ class ProgressPrinter {
   // One that holds until something else is shown or said: on a terminal in the place of the line that is
   // updated.
   void say_meanwhile(const std::string& line);
-  // The last state, whenever the one before was shown, and what came of it in the whole network if that was
-  // tried; the table of tasks unless JSON was asked for. For people nothing where nothing was measured: what
-  // to do about that the caller knows.
-  void finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial);
+  // The last state, and what came of it: with `build` the table of what a build takes, else the table of
+  // tasks, and how the whole network stands if that was tried. As JSON one object. For people nothing where
+  // nothing was measured: what to do about that the caller knows.
+  void finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial = std::nullopt,
+              const std::vector<session::KernelChoice>& build = {});
 
  private:
   void print(const session::Progress& progress);

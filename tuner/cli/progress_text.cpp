@@ -7,8 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/age_text.h"
 #include "base/counted.h"
 #include "base/json_text.h"
+#include "base/text_table.h"
+#include "tuner/cli/build_table.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -34,6 +37,16 @@ double network_sum_ns(const session::Progress& progress, double session::TaskPro
   return sum_ns;
 }
 
+// Of many times the least was lucky: until finalists are re-measured this is a hope.
+std::string sum_of_kernels(const session::Progress& progress) {
+  const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
+  const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
+  if (network_ns <= 0) return "";
+  const std::string change =
+      untuned_ns > 0 ? absl::StrFormat("%+.0f%%, ", 100 * (network_ns / untuned_ns - 1)) : "";
+  return absl::StrCat("  kernels add up to ", duration_text(network_ns), " (", change, "unverified)");
+}
+
 nlohmann::json trial_json(const session::NetworkTrial& trial) {
   nlohmann::json out = {{"all_untuned", trial.all_untuned},
                         {"visits", trial.visits},
@@ -54,21 +67,6 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
   return out;
 }
 
-// The times, or that there are none.
-std::string ratio_text(const session::NetworkTrial& trial) {
-  if (trial.all_untuned)
-    return "the network itself, by what was measured here: every kernel is the untuned one, and there is "
-           "nothing to compare\n";
-  return absl::StrFormat(
-      "the network itself, %d times in turns: untuned %s, tuned %s (medians); turn by turn, tuned takes %.3f "
-      "of untuned (%.3f to %.3f)\n"
-      "of %s, %d %s a schedule of %s own, %d of which %s surely faster there than the untuned one\n",
-      trial.visits, duration_text(trial.untuned_ns), duration_text(trial.tuned_ns), trial.ratio.median_ns,
-      trial.ratio.low_ns, trial.ratio.high_ns, counted(trial.kernels, "task"), trial.tuned,
-      trial.tuned == 1 ? "has" : "have", trial.tuned == 1 ? "its" : "their", trial.faster,
-      trial.faster == 1 ? "is" : "are");
-}
-
 // For programs.
 const char* phase_name(session::Phase phase) {
   switch (phase) {
@@ -86,8 +84,8 @@ const char* phase_name(session::Phase phase) {
 
 // How fast it tries new ones, or why it tries none.
 std::string pace_text(const session::Progress& progress) {
-  if (progress.phase == session::Phase::kRecalling) return "looking through what is known";
-  if (progress.phase == session::Phase::kPlayOff) return "play-off of the fastest";
+  if (progress.phase == session::Phase::kRecalling) return "recalling earlier results";
+  if (progress.phase == session::Phase::kPlayOff) return "re-measuring finalists";
   return absl::StrFormat("%.1f/s", progress.trials_per_second);
 }
 
@@ -127,7 +125,8 @@ std::string failures_text(const session::Progress& progress) {
 std::string left_text(const std::optional<double>& remaining_s) {
   constexpr double kMost = 99 * 3600;
   if (!remaining_s || !(*remaining_s >= 0.5)) return "";
-  return *remaining_s > kMost ? "  >99 h left" : absl::StrCat("  ", clock_text(*remaining_s), " left");
+  return *remaining_s > kMost ? "  >99 h left"
+                              : absl::StrCat("  ", age_text(std::llround(*remaining_s)), " left");
 }
 
 }  // namespace
@@ -144,25 +143,15 @@ std::string bounds_text(double low, double high) {
   return absl::StrFormat("%.3gx to %.*fx", low, high < 100 ? 1 : 0, high);
 }
 
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<int64_t>(std::max(0.0, std::round(seconds)));
-  if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
-  return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
 std::string progress_line(const session::Progress& progress, int64_t trial_limit) {
   std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
                                     : counted(progress.trials, "trial");
   const bool is_over = progress.phase == session::Phase::kOver;
   if (progress.failures > 0) absl::StrAppend(&out, ", ", progress.failures, " failed");
   absl::StrAppend(&out, "  ", pace_text(progress), is_over ? "" : left_text(progress.remaining_s));
-  const double network_ns = network_sum_ns(progress, &session::TaskProgress::best_ns);
-  const double untuned_ns = network_sum_ns(progress, &session::TaskProgress::untuned_ns);
-  if (network_ns > 0) absl::StrAppend(&out, "  network best ", duration_text(network_ns));
-  if (network_ns > 0 && untuned_ns > 0)
-    absl::StrAppendFormat(&out, " (%.3f of untuned)", network_ns / untuned_ns);
+  if (!is_over) absl::StrAppend(&out, sum_of_kernels(progress));
   if (progress.expected_gain && !is_over)
-    absl::StrAppendFormat(&out, "  %.1f%% to gain a minute", 100 * *progress.expected_gain);
+    absl::StrAppendFormat(&out, "  est. gain %.1f%%/min", 100 * *progress.expected_gain);
   const int current = progress.current_task;
   if (current >= 0 && current < static_cast<int>(progress.tasks.size())) {
     absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks.size()),
@@ -172,7 +161,8 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
 }
 
 std::string progress_json(const session::Progress& progress, int64_t job_id,
-                          const std::optional<session::NetworkTrial>& trial) {
+                          const std::optional<session::NetworkTrial>& trial,
+                          const std::vector<session::KernelChoice>& build) {
   nlohmann::json tasks = nlohmann::json::array();
   for (const session::TaskProgress& task : progress.tasks) {
     tasks.push_back({{"label", task.label},
@@ -201,39 +191,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
   if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
   if (job_id != 0) out["job"] = job_id;
   if (trial) out["network"] = trial_json(*trial);
+  if (!build.empty()) out["build"] = build_json(build);
   return json_text(out);
-}
-
-std::string trial_text(const session::NetworkTrial& trial) {
-  std::string out = ratio_text(trial);
-  if (trial.put_back > 0)
-    absl::StrAppendFormat(
-        &out, "for %s, what was tuned was not surely faster there: builds take the untuned schedule\n",
-        counted(trial.put_back, "task"));
-  if (trial.untried > 0)
-    absl::StrAppendFormat(&out,
-                          "for %s, what was tuned was not surely faster there: builds take another schedule, "
-                          "which was not tried there yet\n",
-                          counted(trial.untried, "task"));
-  if (trial.lost > 0)
-    absl::StrAppendFormat(
-        &out, "%d of them %s in the tuned build that was timed: a build takes others from now on\n",
-        trial.lost, trial.lost == 1 ? "is" : "are");
-  if (trial.failed > 0)
-    absl::StrAppendFormat(&out, "with %s the network crashed or hung: builds take others from now on\n",
-                          counted(trial.failed, "schedule"));
-  if (trial.other_layouts > 0)
-    absl::StrAppendFormat(&out, "%s %s between other layouts than without tuning and %s not compared\n",
-                          counted(trial.other_layouts, "task"), trial.other_layouts == 1 ? "lies" : "lie",
-                          trial.other_layouts == 1 ? "was" : "were");
-  if (trial.unmeasured > 0)
-    absl::StrAppendFormat(
-        &out, "for %s, the untuned schedule was never measured: there is nothing to compare with\n",
-        counted(trial.unmeasured, "task"));
-  // Layouts and what lies between kernels may cost more than faster kernels gain.
-  if (trial.ratio.low_ns >= 1)
-    absl::StrAppend(&out, "it is slower than without tuning: build it without --db, or tune it for longer\n");
-  return out;
 }
 
 bool has_results(const session::Progress& progress) {
@@ -243,43 +202,53 @@ bool has_results(const session::Progress& progress) {
          });
 }
 
-std::string task_table(const session::Progress& progress) {
-  int width = 4;
-  for (const session::TaskProgress& task : progress.tasks)
-    width = std::max(width, static_cast<int>(task.label.size()));
-  std::string used =
-      absl::StrFormat("%-*s %12s %9s %7s %5s\n", width, "task", "best", "GFLOP/s", "trials", "times");
-  std::string unused, given_up;
+std::string task_table(const session::Progress& progress, size_t width) {
+  std::vector<std::vector<std::string>> used, unused;
   double total_ns = 0;
-  bool complete = true, begun = false;
+  bool is_complete = true, has_begun = false;
   for (const session::TaskProgress& task : progress.tasks) {
-    const bool measured = task.best_ns > 0, is_used = task.weight > 0;
-    absl::StrAppendFormat(is_used ? &used : &unused, "%-*s %12s %9s %7d", width, task.label,
-                          measured ? duration_text(task.best_ns) : "-",
-                          measured ? absl::StrFormat("%.1f", gflops(task.flops, task.best_ns)) : "-",
-                          task.trials);
-    absl::StrAppend(is_used ? &used : &unused, is_used ? absl::StrFormat(" %5g\n", task.weight) : "\n");
-    complete = complete && (measured || !is_used);
-    begun = begun || task.trials > 0;
+    const bool is_measured = task.best_ns > 0, is_used = task.weight > 0;
+    (is_used ? used : unused)
+        .push_back({task.label, is_measured ? duration_text(task.best_ns) : "-", absl::StrCat(task.trials),
+                    is_used ? absl::StrFormat("%g", task.weight) : "-",
+                    is_measured ? absl::StrFormat("%.1f", gflops(task.flops, task.best_ns)) : "-"});
+    is_complete = is_complete && (is_measured || !is_used);
+    has_begun = has_begun || task.trials > 0;
     total_ns += task.best_ns * task.weight;
-    if (!task.given_up.empty()) absl::StrAppend(&given_up, "gave up ", task.label, ": ", task.given_up, "\n");
   }
-  const char* of_what = complete       ? ""
-                        : total_ns > 0 ? "  (without the tasks that have no best yet)"
-                        : begun        ? "  (no trial has given a time yet)"
-                                       : "  (nothing was measured yet)";
-  absl::StrAppendFormat(&used, "%-*s %12s%s\n", width, "all",
-                        complete || total_ns > 0 ? duration_text(total_ns) : "-", of_what);
+  const auto table = [&](std::vector<std::vector<std::string>> rows) {
+    return text_table({{"kernel", Cells::kShortened},
+                       {"best", Cells::kWhole, Side::kRight},
+                       {"trials", Cells::kWhole, Side::kRight},
+                       {"runs", Cells::kWhole, Side::kRight},
+                       {"GFLOP/s", Cells::kLeftOut, Side::kRight}},
+                      std::move(rows), width);
+  };
+  std::string out = table(std::move(used));
+  if (total_ns > 0) {
+    absl::StrAppend(&out, "kernels add up to ", duration_text(total_ns), " (unverified",
+                    is_complete ? "" : ", without those that have no time yet", ")\n");
+  } else {
+    absl::StrAppend(&out, has_begun ? "no trial has given a time yet\n" : "nothing was measured yet\n");
+  }
   if (!unused.empty())
-    absl::StrAppend(
-        &used, "\nkernels between other layouts, measured to choose layouts by when the model is built:\n",
-        unused);
-  std::string why =
-      progress.nothing_new ? "nothing new to try: all that the search proposes is known already\n" : "";
+    absl::StrAppend(&out, "\nkernels for other layouts, which a build may choose:\n",
+                    table(std::move(unused)));
+  return out + notes_text(progress);
+}
+
+std::string notes_text(const session::Progress& progress) {
+  std::string notes;
+  for (const session::TaskProgress& task : progress.tasks)
+    if (!task.given_up.empty()) absl::StrAppend(&notes, "gave up ", task.label, ": ", task.given_up, "\n");
+  absl::StrAppend(&notes, failures_text(progress));
+  if (progress.nothing_new)
+    absl::StrAppend(&notes, "nothing new to try: the search proposes only what is known already\n");
   if (progress.undecided)
-    absl::StrAppend(&why, "the time was over, or the device away, before all play-offs were held: some of ",
-                    "these are the best of single trials, which may have been lucky\n");
-  return absl::StrCat(used, given_up, failures_text(progress), why);
+    absl::StrAppend(&notes,
+                    "time ran out, or the device was away, before all finalists were re-measured: some ",
+                    "times rest on one measurement; increase --minutes\n");
+  return notes;
 }
 
 }  // namespace tf::tuner_cli

@@ -11,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/command_line.h"
 #include "base/counted.h"
 #include "base/exit_code.h"
@@ -18,15 +20,16 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/layout_name.h"
 #include "database/jsonl.h"
 #include "database/open_records.h"
 #include "database/sqlite_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress_text.h"
-#include "tuner/cli/text_table.h"
 #include "tuner/remote/remote_records.h"
 #include "tuner/service/job_spec.h"
 #include "tuner/session/yardstick_kernels.h"
@@ -40,8 +43,7 @@ struct BestArguments {
   std::string db, tls, key, target, device, allow;
   uint32_t threads = 0;
   size_t top = 1;
-  bool json = false;
-  bool schedule = false;
+  bool json = false, schedule = false, wide = false;
 };
 
 struct TransferArguments {
@@ -55,31 +57,34 @@ struct TransferArguments {
 struct Answer {
   database::Workload workload;
   database::Measurement measurement;
+  std::optional<database::Why> why;  // a build takes it; nothing: of the fastest, whatever a build takes
   double gflops() const { return workload.flops / *measurement.median_ns(); }
 };
 
 json to_json(const Answer& answer) {
   const database::Measurement& m = answer.measurement;
   const database::Interval bounds = m.interval_ns().value_or(database::Interval());
-  return {{"key", m.problem.workload.hex()},
-          {"op", answer.workload.op},
-          {"binding", m.problem.binding},
-          {"in_layouts", m.problem.in_layouts},
-          {"out_layouts", m.problem.out_layouts},
-          {"target", m.problem.target},
-          {"threads", m.problem.threads},
-          {"reuse_distance_bytes", m.problem.reuse_distance_bytes},
-          {"device_class", m.device.device_class},
-          {"device_model", m.device.model},
-          {"median_ns", *m.median_ns()},
-          {"interval_ns", {bounds.low_ns, bounds.high_ns}},
-          {"untuned", m.untuned},
-          {"gflops", answer.gflops()},
-          {"numerics", m.numerics},
-          {"max_error", m.max_error},
-          {"schedule", m.schedule},
-          {"record", record_digest(m).hex()},
-          {"measured_unix_ns", m.finished_unix_ns}};
+  json out = {{"key", m.problem.workload.hex()},
+              {"op", answer.workload.op},
+              {"binding", m.problem.binding},
+              {"in_layouts", m.problem.in_layouts},
+              {"out_layouts", m.problem.out_layouts},
+              {"target", m.problem.target},
+              {"threads", m.problem.threads},
+              {"reuse_distance_bytes", m.problem.reuse_distance_bytes},
+              {"device_class", m.device.device_class},
+              {"device_model", m.device.model},
+              {"median_ns", *m.median_ns()},
+              {"interval_ns", {bounds.low_ns, bounds.high_ns}},
+              {"untuned", m.untuned},
+              {"gflops", answer.gflops()},
+              {"numerics", m.numerics},
+              {"max_error", m.max_error},
+              {"schedule", m.schedule},
+              {"record", record_digest(m).hex()},
+              {"measured_unix_ns", m.finished_unix_ns}};
+  if (answer.why) out["why"] = why_name(*answer.why);
+  return out;
 }
 
 // What its network was taken to touch between two runs of the kernel.
@@ -96,32 +101,61 @@ std::string bounds_of(const database::Measurement& m) {
   return bounds_text(bounds->low_ns / median_ns, bounds->high_ns / median_ns);
 }
 
-// A record may be another's: its texts are shown, not obeyed.
-std::vector<std::string> row_of(const Answer& answer) {
-  const database::Measurement& m = answer.measurement;
-  const std::string layouts = absl::StrCat(database::join_layouts(m.problem.in_layouts), "->",
-                                           database::join_layouts(m.problem.out_layouts));
-  return {m.problem.workload.hex().substr(0, 12),
-          printable(answer.workload.op),
-          duration_text(*m.median_ns()),
-          bounds_of(m),
-          absl::StrFormat("%.1f", answer.gflops()),
-          absl::StrCat(m.problem.threads),
-          reuse_text(m.problem),
-          printable(m.device.device_class),
-          printable(m.problem.target),
-          absl::StrCat(printable(m.problem.binding), layouts == "->" ? "" : " " + layouts)};
+// "NCHW8c,-"; empty where all are row-major.
+std::string layouts_text(const std::vector<std::string>& layouts) {
+  if (std::ranges::all_of(layouts, &std::string::empty)) return "";
+  return absl::StrJoin(layouts, ",", [](std::string* out, const std::string& layout) {
+    out->append(tensor::layout_name(layout));
+  });
 }
 
-void print_table(const std::vector<Answer>& answers, bool schedules) {
-  std::vector<std::vector<std::string>> rows = {
-      {"key", "op", "time", "95% bounds", "GFLOP/s", "thr", "reuse", "device", "target", "binding layouts"}};
+// "N=1 NCHW8c,- -> NCHW8c": the values of dimensions, then the layouts of inputs and outputs.
+std::string shape_of(const database::Problem& problem) {
+  const std::string in = layouts_text(problem.in_layouts), out = layouts_text(problem.out_layouts);
+  std::vector<std::string> parts;
+  if (!problem.binding.empty()) parts.push_back(problem.binding);
+  if (!in.empty() || !out.empty())
+    parts.push_back(absl::StrCat(in.empty() ? "-" : in, " -> ", out.empty() ? "-" : out));
+  return absl::StrJoin(parts, " ");
+}
+
+std::vector<std::string> row_of(const Answer& answer) {
+  const database::Measurement& m = answer.measurement;
+  return {m.problem.workload.hex().substr(0, 12),
+          answer.workload.op,
+          duration_text(*m.median_ns()),
+          bounds_of(m),
+          m.untuned ? "untuned" : "tuned",
+          answer.why ? std::string(why_name(*answer.why)) : "",
+          absl::StrCat(m.problem.threads),
+          shape_of(m.problem),
+          absl::StrFormat("%.1f", answer.gflops()),
+          reuse_text(m.problem),
+          m.device.device_class,
+          m.problem.target};
+}
+
+void print_table(const std::vector<Answer>& answers, const BestArguments& arguments) {
+  std::vector<std::vector<std::string>> rows;
   for (const Answer& answer : answers) rows.push_back(row_of(answer));
-  const std::vector<std::string> lines = text_table(rows, "llrlrrrlll");
+  const std::string table = text_table({{"key"},
+                                        {"op", Cells::kShortened},
+                                        {"time", Cells::kWhole, Side::kRight},
+                                        {"95% bounds", Cells::kLeftOut},
+                                        {"schedule"},
+                                        {"why"},
+                                        {"threads", Cells::kLeftOut, Side::kRight},
+                                        {"layouts", Cells::kLeftOut},
+                                        {"GFLOP/s", Cells::kLeftOut, Side::kRight},
+                                        {"reuse", Cells::kLeftOut, Side::kRight},
+                                        {"device", Cells::kLeftOut},
+                                        {"target", Cells::kLeftOut}},
+                                       std::move(rows), arguments.wide ? 0 : terminal_width());
+  const std::vector<std::string> lines = absl::StrSplit(table, '\n');
   std::printf("%s\n", lines.front().c_str());
   for (size_t i = 0; i < answers.size(); ++i) {
     std::printf("%s\n", lines[i + 1].c_str());
-    if (schedules) std::printf("%s\n", printable_lines(answers[i].measurement.schedule).c_str());
+    if (arguments.schedule) std::printf("%s\n", printable_lines(answers[i].measurement.schedule).c_str());
   }
 }
 
@@ -135,17 +169,17 @@ bool is_readable(const database::Measurement& m) {
   return false;
 }
 
-// One: what a build takes. More: the fastest.
+// One: what a build takes, and why. More: the fastest.
 absl::StatusOr<std::vector<database::Measurement>> answers_of(database::Records& records,
-                                                              const database::BestQuery& query,
-                                                              size_t count) {
+                                                              const database::BestQuery& query, size_t count,
+                                                              std::optional<database::Why>& why) {
+  why.reset();
+  if (count != 1) return records.top(query, count);
   std::vector<database::Measurement> found;
-  if (count == 1) {
-    TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> best, records.best(query));
-    if (best) found.push_back(*std::move(best));
-  } else {
-    TF_ASSIGN_OR_RETURN(found, records.top(query, count));
-  }
+  TF_ASSIGN_OR_RETURN(std::optional<database::Choice> choice, records.choose(query));
+  if (!choice) return found;
+  why = choice->why;
+  found.push_back(std::move(choice->record));
   return found;
 }
 
@@ -172,11 +206,13 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     database::BestQuery query{
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (!arguments.device.empty()) query.device_class = arguments.device;
-    TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top, answers_of(*records, query, arguments.top));
+    std::optional<database::Why> why;
+    TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top,
+                        answers_of(*records, query, arguments.top, why));
     if (top.empty() || !(top[0].problem == problem)) continue;
     TF_ASSIGN_OR_RETURN(database::Workload workload, records->find_workload(problem.workload.hex()));
     for (database::Measurement& measurement : top)
-      if (is_readable(measurement)) answers.push_back({workload, std::move(measurement)});
+      if (is_readable(measurement)) answers.push_back({workload, std::move(measurement), why});
   }
   return answers;
 }
@@ -196,7 +232,7 @@ int run_best(const BestArguments& arguments) {
     std::printf("%s\n", json_text(all, 1).c_str());
     return kExitOk;
   }
-  print_table(*answers, arguments.schedule);
+  print_table(*answers, arguments);
   return kExitOk;
 }
 
@@ -249,15 +285,21 @@ absl::Status export_records(const TransferArguments& arguments) {
 }
 
 absl::Status import_records(const TransferArguments& arguments) {
-  if (arguments.db.starts_with("tuner://") || arguments.db.ends_with(".jsonl")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot import into ", arguments.db, ": give a database file that no tuner has open"));
+  if (!database::is_file(arguments.db)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot import into ", arguments.db,
+        ": give a database FILE; the file of a running tuner can be imported into while that is stopped"));
   }
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.file));
   // A file that is none makes no database.
   if (std::error_code error; !std::filesystem::exists(arguments.db, error))
     TF_RETURN_IF_ERROR(database::check_jsonl_text(arguments.file, text));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
+  TF_ASSIGN_OR_RETURN(
+      std::unique_ptr<database::Store> store,
+      database::open_sqlite_store(
+          arguments.db,
+          {.locked_remedy =
+               "wait until it ends, or stop it, import, and start it again (a tuner's jobs then go on)"}));
   TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
                       database::import_jsonl_text(arguments.file, text, *store));
   report_counts("imported", counts, arguments.json);
@@ -274,19 +316,22 @@ constexpr char kDbHelp[] = "A database FILE, FILE.jsonl, or a running tuner as t
 void add_best(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BestArguments>();
   CLI::App* command =
-      app.add_subcommand("best", "Print what a build takes for each problem: the best schedule");
+      app.add_subcommand("best", "Show the best known schedule of each kernel: what `compiler build` takes");
   command->add_option("--db", arguments->db, kDbHelp)->required();
   command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("key", arguments->key, "Only this workload: its key, or the first 6 or more digits");
   command->add_option("--target", arguments->target, "Only this target, as in host or x86_64:cpu=znver4");
   command->add_option("--device", arguments->device, "Only measured on devices with this key");
-  command->add_option("--threads", arguments->threads, "Only with so many threads");
+  command->add_option("--threads", arguments->threads, "Only with this number of threads");
   command->add_option("--allow", arguments->allow,
                       absl::StrCat("Numerics that a schedule may use: ", schedule::kAllowHelp));
-  command->add_option("--top", arguments->top, "So many schedules a problem, the fastest")
+  command
+      ->add_option("--top", arguments->top,
+                   "The N fastest schedules of each kernel, whether or not a build takes them")
       ->check(at_least(1))
       ->capture_default_str();
   command->add_flag("--schedule", arguments->schedule, "Print the schedules too");
+  command->add_flag("--wide", arguments->wide, "Print all columns, however wide the terminal is");
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");
   command->footer("Example: tuner best --db tune.db --target host --json");
   command->callback(

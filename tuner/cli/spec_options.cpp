@@ -16,9 +16,10 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")->required();
   command
       .add_option("--trials", spec.trials,
-                  "Stop after so many measured candidates [1000 if there is no other limit]")
+                  "Maximum number of candidates to measure [1000 if there is no other limit]")
       ->check(above_zero);
-  command.add_option("--minutes", spec.minutes, "Be done after so long")->check(above_zero);
+  command.add_option("--minutes", spec.minutes, "Time budget in minutes, including the final comparison")
+      ->check(above_zero);
   command
       .add_option("--until-gain", spec.until_gain_percent,
                   "PERCENT: stop once the next minute is expected to save less of the network's time")

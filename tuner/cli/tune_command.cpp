@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -18,6 +19,7 @@
 #include "base/cpu_list.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/onnx/import.h"
 #include "compiler/target/target.h"
@@ -33,6 +35,7 @@
 #include "tuner/measure/pool_builder.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/service/summary.h"
+#include "tuner/session/build_choices.h"
 #include "tuner/session/network_bench.h"
 
 namespace tf::tuner_cli {
@@ -56,7 +59,7 @@ class StopOnSignal {
           if (signals_.wait() == 0) return;
           stop = true;
           std::fprintf(stderr, "\n%s; Ctrl-C again stops at once\n",
-                       ends_at_once ? "ending the network's own trial" : "finishing what is being measured");
+                       ends_at_once ? "ending the timing of the network" : "stopping");
         }) {}
   ~StopOnSignal() {
     signals_.stop_waiting();
@@ -93,9 +96,35 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
   return job;
 }
 
+// Opens the database. While another program holds it locked, this waits, now and at each write, until `stop`.
+absl::StatusOr<std::unique_ptr<database::Store>> open_store(const std::string& path,
+                                                            const std::atomic<bool>& stop) {
+  const auto wait = [&stop, told = Clock::time_point()](const absl::Status& locked) mutable {
+    if (stop) return false;
+    if (Clock::now() - told > std::chrono::minutes(1)) {
+      std::fprintf(stderr, "\n%s; waiting for it\n", trouble_of(locked).truth.c_str());
+      told = Clock::now();
+    }
+    return true;
+  };
+  database::SqliteOptions options{
+      .keep_trying = wait,
+      .locked_remedy = "wait until it ends, stop it, or, if it is a tuner, `tuner submit` to it"};
+  for (;;) {
+    absl::StatusOr<std::unique_ptr<database::Store>> store = database::open_sqlite_store(path, options);
+    if (!absl::IsUnavailable(store.status()) || !options.keep_trying(store.status())) return store;
+  }
+}
+
+// Whether the run can go on once the cause is gone, as a full disk or another program's lock.
+bool can_go_on(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
+
 absl::Status close_job(database::Store& store, database::Job job,
                        const absl::StatusOr<session::Progress>& result, bool interrupted) {
-  job.state = !result.ok() ? JobState::kFailed : interrupted ? JobState::kPaused : JobState::kDone;
+  const bool is_paused = interrupted || can_go_on(result.status());
+  job.state = is_paused ? JobState::kPaused : result.ok() ? JobState::kDone : JobState::kFailed;
   job.detail = result.ok() ? service::summary(*result) : std::string(result.status().message());
   job.status_code = static_cast<int32_t>(result.status().code());
   if (database::is_final(job.state)) job.finished_unix_ns = absl::GetCurrentTimeNanos();
@@ -146,21 +175,28 @@ double trial_seconds(const service::JobSpec& spec, const session::Progress& prog
   return spec.minutes > 0 ? std::min(seconds, spec.minutes * 6) : seconds;
 }
 
+// What the network's own trial needs beside the session's.
+struct TrialSetting {
+  const session::SessionOptions& options;
+  const std::vector<int>& cpus;
+  measure::PoolBuilder& builder;
+  measure::Runner& runner;
+  database::Store& store;
+};
+
 // The network as without tuning and by the records.
-absl::StatusOr<session::NetworkTrial> try_network(
-    const TuneArguments& arguments, const service::JobSpec& spec, const session::SessionOptions& options,
-    const std::vector<int>& cpus, Clock::time_point deadline, const std::atomic<bool>& stop,
-    measure::PoolBuilder& builder, measure::Runner& runner, database::Store& store) {
-  TF_ASSIGN_OR_RETURN(const graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
-  const auto bench = session::make_network_bench(builder.pool(), runner,
+absl::StatusOr<session::NetworkTrial> try_network(const graph::Graph& network, const TrialSetting& setting,
+                                                  Clock::time_point deadline, const std::atomic<bool>& stop) {
+  const session::SessionOptions& options = setting.options;
+  const auto bench = session::make_network_bench(setting.builder.pool(), setting.runner,
                                                  {.target = options.target,
                                                   .threads = options.threads,
                                                   .device_class = options.device_class,
                                                   .allowed_numerics = options.allowed_numerics,
-                                                  .cpus = cpus,
+                                                  .cpus = setting.cpus,
                                                   .deadline = deadline,
                                                   .stop = &stop});
-  return session::try_network(network, store, *bench,
+  return session::try_network(network, setting.store, *bench,
                               {.target = options.target,
                                .threads = options.threads,
                                .device_class = options.device_class,
@@ -180,6 +216,62 @@ Clock::time_point trial_deadline(const service::JobSpec& spec, const session::Pr
   return spec.minutes > 0 ? std::min(deadline, after(began, spec.minutes * 60)) : deadline;
 }
 
+void announce(const TuneArguments& arguments, const service::JobSpec& spec,
+              const std::vector<session::Task>& tasks, const target::Target& target) {
+  const auto used = std::ranges::count_if(tasks, [](const session::Task& task) { return task.weight > 0; });
+  const auto unused = std::ssize(tasks) - used;
+  std::fprintf(stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
+               spec.model_name.c_str(),
+               unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " between other layouts,").c_str()
+                          : "",
+               target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
+}
+
+// What came of the tuning.
+struct Ending {
+  std::optional<session::NetworkTrial> trial;
+  absl::Status untimed;  // why there is no trial
+  std::vector<session::KernelChoice> build;
+};
+
+absl::StatusOr<Ending> end_of(const graph::Graph& network, const TrialSetting& setting,
+                              Clock::time_point deadline, const std::atomic<bool>& stop) {
+  Ending ending;
+  if (!stop && Clock::now() < deadline) {
+    const absl::StatusOr<session::NetworkTrial> tried = try_network(network, setting, deadline, stop);
+    if (tried.ok()) ending.trial = *tried;
+    if (!stop) ending.untimed = tried.status();
+  } else if (!stop) {
+    ending.untimed = absl::DeadlineExceededError(
+        "the time budget was exhausted before the network could be timed; increase --minutes");
+  }
+  const session::SessionOptions& options = setting.options;
+  TF_ASSIGN_OR_RETURN(ending.build, session::build_choices(network, setting.store, options.target,
+                                                           options.threads, options.allowed_numerics));
+  return ending;
+}
+
+// The error of a run that failed, with what to do if it can go on.
+absl::Status explained(const absl::Status& failure) {
+  if (!can_go_on(failure)) return failure;
+  return absl::Status(failure.code(),
+                      absl::StrCat(failure.message(), "; the same command goes on from here"));
+}
+
+// What remains to be said of a run that is over, and its exit code.
+int conclude(const session::Progress& result, const absl::Status& untimed, bool is_interrupted) {
+  // What was tuned stands without the trial, unless it does not run.
+  if (!untimed.ok()) report_error("tuner tune: the whole network was not timed", untimed);
+  const char* nothing = has_results(result) ? "" : "nothing was measured: ";
+  if (is_interrupted) {
+    std::fprintf(stderr, "%sinterrupted; the same command goes on from here\n", nothing);
+    return kExitInterrupted;
+  }
+  if (*nothing != '\0')
+    std::fprintf(stderr, "%sthe budget was spent before the first trial; increase --minutes\n", nothing);
+  return absl::IsAborted(untimed) ? kExitFailed : kExitOk;
+}
+
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
@@ -192,7 +284,9 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                       service::network_tasks(arguments.model, options.target, spec.dims));
   const std::vector<session::Task>& tasks = network.tasks;
   options.flips = std::move(network.flips);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, database::open_sqlite_store(arguments.db));
+  std::atomic<bool> stop = false, tries_network = false;
+  StopOnSignal signals(stop, tries_network);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_store(arguments.db, stop));
 
   const CpuSplit split = split_cpus(cpus, spec.threads);
   TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy sandbox,
@@ -201,9 +295,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
       auto runner,
       measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
   if (sandbox.own_candidates) warn_of_missing_layers(runner->missing_layers());
-  stay_on(split.rest);  // before any thread or build worker is started
-  std::atomic<bool> stop = false, tries_network = false;
-  StopOnSignal signals(stop, tries_network);
+  stay_on(split.rest);  // before any build worker or thread that computes is started
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
   options.takes_turns = split.takes_turns;
@@ -216,51 +308,35 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(database::Job job,
                       open_job(*store, spec, error ? arguments.model : path.string(), sha256(model)));
   options.job_id = job.id;
-  if (!arguments.json) {
-    const auto used = std::ranges::count_if(tasks, [](const session::Task& task) { return task.weight > 0; });
-    const auto unused = std::ssize(tasks) - used;
-    std::fprintf(
-        stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
-        spec.model_name.c_str(),
-        unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " between other layouts,").c_str()
-                   : "",
-        options.target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
-  }
+  if (!arguments.json) announce(arguments, spec, tasks, options.target);
   ProgressPrinter printer(progress_style(arguments.json), spec.trials, job.id);
   // In a thread of its own, because the session's makes way for others, and the network must not.
   absl::StatusOr<session::Progress> result =
       std::async(std::launch::async, [&] {
-        return session::tune(tasks, options, *builder, *runner, *store, stop,
-                             [&](const session::Progress& progress) { printer.show(progress); });
+        return session::tune(
+            tasks, options, *builder, *runner, *store, stop,
+            [&, told = false](const session::Progress& progress) mutable {
+              if (progress.finishing && !std::exchange(told, true))
+                printer.say(absl::StrCat("finishing ", counted(*progress.finishing, "trial")));
+              printer.show(progress);
+            });
       }).get();
-  std::optional<session::NetworkTrial> trial;
-  absl::Status untimed;
-  if (result.ok() && has_results(*result) && !stop) {
-    const Clock::time_point deadline = trial_deadline(spec, *result, began);
-    if (Clock::now() < deadline) {
-      tries_network = true;
-      printer.say("running the network itself, untuned and tuned");
-      const absl::StatusOr<session::NetworkTrial> tried =
-          try_network(arguments, spec, options, split.measure, deadline, stop, *builder, *runner, *store);
-      if (tried.ok()) trial = *tried;
-      if (!stop) untimed = tried.status();
-    } else {
-      untimed = absl::DeadlineExceededError("the --minutes were over; give it more of them");
-    }
+  Ending ending;
+  if (result.ok() && has_results(*result)) {
+    TF_ASSIGN_OR_RETURN(const graph::Graph graph, onnx::import_model(arguments.model, {.dims = spec.dims}));
+    tries_network = true;
+    if (!stop) printer.say("timing the whole network, untuned and tuned in turn");
+    TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, split.measure, *builder, *runner, *store},
+                                       trial_deadline(spec, *result, began), stop));
   }
-  TF_RETURN_IF_ERROR(close_job(*store, job, result, stop));
-  TF_RETURN_IF_ERROR(result.status());
-  printer.finish(*result, trial);
-  // What was tuned stands without the trial, unless it does not run.
-  if (!untimed.ok()) report_error("tuner tune: the tuned network itself was not timed", untimed);
-  const char* nothing = has_results(*result) ? "" : "nothing was measured: ";
-  if (stop) {
-    std::fprintf(stderr, "%sinterrupted; the same command goes on from here\n", nothing);
-    return kExitInterrupted;
+  const absl::Status closed = close_job(*store, job, result, stop);
+  const absl::Status failure = result.ok() ? closed : result.status();
+  if (failure.ok()) {
+    printer.finish(*result, ending.trial, ending.build);
+    return conclude(*result, ending.untimed, stop);
   }
-  if (*nothing != '\0')
-    std::fprintf(stderr, "%sthe budget was spent before the first trial; give it more --minutes\n", nothing);
-  return absl::IsAborted(untimed) ? kExitFailed : kExitOk;
+  const int code = report_error("tuner tune", explained(failure));
+  return stop ? static_cast<int>(kExitInterrupted) : code;
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_F(CommandsOnRecords, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnE
   ASSERT_EQ(answer.code, 0) << answer.err;
   EXPECT_THAT(answer.err, AllOf(HasSubstr("warning"), HasSubstr(task_.label)));
   EXPECT_EQ(lines(answer.err), 1) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("0 of 5 tasks from records"));
+  EXPECT_THAT(answer.out, HasSubstr("5 kernels: 0 tuned, 0 untuned, 5 default (without a record)"));
 
   const std::string lock = folder + "/tuning.lock";
   records::Lock entries = *records::read_lock(lock);
@@ -111,11 +111,11 @@ TEST_F(CommandsOnRecords, ABuildSaysHowManyOfItsRecordsAreOfTheUntunedSchedule) 
   database::Measurement untuned = record_of(task_, "schedule v1\n");
   const std::string build = "build " + file("mlp.onnx") + " --db " + file("tune.db") + " -o " + file("model");
   keep({untuned});
-  EXPECT_THAT(run(build).out, HasSubstr("1 of 5 tasks from records; "));
+  EXPECT_THAT(run(build).out, HasSubstr("5 kernels: 1 tuned, 0 untuned, 4 default"));
   untuned.untuned = true;
   untuned.samples = {{400, 1}};
   keep({untuned});
-  EXPECT_THAT(run(build).out, HasSubstr("1 of 5 tasks from records, 1 of them with the untuned schedule"));
+  EXPECT_THAT(run(build).out, HasSubstr("5 kernels: 0 tuned, 1 untuned, 4 default"));
   EXPECT_THAT(run(build + " --json").out, HasSubstr("\"untuned\": true"));
 }
 

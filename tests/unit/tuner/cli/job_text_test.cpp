@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "absl/strings/str_split.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -62,18 +65,36 @@ TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
                         .trials = 12};
   view.job.options = to_json(service::JobSpec{.priority = 5, .trials = 450, .minutes = 2.5});
   service::JobView other{.job = {.id = 12, .model_name = "a\nb", .options = "of another program"}};
-  const std::vector<std::string> lines = jobs_table({view, other}, 61'000'000'000);
+  const std::vector<std::string> lines =
+      absl::StrSplit(jobs_table({view, other}, 61'000'000'000, 0), '\n', absl::SkipEmpty());
   ASSERT_EQ(lines.size(), 3u);
   const auto below = [&](const std::string& name) { return lines[1].substr(lines[0].find(name)); };
-  EXPECT_THAT(lines[1], testing::StartsWith("  3 queued"));
-  EXPECT_THAT(below("prio"), testing::StartsWith("   5 ada "));
+  EXPECT_THAT(lines[1], testing::StartsWith("  3  queued"));
+  EXPECT_THAT(below("prio"), testing::StartsWith("   5  ada "));
   EXPECT_THAT(below("model"), testing::StartsWith("mlp.onnx "));
   EXPECT_THAT(below("target"), testing::StartsWith("x86_64 "));
   EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min "));
-  EXPECT_THAT(lines[1], testing::EndsWith(" 1:01 waits for job 2"));
+  EXPECT_THAT(lines[1], testing::EndsWith("  1m1s  waits for job 2"));
   EXPECT_THAT(lines[2], testing::AllOf(testing::HasSubstr(" a?b "), testing::HasSubstr(" (embedded) ")));
   view.job.options = to_json(service::JobSpec{.trials = 1, .until_gain_percent = 0.5});
-  EXPECT_THAT(jobs_table({view}, 0)[1], testing::HasSubstr("1 trial, gain of 0.5%"));
+  EXPECT_THAT(jobs_table({view}, 0, 0), testing::HasSubstr("1 trial, gain of 0.5%"));
+}
+
+TEST(JobsTable, FitsATerminalOfEightyColumns) {
+  service::JobView view{
+      .job = {.id = 1234,
+              .model_name = "a-network-with-a-name-of-many-words-in-it.onnx",
+              .target = "x86_64:cpu=znver4",
+              .device = "desk-in-the-corner-of-the-lab",
+              .submitter = "ada",
+              .state = JobState::kRunning,
+              .detail = "waits: no device with the key desk is free, 39 are leased to others"},
+      .trials = 123456};
+  const std::string table = jobs_table({view}, 61'000'000'000, 80);
+  for (const absl::string_view line : absl::StrSplit(table, '\n'))
+    EXPECT_LE(std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; }), 80) << line;
+  for (const char* kept : {"1234  running", "123456", "1m1s", "…"})
+    EXPECT_THAT(table, testing::HasSubstr(kept));
 }
 
 TEST(StateText, OfAJobThatTriesAgainAndAgainIsTheSameAllTheTime) {

@@ -41,7 +41,7 @@ TEST(ProgressPrinter, ShowsAtOnceThatAPlayOffBegins) {
   printer.show(progress);
   const std::string err = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::ranges::count(err, '\n'), 2) << err;
-  EXPECT_THAT(err, HasSubstr("play-off"));
+  EXPECT_THAT(err, HasSubstr("re-measuring finalists"));
 }
 
 TEST(ProgressPrinter, HasNoTableOfWhatWasNeverMeasured) {

@@ -1,0 +1,66 @@
+// tuner backup: a copy of the database, and of the models that its jobs need, while a tuner goes on.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/counted.h"
+#include "base/exit_code.h"
+#include "base/json_text.h"
+#include "base/status.h"
+#include "database/open_records.h"
+#include "tuner/cli/commands.h"
+#include "tuner/service/backup.h"
+
+namespace tf::tuner_cli {
+namespace {
+
+struct BackupArguments {
+  std::string db, to;
+  bool json = false;
+};
+
+absl::Status back_up(const BackupArguments& arguments) {
+  for (const std::string* path : {&arguments.db, &arguments.to}) {
+    if (database::is_file(*path)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("cannot back up ", arguments.db, " to ", arguments.to,
+                                                   ": both are database files; of JSON lines and remote "
+                                                   "tuners `tuner export` makes a copy of the records"));
+  }
+  TF_ASSIGN_OR_RETURN(const service::BackupContents contents, service::back_up(arguments.db, arguments.to));
+  if (arguments.json) {
+    std::printf("%s\n",
+                json_text(nlohmann::json{{"jobs", contents.jobs}, {"models", contents.models}}).c_str());
+  } else {
+    std::fprintf(stderr, "backed up %s to %s: all records, %s, %s of unfinished jobs\n", arguments.db.c_str(),
+                 arguments.to.c_str(), counted(contents.jobs, "job").c_str(),
+                 counted(contents.models, "model").c_str());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void add_backup_command(CLI::App& app, Invocation& invocation) {
+  auto arguments = std::make_shared<BackupArguments>();
+  CLI::App* command = app.add_subcommand(
+      "backup", "Copy a database and the models of its unfinished jobs; a tuner may be running on it");
+  command->add_option("--db", arguments->db, "The database FILE")->required();
+  command->add_option("-o,--output", arguments->to, "The new FILE; models go to FILE.models")->required();
+  command->add_flag("--json", arguments->json, "Print what was copied as JSON");
+  command->footer(
+      "Example: tuner backup --db tune.db -o tune-monday.db\n"
+      "To restore: stop the tuner, move tune.db, tune.db-wal, tune.db-shm and tune.db.models away, copy the "
+      "backup "
+      "and its .models to the old names, start the tuner.");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments]() -> int {
+      const absl::Status status = back_up(*arguments);
+      return status.ok() ? kExitOk : report_error("tuner backup", status);
+    };
+  });
+}
+
+}  // namespace tf::tuner_cli
