@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@
 #include "absl/time/time.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "rpc/collapsed_log.h"
+#include "rpc/log_fields.h"
 
 namespace tf::rpc {
 namespace {
@@ -45,11 +48,19 @@ class JsonFormat final : public spdlog::formatter {
     fields["level"] = text(spdlog::level::to_string_view(record.level));
     fields["program"] = text(record.logger_name);
     fields["message"] = text(record.payload);
+    for (const LogField& field : LogFields::present()) {
+      const std::string name(field.name);
+      fields[name] = field.is_json
+                         ? nlohmann::ordered_json::parse(field.value, nullptr, /*allow_exceptions=*/false)
+                         : nlohmann::ordered_json(field.value);
+    }
     append(fields.dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace) + "\n",
            line);
   }
   std::unique_ptr<formatter> clone() const override { return std::make_unique<JsonFormat>(); }
 };
+
+std::atomic<bool> records_are_json = false;
 
 // What gRPC calls an error, a peer that is away for example, rarely is one of ours.
 void log_grpc(gpr_log_func_args* args) {
@@ -76,11 +87,17 @@ absl::Status check(const LogOptions& options) {
 
 absl::Status log_to_stderr(const std::string& program, const LogOptions& options) {
   TF_RETURN_IF_ERROR(check(options));
-  spdlog::set_default_logger(spdlog::stderr_color_mt(program));
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      program, collapsed_log(std::make_shared<spdlog::sinks::stderr_color_sink_mt>())));
   spdlog::set_formatter(options.format == "json" ? json_log_format() : text_log_format());
+  records_are_json = options.format == "json";
   spdlog::set_level(spdlog::level::from_str(options.level));
   gpr_set_log_function(log_grpc);
   return absl::OkStatus();
+}
+
+bool logs_are_json() {
+  return records_are_json;
 }
 
 std::unique_ptr<spdlog::formatter> text_log_format() {

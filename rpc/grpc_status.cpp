@@ -47,16 +47,23 @@ absl::Status in_our_words(const grpc::Status& status, const std::string& who) {
     return std::ranges::any_of(words, [&](const char* each) { return absl::StartsWith(theirs, each); });
   };
   if (begins_with_one_of({"Cancelling all calls", "Server shutdown"})) return as(who + " is stopping");
+  if (begins_with_one_of({"Cancelled on the server side", "CANCELLED"}))
+    return as(who + " has ended the call");
   if (begins_with_one_of({"keepalive watchdog timeout", "ping timeout"}))
     return as(who + " has been silent for too long");
+  // "recvmsg:Connection timed out": the kernel has given up a line on which nothing is acknowledged any more.
+  const bool is_socket = begins_with_one_of({"recvmsg:", "recvmsg: ", "sendmsg:", "sendmsg: "});
+  if (is_socket && (absl::StrContains(theirs, "timed out") || absl::StrContains(theirs, "unreachable") ||
+                    absl::StrContains(theirs, "No route")))
+    return as(absl::StrCat("the connection to ", who, " has broken: nothing comes through any more"));
   // Their codes and texts tell why.
   if (begins_with_one_of({"Received RST_STREAM", "RST_STREAM"}))
     return as(absl::StrCat(who, " has ended the call (", theirs, ")"));
   if (begins_with_one_of({"GOAWAY"}))
     return as(absl::StrCat("the connection to ", who, " has broken (", theirs, ")"));
-  if (begins_with_one_of({"Socket closed", "Stream removed", "Connection reset", "Broken pipe",
-                          "recvmsg:Connection reset", "recvmsg: Connection reset", "sendmsg:Broken pipe",
-                          "sendmsg: Broken pipe", "sendmsg:Connection reset", "sendmsg: Connection reset"}))
+  if (begins_with_one_of(
+          {"Socket closed", "Stream removed", "Connection reset", "Broken pipe", "End of TCP stream"}) ||
+      is_socket)
     return as("the connection to " + who + " has broken");
   return as(theirs);
 }

@@ -12,7 +12,7 @@ namespace tf::rpc {
 absl::Status check_ports(const std::vector<Endpoint>& listen, const std::string& metrics) {
   std::set<std::string> taken;
   for (const Endpoint& each : listen) {
-    TF_RETURN_IF_ERROR(check_bindable(each));
+    TF_RETURN_IF_ERROR(check_bindable(each, "--listen"));
     if (each.port != 0 && !taken.insert(each.text()).second)
       return absl::InvalidArgumentError(
           absl::StrCat("--listen ", each.text(), " is there twice: give each its own port"));
@@ -22,7 +22,7 @@ absl::Status check_ports(const std::vector<Endpoint>& listen, const std::string&
   if (taken.contains(page.text()))
     return absl::InvalidArgumentError(
         absl::StrCat("--metrics ", metrics, " is where --listen is: give it another port"));
-  return check_bindable(page);
+  return check_bindable(page, "--metrics");
 }
 
 }  // namespace tf::rpc

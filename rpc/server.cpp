@@ -26,16 +26,21 @@
 namespace tf::rpc {
 namespace {
 
-absl::Status in_use(const Endpoint& listen) {
+// "--metrics: cannot listen on 127.0.0.1:9190"
+std::string cannot_listen(const Endpoint& listen, std::string_view option) {
+  return absl::StrCat(std::string(option), option.empty() ? "" : ": ", "cannot listen on ", listen.text());
+}
+
+absl::Status in_use(const Endpoint& listen, std::string_view option = "") {
   return with_remedy(absl::StatusCode::kAlreadyExists,
-                     absl::StrCat("cannot listen on ", listen.text(), ": the port is in use"),
+                     absl::StrCat(cannot_listen(listen, option), ": the port is in use"),
                      "stop the program that holds it or choose another port");
 }
 
 }  // namespace
 
 // gRPC only says that it could not bind; the kernel says why, so ask it first.
-absl::Status check_bindable(const Endpoint& listen) {
+absl::Status check_bindable(const Endpoint& listen, std::string_view option) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -43,7 +48,7 @@ absl::Status check_bindable(const Endpoint& listen) {
   const int error = getaddrinfo(listen.host.c_str(), absl::StrCat(listen.port).c_str(), &hints, &found);
   if (error != 0) {
     return with_remedy(absl::StatusCode::kInvalidArgument,
-                       absl::StrCat("cannot listen on ", listen.text(), ": ", gai_strerror(error)),
+                       absl::StrCat(cannot_listen(listen, option), ": ", gai_strerror(error)),
                        "give an address of this machine");
   }
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -54,9 +59,8 @@ absl::Status check_bindable(const Endpoint& listen) {
   close(fd);
   freeaddrinfo(found);
   if (bound == 0) return absl::OkStatus();
-  if (reason == EADDRINUSE) return in_use(listen);
-  return absl::UnavailableError(
-      absl::StrCat("cannot listen on ", listen.text(), ": ", std::strerror(reason)));
+  if (reason == EADDRINUSE) return in_use(listen, option);
+  return absl::UnavailableError(absl::StrCat(cannot_listen(listen, option), ": ", std::strerror(reason)));
 }
 
 namespace {

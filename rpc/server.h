@@ -4,6 +4,7 @@
 // know: what the services do.
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,8 +23,8 @@ class Service;
 namespace tf::rpc {
 
 // Whether a server could listen there now. ALREADY_EXISTS when the port is in use, INVALID_ARGUMENT for what
-// is no address of this machine.
-absl::Status check_bindable(const Endpoint& listen);
+// is not an address of this machine. The message names the option that asks for it, unless that is empty.
+absl::Status check_bindable(const Endpoint& listen, std::string_view option = "");
 
 class CallGuard;
 class Credentials;

@@ -6,9 +6,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <cstring>
 #include <future>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 
 namespace tf::rpc {
@@ -27,14 +29,24 @@ struct StopSignals::State {
   void listen() {
     signals.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
-      if (answered) _exit(kExitInterrupted);
+      if (answered && signal != SIGHUP) _exit(kExitInterrupted);
       answer(signal);
       listen();
     });
   }
 };
 
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction present {};
+  return sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 StopSignals::StopSignals() : state_(std::make_unique<State>()) {
+  if (!is_ignored(SIGHUP)) state_->signals.add(SIGHUP);
   state_->listen();
   state_->thread = std::thread([state = state_.get()] { state->io.run(); });
 }
@@ -50,6 +62,11 @@ int StopSignals::wait() {
 
 void StopSignals::stop_waiting() {
   state_->answer(0);
+}
+
+std::string signal_text(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? absl::StrCat("SIG", name) : absl::StrCat("signal ", signal);
 }
 
 }  // namespace tf::rpc

@@ -1,7 +1,10 @@
 #pragma once
-// Owns: what SIGINT and SIGTERM mean to a daemon: the first drains, the second stops at once.
+// Owns: what SIGINT, SIGTERM and SIGHUP mean to a daemon: the first of them drains, a second SIGINT or
+// SIGTERM stops at once. A terminal that closes sends SIGHUP, perhaps twice; a process that ignores it
+// (nohup) goes on to.
 
 #include <memory>
+#include <string>
 
 namespace tf::rpc {
 
@@ -11,8 +14,8 @@ class StopSignals {
   // are exec'd get the default handlers back.
   StopSignals();
   ~StopSignals();
-  // Blocks until the first signal, or until stop_waiting; returns the signal, or 0. After a signal, a second
-  // one ends the process with exit code 130 at once.
+  // Blocks until the first signal, or until stop_waiting; returns the signal, or 0. After a signal, another
+  // SIGINT or SIGTERM ends the process with exit code 130 at once.
   int wait();
   // Makes wait() return. Thread-safe.
   void stop_waiting();
@@ -21,5 +24,8 @@ class StopSignals {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// "SIGTERM", for a log.
+std::string signal_text(int signal);
 
 }  // namespace tf::rpc

@@ -15,7 +15,8 @@ namespace tf::rpc {
 // readable. INVALID_ARGUMENT: the first mistake, as FILE:LINE:COLUMN.
 absl::Status merge_text_config(const std::string& path, google::protobuf::Message& config);
 
-// One line, for the log of the effective configuration.
-std::string one_line(const google::protobuf::Message& config);
+// Logs the message and the effective configuration: as a field "configuration", an object, where logs are
+// JSON, else as one line of protobuf's text format after the message.
+void log_configuration(const std::string& message, const google::protobuf::Message& config);
 
 }  // namespace tf::rpc

@@ -1,9 +1,13 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+#include <spdlog/spdlog.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "rpc/daemon_log.h"
+#include "rpc/log_fields.h"
 #include "rpc/text_config.h"
 
 namespace tf::rpc {
@@ -34,8 +38,16 @@ absl::Status merge_text_config(const std::string& path, google::protobuf::Messag
       absl::StrCat(error.text, "; see proto/config/v1/farm.proto for the fields"));
 }
 
-std::string one_line(const google::protobuf::Message& config) {
-  return config.ShortDebugString();
+void log_configuration(const std::string& message, const google::protobuf::Message& config) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  if (!logs_are_json() || !google::protobuf::util::MessageToJsonString(config, &json, options).ok()) {
+    spdlog::info(absl::StrCat(message, "; configuration: ", config.ShortDebugString()));
+    return;
+  }
+  const LogFields about({{"configuration", json, true}});
+  spdlog::info(message);
 }
 
 }  // namespace tf::rpc

@@ -12,17 +12,17 @@ absl::Status TransferMemory::take_bytes(uint64_t bytes, Share::Of of) {
   const uint64_t most_of_each = of->first.empty() ? limits_.bytes : limits_.bytes_of_each;
   const uint64_t most = std::min(limits_.bytes, most_of_each);
   if (bytes > most) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "a transfer of ", bytes, " bytes finds no room here: at most ", most, " are on their way at once"));
+    return absl::ResourceExhaustedError(absl::StrCat("a transfer of ", bytes, " bytes is too large: at most ",
+                                                     most, " may be in transfer here at once"));
   }
   if (bytes > limits_.bytes - taken_) {
     return absl::UnavailableError(
-        absl::StrCat("more than ", limits_.bytes >> 20, " MiB are on their way here at once: try again"));
+        absl::StrCat("more than ", limits_.bytes >> 20, " MiB would be in transfer here at once: try again"));
   }
   if (bytes > most_of_each - held.bytes) {
     return absl::UnavailableError(
         absl::StrCat("more than ", most_of_each >> 20, " MiB of ", of->first,
-                     " are on their way here at once: try again when some have come"));
+                     " would be in transfer here at once: try again when one of them is done"));
   }
   taken_ += bytes;
   held.bytes += bytes;
@@ -33,9 +33,9 @@ absl::StatusOr<TransferMemory::Share> TransferMemory::take(uint64_t bytes, const
   const std::scoped_lock lock(mutex_);
   const auto of = held_.try_emplace(whose).first;
   if (of->second.transfers >= limits_.transfers_of_each) {
-    return absl::UnavailableError(absl::StrCat(
-        limits_.transfers_of_each, " transfers of ", whose.empty() ? "senders without a name" : whose,
-        " are on their way here already: try again when one has come"));
+    return absl::UnavailableError(absl::StrCat(whose.empty() ? "a sender without a name" : whose,
+                                               " already has ", limits_.transfers_of_each,
+                                               " uploads in progress here: try again when one finishes"));
   }
   const absl::Status taken = take_bytes(bytes, of);
   if (taken.ok()) {

@@ -14,6 +14,7 @@
 #include "rpc/call_pool.h"
 #include "rpc/clock.h"
 #include "rpc/identity/call_guard.h"
+#include "rpc/peer_address.h"
 #include "rpc/protocol.h"
 #include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
@@ -34,7 +35,7 @@ void to_proto(const DesiredSlot& desired, pb::DesiredSlot& message) {
   if (!desired.lease) return;
   message.mutable_lease()->set_lease_id(desired.lease->id.text);
   message.mutable_lease()->set_epoch(desired.lease->epoch);
-  message.set_user(desired.lease->user);
+  message.set_user(user_of(desired.lease->holder));
   message.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(desired.remaining)));
   for (const QueuedTrial& trial : desired.window) {
     pb::Assignment& assignment = *message.add_window();
@@ -110,8 +111,9 @@ GoldenSample from_proto(const pb::GoldenSample& message) {
 
 class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::TrackerMessage> {
  public:
-  // `agent`: who calls; nothing on plain text.
-  SynchronizeStream(Farm& farm, std::optional<rpc::Identity> agent) : farm_(farm), agent_(std::move(agent)) {}
+  // `agent`: who calls; nothing on plain text. `address`: from where.
+  SynchronizeStream(Farm& farm, std::optional<rpc::Identity> agent, std::string address)
+      : farm_(farm), agent_(std::move(agent)), address_(std::move(address)) {}
 
  private:
   absl::Status received(const pb::AgentMessage& message) override {
@@ -119,7 +121,10 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       return absl::InvalidArgumentError("a Synchronize stream begins with one hello and has no other");
     }
     if (hear_clock(message) && session_ != 0) farm_.tell_again(session_);
-    return message.has_hello() ? greet(message.hello()) : report(message.report());
+    if (message.has_hello()) return greet(message.hello());
+    if (!message.has_pong()) return report(message.report());
+    farm_.pong(session_, message.pong().number());
+    return absl::OkStatus();
   }
 
   // True: what the agent was told looked older to it than it was.
@@ -148,7 +153,8 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
       const absl::Status may = rpc::check_may_serve(*agent_, device->id);
       if (!may.ok()) return may;
     }
-    absl::StatusOr<Farm::SessionId> session = farm_.attach(*device, hello.agent_run(), shared_from_this());
+    absl::StatusOr<Farm::SessionId> session =
+        farm_.attach(*device, hello.agent_run(), shared_from_this(), address_);
     if (!session.ok()) return session.status();
     device_id_ = device->id;
     session_ = *session;
@@ -189,8 +195,13 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
   bool next(pb::TrackerMessage& message) override {
     if (session_ == 0) return false;
     if (!greeted_) {
+      if (!farm_.is_attached(session_)) return false;  // another agent has its device
       greeted_ = true;
       message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+      return true;
+    }
+    if (const std::optional<uint64_t> ping = farm_.take_ping(session_)) {
+      message.mutable_ping()->set_number(*ping);
       return true;
     }
     // Before what it dates, so that a lease may look shorter than it is, never longer. By what the agent's
@@ -207,6 +218,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
 
   Farm& farm_;
   const std::optional<rpc::Identity> agent_;
+  const std::string address_;
   std::string device_id_;
   // Written by received(), read by next(): two threads when the farm wakes the stream right after attach.
   std::atomic<Farm::SessionId> session_ = 0;
@@ -311,7 +323,9 @@ class AgentService final : public pb::Agents::CallbackService {
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
       grpc::CallbackServerContext* context) override {
-    return std::make_shared<SynchronizeStream>(farm_, rpc::caller(*context))->begin(hellos_);
+    return std::make_shared<SynchronizeStream>(farm_, rpc::caller(*context),
+                                               rpc::peer_address(context->peer()))
+        ->begin(hellos_);
   }
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(

@@ -1,14 +1,17 @@
 #include "tracker/daemon.h"
 
 #include <grpcpp/impl/codegen/service_type.h>
-#include <unistd.h>
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "rpc/artifact_store.h"
 #include "rpc/call_pool.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/identity/call_guard.h"
+#include "rpc/identity/host_names.h"
 #include "rpc/server.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/own_certificate.h"
@@ -34,19 +37,34 @@ struct Security {
   std::unique_ptr<grpc::Service> service;
 };
 
-std::vector<std::string> own_hosts(const rpc::Endpoint& listen) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return {"localhost", host, listen.host};
+// Names and addresses under which it answers.
+absl::StatusOr<std::vector<std::string>> own_hosts(const DaemonOptions& options) {
+  std::vector<std::string> hosts = rpc::machine_hosts();
+  const auto add = [&](const std::string& host) {
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
+  };
+  for (const char* host : {"localhost", "127.0.0.1", "::1"}) add(host);
+  const absl::StatusOr<std::string> listen = rpc::canonical_host(options.listen.host);
+  if (listen.ok() && !rpc::is_many_machines(*listen)) add(*listen);  // 0.0.0.0 is not the name of anything
+  for (const std::string& host : options.advertise) {
+    const absl::StatusOr<std::string> canonical = rpc::canonical_host(host);
+    if (!canonical.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--advertise: ", canonical.status().message()));
+    add(*canonical);
+  }
+  return hosts;
 }
 
 absl::Status open(const DaemonOptions& options, rpc::CallPool& calls, rpc::CallPool& joins,
                   Security& security) {
   const std::string& folder = options.ca_folder;
-  TF_ASSIGN_OR_RETURN(security.members, Members::open(folder, rpc::real_wall_clock(), options.members));
+  MembersOptions members = options.members;
+  TF_ASSIGN_OR_RETURN(members.tracker_hosts, own_hosts(options));
+  const std::vector<std::string> hosts = members.tracker_hosts;
+  TF_ASSIGN_OR_RETURN(security.members, Members::open(folder, rpc::real_wall_clock(), std::move(members)));
   TF_ASSIGN_OR_RETURN(security.audit, rpc::AuditLog::open(folder + "/audit.jsonl"));
-  TF_ASSIGN_OR_RETURN(security.own, OwnCertificate::open(*security.members, folder + "/tracker",
-                                                         own_hosts(options.listen), rpc::real_wall_clock()));
+  TF_ASSIGN_OR_RETURN(security.own, OwnCertificate::open(*security.members, folder + "/tracker", hosts,
+                                                         rpc::real_wall_clock()));
   security.guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), security.audit.get());
   security.guard->set_revoked(security.members->revocations().serials);
   security.service = make_member_service(*security.members, *security.audit, calls, joins);

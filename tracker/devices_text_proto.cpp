@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "base/text_table.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "rpc/peer_address.h"
 #include "tracker/devices_text.h"
 
 namespace tf::tracker {
@@ -103,6 +104,11 @@ std::string labels_text(const pb::Device& device) {
   return sorted.empty() ? "-" : absl::StrJoin(sorted, ",", absl::PairFormatter("="));
 }
 
+// A tracker from before users were told apart from holders does not say.
+std::string user_of_lease(const pb::Slot& slot) {
+  return slot.user().empty() ? slot.holder().substr(0, slot.holder().find(':')) : slot.user();
+}
+
 Row row_of(const pb::Device& device, const pb::Slot& slot) {
   const bool leased = slot.has_lease();
   return {absl::StrCat(device.device_id(), "/", slot.slot()),
@@ -110,6 +116,7 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
           state_in_table(device, slot),
           age(device.since_ms()),
           leased ? slot.holder() : "-",
+          leased ? user_of_lease(slot) : "-",
           leased ? age(slot.held_ms()) : "-",
           leased ? age(lease_left_ms(device, slot)) : "-",
           leased ? absl::StrCat(slot.queued()) : "-",
@@ -117,6 +124,7 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
           temperature(slot),
           drift(slot),
           absl::StrJoin(slot.cpus(), ","),
+          device.agent_address().empty() ? "-" : rpc::host_of_address(device.agent_address()),
           labels_text(device),
           device.facts().cpu_model()};
 }
@@ -145,9 +153,13 @@ nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
                          {"epoch", slot.epoch()}};
   if (slot.has_golden()) json["golden"] = golden_json(slot.golden());
   if (slot.has_lease()) {
-    json["lease"] = {{"id", slot.lease().lease_id()}, {"holder", slot.holder()},
-                     {"held_ms", slot.held_ms()},     {"remaining_ms", lease_left_ms(device, slot)},
-                     {"queued", slot.queued()},       {"unacknowledged", slot.unacknowledged()},
+    json["lease"] = {{"id", slot.lease().lease_id()},
+                     {"holder", slot.holder()},
+                     {"user", user_of_lease(slot)},
+                     {"held_ms", slot.held_ms()},
+                     {"remaining_ms", lease_left_ms(device, slot)},
+                     {"queued", slot.queued()},
+                     {"unacknowledged", slot.unacknowledged()},
                      {"answered", slot.answered()}};
   }
   return json;
@@ -180,6 +192,7 @@ std::string devices_table(const pb::ListDevicesReply& devices, size_t width) {
                      {"state"},
                      {"age"},
                      {"holder", Cells::kShortened},
+                     {"user", Cells::kShortened},
                      {"held"},
                      {"left"},
                      {"queued", Cells::kLeftOut},
@@ -187,6 +200,7 @@ std::string devices_table(const pb::ListDevicesReply& devices, size_t width) {
                      {"temp", Cells::kLeftOut},
                      {"drift", Cells::kLeftOut},
                      {"cpus", Cells::kShortened},
+                     {"address", Cells::kShortened},
                      {"labels", Cells::kShortened},
                      {"model", Cells::kShortened}},
                     std::move(rows), width);
@@ -207,6 +221,7 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
         {"labels", std::map<std::string, std::string>(device.labels().begin(), device.labels().end())},
         {"since_ms", device.since_ms()},
         {"agent_version", device.agent_version()},
+        {"agent_address", device.agent_address()},
         {"arch", facts.arch()},
         {"cpu_model", facts.cpu_model()},
         {"cpu_features", std::vector<std::string>(facts.cpu_features().begin(), facts.cpu_features().end())},
@@ -235,9 +250,13 @@ std::string waiting_table(const pb::ListWaitingReply& waiting, size_t width) {
     users.push_back({each.user(), absl::StrCat(each.share()), absl::StrCat(each.slots()),
                      absl::StrCat(each.waiting()), absl::StrFormat("%.0f", each.recent_slot_seconds())});
   }
-  return absl::StrCat(text_table({{"holder", Cells::kShortened}, {"user"}, {"key"}, {"priority"}, {"waits"}},
-                                 std::move(requests), width),
-                      "\n",
+  std::string text =
+      requests.empty()
+          ? "nobody is waiting\n"
+          : text_table({{"holder", Cells::kShortened}, {"user"}, {"key"}, {"priority"}, {"waits"}},
+                       std::move(requests), width);
+  if (users.empty()) return text;
+  return absl::StrCat(text, "\n",
                       text_table({{"user"}, {"share"}, {"slots"}, {"waiting"}, {"recent slot-seconds"}},
                                  std::move(users), width));
 }

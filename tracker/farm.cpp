@@ -9,6 +9,7 @@
 #include "base/event_log.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "rpc/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
@@ -125,6 +126,7 @@ void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
   unsaved_.ended.push_back(lease->id);
   lock.save();
   log_lease("lease_ended", *lease);
+  const rpc::LogFields about({{"device", lease->slot.device_id}, {"lease", lease->id.text}});
   spdlog::info(absl::StrCat("lease ", lease->id.text, " on ", lease->slot.device_id, "/", lease->slot.slot,
                             " ends: ", why.message()));
   relays_.erase(lease->id);
@@ -151,103 +153,6 @@ void Farm::end_leases(Locked& lock, const Device& device, const absl::Status& wh
 
 // Agents
 // ------------------------------------------------------------------------------------------------------------
-
-// A device that comes back under another key or with fewer slots keeps no lease of what it no longer offers.
-void Farm::end_orphans(Locked& lock, const Device& device, const DeviceInfo& now) {
-  const std::shared_ptr<const DeviceInfo> before = device.info;
-  for (const SlotOffer& old : before->slots) {
-    const bool kept = before->key == now.key && std::ranges::any_of(now.slots, [&](const SlotOffer& slot) {
-                        return slot.slot == old.slot && slot.threads == old.threads;
-                      });
-    const Lease* lease = leases_.on({now.id, old.slot});
-    if (kept || !lease) continue;
-    end_lease(lock, LeaseId(lease->id),
-              absl::NotFoundError(absl::StrCat("device ", now.id, " no longer offers this slot")));
-  }
-}
-
-void Farm::became_away(Device& device) {
-  device.session = 0;
-  device.link = nullptr;
-  device.since = clock_.now();
-  away_.insert({device.since + options_.agent_grace, device.info->id});
-}
-
-void Farm::describe(Locked& lock, Device& device, const DeviceInfo& info) {
-  const std::shared_ptr<const DeviceInfo> before = device.info;
-  if (!before || !offers_the_same(*before, info)) {
-    unsaved_.devices.insert(info.id);
-    lock.save();
-  }
-  if (before) end_orphans(lock, device, info);
-  device.info = std::make_shared<const DeviceInfo>(info);
-  device.health.runs_golden(info.runs_golden());
-  if (!device.health.may_measure()) lock.deadline_changed();  // without a golden kernel that ends in time
-  std::erase_if(device.golden, [&](const auto& each) {
-    if (info.offers(each.first)) return false;
-    unsaved_.golden.insert({info.id, each.first});
-    lock.save();
-    return true;
-  });
-  matchmaker_.describe(device.info);
-}
-
-absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::string& run,
-                                             std::shared_ptr<Link> link) {
-  Locked lock(*this);
-  TF_RETURN_IF_ERROR(check_room(info.id));
-  const auto [entry, is_new] = devices_.try_emplace(info.id, clock_, options_.health, StoredHealth());
-  Device& device = entry->second;
-  // A reconnection of what is known costs no write and no new description.
-  if (is_new || device.info->hello != info.hello) describe(lock, device, info);
-  if (device.session != 0) {
-    const bool same_run = device.run == run;
-    lock.close(device.link,
-               same_run ? absl::AbortedError("a newer stream of this agent has begun")
-                        : absl::AlreadyExistsError(absl::StrCat("another agent has taken over the id ",
-                                                                info.id, ": give each its own --id")));
-    device_of_.erase(device.session);
-  } else {
-    away_.erase({device.since + options_.agent_grace, info.id});
-    long_away_.erase({device.forget_at, info.id});
-    missing_.erase({device.since + options_.missing_after, info.id});
-    if (std::exchange(device.away_since, std::nullopt)) {
-      unsaved_.devices.insert(info.id);
-      lock.save();
-    }
-  }
-  device.dirty.clear();  // of slots that it offered before, perhaps, and does not now
-  for (const SlotOffer& slot : info.slots) {
-    const SlotKey key{info.id, slot.slot};
-    leases_.raise_epoch(key, slot.highest_epoch);
-    device.dirty.insert(slot.slot);
-    const Lease* lease = leases_.on(key);
-    if (const auto direct = lease ? direct_.find(lease->id) : direct_.end();
-        direct != direct_.end() && device.run != run)
-      direct->second.next_run();
-  }
-  device.session = ++last_session_;
-  device.link = std::move(link);
-  device.run = run;
-  device.since = clock_.now();
-  device.stopping = false;
-  device_of_[device.session] = info.id;
-  spdlog::info(absl::StrCat("device ", info.id, " (", info.key, ") is online"));
-  offer(device);
-  match(lock);
-  return device.session;
-}
-
-void Farm::detach(SessionId session) {
-  Locked lock(*this);
-  Device* device = by_session(session);
-  if (!device) return;
-  spdlog::info(absl::StrCat("device ", device->info->id, " is away"));
-  device_of_.erase(session);
-  became_away(*device);
-  offer(*device);
-  lock.deadline_changed();
-}
 
 void Farm::report(SessionId session, const std::vector<AgentReply>& replies, bool stopping) {
   Locked lock(*this);

@@ -123,6 +123,7 @@ struct SlotStatus {
 
 struct DeviceStatus {
   std::shared_ptr<const DeviceInfo> info;
+  std::string address;  // of its agent, as of the last session; empty: it has had none since the start
   bool online = false;
   bool stopping = false;
   Admission admission = Admission::kOpen;
@@ -206,6 +207,8 @@ struct FarmOptions {
   absl::Duration longest_term = absl::Minutes(10);
   absl::Duration longest_wait = absl::Minutes(10);
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
+  // For the answer of an agent whose id another one asks for.
+  absl::Duration ping_patience = absl::Seconds(5);
   // A device that is away longer, and on which no operator or quarantine has its hand, is forgotten; 0: none.
   absl::Duration forget_after = absl::Hours(30 * 24);
   size_t most_devices = 100'000;
@@ -232,11 +235,20 @@ class Farm {
                                                     FarmOptions options = {});
   ~Farm();
 
-  // Agents.
-  // Begins a session, ending an older one of the same device. `run` names the agent's process.
-  // RESOURCE_EXHAUSTED: there are as many devices as there may be, or as one board may have.
+  // Agents. (farm_sessions.cpp)
+  // Begins a session; an older one of the same run of the agent ends. `run` names the agent's process,
+  // `address` where it calls from. If another run has the device, the session has to wait (is_attached) until
+  // that is known to be gone: it is pinged. When it answers, the new link is closed with ALREADY_EXISTS; when
+  // its session ends or it is silent for `ping_patience`, the new one takes over. UNAVAILABLE: another agent
+  // waits so already. RESOURCE_EXHAUSTED: there are as many devices as there may be, or as one board may
+  // have.
   absl::StatusOr<SessionId> attach(const DeviceInfo& device, const std::string& run,
-                                   std::shared_ptr<Link> link);
+                                   std::shared_ptr<Link> link, const std::string& address = "");
+  // Whether the session serves its device. The link is woken when it does.
+  bool is_attached(SessionId session);
+  // The ping that this session is to be sent now, once.
+  std::optional<uint64_t> take_ping(SessionId session);
+  void pong(SessionId session, uint64_t number);
   void detach(SessionId session);
   void report(SessionId session, const std::vector<AgentReply>& replies, bool stopping);
   // Of trials whose replies take another way; whose they were the farm knows by their leases. One counts only
@@ -262,8 +274,8 @@ class Farm {
   // UNAUTHENTICATED: the certificate is revoked.
   absl::StatusOr<Grant> renew(const LeaseId& id, uint64_t epoch, const std::string& certificate = "");
   void release(const LeaseId& id, uint64_t epoch);
-  // PERMISSION_DENIED: the lease is another user's. A lease that is over is nobody's.
-  absl::Status check_user(const LeaseId& id, uint64_t epoch, const std::string& user);
+  // PERMISSION_DENIED: another member holds the lease. Nobody holds a lease that is over.
+  absl::Status check_member(const LeaseId& id, uint64_t epoch, const std::string& member);
   // Serials of certificates that are good no more, all of them: what was last asked for by one of them ends,
   // and none is granted to it. Of a lease that its holder has not renewed since a restart nobody knows by
   // which it is held: that one is not renewed either, so that it ends with its term.
@@ -334,6 +346,7 @@ class Farm {
 
  private:
   struct Device;
+  struct Contender;
   struct Stream;
   struct DirectCounts;
   struct Asker;
@@ -374,6 +387,8 @@ class Farm {
   void describe(Locked& lock, Device& device, const DeviceInfo& info);
   absl::Status check_room(const std::string& device_id) const;
   void became_away(Device& device);
+  void admit(Locked& lock, Device& device, Contender agent);
+  std::unique_ptr<Contender> drop_contender(Device& device);
   void count_absence(Locked& lock, Device& device);
   std::vector<std::string> forgettable(const std::string& name) const;
   void drop(Locked& lock, const std::string& device_id);
@@ -411,6 +426,7 @@ class Farm {
   void judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenWord word);
   void health_changed(Locked& lock, Device& device);
 
+  void tick_contenders(Locked& lock);
   void tick_devices(Locked& lock);
   void tick_reservations(Locked& lock);
   ReservationStatus status_of(const Reservation& reservation) const;
@@ -443,8 +459,10 @@ class Farm {
   std::map<LeaseId, uint32_t> failures_told_;                     // of trials that went straight to the agent
   std::map<LeaseId, DirectCounts> direct_;
   std::map<LeaseId, Stream> streams_;
-  std::map<SessionId, std::string> device_of_;  // sessions that are current
-  std::map<SessionId, LeaseId> lease_of_;       // streams that are current
+  std::map<SessionId, std::string> device_of_;     // sessions that are current
+  std::map<SessionId, std::string> contends_for_;  // sessions that wait for one of those to answer its ping
+  std::set<std::pair<rpc::Instant, std::string>> contenders_;  // devices for which they wait, by deadline
+  std::map<SessionId, LeaseId> lease_of_;                      // streams that are current
   std::map<WaiterId, Asker> askers_;
   std::map<const Waiter*, WaiterId> asker_of_;
   FarmCounts counts_;  // its counters

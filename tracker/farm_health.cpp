@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/digest.h"
+#include "rpc/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
@@ -38,6 +39,7 @@ void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   const std::string& id = device.info->id;
   const Blame::Verdict verdict = blame_.observe(id, outcome);
   if (verdict.convicted) {
+    const rpc::LogFields about({{"device", id}});
     spdlog::warn(absl::StrCat("candidate ", outcome.candidate, " ", end_text(outcome.end),
                               " on two boards and is not run for ",
                               absl::FormatDuration(Blame::kConvictedFor), "; the last was ", id));
@@ -166,6 +168,7 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
 void Farm::health_changed(Locked& lock, Device& device) {
   const std::string& id = device.info->id;
   const Health health = device.health.health();
+  const rpc::LogFields about({{"device", id}});
   spdlog::log(health == Health::kHealthy ? spdlog::level::info : spdlog::level::warn,
               absl::StrCat("device ", id, " is ", health_name(health),
                            device.health.reason().empty() ? "" : ": ", device.health.reason()));

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "rpc/identity/refusal.h"
+#include "rpc/log_fields.h"
 #include "rpc/random_id.h"
 #include "tracker/farm_state.h"
 
@@ -87,7 +88,7 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
     return run != request.holder_run && request.run_number != 0 && number > request.run_number;
   };
   const std::vector<Lease> leases = leases_.of_holder(request.holder);
-  const std::vector<WaiterId> waiting = matchmaker_.queue().of_holder(request.user, request.holder);
+  const std::vector<WaiterId> waiting = matchmaker_.queue().of_holder(request.holder);
   bool outdated = std::ranges::any_of(
       leases, [&](const Lease& lease) { return is_newer(lease.holder_run, lease.run_number); });
   for (const WaiterId id : waiting) {
@@ -107,6 +108,7 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
   const absl::Status why = absl::NotFoundError("its holder has been started again");
   for (const Lease& lease : leases) {
     if (lease.holder_run == request.holder_run) continue;
+    const rpc::LogFields about({{"device", lease.slot.device_id}, {"lease", lease.id.text}});
     spdlog::warn(absl::StrCat(printable(request.holder), " has been started again: what its run ",
                               printable(lease.holder_run), " holds ends. Do two tuners go by one name?"));
     end_lease(lock, lease.id, why);
@@ -175,8 +177,9 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
     leases_.commit(lease);
     log_lease("lease_granted", lease);
     relays_.emplace(lease.id, Relay(options_.flow));
+    const rpc::LogFields about({{"device", lease.slot.device_id}, {"lease", lease.id.text}});
     spdlog::info(absl::StrCat("lease ", lease.id.text, " on ", lease.slot.device_id, "/", lease.slot.slot,
-                              " epoch ", lease.epoch, " to ", lease.holder));
+                              " epoch ", lease.epoch, " to ", lease.holder, " for ", lease.user));
     ++counts_.leases_granted;
     counts_.grant_time.add(clock_.now() - asker.mapped().asked);
     lock.answer(std::move(asker.mapped().waiter), grant_of(lease));
@@ -268,12 +271,12 @@ void Farm::set_revoked(std::set<std::string> serials) {
   match(lock);
 }
 
-absl::Status Farm::check_user(const LeaseId& id, uint64_t epoch, const std::string& user) {
+absl::Status Farm::check_member(const LeaseId& id, uint64_t epoch, const std::string& member) {
   const std::scoped_lock lock(mutex_);
   const absl::StatusOr<Lease> lease = leases_.find(id, epoch);
-  if (!lease.ok() || lease->user == user) return absl::OkStatus();
+  if (!lease.ok() || user_of(lease->holder) == member) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat("the lease ", id.text, " is not held by ", user, ": acquire one of your own"));
+      absl::StrCat("the lease ", id.text, " is not held by ", member, ": acquire one of your own"));
 }
 
 }  // namespace tf::tracker

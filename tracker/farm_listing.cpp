@@ -23,6 +23,7 @@ bool is_asked_for(const DeviceInfo& device, const DeviceQuery& query) {
 
 DeviceStatus Farm::status_of(const Device& device, bool all_samples) const {
   DeviceStatus status{.info = device.info,
+                      .address = device.address,
                       .online = device.session != 0,
                       .stopping = device.stopping,
                       .admission = device.admission,

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "rpc/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
@@ -73,6 +74,7 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
     Locked lock(*this);
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
     if (device->admission != admission) {
+      const rpc::LogFields about({{"device", device_id}});
       spdlog::info(absl::StrCat("device ", device_id, " is ",
                                 std::string(admission_text(admission, leases_on(*device))),
                                 ", says an operator"));
@@ -107,6 +109,7 @@ absl::Status Farm::readmit(const std::string& device_id) {
       trend.begin_anew();
       unsaved_.golden.insert({device_id, slot});
     }
+    const rpc::LogFields about({{"device", device_id}});
     spdlog::info(absl::StrCat("device ", device_id, " is readmitted by an operator"));
     if (device->health.readmit()) health_changed(lock, *device);
     saved = when_saved(lock);
@@ -128,6 +131,7 @@ void Farm::drop(Locked& lock, const std::string& device_id) {
   matchmaker_.forget(device_id);
   unsaved_.forgotten.insert(device_id);
   lock.save();
+  const rpc::LogFields about({{"device", device_id}});
   spdlog::info(absl::StrCat("device ", device_id, " is forgotten"));
   devices_.erase(found);
 }
@@ -368,6 +372,7 @@ std::optional<rpc::Instant> Farm::tick() {
   for (const Lease& lease : leases_.expired()) {
     end_lease(lock, lease.id, absl::NotFoundError(absl::StrCat("lease ", lease.id.text, " has expired")));
   }
+  tick_contenders(lock);
   tick_devices(lock);
   tick_reservations(lock);
   match(lock);
@@ -389,6 +394,7 @@ std::optional<rpc::Instant> Farm::next_deadline() const {
   };
   consider(matchmaker_.queue().next_deadline());
   consider(reservations_change_);
+  if (!contenders_.empty()) consider(contenders_.begin()->first);
   if (!away_.empty()) consider(away_.begin()->first);
   if (!long_away_.empty()) consider(long_away_.begin()->first);
   if (!missing_.empty()) consider(missing_.begin()->first);

@@ -19,6 +19,17 @@ namespace tf::tracker {
 // Into the event log, in the order in which the farm does it: under the farm's lock.
 void log_lease(std::string_view event, const Lease& lease);
 
+// An agent that asks for a device, until it is known whether it may have it.
+struct Farm::Contender {
+  SessionId session = 0;
+  DeviceInfo info;
+  std::string run;
+  std::string address;
+  std::shared_ptr<Link> link;
+  rpc::Instant deadline{};  // of the present agent's answer
+  bool pinged = false;
+};
+
 struct Farm::Device {
   Device(const rpc::Clock& clock, const HealthOptions& options, StoredHealth stored)
       : health(clock, options, std::move(stored)), saved_health(health.stored()), since(clock.now()) {}
@@ -32,8 +43,10 @@ struct Farm::Device {
   SessionId session = 0;                   // 0: away
   std::shared_ptr<Link> link;
   std::string run;
-  rpc::Instant since;      // online or away
-  rpc::Instant forget_at;  // its place in long_away_
+  std::string address;                   // from which its agent called last
+  std::unique_ptr<Contender> contender;  // only while it has a session
+  rpc::Instant since;                    // online or away
+  rpc::Instant forget_at;                // its place in long_away_
   // As the wall clock said it, also of an earlier tracker; absent: it is here, or has gone just now.
   std::optional<absl::Time> away_since;
   std::set<uint32_t> dirty;  // slots whose desired state the agent has not been told

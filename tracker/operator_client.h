@@ -32,6 +32,13 @@ absl::StatusOr<DevicesText> render_devices(const TrackerLink& tracker, const std
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format, size_t width = 0);
 absl::StatusOr<std::string> render_reservations(const TrackerLink& tracker, TextFormat format,
                                                 size_t width = 0);
+// Of which devices a pattern stands for: all, or those whose agents are away.
+enum class Presence { kAny, kAway };
+// Each name once, in the order given; one with '*' in it stands for the devices whose ids are like it, in the
+// order of their ids ('*' is any characters, '/' among them). NOT_FOUND: a pattern matches no such device.
+absl::StatusOr<std::vector<std::string>> devices_called(const TrackerLink& tracker,
+                                                        const std::vector<std::string>& names,
+                                                        Presence presence);
 // How many leases the device has now; nothing: a tracker of before does not say. NOT_FOUND: no such device.
 absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker, const std::string& device,
                                                       Admission admission);

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "tracker/devices_text.h"
+#include "tracker/name_pattern.h"
 #include "tracker/operator_client.h"
 #include "tracker/tracker_call.h"
 
@@ -44,6 +47,37 @@ absl::StatusOr<DevicesText> render_devices(const TrackerLink& tracker, const std
   return DevicesText{
       .devices = static_cast<size_t>(devices.devices_size()),
       .text = format == TextFormat::kJson ? devices_json(devices) : devices_table(devices, width)};
+}
+
+absl::StatusOr<std::vector<std::string>> devices_called(const TrackerLink& tracker,
+                                                        const std::vector<std::string>& names,
+                                                        Presence presence) {
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& id) {
+    if (std::ranges::find(found, id) == found.end()) found.push_back(id);
+  };
+  std::optional<pb::ListDevicesReply> all;  // asked for once, if at all
+  for (const std::string& name : names) {
+    if (name.find('*') == std::string::npos) {
+      add(name);
+      continue;
+    }
+    if (!all) {
+      TF_ASSIGN_OR_RETURN(all,
+                          all_pages(tracker, pb::ListDevicesRequest(), &pb::Operators::Stub::ListDevices));
+    }
+    bool matched = false;
+    for (const pb::Device& device : all->devices()) {
+      if (!matches_pattern(name, device.device_id())) continue;
+      if (presence == Presence::kAway && device.online()) continue;
+      add(device.device_id());
+      matched = true;
+    }
+    if (matched) continue;
+    return absl::NotFoundError(absl::StrCat("no device ", presence == Presence::kAway ? "that is away " : "",
+                                            "is like ", printable(name), ": `tracker devices` lists them"));
+  }
+  return found;
 }
 
 absl::StatusOr<std::string> render_waiting(const TrackerLink& tracker, TextFormat format, size_t width) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "base/status.h"
 #include "base/text_table.h"
 #include "rpc/default_endpoints.h"
+#include "tracker/durations.h"
 #include "tracker/operator_client.h"
 
 namespace tf::tracker {
@@ -30,6 +32,7 @@ struct OperatorArguments {
   std::string key;
   std::string selector;
   std::string name;
+  std::vector<std::string> names;  // ids, or patterns of them
   std::string user;
   std::string from;
   std::string duration;
@@ -55,8 +58,23 @@ absl::Status say(const absl::Status& done, const std::string& line) {
   return done;
 }
 
-std::string device_of(const OperatorArguments& arguments) {
-  return absl::StrCat("device ", printable(arguments.name));
+std::string device_text(const std::string& id) {
+  return absl::StrCat("device ", printable(id));
+}
+
+// The first failure decides; each is told.
+absl::Status for_each_device(const TrackerLink& tracker, const OperatorArguments& arguments,
+                             Presence presence,
+                             const std::function<absl::Status(const std::string& id)>& change) {
+  TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, devices_called(tracker, arguments.names, presence));
+  absl::Status first;
+  for (const std::string& id : ids) {
+    const absl::Status changed = change(id);
+    if (changed.ok()) continue;
+    if (!first.ok()) std::fprintf(stderr, "tracker: %s\n", std::string(changed.message()).c_str());
+    first.Update(changed);
+  }
+  return first;
 }
 
 absl::Status devices(const TrackerLink& tracker, const OperatorArguments& arguments) {
@@ -81,15 +99,19 @@ absl::Status reservations(const TrackerLink& tracker, const OperatorArguments& a
 }
 
 absl::Status cordon(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  return say(
-      set_admission(tracker, arguments.name, Admission::kCordoned).status(),
-      absl::StrCat(device_of(arguments), " is cordoned: it gets no new lease, and a present one goes on"));
+  return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) {
+    return say(
+        set_admission(tracker, id, Admission::kCordoned).status(),
+        absl::StrCat(device_text(id), " is cordoned: it gets no new lease, and a present one goes on"));
+  });
 }
 
 absl::Status uncordon(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  return say(set_admission(tracker, arguments.name, Admission::kOpen).status(),
-             absl::StrCat(device_of(arguments),
-                          " is open: neither a cordon nor a drain keeps it from being leased"));
+  return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) {
+    return say(
+        set_admission(tracker, id, Admission::kOpen).status(),
+        absl::StrCat(device_text(id), " is open: neither a cordon nor a drain keeps it from being leased"));
+  });
 }
 
 // A tracker of before does not say how many leases the device has.
@@ -103,23 +125,26 @@ std::string draining_text(std::optional<uint32_t> leases) {
 
 absl::Status drain(const TrackerLink& tracker, const OperatorArguments& arguments) {
   if (arguments.undo) return uncordon(tracker, arguments);
-  TF_ASSIGN_OR_RETURN(const std::optional<uint32_t> leases,
-                      set_admission(tracker, arguments.name, Admission::kDraining));
-  return say(absl::OkStatus(), absl::StrCat(device_of(arguments), " ", draining_text(leases)));
+  return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const std::optional<uint32_t> leases,
+                        set_admission(tracker, id, Admission::kDraining));
+    return say(absl::OkStatus(), absl::StrCat(device_text(id), " ", draining_text(leases)));
+  });
 }
 
 absl::Status readmit(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  return say(
-      readmit_device(tracker, arguments.name),
-      absl::StrCat(device_of(arguments),
-                   " is readmitted: it is not in quarantine, and its golden kernel sets a new baseline"));
+  return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) {
+    return say(
+        readmit_device(tracker, id),
+        absl::StrCat(device_text(id),
+                     " is readmitted: it is not in quarantine, and its golden kernel sets a new baseline"));
+  });
 }
 
 absl::Status forget(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  const std::string now = arguments.name.ends_with("/*")
-                              ? absl::StrCat("those of ", printable(arguments.name), " that were away are")
-                              : absl::StrCat(device_of(arguments), " is");
-  return say(forget_device(tracker, arguments.name), absl::StrCat(now, " forgotten"));
+  return for_each_device(tracker, arguments, Presence::kAway, [&](const std::string& id) {
+    return say(forget_device(tracker, id), absl::StrCat(device_text(id), " is forgotten"));
+  });
 }
 
 absl::Status pardon(const TrackerLink& tracker, const OperatorArguments& arguments) {
@@ -129,34 +154,25 @@ absl::Status pardon(const TrackerLink& tracker, const OperatorArguments& argumen
 }
 
 absl::Status release(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, force_release(tracker, arguments.name));
-  if (arguments.json) {
-    std::printf("%s\n", json_text({{"leases", ids}}, 2).c_str());
+  std::vector<std::string> all;
+  const absl::Status released =
+      for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& name) -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const std::vector<std::string> ids, force_release(tracker, name));
+        all.insert(all.end(), ids.begin(), ids.end());
+        if (ids.empty()) {
+          std::fprintf(
+              stderr,
+              "tracker release: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
+              printable(name).c_str());
+        }
+        return absl::OkStatus();
+      });
+  if (arguments.json && (released.ok() || !all.empty())) {
+    std::printf("%s\n", json_text({{"leases", all}}, 2).c_str());
   } else {
-    for (const std::string& id : ids) std::printf("%s\n", id.c_str());
+    for (const std::string& id : all) std::printf("%s\n", id.c_str());
   }
-  if (ids.empty()) {
-    std::fprintf(
-        stderr,
-        "tracker release: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
-        printable(arguments.name).c_str());
-  }
-  return absl::OkStatus();
-}
-
-// As absl reads it, before which days may stand, which it does not know: "1h30m", "2d", "1d12h".
-std::optional<absl::Duration> parse_duration(std::string_view text) {
-  absl::Duration days = absl::ZeroDuration(), rest = absl::ZeroDuration();
-  if (const size_t unit = text.find('d'); unit != std::string_view::npos) {
-    int64_t count = 0;
-    if (!absl::SimpleAtoi(std::string(text.substr(0, unit)), &count)) return std::nullopt;
-    days = absl::Hours(24) * count;
-    text.remove_prefix(unit + 1);
-    if (text.empty()) return days;
-    if (text.front() < '0' || text.front() > '9') return std::nullopt;
-  }
-  if (!absl::ParseDuration(std::string(text), &rest)) return std::nullopt;
-  return days + rest;
+  return released;
 }
 
 absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& arguments) {
@@ -171,27 +187,18 @@ absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& argume
     return absl::InvalidArgumentError(absl::StrCat("--from ", printable(arguments.from),
                                                    " is no time: give one as in 2026-05-01T09:00:00Z"));
   }
-  const std::optional<absl::Duration> duration = parse_duration(arguments.duration);
-  if (!duration) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--for ", printable(arguments.duration),
-                     " is no duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m"));
-  }
-  if (*duration <= absl::ZeroDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat("--for ", printable(arguments.duration),
-                                                   " is not above zero: give how long, as in 2d or 1h30m"));
-  }
-  options.until = options.from + *duration;
+  TF_ASSIGN_OR_RETURN(const absl::Duration duration, parse_duration("--for", arguments.duration));
+  options.until = options.from + duration;
   TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
   std::fputs(made.text.c_str(), stdout);
   if (arguments.json) return absl::OkStatus();
   // It is made all the same, for one who is yet to come; nor does it depend on this second call.
   if (!knows_user(tracker, arguments.user).value_or(true)) {
-    std::fprintf(stderr,
-                 "tracker reserve: no user %s holds or waits for a device, or has lately held one: a user is "
-                 "who leases, a tuner by its name, and not who submits jobs to it; see USER in `tracker "
-                 "waiting`\n",
-                 printable(arguments.user).c_str());
+    std::fprintf(
+        stderr,
+        "tracker reserve: no user %s holds or waits for a device, or has lately held one: a user is a "
+        "person by the name under which they submit jobs, or a tuner; see USER in `tracker waiting`\n",
+        printable(arguments.user).c_str());
   }
   if (made.devices == 0) {
     std::fprintf(
@@ -249,7 +256,10 @@ class Adder {
 
   CLI::App& add_of_device(const std::string& name, const std::string& what, Command command) {
     CLI::App& added = add(name, what, absl::StrCat(name, " box-1a2b3c4d"), command);
-    added.add_option("DEVICE", arguments_->name, "The device's id, without the slot")->required();
+    added
+        .add_option("DEVICE", arguments_->names,
+                    "Ids of devices, without the slot, or patterns of ids, as in 'rack1-*'")
+        ->required();
     return added;
   }
 
@@ -289,7 +299,8 @@ void add_device_commands(Adder& adder) {
       "Take a device for what it is now: its quarantine becomes a probation, and its golden kernel "
       "sets a new baseline",
       readmit);
-  adder.add_of_device("forget", "Forget a device that is gone, or all below one ('box/*')", forget);
+  adder.add_of_device("forget", "Forget devices that are gone; a pattern passes over those that are here",
+                      forget);
 }
 
 void add_reservation_commands(Adder& adder) {
@@ -300,8 +311,8 @@ void add_reservation_commands(Adder& adder) {
                          "Print the reservation as a JSON object, as `tracker reservations` does");
   making
       .add_option("--user", arguments.user,
-                  "For whom: a user in `tracker waiting`, what stands before the first : of a holder in "
-                  "`tracker devices`")
+                  "For whom: the name of a person who submits jobs, or of a tuner; `tracker waiting` and "
+                  "`tracker devices` list them in the column user")
       ->required();
   making.add_option("--key", arguments.key, "Devices with this key; default: any");
   making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
@@ -327,8 +338,10 @@ void add_operator_commands(CLI::App& app, std::function<absl::Status()>& run) {
   adder
       .add_printing("release", "End leases against their holder's will; prints their ids",
                     "release box-1a2b3c4d/0", release, "Print them as a JSON object: \"leases\"")
-      .add_option("NAME", adder.arguments().name,
-                  "A slot or a device, as `tracker devices` lists them, or a lease's id (its --json)")
+      .add_option(
+          "NAME", adder.arguments().names,
+          "Slots, devices or patterns of devices' ids, as `tracker devices` lists them, or leases' ids (its "
+          "--json)")
       ->required();
 }
 

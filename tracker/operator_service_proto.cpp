@@ -93,6 +93,7 @@ void to_proto(const SlotStatus& status, size_t most_samples, rpc::Instant now, p
   slot.mutable_lease()->set_lease_id(status.lease->id.text);
   slot.mutable_lease()->set_epoch(status.lease->epoch);
   slot.set_holder(status.lease->holder);
+  slot.set_user(status.lease->user);
   slot.set_held_ms(absl::ToInt64Milliseconds(status.held));
   slot.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(status.remaining)));
   slot.set_queued(status.unanswered);
@@ -109,6 +110,7 @@ void to_proto(const DeviceStatus& status, pb::Device& device) {
   device.set_health(to_proto(status.health));
   device.set_health_reason(status.health_reason);
   device.set_reserved_for(status.reserved_for);
+  device.set_agent_address(status.address);
   device.set_since_ms(absl::ToInt64Milliseconds(status.since));
   if (status.leases_end_in)
     device.set_leases_end_in_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(*status.leases_end_in)));

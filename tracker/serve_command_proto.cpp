@@ -119,27 +119,28 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
       Daemon::start({.listen = listen,
                      .ca_folder = config.tls(),
                      .members = {.certificate_life = absl::Hours(24) * config.certificate_days()},
+                     .advertise = {config.advertise().begin(), config.advertise().end()},
                      .state_path = config.state(),
                      .artifact_bytes = uint64_t{config.artifact_mib()} << 20,
                      .farm = std::move(farm),
                      .power_cycle = power_cycle}));
   TF_ASSIGN_OR_RETURN(const auto metrics,
                       rpc::MetricsPage::start(config.metrics(), [&] { return daemon->metrics(); }));
-  spdlog::info(absl::StrCat("listening on ", daemon->endpoint().text(), ", ",
-                            config.tls().empty() ? "plain text" : "mutual TLS",
-                            "; configuration: ", rpc::one_line(config)));
+  rpc::log_configuration(absl::StrCat("listening on ", daemon->endpoint().text(), ", ",
+                                      config.tls().empty() ? "plain text" : "mutual TLS"),
+                         config);
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   const rpc::Watchdog watchdog(manager, [&] { daemon->metrics(); });
   manager.ready();
-  signals.wait();
+  const int signal = signals.wait();
   manager.stopping();
-  spdlog::info("stopping; leases go on after a restart");
+  spdlog::info(absl::StrCat("stopping on ", rpc::signal_text(signal), "; leases go on after a restart"));
   daemon->stop();
   return absl::OkStatus();
 }
 
 void add_serve_command(CLI::App& app, ServeArguments& arguments) {
-  CLI::App& serve = *app.add_subcommand("serve", "Run a tracker until SIGINT or SIGTERM");
+  CLI::App& serve = *app.add_subcommand("serve", "Run a tracker until SIGINT, SIGTERM or SIGHUP");
   tunefarm::config::v1::Tracker& config = arguments.config;
   serve.add_option(
       "--config", arguments.config_path,
@@ -187,6 +188,17 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments) {
       ->type_name("COMMAND");
   serve.add_option("--tls", *config.mutable_tls(),
                    "Folder of the farm's CA (`tracker ca init`): mutual TLS, needed beyond loopback");
+  serve
+      .add_option_function<std::vector<std::string>>(
+          "--advertise",
+          [&](const std::vector<std::string>& hosts) {
+            config.clear_advertise();
+            for (const std::string& host : hosts) config.add_advertise(host);
+          },
+          "A further name or address under which it is reached, for its certificate; may be repeated [this "
+          "machine's "
+          "name and addresses]")
+      ->type_name("HOST");
   add_number(serve, "--certificate-days", "Life of the certificates that it issues", CLI::Range(1, 3650),
              config.certificate_days(), [&](uint32_t value) { config.set_certificate_days(value); });
   rpc::add_operating_options(serve, {.log_level = config.mutable_log_level(),

@@ -53,13 +53,15 @@ std::string serial_of_caller(const grpc::CallbackServerContext& context) {
 // A lease is for whoever acquired it, and to know its name is not enough.
 absl::Status check_holder(Farm& farm, const std::optional<rpc::Identity>& caller,
                           const pb::LeaseName& lease) {
-  return caller ? farm.check_user({lease.lease_id()}, lease.epoch(), caller->name) : absl::OkStatus();
+  return caller ? farm.check_member({lease.lease_id()}, lease.epoch(), caller->name) : absl::OkStatus();
 }
 
 absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message, const std::string& holder) {
   TF_RETURN_IF_ERROR(check_key("the device key", message.device_key()));
   TF_RETURN_IF_ERROR(check_holder_name("the holder", holder));
   TF_RETURN_IF_ERROR(check_holder_name("the holder's run", message.holder_run()));
+  TF_RETURN_IF_ERROR(
+      check_holder_name("the user on whose behalf a lease is asked for", message.on_behalf_of()));
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
                         .requirements = std::move(requirements),
@@ -68,7 +70,7 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
                         .holder = holder,
                         .holder_run = message.holder_run(),
                         .run_number = message.holder_run_number(),
-                        .user = user_of(holder),
+                        .user = message.on_behalf_of().empty() ? user_of(holder) : message.on_behalf_of(),
                         .priority = message.priority()};
 }
 

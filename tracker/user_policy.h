@@ -29,7 +29,8 @@ struct UserPolicies {
   }
 };
 
-// The user whose share and quota a request counts against: what stands before the first ':' of its holder.
+// The member that holds a lease: the text before the first ':' of its holder. A request that names no other
+// user (AcquireLeaseRequest.on_behalf_of) counts against this member's share and quota.
 std::string user_of(const std::string& holder);
 
 }  // namespace tf::tracker

@@ -39,6 +39,7 @@ WaiterId WaitQueue::add(WaitingRequest request) {
   lines_[request.demand][request.user].insert(place_in_line(request, id));
   ++waiting_with_[request.demand];
   ++by_user_[request.user][request.demand];
+  by_holder_[request.holder].insert(id);
   deadlines_.insert({request.deadline, id});
   requests_[id] = std::move(request);
   return id;
@@ -61,6 +62,9 @@ std::optional<WaitingRequest> WaitQueue::take(WaiterId id) {
   const auto demand = user->second.find(request.demand);
   if (--demand->second == 0) user->second.erase(demand);
   if (user->second.empty()) by_user_.erase(user);
+  const auto holder = by_holder_.find(request.holder);
+  holder->second.erase(id);
+  if (holder->second.empty()) by_holder_.erase(holder);
   return request;
 }
 
@@ -147,13 +151,10 @@ std::vector<DemandId> WaitQueue::demands_of(const std::string& user) const {
   return demands;
 }
 
-std::vector<WaiterId> WaitQueue::of_holder(const std::string& user, const std::string& holder) const {
-  std::vector<WaiterId> ids;
-  for (const auto& [demand, count] : waiting_of(user)) {
-    for (const auto& [arrival, id] : lines_.at(demand).at(user))
-      if (requests_.at(id).holder == holder) ids.push_back(id);
-  }
-  return ids;
+std::vector<WaiterId> WaitQueue::of_holder(const std::string& holder) const {
+  const auto found = by_holder_.find(holder);
+  if (found == by_holder_.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 std::vector<WaiterId> WaitQueue::overtime() const {

@@ -67,8 +67,8 @@ class WaitQueue {
   const std::map<DemandId, size_t>& waiting_of(const std::string& user) const;
   // The demands alone.
   std::vector<DemandId> demands_of(const std::string& user) const;
-  // Who waits in the name of this holder of the user's.
-  std::vector<WaiterId> of_holder(const std::string& user, const std::string& holder) const;
+  // The requests of this holder, whoever their users are.
+  std::vector<WaiterId> of_holder(const std::string& holder) const;
   // All, in no particular order.
   const std::map<WaiterId, WaitingRequest>& requests() const { return requests_; }
 
@@ -100,6 +100,7 @@ class WaitQueue {
   std::map<DemandId, std::map<std::string, Line>> lines_;  // by user
   std::map<DemandId, size_t> waiting_with_;
   std::map<std::string, std::map<DemandId, size_t>> by_user_;  // how many
+  std::map<std::string, std::set<WaiterId>> by_holder_;
   std::set<std::pair<rpc::Instant, WaiterId>> deadlines_;
   Places places_;
   std::multiset<std::pair<rpc::Instant, PlaceKey>> places_until_;  // in step with it, as the next

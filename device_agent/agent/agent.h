@@ -72,7 +72,7 @@ class Agent {
 
   const std::string& id() const;
   // Serves until stop(), then returns OK; reconnects for ever. Another status means that the tracker has
-  // refused this agent for good: its id was taken over (ALREADY_EXISTS), another protocol version
+  // refused this agent for good: another agent has its id (ALREADY_EXISTS), another protocol version
   // (FAILED_PRECONDITION), a certificate that is not good for this (UNAUTHENTICATED, PERMISSION_DENIED).
   absl::Status run();
   // Where holders reach it; nothing if it does not listen.

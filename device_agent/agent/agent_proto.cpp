@@ -23,6 +23,7 @@
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"
+#include "rpc/log_fields.h"
 #include "rpc/protocol.h"
 #include "rpc/random_id.h"
 #include "rpc/server.h"
@@ -247,6 +248,7 @@ class Agent::Impl {
 
   // The same trouble is told once, not at each attempt.
   void tell(const std::string& trouble) {
+    const rpc::LogFields about({{"device", id_}});
     if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; trying again until it answers"));
     told_ = trouble;
   }
@@ -270,7 +272,9 @@ class Agent::Impl {
     pb::TrackerMessage message;
     absl::Status refused;
     while (refused.ok() && session->stream->Read(&message)) {
-      refused = message.has_hello() ? welcome(*session, message.hello()) : apply(*session, message.desired());
+      refused = message.has_hello()  ? welcome(*session, message.hello())
+                : message.has_ping() ? answer(*session, message.ping())
+                                     : apply(*session, message.desired());
       greeted |= message.has_hello();
     }
     {
@@ -293,8 +297,17 @@ class Agent::Impl {
       session.greeted = true;
       changed_.notify_all();
     }
+    const rpc::LogFields about({{"device", id_}});
     spdlog::info(absl::StrCat(id_, " serves the tracker at ", options_.tracker.text()));
     for (const auto& slot : slots_) tell_of(*slot);
+    return absl::OkStatus();
+  }
+
+  // Another agent asks for this one's id: the tracker looks whether this one is still here.
+  absl::Status answer(TrackerSession& session, const pb::Ping& ping) {
+    pb::AgentMessage pong;
+    *pong.mutable_pong() = ping;
+    session.say(pong);
     return absl::OkStatus();
   }
 
@@ -311,6 +324,7 @@ class Agent::Impl {
 
   // The lease cannot be served: its holder hears it on each trial.
   void refuse(TrackerSession& session, const pb::DesiredSlot& slot, const absl::Status& why) {
+    const rpc::LogFields about({{"device", id_}, {"lease", slot.lease().lease_id()}});
     spdlog::error(std::string(why.message()));
     pb::AgentMessage message;
     for (const pb::Assignment& assignment : slot.window()) {

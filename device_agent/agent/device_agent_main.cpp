@@ -25,6 +25,7 @@
 #include "compiler/runtime/kernel_abi.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/counted_executor.h"
+#include "device_agent/agent/cpu_claims.h"
 #include "device_agent/agent/doctor.h"
 #include "device_agent/agent/facts.h"
 #include "device_agent/agent/golden_kernel.h"
@@ -145,6 +146,11 @@ std::vector<tf::rpc::MetricFamily> metrics_of(const std::vector<Served>& all,
   return families;
 }
 
+// Two agents with one id are a mistake in their options: a service manager must not start the loser again.
+absl::Status with_exit_code(const absl::Status& status) {
+  return absl::IsAlreadyExists(status) ? absl::InvalidArgumentError(status.message()) : status;
+}
+
 // Until a signal, or until the tracker refuses one of them for good.
 absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) {
   std::vector<absl::Status> ended(all.size());
@@ -160,13 +166,16 @@ absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) 
     for (Served& served : all) served.agent->answer();
   });
   manager.ready();
-  if (signals.wait() != 0)
-    spdlog::info("stopping once the running trials have ended; a second signal stops at once");
+  if (const int signal = signals.wait(); signal != 0) {
+    spdlog::info(
+        absl::StrCat("stopping on ", tf::rpc::signal_text(signal),
+                     " once the running trials have ended; a second SIGINT or SIGTERM stops at once"));
+  }
   manager.stopping();
   for (Served& served : all) stopping.emplace_back([&] { served.agent->stop(); });
   for (std::thread& thread : stopping) thread.join();
   for (std::thread& thread : serving) thread.join();
-  for (const absl::Status& status : ended) TF_RETURN_IF_ERROR(status);
+  for (const absl::Status& status : ended) TF_RETURN_IF_ERROR(with_exit_code(status));
   return absl::OkStatus();
 }
 
@@ -189,6 +198,13 @@ std::vector<tf::rpc::Endpoint> listened_at(const std::vector<tf::agent::Offer>& 
   return all;
 }
 
+std::vector<uint32_t> all_cpus(const std::vector<tf::agent::Offer>& offers) {
+  std::vector<uint32_t> all;
+  for (const tf::agent::Offer& offer : offers)
+    for (const tf::agent::CpuSet& slot : offer.slots) all.insert(all.end(), slot.begin(), slot.end());
+  return all;
+}
+
 absl::Status serve(const DeviceAgent& config) {
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("agent"));
   TF_RETURN_IF_ERROR(
@@ -203,7 +219,9 @@ absl::Status serve(const DeviceAgent& config) {
       std::vector<tf::agent::Offer> offers,
       tf::agent::offers_of(config, tf::agent::allowed_cpus(), tf::rpc::default_state_folder()));
   TF_RETURN_IF_ERROR(tf::rpc::check_ports(listened_at(offers), config.metrics()));
-  spdlog::info(absl::StrCat("configuration: ", tf::rpc::one_line(config)));
+  tf::rpc::log_configuration(absl::StrCat("starting, for the tracker at ", tracker.text()), config);
+  const tf::agent::CpuClaims claims(all_cpus(offers));
+  for (const std::string& warning : tf::agent::shared_cpu_warnings(claims)) spdlog::warn(warning);
   const uint64_t memory_bytes = tf::agent::read_facts().memory_bytes();
   Machine machine{.credentials = credentials,
                   .slot_memory_bytes = tf::agent::slot_memory_bytes(offers, memory_bytes),
@@ -282,9 +300,11 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
   app.footer(
       "Example: device_agent --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
       "Example: device_agent join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
-      "Reconnects to its tracker for ever. SIGINT or SIGTERM: the running trials end, then the leases are "
+      "Reconnects to its tracker for ever. SIGINT, SIGTERM or SIGHUP: the running trials end, then the "
+      "leases are "
       "handed back.\n"
-      "Exit codes: 0 stopped, 1 failed or refused by the tracker, 2 usage, 130 second Ctrl-C.");
+      "Exit codes: 0 stopped, 1 failed or refused by the tracker, 2 usage or another agent has its id, 130 "
+      "second Ctrl-C.");
 }
 
 struct Arguments {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -21,14 +22,13 @@ absl::StatusOr<OwnedFd> memory_file(const char* name) {
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot make a memory file: ", absl::ErrnoToStatus(errno, "").message()));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot make a memory file: ", std::strerror(errno)));
   return OwnedFd(fd);
 }
 
 absl::Status no_memory(uint64_t bytes) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "cannot get ", bytes >> 10, " KiB of shared memory: ", absl::ErrnoToStatus(errno, "").message()));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot get ", bytes >> 10, " KiB of shared memory: ", std::strerror(errno)));
 }
 
 }  // namespace

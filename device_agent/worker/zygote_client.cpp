@@ -43,8 +43,7 @@ struct Pipe {
 absl::StatusOr<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot make a pipe: ", absl::ErrnoToStatus(errno, "").message()));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
   }
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return Pipe{OwnedFd(ends[0]), OwnedFd(ends[1])};
@@ -120,8 +119,7 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::str
   }
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot make a socket pair: ", absl::ErrnoToStatus(errno, "").message()));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot make a socket pair: ", std::strerror(errno)));
   }
   OwnedFd ours(ends[0]), theirs(ends[1]);
   TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get()));

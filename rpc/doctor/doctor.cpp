@@ -18,7 +18,7 @@ std::string date(absl::Time time) {
 
 absl::StatusOr<std::string> listen_finding(const Endpoint& listen, std::string_view option, bool secured) {
   if (!secured) TF_RETURN_IF_ERROR(require_loopback(listen, option));
-  TF_RETURN_IF_ERROR(check_bindable(listen));
+  TF_RETURN_IF_ERROR(check_bindable(listen, "--listen"));
   return absl::StrCat(listen.text(), " is free");
 }
 

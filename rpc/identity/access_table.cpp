@@ -7,8 +7,8 @@ namespace {
 
 using enum Role;
 
-const std::vector<Role> kEveryRole = {kViewer, kTuner, kDeviceOwner, kAgent, kBuild, kAdmin};
-const std::vector<Role> kPeople = {kViewer, kTuner, kDeviceOwner, kBuild, kAdmin};
+const std::vector<Role> kEveryRole = {kViewer, kUser, kTuner, kDeviceOwner, kAgent, kBuild, kAdmin};
+const std::vector<Role> kPeople = {kViewer, kUser, kTuner, kDeviceOwner, kBuild, kAdmin};
 
 const std::vector<AccessRule>& rules() {
   static const std::vector<AccessRule> table = {
@@ -16,7 +16,12 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.identity.v1.Members/Join",
        .anyone = true},  // audits itself: who is known after it
       {.method = "/tunefarm.identity.v1.Members/Renew", .roles = kEveryRole, .audited = "", .routine = true},
-      {.method = "/tunefarm.identity.v1.Members/IssueToken", .roles = {kAdmin}, .audited = "role/name"},
+      {.method = "/tunefarm.identity.v1.Members/IssueToken",
+       .roles = {kAdmin},
+       .audited = "role/name",
+       .audited_reply = "id"},
+      {.method = "/tunefarm.identity.v1.Members/ListTokens", .roles = {kAdmin}},
+      {.method = "/tunefarm.identity.v1.Members/RevokeToken", .roles = {kAdmin}, .audited = "id"},
       {.method = "/tunefarm.identity.v1.Members/Revoke",
        .roles = {kAdmin},
        .audited = "name",
@@ -30,7 +35,7 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.farm.v1.Agents/Describe", .roles = kEveryRole},
       {.method = "/tunefarm.farm.v1.Tuners/AcquireLease",
        .roles = {kTuner},
-       .audited = "device_key",
+       .audited = "device_key/on_behalf_of",
        .routine = true},
       {.method = "/tunefarm.farm.v1.Tuners/RenewLease", .roles = {kTuner}},
       {.method = "/tunefarm.farm.v1.Tuners/ReleaseLease", .roles = {kTuner}},
@@ -60,20 +65,20 @@ const std::vector<AccessRule>& rules() {
 
       // The tuner's.
       {.method = "/tunefarm.tune.v1.Tuner/Submit",
-       .roles = {kTuner, kAdmin},
+       .roles = {kUser, kTuner, kAdmin},
        .audited = "spec.model_name",
        .audited_reply = "job_id"},
       {.method = "/tunefarm.tune.v1.Tuner/ListJobs", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Tuner/WatchJob", .roles = kPeople},
-      // A tuner's own ones only: tuner/service/job_access.h.
+      // Users and tuners: their own jobs only (tuner/service/job_access.h).
       {.method = "/tunefarm.tune.v1.Tuner/CancelJob",
-       .roles = {kTuner, kDeviceOwner, kAdmin},
+       .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
        .audited = "job_id"},
       {.method = "/tunefarm.tune.v1.Tuner/PauseJob",
-       .roles = {kTuner, kDeviceOwner, kAdmin},
+       .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
        .audited = "job_id"},
       {.method = "/tunefarm.tune.v1.Tuner/ResumeJob",
-       .roles = {kTuner, kDeviceOwner, kAdmin},
+       .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
        .audited = "job_id"},
       {.method = "/tunefarm.tune.v1.Records/Best", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/FindWorkload", .roles = kPeople},

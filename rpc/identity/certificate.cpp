@@ -1,5 +1,6 @@
 #include "rpc/identity/certificate.h"
 
+#include <arpa/inet.h>
 #include <openssl/bn.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -8,6 +9,7 @@
 
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -32,21 +34,33 @@ std::string serial_of(X509* certificate) {
   return text;
 }
 
-std::optional<Identity> identity_of(X509* certificate) {
+std::string_view view_of(const ASN1_STRING* text) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<size_t>(ASN1_STRING_length(text))};
+}
+
+void for_each_name(X509* certificate, absl::FunctionRef<void(const GENERAL_NAME&)> see) {
   auto* names =
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  std::optional<Identity> found;
-  for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
-    if (name->type != GEN_URI) continue;
-    const ASN1_IA5STRING* uri = name->d.uniformResourceIdentifier;
-    const absl::StatusOr<Identity> parsed =
-        parse_identity_uri({reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
-                            static_cast<size_t>(ASN1_STRING_length(uri))});
-    if (parsed.ok()) found = *parsed;
-  }
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) see(*sk_GENERAL_NAME_value(names, i));
   GENERAL_NAMES_free(names);
+}
+
+std::optional<Identity> identity_of(X509* certificate) {
+  std::optional<Identity> found;
+  for_each_name(certificate, [&](const GENERAL_NAME& name) {
+    if (found || name.type != GEN_URI) return;
+    const absl::StatusOr<Identity> parsed = parse_identity_uri(view_of(name.d.uniformResourceIdentifier));
+    if (parsed.ok()) found = *parsed;
+  });
   return found;
+}
+
+// Empty: an address of no known kind.
+std::string address_text(std::string_view bytes) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const int family = bytes.size() == 4 ? AF_INET : AF_INET6;
+  if (bytes.size() != 4 && bytes.size() != 16) return "";
+  return inet_ntop(family, bytes.data(), text, sizeof text) ? text : "";
 }
 
 std::string day_and_time(absl::Time time) {
@@ -83,6 +97,15 @@ absl::StatusOr<Certificate> Certificate::from_der(std::string_view der) {
     return absl::InvalidArgumentError(absl::StrCat("not a certificate in DER: ", openssl_reason()));
   }
   return adopt(certificate);
+}
+
+std::vector<std::string> Certificate::hosts() const {
+  std::vector<std::string> hosts;
+  for_each_name(certificate_.get(), [&](const GENERAL_NAME& name) {
+    if (name.type == GEN_DNS) hosts.emplace_back(view_of(name.d.dNSName));
+    if (name.type == GEN_IPADD) hosts.push_back(address_text(view_of(name.d.iPAddress)));
+  });
+  return hosts;
 }
 
 std::string Certificate::pem() const {

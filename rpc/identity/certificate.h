@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,8 @@ class Certificate {
   std::string der() const;
   // Of the first subject alternative name that is a member's; none: a CA's.
   const std::optional<Identity>& identity() const { return identity_; }
+  // The DNS names and addresses among its subject alternative names, as canonical_host writes them.
+  std::vector<std::string> hosts() const;
   // Hexadecimal, lower case.
   const std::string& serial() const { return serial_; }
   absl::Time not_before() const { return not_before_; }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kScheme = "tunefarm://";
 
-constexpr std::array<std::pair<Role, std::string_view>, 7> kRoles = {{{Role::kViewer, "viewer"},
+constexpr std::array<std::pair<Role, std::string_view>, 8> kRoles = {{{Role::kViewer, "viewer"},
+                                                                      {Role::kUser, "user"},
                                                                       {Role::kTuner, "tuner"},
                                                                       {Role::kDeviceOwner, "device-owner"},
                                                                       {Role::kAgent, "agent"},
@@ -33,7 +34,7 @@ absl::StatusOr<Role> parse_role(std::string_view text) {
   for (const auto& [role, name] : kRoles) {
     if (name == text) return role;
   }
-  return absl::InvalidArgumentError(absl::StrCat("\"", std::string(text), "\" is no role; roles are ",
+  return absl::InvalidArgumentError(absl::StrCat("\"", std::string(text), "\" is not a role; the roles are ",
                                                  absl::StrJoin(joinable_roles(), ", ")));
 }
 
@@ -43,6 +44,10 @@ std::vector<std::string> joinable_roles() {
     if (role != Role::kTracker) names.emplace_back(name);
   }
   return names;
+}
+
+bool may_serve(Role role) {
+  return role == Role::kTracker || role == Role::kTuner || role == Role::kAgent;
 }
 
 std::string_view joining_program(Role role) {

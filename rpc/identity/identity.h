@@ -12,9 +12,10 @@
 namespace tf::rpc {
 
 enum class Role {
-  kViewer,       // looks at devices, jobs and records
-  kTuner,        // `tuner serve`, and who submits jobs to it; changes their own
-  kDeviceOwner,  // drains devices and ends their leases; changes anybody's jobs, as admins do
+  kViewer,       // sees devices, jobs and records
+  kUser,         // a person: submits jobs to tuners, changes their own jobs, sees what a viewer sees
+  kTuner,        // a tuner service: leases devices, uploads and signs code; may also do what a user may
+  kDeviceOwner,  // drains devices, ends leases, changes everybody's jobs
   kAgent,        // offers one machine
   kBuild,        // makes artifacts, and signs them
   kAdmin,        // lets in and revokes
@@ -27,6 +28,9 @@ std::string_view role_name(Role role);
 absl::StatusOr<Role> parse_role(std::string_view text);
 // All that a join token can give: every role but the tracker's.
 std::vector<std::string> joinable_roles();
+
+// Whether others connect to members with this role.
+bool may_serve(Role role);
 
 // The program whose `join` command makes members with this role: "device_agent" for agents, "tuner" for all
 // others, whoever they are.

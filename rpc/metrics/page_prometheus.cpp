@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::start(const std::strin
   if (listen.empty()) return nullptr;
   TF_ASSIGN_OR_RETURN(Endpoint endpoint, metrics_endpoint(listen));
   if (endpoint.host == "localhost") endpoint.host = "127.0.0.1";  // the library wants an address
-  TF_RETURN_IF_ERROR(check_bindable(endpoint));
+  TF_RETURN_IF_ERROR(check_bindable(endpoint, "--metrics"));
   auto parts = std::make_unique<Parts>();
   parts->families = std::make_shared<Families>(std::move(read));
   try {

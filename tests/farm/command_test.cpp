@@ -132,7 +132,7 @@ TEST_F(CommandTest, WhatIsNoNumberNoTimeOrNoDurationIsOneLineThatSaysSo) {
   expect_one_line_with("--from yesterday is no time: give one as in 2026-05-01T09:00:00Z\n");
   for (const char* length : {"10", "d", "1.5d", "2d-1h", "2dd"}) {
     EXPECT_EQ(run({"tracker", "reserve", "--user", "ada", "--for", length}), 2) << length;
-    expect_one_line_with(" is no duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m");
+    expect_one_line_with(" is not a duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m");
   }
 }
 
@@ -300,10 +300,10 @@ TEST_F(CommandTest, TrackerWhosePortIsInUseMakesNoState) {
   const auto tracker = serving_tracker(used);
   const std::string state = dir_.path() + "/other.db";
   EXPECT_EQ(run({"tracker", "serve", "--listen", used.text(), "--state", state}), 1);
-  expect_one_line_with(used.text() + ": the port is in use");
+  expect_one_line_with("--listen: cannot listen on " + used.text() + ": the port is in use");
   EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--metrics", used.text(), "--state", state}),
             1);
-  expect_one_line_with(used.text() + ": the port is in use");
+  expect_one_line_with("--metrics: cannot listen on " + used.text() + ": the port is in use");
   const std::string free = free_endpoint().text();
   EXPECT_EQ(run({"tracker", "serve", "--listen", free, "--metrics", free, "--state", state}), 2);
   expect_one_line_with("is where --listen is");
@@ -319,7 +319,7 @@ TEST_F(CommandTest, AgentWhosePortIsInUseMakesNoState) {
     EXPECT_EQ(run({"device_agent", "--tracker", used.text(), "--key", "box", "--without-sandbox", "missing",
                    option, used.text(), "--state-dir", state}),
               1);
-    expect_one_line_with(used.text() + ": the port is in use");
+    expect_one_line_with(absl::StrCat(option, ": cannot listen on ", used.text(), ": the port is in use"));
     EXPECT_FALSE(std::filesystem::exists(state)) << option;
   }
   const std::string free = free_endpoint().text();
@@ -389,6 +389,8 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
   EXPECT_EQ(output(), "[]\n");
   EXPECT_EQ(run({"tracker", "waiting", "--json", "--tracker", endpoint.text()}), 0);
   EXPECT_THAT(output(), HasSubstr("\"requests\": []"));
+  EXPECT_EQ(run({"tracker", "waiting", "--tracker", endpoint.text()}), 0);
+  EXPECT_EQ(output(), "nobody is waiting\n");
 }
 
 }  // namespace

@@ -233,11 +233,20 @@ TEST_F(InProcessFarm, StoppedAgentHandsItsLeaseBackAndTheNextOneGoesOn) {
   EXPECT_GT(result->epoch(), 1u);
 }
 
-TEST_F(InProcessFarm, AgentWhoseIdIsTakenOverEnds) {
+TEST_F(InProcessFarm, SecondAgentWithAnIdIsRefusedAndTheFirstServesOn) {
   AgentThread first({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/a"});
-  ASSERT_TRUE(connect().ok());
+  const auto runner = connect();
+  ASSERT_TRUE(runner.ok()) << runner.status();
   AgentThread second({.tracker = daemon_->endpoint(), .state_dir = dir_.path() + "/b"});
-  EXPECT_TRUE(absl::IsAlreadyExists(first.join()));
+  const absl::Status refused = second.join();
+  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              testing::ContainsRegex(
+                  "the one at 127.0.0.1:[0-9]+ answers, so this one, at 127.0.0.1:[0-9]+, is refused"));
+  const Trial trial;
+  const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, "after"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->epoch(), 1u) << "the lease went on";
 }
 
 TEST_F(InProcessFarm, CancelEndsARunThatWaits) {

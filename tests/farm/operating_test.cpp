@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -122,6 +123,85 @@ TEST_F(Operating, MetricsStayOnLoopback) {
   const auto agent = this->agent(tracker_, {"--key", "box", "--metrics", "10.0.0.1:9100"});
   EXPECT_EQ(agent->wait(), 2);
   EXPECT_THAT(lines_of(dir_.file("agent.log")).back(), HasSubstr("loopback"));
+}
+
+TEST_F(Operating, JsonLogsHaveTheConfigurationTheDeviceAndTheLeaseAsFields) {
+  const auto tracker = this->tracker({"--log-format", "json"});
+  const auto agent = this->agent(tracker_, {"--key", "box", "--id", "a1", "--log-format", "json"});
+  absl::StatusOr<std::unique_ptr<measure::FarmRunner>> runner = absl::NotFoundError("");
+  ASSERT_TRUE(wait_until([&] {
+    runner = measure::FarmRunner::connect({.tracker = tracker_, .device_key = "box"});
+    return runner.ok();
+  })) << runner.status();
+  const auto some = [&](const std::string& log, const auto& is_it) {
+    return wait_until([&] {
+      return std::ranges::any_of(lines_of(dir_.file(log)), [&](const std::string& line) {
+        const nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+        return record.is_object() && is_it(record);
+      });
+    });
+  };
+  EXPECT_TRUE(some("tracker.log", [&](const nlohmann::json& record) {
+    return record.contains("configuration") && record["configuration"]["listen"] == tracker_.text();
+  }));
+  EXPECT_TRUE(some("tracker.log", [&](const nlohmann::json& record) {
+    return record.value("device", "") == "a1" &&
+           record.value("lease", "") == (*runner)->leased_device().lease_id;
+  }));
+  EXPECT_TRUE(some("agent.log", [](const nlohmann::json& record) {
+    return record.value("device", "") == "a1" && !record.contains("lease");
+  }));
+}
+
+TEST_F(Operating, HangUpDrainsAsTermDoes) {
+  const auto tracker = this->tracker({});
+  const auto agent = this->agent(tracker_, {"--key", "box"});
+  ASSERT_TRUE(wait_until([&] { return health(tracker_).ok(); }));
+  const auto says = [&](const char* log, const std::string& text) {
+    return std::ranges::any_of(lines_of(dir_.file(log)),
+                               [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  ASSERT_TRUE(wait_until([&] { return says("agent.log", "serves the tracker"); }));
+  agent->signal(SIGHUP);
+  agent->signal(SIGHUP);  // a terminal that closes may send two
+  EXPECT_EQ(agent->wait(), 0);
+  EXPECT_TRUE(says("agent.log", "stopping on SIGHUP"));
+  tracker->signal(SIGHUP);
+  EXPECT_EQ(tracker->wait(), 0);
+  EXPECT_TRUE(says("tracker.log", "stopping on SIGHUP"));
+}
+
+TEST_F(Operating, HangUpThatWasIgnoredStaysSo) {
+  Process tracker({"/usr/bin/nohup", program("tracker"), "serve", "--listen", tracker_.text(), "--state",
+                   dir_.file("tracker.db")},
+                  dir_.file("tracker.log"));
+  ASSERT_TRUE(wait_until([&] { return health(tracker_).ok(); }));
+  tracker.signal(SIGHUP);
+  EXPECT_FALSE(tracker.exited_within(300));
+  tracker.signal(SIGTERM);
+  EXPECT_EQ(tracker.wait(), 0);
+}
+
+TEST_F(Operating, SecondAgentWithAnIdEndsWithCodeTwoAndTheFirstServesOn) {
+  const auto tracker = this->tracker({});
+  const auto first = this->agent(tracker_, {"--key", "box", "--id", "clone"});
+  const auto serves = [&](const char* log) {
+    return std::ranges::any_of(lines_of(dir_.file(log)), [](const std::string& line) {
+      return line.find("serves the tracker") != std::string::npos;
+    });
+  };
+  ASSERT_TRUE(wait_until([&] { return serves("agent.log"); }));
+  Process second(
+      {program("device_agent"), "--tracker", tracker_.text(), "--state-dir", dir_.file("other"), "--cpus",
+       "0", "--without-sandbox", "missing", "--golden-seconds", "0", "--key", "box", "--id", "clone"},
+      dir_.file("second.log"));
+  EXPECT_EQ(second.wait(), 2);
+  const std::vector<std::string> lines = lines_of(dir_.file("second.log"));
+  EXPECT_THAT(lines.back(), testing::ContainsRegex("the one at 127.0.0.1:[0-9]+ answers"));
+  EXPECT_THAT(absl::StrJoin(lines, "\n"), HasSubstr("offers CPU 0 too")) << "it is on the same CPU";
+  EXPECT_FALSE(first->has_exited());
+  EXPECT_THAT(absl::StrJoin(lines_of(dir_.file("tracker.log")), "\n"),
+              HasSubstr("two agents have one device id"));
 }
 
 TEST_F(Operating, JsonLogsAreAnObjectALineWhateverANameHolds) {

@@ -83,7 +83,7 @@ class SecuredFarm : public testing::Test {
   absl::StatusOr<std::string> token(Role role, const std::string& name = "") {
     TF_ASSIGN_OR_RETURN(
         tracker::IssuedToken issued,
-        tracker::request_token({endpoint(), admin_}, std::string(rpc::role_name(role)), name));
+        tracker::request_token({endpoint(), admin_}, {.role = role, .name = name}));
     return issued.text;
   }
 

@@ -87,6 +87,43 @@ TEST_F(SecuredFarm, LeaseIsItsHoldersAlone) {
   EXPECT_TRUE((*runner)->run(request(trial, "candidate")).ok());
 }
 
+TEST_F(SecuredFarm, LeaseOnBehalfOfAPersonIsItsTunersToUseAndThePersonsToAccountFor) {
+  AgentThread agent(listening(member(Role::kAgent, "box-1")));
+  const auto lab = member(Role::kTuner, "lab");
+  ASSERT_TRUE(connect(lab).ok()) << "the agent has registered";
+  const auto runner = FarmRunner::connect({.tracker = endpoint(),
+                                           .credentials = lab,
+                                           .device_key = "box",
+                                           .on_behalf_of = "alice",
+                                           .first_wait = absl::Seconds(5)});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  EXPECT_TRUE((*runner)->is_direct());
+  const Trial trial;
+  const auto result = (*runner)->run(request(trial, "candidate"));
+  EXPECT_TRUE(result.ok()) << result.status();
+  const auto stub = pb::Operators::NewStub(rpc::make_channel(endpoint(), admin_, Role::kTracker));
+  grpc::ClientContext context;
+  pb::ListDevicesReply listed;
+  ASSERT_TRUE(stub->ListDevices(&context, pb::ListDevicesRequest(), &listed).ok());
+  EXPECT_EQ(listed.devices(0).slots(0).user(), "alice");
+  EXPECT_THAT(listed.devices(0).slots(0).holder(), testing::StartsWith("lab:"));
+  EXPECT_THAT(listed.devices(0).agent_address(), testing::StartsWith("127.0.0.1:"));
+  daemon_ = nullptr;  // all of the log is on the disk
+  EXPECT_THAT(audit(),
+              HasSubstr("\"method\":\"Tuners/AcquireLease\",\"object\":\"box/alice\",\"outcome\":\"OK\""));
+}
+
+TEST_F(SecuredFarm, AUserLeasesNoDeviceInAnybodysName) {
+  AgentThread agent(options(member(Role::kAgent, "box-1")));
+  const auto refused = FarmRunner::connect({.tracker = endpoint(),
+                                            .credentials = member(Role::kUser, "eve"),
+                                            .device_key = "box",
+                                            .on_behalf_of = "alice",
+                                            .first_wait = absl::Seconds(5)})
+                           .status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("user eve may not call Tuners/AcquireLease"));
+}
+
 TEST_F(SecuredFarm, RevokedHoldersLeaseIsFreeForTheNextAtOnce) {
   AgentThread agent(options(member(Role::kAgent, "box-1")));
   const auto eve = member(Role::kTuner, "eve");

@@ -11,10 +11,10 @@ using google::protobuf::Message;
 
 // A daemon logs the configuration that it has read: that line, read again, is the same configuration.
 void round_trip(const Message& config) {
-  const std::string line = tf::rpc::one_line(config);
+  const std::string line = config.ShortDebugString();
   const std::unique_ptr<Message> again(config.New());
   TF_CHECK(tf::rpc::merge_text_config(tf::fuzz::as_file("again.txtpb", line), *again).ok()) << line;
-  TF_CHECK(tf::rpc::one_line(*again) == line) << line;
+  TF_CHECK(again->ShortDebugString() == line) << line;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "rpc/identity/host_names.h"
 #include "rpc/identity/identity_folder.h"
 
 namespace tf::tracker {
@@ -110,18 +111,14 @@ rpc::Certificate signed_by(const rpc::KeyPair& key, X509Ptr certificate) {
   return rpc::Certificate::adopt(certificate.release());
 }
 
+// `hosts` are canonical: nothing in them means more in OpenSSL's little language of names.
 std::string alternative_names(const rpc::Identity& identity, const std::vector<std::string>& hosts) {
   std::string names = absl::StrCat("URI:", identity.uri());
   for (const std::string& host : hosts) {
     in6_addr address{};
     const bool is_address =
         inet_pton(AF_INET, host.c_str(), &address) == 1 || inet_pton(AF_INET6, host.c_str(), &address) == 1;
-    // Anything else would end up as part of OpenSSL's little language.
-    if (is_address) {
-      absl::StrAppend(&names, ",IP:", host);
-    } else if (rpc::check_identity_name(host).ok()) {
-      absl::StrAppend(&names, ",DNS:", host);
-    }
+    absl::StrAppend(&names, is_address ? ",IP:" : ",DNS:", host);
   }
   return names;
 }
@@ -180,12 +177,15 @@ absl::StatusOr<rpc::Certificate> Authority::issue(const std::string& request, co
                                                   absl::Time now, absl::Duration life,
                                                   const std::vector<std::string>& hosts) const {
   TF_RETURN_IF_ERROR(rpc::check_identity_name(identity.name));
+  for (const std::string& host : hosts) {
+    TF_ASSIGN_OR_RETURN(const std::string canonical, rpc::canonical_host(host));
+    TF_CHECK(canonical == host) << host;
+  }
   TF_ASSIGN_OR_RETURN(const auto key, requested_key(request));
   X509Ptr certificate = blank(key.get(), now - std::min(kClockSkew, life / 10), now + life);
   set_subject(certificate.get(), identity.text());
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate_.get()));
-  const bool serves = identity.role == rpc::Role::kTracker || identity.role == rpc::Role::kTuner ||
-                      identity.role == rpc::Role::kAgent;
+  const bool serves = rpc::may_serve(identity.role);
   add_extension(certificate.get(), certificate_.get(), NID_basic_constraints, "critical,CA:FALSE");
   add_extension(certificate.get(), certificate_.get(), NID_key_usage, "critical,digitalSignature");
   add_extension(certificate.get(), certificate_.get(), NID_ext_key_usage,

@@ -29,9 +29,9 @@ class Authority {
 
   // A certificate for the key of the request (PKCS #10, DER), whose holder proves with its signature that it
   // has that key; nothing else is taken from it. Good from a minute before now (or a tenth of its life),
-  // since clocks differ. Trackers, tuners and agents may serve with theirs; `hosts` are names and addresses
-  // that other programs look for in it. INVALID_ARGUMENT: no such request, or its key is no ECDSA key on
-  // P-256.
+  // since clocks differ. Members that may serve (rpc::may_serve) may do so with it; `hosts` are the names and
+  // addresses, canonical, that other programs look for in it. INVALID_ARGUMENT: no such request, its key is
+  // not an ECDSA key on P-256, or something that is not a host.
   absl::StatusOr<rpc::Certificate> issue(const std::string& request, const rpc::Identity& identity,
                                          absl::Time now, absl::Duration life,
                                          const std::vector<std::string>& hosts = {}) const;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/remedy.h"
 #include "base/status.h"
 #include "base/text_table.h"
 #include "rpc/default_endpoints.h"
@@ -16,6 +17,7 @@
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
+#include "tracker/durations.h"
 
 namespace tf::tracker {
 namespace {
@@ -26,6 +28,11 @@ struct CaArguments {
   std::string tls;
   std::string role;
   std::string name;
+  std::string pattern;
+  std::string valid = "15m";
+  std::vector<std::string> hosts;
+  std::string revoked;  // a token's id
+  uint32_t uses = 1;
   bool json = false;
 };
 
@@ -50,17 +57,56 @@ absl::Status init(const CaArguments& arguments) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<TokenOptions> token_options(const CaArguments& arguments) {
+  if (arguments.role.empty()) {
+    return with_remedy(absl::StatusCode::kInvalidArgument, "a token is for a role",
+                       absl::StrCat("give --role: ", absl::StrJoin(rpc::joinable_roles(), ", ")));
+  }
+  TokenOptions options{.name = arguments.name,
+                       .name_pattern = arguments.pattern,
+                       .uses = arguments.uses,
+                       .hosts = arguments.hosts};
+  TF_ASSIGN_OR_RETURN(options.role, rpc::parse_role(arguments.role));
+  TF_ASSIGN_OR_RETURN(options.life, parse_duration("--valid", arguments.valid));
+  return options;
+}
+
+// Such a certificate lets its member pass for the tracker, to programs that look at the host alone.
+void warn_of(const std::vector<std::string>& tracker_hosts) {
+  if (tracker_hosts.empty()) return;
+  std::fprintf(stderr,
+               "tracker ca token: %s is also a host of the tracker: this member will be able to pass for the tracker "
+               "to programs that check the host name alone\n",
+               absl::StrJoin(tracker_hosts, ", ").c_str());
+}
+
 absl::Status token(const CaArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
-  TF_ASSIGN_OR_RETURN(const IssuedToken issued, request_token(link, arguments.role, arguments.name));
-  TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(arguments.role));
+  if (!arguments.revoked.empty()) return revoke_token(link, arguments.revoked);
+  TF_ASSIGN_OR_RETURN(const TokenOptions options, token_options(arguments));
+  TF_ASSIGN_OR_RETURN(const IssuedToken issued, request_token(link, options));
   print(issued.text,
         {{"token", issued.text},
+         {"id", issued.id},
          {"role", arguments.role},
          {"name", arguments.name},
+         {"name_pattern", arguments.pattern},
+         {"hosts", arguments.hosts},
+         {"uses", arguments.uses},
          {"seconds", absl::ToInt64Seconds(issued.life)},
-         {"join", absl::StrCat(std::string(rpc::joining_program(role)), " join")}},
+         {"join", absl::StrCat(std::string(rpc::joining_program(options.role)), " join")}},
         arguments);
+  warn_of(issued.tracker_hosts);
+  return absl::OkStatus();
+}
+
+absl::Status tokens(const CaArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const TrackerLink link, link_to(arguments.tracker, arguments.tls));
+  TF_ASSIGN_OR_RETURN(
+      const std::string text,
+      render_tokens(link, arguments.json ? MembersFormat::kJson : MembersFormat::kTable, terminal_width()));
+  std::fputs(text.c_str(), stdout);
+  if (text.empty()) std::fprintf(stderr, "tracker ca tokens: no token can be used now\n");
   return absl::OkStatus();
 }
 
@@ -89,6 +135,22 @@ absl::Status list(const CaArguments& arguments) {
 
 }  // namespace
 
+void add_token_options(CLI::App& command, CaArguments& arguments) {
+  CLI::Option& role = *command.add_option("--role", arguments.role, "What the member may do")
+                           ->check(CLI::IsMember(rpc::joinable_roles()));
+  command.add_option("--name", arguments.name,
+                     "Its name; whoever has it now is replaced [the joiner chooses one that is free]");
+  command.add_option("--uses", arguments.uses, "How many members it lets in, 1 to 1000")->capture_default_str();
+  command.add_option("--valid", arguments.valid, "For how long, as in 24h; at most 7d")->capture_default_str();
+  command.add_option("--name-pattern", arguments.pattern, "What the joiner's choice must match, as in 'rack1-*'");
+  command.add_option("--host", arguments.hosts,
+                     "DNS name or address of the member's machine, for programs that check a server's host; may be "
+                     "repeated [the address from which it joins]");
+  command.add_option("--revoke", arguments.revoked,
+                     "Issue none: let nobody join any more with the token of this id (`tracker ca tokens`)")
+      ->excludes(&role);
+}
+
 void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   CLI::App& ca = *app.add_subcommand("ca", "Make the farm's CA; let members in and revoke them");
   ca.require_subcommand(1);
@@ -112,14 +174,17 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
                          "tracker ca init --dir farm/ca", init);
   making.add_option("--dir", arguments->dir, "Folder to make them in")->required();
 
-  CLI::App& letting_in = add("token", "Print a token that lets one member join, once, within 15 minutes",
-                             "tracker ca token --role agent --tls farm/ca/admin", token);
-  letting_in.add_option("--role", arguments->role, "What the member may do")
-      ->required()
-      ->check(CLI::IsMember(rpc::joinable_roles()));
-  letting_in.add_option("--name", arguments->name,
-                        "Its name; whoever has it now is replaced [the joiner chooses one that is free]");
+  CLI::App& letting_in =
+      add("token", "Print a token that lets members join: one, within 15 minutes, unless told otherwise",
+          "tracker ca token --role agent --tls farm/ca/admin\n"
+          "Example: tracker ca token --role agent --uses 40 --valid 24h --name-pattern 'rack1-*' --tls farm/ca/admin",
+          token);
+  add_token_options(letting_in, *arguments);
   asks_tracker(letting_in);
+
+  CLI::App& open = add("tokens", "List the tokens that can still be used", "tracker ca tokens --tls farm/ca/admin",
+                       tokens);
+  asks_tracker(open);
 
   CLI::App& revoking = add("revoke", "Refuse a member from now on; prints the serials of its certificates",
                            "tracker ca revoke agent/box --tls farm/ca/admin", revoke);

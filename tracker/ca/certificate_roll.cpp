@@ -22,8 +22,10 @@ void CertificateRoll::add(const IssuedCertificate& issued) {
   if (issued.revoked) {
     revocations_.serials.insert(issued.serial);
   } else {
-    good_[issued.serial] = issued.identity.uri();
-    of_member_[issued.identity.uri()].insert(issued.serial);
+    const std::string member = issued.identity.uri();
+    good_[issued.serial] = {.member = member, .hosts = issued.hosts};
+    of_member_[member].insert(issued.serial);
+    for (const std::string& host : issued.hosts) members_of_host_[host].insert(member);
   }
 }
 
@@ -47,6 +49,12 @@ std::vector<std::string> CertificateRoll::good(const rpc::Identity& member) {
   return {found->second.begin(), found->second.end()};
 }
 
+bool CertificateRoll::is_host_of_other(const std::string& host, const rpc::Identity& member) {
+  forget_ended();
+  const auto found = members_of_host_.find(host);
+  return found != members_of_host_.end() && found->second.count(member.uri()) < found->second.size();
+}
+
 void CertificateRoll::forget_ended() {
   while (!by_end_.empty() && by_end_.begin()->first <= clock_.now()) {
     const std::string serial = by_end_.extract(by_end_.begin()).value().second;
@@ -58,9 +66,15 @@ void CertificateRoll::forget_ended() {
 bool CertificateRoll::take_off(const std::string& serial) {
   const auto found = good_.extract(serial);
   if (found.empty()) return false;
-  const auto member = of_member_.find(found.mapped());
+  const auto& [name, hosts] = found.mapped();
+  const auto member = of_member_.find(name);
   member->second.erase(serial);
   if (member->second.empty()) of_member_.erase(member);
+  for (const std::string& host : hosts) {
+    const auto members = members_of_host_.find(host);
+    members->second.erase(members->second.find(name));
+    if (members->second.empty()) members_of_host_.erase(members);
+  }
   return true;
 }
 

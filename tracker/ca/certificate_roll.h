@@ -37,6 +37,8 @@ class CertificateRoll {
   bool is_good(const std::string& serial);
   // Of this member, in no order.
   std::vector<std::string> good(const rpc::Identity& member);
+  // Whether a good certificate of somebody else carries this host.
+  bool is_host_of_other(const std::string& host, const rpc::Identity& member);
   // Some may have ended since the generation began.
   const Revocations& revocations() const { return revocations_; }
 
@@ -46,7 +48,12 @@ class CertificateRoll {
   bool take_off(const std::string& serial);
 
   const rpc::WallClock& clock_;
-  std::map<std::string, std::string> good_;                 // serial to member
+  struct Good {
+    std::string member;
+    std::vector<std::string> hosts;
+  };
+  std::map<std::string, Good> good_;                        // by serial
+  std::map<std::string, std::multiset<std::string>> members_of_host_;  // of the good ones
   std::map<std::string, std::set<std::string>> of_member_;  // its good serials
   std::set<std::pair<absl::Time, std::string>> by_end_;     // all on the roll
   Revocations revocations_;

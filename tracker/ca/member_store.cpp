@@ -1,8 +1,11 @@
 #include "tracker/ca/member_store.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
@@ -25,6 +28,17 @@ CREATE TABLE token (secret_sha256 TEXT PRIMARY KEY, role TEXT NOT NULL, name TEX
     R"sql(
 ALTER TABLE certificate ADD COLUMN der BLOB;
 )sql",
+    // Tokens for several members, and hosts in certificates. Lists have a space between their parts.
+    R"sql(
+ALTER TABLE token ADD COLUMN name_pattern TEXT NOT NULL DEFAULT '';
+ALTER TABLE token ADD COLUMN hosts TEXT NOT NULL DEFAULT '';
+ALTER TABLE token ADD COLUMN uses INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE token ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE token ADD COLUMN revoked_s INTEGER;
+UPDATE token SET used = 1 WHERE used_s IS NOT NULL;
+ALTER TABLE certificate ADD COLUMN hosts TEXT NOT NULL DEFAULT '';
+ALTER TABLE certificate ADD COLUMN granted TEXT NOT NULL DEFAULT '';
+)sql",
 };
 constexpr int64_t kMemberSchemaVersion = std::size(kMemberMigrations);
 
@@ -45,7 +59,32 @@ absl::Status prepare_member_schema(database::Connection& db) {
   return absl::OkStatus();
 }
 
+constexpr const char* kTokenColumns = "role, name, name_pattern, hosts, ends_s, uses, used, revoked_s";
+constexpr const char* kIsOpen = "WHERE ends_s > ? AND used < uses AND revoked_s IS NULL";
+constexpr size_t kTokenIdLength = 12;
+
+std::vector<std::string> list_of(const std::string& text) {
+  return absl::StrSplit(text, ' ', absl::SkipEmpty());
+}
+
+// The row's first columns are kTokenColumns.
+absl::StatusOr<StoredToken> token_of(database::Statement& row) {
+  TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(row.text(0)));
+  return StoredToken{.role = role,
+                     .name = row.text(1),
+                     .name_pattern = row.text(2),
+                     .hosts = list_of(row.text(3)),
+                     .ends = absl::FromUnixSeconds(row.integer(4)),
+                     .uses = static_cast<uint32_t>(row.integer(5)),
+                     .used = static_cast<uint32_t>(row.integer(6)),
+                     .revoked = !row.is_null(7)};
+}
+
 }  // namespace
+
+std::string token_id(const Digest& secret) {
+  return secret.hex().substr(0, kTokenIdLength);
+}
 
 MemberStore::MemberStore(std::unique_ptr<database::FileLock> lock, std::unique_ptr<database::Connection> db)
     : lock_(std::move(lock)), db_(std::move(db)) {}
@@ -62,25 +101,45 @@ absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string
 }
 
 absl::Status MemberStore::add_token(const Digest& secret, const StoredToken& token) {
-  TF_ASSIGN_OR_RETURN(
-      auto add, db_->prepare("INSERT INTO token (secret_sha256, role, name, ends_s) VALUES (?, ?, ?, ?)"));
-  const std::string digest = secret.hex();
-  add.bind_text(digest).bind_text(rpc::role_name(token.role)).bind_text(token.name);
-  return add.bind(absl::ToUnixSeconds(token.ends)).run();
+  TF_ASSIGN_OR_RETURN(auto add, db_->prepare("INSERT INTO token (secret_sha256, role, name, name_pattern, hosts, "
+                                             "ends_s, uses) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  const std::string digest = secret.hex(), hosts = absl::StrJoin(token.hosts, " ");
+  add.bind_text(digest).bind_text(rpc::role_name(token.role)).bind_text(token.name).bind_text(token.name_pattern);
+  add.bind_text(hosts).bind(absl::ToUnixSeconds(token.ends));
+  return add.bind(int64_t{token.uses}).run();
 }
 
 absl::StatusOr<std::optional<StoredToken>> MemberStore::find_token(const Digest& secret) {
-  TF_ASSIGN_OR_RETURN(auto find,
-                      db_->prepare("SELECT role, name, ends_s, used_s FROM token WHERE secret_sha256 = ?"));
+  TF_ASSIGN_OR_RETURN(auto find, db_->prepare(absl::StrCat("SELECT ", kTokenColumns,
+                                                           " FROM token WHERE secret_sha256 = ?")));
   const std::string digest = secret.hex();
   find.bind_text(digest);
   TF_ASSIGN_OR_RETURN(const bool row, find.step());
   if (!row) return std::nullopt;
-  TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(find.text(0)));
-  return StoredToken{.role = role,
-                     .name = find.text(1),
-                     .ends = absl::FromUnixSeconds(find.integer(2)),
-                     .used = !find.is_null(3)};
+  return token_of(find);
+}
+
+absl::StatusOr<std::vector<OpenToken>> MemberStore::open_tokens(absl::Time now, size_t most) {
+  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare(absl::StrCat("SELECT ", kTokenColumns, ", secret_sha256 FROM token ",
+                                                           kIsOpen, " ORDER BY ends_s, secret_sha256 LIMIT ?")));
+  rows.bind(absl::ToUnixSeconds(now)).bind(static_cast<int64_t>(most));
+  std::vector<OpenToken> tokens;
+  while (true) {
+    TF_ASSIGN_OR_RETURN(const bool row, rows.step());
+    if (!row) return tokens;
+    TF_ASSIGN_OR_RETURN(StoredToken token, token_of(rows));
+    tokens.push_back({.id = rows.text(8).substr(0, kTokenIdLength), .token = std::move(token)});
+  }
+}
+
+absl::StatusOr<bool> MemberStore::revoke_token(const std::string& id, absl::Time now) {
+  TF_ASSIGN_OR_RETURN(const std::vector<OpenToken> open, open_tokens(now, std::numeric_limits<int32_t>::max()));
+  if (std::ranges::find(open, id, &OpenToken::id) == open.end()) return false;
+  TF_ASSIGN_OR_RETURN(auto revoke,
+                      db_->prepare("UPDATE token SET revoked_s = ? WHERE substr(secret_sha256, 1, ?) = ?"));
+  revoke.bind(absl::ToUnixSeconds(now)).bind(static_cast<int64_t>(kTokenIdLength));
+  TF_RETURN_IF_ERROR(revoke.bind_text(id).run());
+  return true;
 }
 
 absl::Status MemberStore::apply(const Change& change, absl::Time now) {
@@ -91,7 +150,7 @@ absl::Status MemberStore::apply(const Change& change, absl::Time now) {
 
 absl::Status MemberStore::write(const Change& change, absl::Time now) {
   if (change.used_token) {
-    TF_ASSIGN_OR_RETURN(auto use, db_->prepare("UPDATE token SET used_s = ? WHERE secret_sha256 = ?"));
+    TF_ASSIGN_OR_RETURN(auto use, db_->prepare("UPDATE token SET used_s = ?, used = used + 1 WHERE secret_sha256 = ?"));
     const std::string digest = change.used_token->hex();
     TF_RETURN_IF_ERROR(use.bind(absl::ToUnixSeconds(now)).bind_text(digest).run());
   }
@@ -104,13 +163,14 @@ absl::Status MemberStore::write(const Change& change, absl::Time now) {
   if (change.issued) {
     const IssuedCertificate& issued = *change.issued;
     TF_ASSIGN_OR_RETURN(auto add,
-                        db_->prepare("INSERT INTO certificate (serial, role, name, issued_s, ends_s, der) "
-                                     "VALUES (?, ?, ?, ?, ?, ?)"));
+                        db_->prepare("INSERT INTO certificate (serial, role, name, issued_s, ends_s, der, "
+                                     "hosts, granted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+    const std::string hosts = absl::StrJoin(issued.hosts, " "), granted = absl::StrJoin(issued.granted, " ");
     add.bind_text(issued.serial)
         .bind_text(rpc::role_name(issued.identity.role))
         .bind_text(issued.identity.name);
     add.bind(absl::ToUnixSeconds(issued.issued)).bind(absl::ToUnixSeconds(issued.ends));
-    add.bind_blob(issued.der);
+    add.bind_blob(issued.der).bind_text(hosts).bind_text(granted);
     TF_RETURN_IF_ERROR(add.run());
   }
   return absl::OkStatus();
@@ -124,9 +184,16 @@ absl::StatusOr<std::string> MemberStore::newest(const rpc::Identity& member) {
   return row ? rows.blob(0) : "";
 }
 
+absl::StatusOr<std::vector<std::string>> MemberStore::granted_hosts(const std::string& serial) {
+  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT granted FROM certificate WHERE serial = ?"));
+  rows.bind_text(serial);
+  TF_ASSIGN_OR_RETURN(const bool row, rows.step());
+  return row ? list_of(rows.text(0)) : std::vector<std::string>();
+}
+
 absl::StatusOr<CertificatePage> MemberStore::certificates(int64_t after, size_t most) {
-  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT serial, role, name, issued_s, ends_s, revoked_s, id "
-                                              "FROM certificate WHERE id > ? ORDER BY id LIMIT ?"));
+  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT serial, role, name, issued_s, ends_s, revoked_s, id, "
+                                              "hosts FROM certificate WHERE id > ? ORDER BY id LIMIT ?"));
   rows.bind(after).bind(static_cast<int64_t>(most) + 1);  // one more, to know whether there is one
   CertificatePage page;
   int64_t last = 0;
@@ -141,7 +208,8 @@ absl::StatusOr<CertificatePage> MemberStore::certificates(int64_t after, size_t 
     page.certificates.push_back({.serial = rows.text(0),
                                  .identity = {role, rows.text(2)},
                                  .issued = absl::FromUnixSeconds(rows.integer(3)),
-                                 .ends = absl::FromUnixSeconds(rows.integer(4))});
+                                 .ends = absl::FromUnixSeconds(rows.integer(4)),
+                                 .hosts = list_of(rows.text(7))});
     if (!rows.is_null(5)) page.certificates.back().revoked = absl::FromUnixSeconds(rows.integer(5));
     last = rows.integer(6);
   }

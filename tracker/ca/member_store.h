@@ -30,6 +30,8 @@ struct IssuedCertificate {
   absl::Time ends;
   std::optional<absl::Time> revoked;
   std::string der;  // written only; empty when it is read (MemberStore::newest)
+  std::vector<std::string> hosts;    // that it carries
+  std::vector<std::string> granted;  // those of them that its member's token named: renewals keep them
 };
 
 struct CertificatePage {
@@ -39,10 +41,22 @@ struct CertificatePage {
 
 struct StoredToken {
   rpc::Role role = rpc::Role::kViewer;
-  std::string name;  // empty: the joiner chooses
+  std::string name;                // empty: the joiner chooses
+  std::string name_pattern;        // that the choice must match; empty: any
+  std::vector<std::string> hosts;  // for the joiner's certificate
   absl::Time ends;
-  bool used = false;
+  uint32_t uses = 1;
+  uint32_t used = 0;
+  bool revoked = false;
 };
+
+struct OpenToken {
+  std::string id;
+  StoredToken token;
+};
+
+// By which people name a token: the beginning of the digest of its secret.
+std::string token_id(const Digest& secret);
 
 // Not thread-safe; one process a file. Times are kept in whole seconds.
 class MemberStore {
@@ -53,10 +67,14 @@ class MemberStore {
 
   absl::Status add_token(const Digest& secret, const StoredToken& token);
   absl::StatusOr<std::optional<StoredToken>> find_token(const Digest& secret);
+  // Those that can be used at `now`, the oldest first, at most so many.
+  absl::StatusOr<std::vector<OpenToken>> open_tokens(absl::Time now, size_t most);
+  // False: no token that can be used at `now` has this id.
+  absl::StatusOr<bool> revoke_token(const std::string& id, absl::Time now);
 
   // What one step changes, all of it or nothing.
   struct Change {
-    std::optional<Digest> used_token;
+    std::optional<Digest> used_token;  // once more
     std::vector<std::string> revoked;  // serials
     std::optional<IssuedCertificate> issued;
   };
@@ -65,6 +83,9 @@ class MemberStore {
   // Of the member's certificates that are not revoked the one that was issued last, in DER; empty: there is
   // none, or it is from a tracker that did not keep them.
   absl::StatusOr<std::string> newest(const rpc::Identity& member);
+
+  // IssuedCertificate::granted of the certificate with this serial.
+  absl::StatusOr<std::vector<std::string>> granted_hosts(const std::string& serial);
 
   // In order of issue: at most so many, from what comes after the page that ended with `after` on.
   absl::StatusOr<CertificatePage> certificates(int64_t after = 0,

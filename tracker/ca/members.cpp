@@ -5,11 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/printable.h"
 #include "base/status.h"
+#include "rpc/identity/host_names.h"
 #include "rpc/identity/refusal.h"
+#include "tracker/name_pattern.h"
 
 namespace tf::tracker {
 namespace {
+
+constexpr size_t kMostHosts = 32;
 
 // Who joins with the wrong program would have a certificate that is of no use to it, and the token would be
 // gone.
@@ -19,6 +25,67 @@ absl::Status check_wanted(rpc::Role role, const std::vector<std::string>& wanted
   return absl::FailedPreconditionError(absl::StrCat(
       "this join token is for the role ", name, ", which this command has no use for: join with `",
       std::string(rpc::joining_program(role)), " join`; the token is not used up"));
+}
+
+absl::Status check_bounds(const TokenOptions& options) {
+  if (options.uses < 1 || options.uses > Members::kMostUses) {
+    return absl::InvalidArgumentError(absl::StrCat("a join token for ", options.uses,
+                                                   " uses is refused: ask for 1 to ", Members::kMostUses));
+  }
+  if (options.life < absl::Seconds(1) || options.life > Members::kLongestTokenLife) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a join token that is valid for ", absl::FormatDuration(options.life),
+                     " is refused: ask for at most ", absl::FormatDuration(Members::kLongestTokenLife)));
+  }
+  const bool is_powerful = options.role == rpc::Role::kAdmin || options.role == rpc::Role::kDeviceOwner;
+  if (options.uses == 1 || !is_powerful) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a join token for the role ",
+                                                 std::string(rpc::role_name(options.role)),
+                                                 " lets in one member: issue one for each"));
+}
+
+absl::Status check_pattern(const TokenOptions& options) {
+  if (options.name_pattern.empty()) return absl::OkStatus();
+  if (!options.name.empty())
+    return absl::InvalidArgumentError("a join token has a name or a name pattern, not both");
+  const std::string name = absl::StrReplaceAll(options.name_pattern, {{"*", "x"}});
+  if (rpc::check_identity_name(name).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the name pattern ", printable(options.name_pattern),
+                   " matches no name: give one as in rack1-*, of letters, digits, "
+                   "'.', '_', '-' and '*'"));
+}
+
+// What is kept of it, but for its end.
+absl::StatusOr<StoredToken> stored_token(const TokenOptions& options) {
+  if (options.role == rpc::Role::kTracker) return absl::InvalidArgumentError("nobody joins as a tracker");
+  TF_RETURN_IF_ERROR(check_bounds(options));
+  TF_RETURN_IF_ERROR(check_pattern(options));
+  if (!options.name.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(options.name));
+  if (options.uses > 1 && !(options.name.empty() && options.hosts.empty())) {
+    return absl::InvalidArgumentError(
+        "a join token for several members gives none of them a name or a host: issue one token for each, or "
+        "leave these "
+        "out; names may have a pattern");
+  }
+  StoredToken token{.role = options.role,
+                    .name = options.name,
+                    .name_pattern = options.name_pattern,
+                    .hosts = {},
+                    .ends = {},
+                    .uses = options.uses};
+  if (!options.hosts.empty() && !rpc::may_serve(options.role)) {
+    return absl::InvalidArgumentError(absl::StrCat("nobody connects to a ",
+                                                   std::string(rpc::role_name(options.role)),
+                                                   ": a token for this role takes no host"));
+  }
+  if (options.hosts.size() > kMostHosts)
+    return absl::InvalidArgumentError(absl::StrCat("a join token takes at most ", kMostHosts, " hosts"));
+  for (const std::string& host : options.hosts) {
+    TF_ASSIGN_OR_RETURN(std::string canonical, rpc::canonical_host(host));
+    token.hosts.push_back(std::move(canonical));
+  }
+  return token;
 }
 
 }  // namespace
@@ -43,49 +110,97 @@ absl::StatusOr<std::unique_ptr<Members>> Members::open(const std::string& folder
       new Members(std::move(authority), std::move(store), clock, options, std::move(roll)));
 }
 
-absl::StatusOr<rpc::JoinToken> Members::issue_token(rpc::Role role, const std::string& name) {
-  if (role == rpc::Role::kTracker) return absl::InvalidArgumentError("nobody joins as a tracker");
-  if (!name.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(name));
+absl::StatusOr<rpc::JoinToken> Members::issue_token(const TokenOptions& options) {
+  TF_ASSIGN_OR_RETURN(StoredToken stored, stored_token(options));
   TF_ASSIGN_OR_RETURN(rpc::JoinToken token, rpc::JoinToken::make(ca().fingerprint()));
   const std::scoped_lock lock(mutex_);
-  TF_RETURN_IF_ERROR(store_->add_token(
-      token.digest(), {.role = role, .name = name, .ends = clock_.now() + options_.token_life}));
+  stored.ends = clock_.now() + options.life;
+  TF_RETURN_IF_ERROR(store_->add_token(token.digest(), stored));
   return token;
 }
 
+absl::StatusOr<std::vector<OpenToken>> Members::tokens() {
+  const std::scoped_lock lock(mutex_);
+  return store_->open_tokens(clock_.now(), kMostTokensListed);
+}
+
+absl::Status Members::revoke_token(const std::string& id) {
+  const std::scoped_lock lock(mutex_);
+  TF_ASSIGN_OR_RETURN(const bool revoked, store_->revoke_token(id, clock_.now()));
+  if (revoked) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("no token that can still be used has the id ", printable(id),
+                                          ": see `tracker ca tokens`"));
+}
+
+std::vector<std::string> Members::tracker_hosts_among(const std::vector<std::string>& hosts) const {
+  std::vector<std::string> found;
+  for (const std::string& host : hosts) {
+    const absl::StatusOr<std::string> canonical = rpc::canonical_host(host);
+    const auto& own = options_.tracker_hosts;
+    if (canonical.ok() && std::ranges::find(own, *canonical) != own.end()) found.push_back(*canonical);
+  }
+  return found;
+}
+
+absl::Status Members::check_usable(const std::optional<StoredToken>& token, const Joiner& joiner) const {
+  const auto refused = [](const std::string& why) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("this join token ", why, ": ask an admin for another (`tracker ca token`)"));
+  };
+  if (!token) return refused("is not known here");
+  if (token->revoked) return refused("was revoked");
+  if (token->used >= token->uses) {
+    return refused(token->uses == 1
+                       ? "was used before, and is good for one use"
+                       : absl::StrCat("was used ", token->used, " times, as often as it may be"));
+  }
+  if (clock_.now() >= token->ends) return refused("has expired");
+  TF_RETURN_IF_ERROR(check_wanted(token->role, joiner.roles));
+  if (token->name_pattern.empty() || matches_pattern(token->name_pattern, joiner.name))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("this join token is for names like ", token->name_pattern,
+                                                 ", and not for ", printable(joiner.name),
+                                                 ": choose another with --name; the token is not used up"));
+}
+
 absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const std::string& request,
-                                               const std::string& name,
-                                               const std::vector<std::string>& roles) {
+                                               const Joiner& joiner) {
   absl::StatusOr<rpc::Certificate> certificate;
   bool replaced = false;
   {
     const std::scoped_lock lock(mutex_);
     const Digest digest = sha256(secret);
     TF_ASSIGN_OR_RETURN(const std::optional<StoredToken> token, store_->find_token(digest));
-    const auto refused = [](const char* why) {
-      return absl::UnauthenticatedError(
-          absl::StrCat("this join token ", why, ": ask an admin for another (`tracker ca token`)"));
-    };
-    if (!token) return refused("is not known here");
-    if (token->used) return refused("was used before, and is good for one use");
-    if (clock_.now() >= token->ends) return refused("has ended");
-    TF_RETURN_IF_ERROR(check_wanted(token->role, roles));
-    const rpc::Identity identity{token->role, token->name.empty() ? name : token->name};
+    TF_RETURN_IF_ERROR(check_usable(token, joiner));
+    const rpc::Identity identity{token->role, token->name.empty() ? joiner.name : token->name};
     TF_RETURN_IF_ERROR(rpc::check_identity_name(identity.name));
     std::vector<std::string> present = roll_.good(identity);
-    if (!present.empty() && token->name.empty()) {
-      return absl::AlreadyExistsError(absl::StrCat("the name of ", identity.text(),
-                                                   " is taken: choose another with --name, or have it ",
-                                                   "replaced by a token with --name ", identity.name));
-    }
+    if (token->name.empty()) TF_RETURN_IF_ERROR(check_free(identity));
     replaced = !present.empty();
-    certificate = add(identity, request, {.used_token = digest, .revoked = std::move(present)});
+    certificate = add(identity, request, {.used_token = digest, .revoked = std::move(present)}, token->hosts,
+                      joiner.address);
   }
   if (replaced && certificate.ok()) tell_revoked();
   return certificate;
 }
 
-absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present, const std::string& request) {
+// The tracker accounts for leases by name: a person must not be able to take a tuner's, nor the other way
+// round.
+absl::Status Members::check_free(const rpc::Identity& identity) {
+  std::vector<rpc::Identity> alike = {identity};
+  if (identity.role == rpc::Role::kUser) alike.push_back({rpc::Role::kTuner, identity.name});
+  if (identity.role == rpc::Role::kTuner) alike.push_back({rpc::Role::kUser, identity.name});
+  for (const rpc::Identity& each : alike) {
+    if (roll_.good(each).empty()) continue;
+    return absl::AlreadyExistsError(absl::StrCat(
+        "the name of ", each.text(), " is taken: choose another with --name, or have an admin issue a ",
+        "token with --name ", identity.name));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present, const std::string& request,
+                                                const std::string& address) {
   if (!present.identity()) return absl::UnauthenticatedError("only a member renews its certificate");
   const rpc::Identity& identity = *present.identity();
   const std::scoped_lock lock(mutex_);
@@ -96,7 +211,8 @@ absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present,
                      " is revoked, has ended or is not known here: ", std::string(rpc::kJoinAgain)));
   }
   if (roll_.good(identity).size() >= kMostGood) return newest(identity, request);
-  return add(identity, request, {});
+  TF_ASSIGN_OR_RETURN(const std::vector<std::string> granted, store_->granted_hosts(present.serial()));
+  return add(identity, request, {}, granted, address);
 }
 
 // A member that has lost what it was given, since its disk was full for instance, is not locked out for that.
@@ -119,10 +235,22 @@ absl::StatusOr<rpc::Certificate> Members::issue(const rpc::Identity& identity, c
   return add(identity, request, {}, hosts);
 }
 
+std::optional<std::string> Members::host_of_caller(const rpc::Identity& identity,
+                                                   const std::string& address) {
+  const absl::StatusOr<std::string> host = rpc::canonical_host(address);
+  if (!rpc::may_serve(identity.role) || !host.ok() || rpc::is_many_machines(*host)) return std::nullopt;
+  if (!tracker_hosts_among({*host}).empty() || roll_.is_host_of_other(*host, identity)) return std::nullopt;
+  return *host;
+}
+
 absl::StatusOr<rpc::Certificate> Members::add(const rpc::Identity& identity, const std::string& request,
                                               MemberStore::Change change,
-                                              const std::vector<std::string>& hosts) {
+                                              const std::vector<std::string>& granted,
+                                              const std::string& address) {
   const absl::Time now = clock_.now();
+  std::vector<std::string> hosts = granted;
+  const std::optional<std::string> own = host_of_caller(identity, address);
+  if (own && std::ranges::find(hosts, *own) == hosts.end()) hosts.push_back(*own);
   TF_ASSIGN_OR_RETURN(rpc::Certificate certificate,
                       authority_->issue(request, identity, now, options_.certificate_life, hosts));
   change.issued = IssuedCertificate{.serial = certificate.serial(),
@@ -130,7 +258,9 @@ absl::StatusOr<rpc::Certificate> Members::add(const rpc::Identity& identity, con
                                     .issued = now,
                                     .ends = certificate.not_after(),
                                     .revoked = std::nullopt,
-                                    .der = certificate.der()};
+                                    .der = certificate.der(),
+                                    .hosts = std::move(hosts),
+                                    .granted = granted};
   TF_RETURN_IF_ERROR(apply(change, now));
   return certificate;
 }

@@ -21,7 +21,26 @@ namespace tf::tracker {
 
 struct MembersOptions {
   absl::Duration certificate_life = absl::Hours(24 * 30);
-  absl::Duration token_life = absl::Minutes(15);
+  // Canonical names and addresses of the tracker's machine: a member's certificate carries one of them only if an admin
+  // has put it in the member's token.
+  std::vector<std::string> tracker_hosts = {};
+};
+
+// Whom a token lets in.
+struct TokenOptions {
+  rpc::Role role = rpc::Role::kViewer;
+  std::string name = "";          // empty: the joiner chooses a free one; one that is taken is replaced
+  std::string name_pattern = "";  // that the joiner's choice must match; '*' stands for any characters
+  uint32_t uses = 1;
+  absl::Duration life = absl::Minutes(15);
+  std::vector<std::string> hosts = {};  // that the member's certificate carries
+};
+
+// Who joins, and from where.
+struct Joiner {
+  std::string name = "";                // asked for
+  std::vector<std::string> roles = {};  // that it has a use for, as certificates write them; empty: any
+  std::string address = "";             // from which it calls, without the port; empty: not known
 };
 
 // Thread-safe. Calls wait for the disk, and for each other, unless they say that they do not.
@@ -33,20 +52,35 @@ class Members {
                                                        MembersOptions options = {});
 
   const rpc::Certificate& ca() const { return authority_->certificate(); }
-  absl::Duration token_life() const { return options_.token_life; }
   absl::Duration certificate_life() const { return options_.certificate_life; }
 
-  // `name` empty: the joiner chooses a free one. A name that is taken is replaced by whoever uses the token.
-  absl::StatusOr<rpc::JoinToken> issue_token(rpc::Role role, const std::string& name);
-  // `roles`: those that the joiner has a use for, as certificates write them; empty: any. What is refused
-  // does not use up the token. UNAUTHENTICATED: unknown, used or old. FAILED_PRECONDITION: it is for none of
-  // the roles. ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the request, or the name.
+  // INVALID_ARGUMENT: a bound is exceeded (kMostUses, kLongestTokenLife), or options that contradict each other.
+  absl::StatusOr<rpc::JoinToken> issue_token(const TokenOptions& options);
+  static constexpr uint32_t kMostUses = 1000;
+  static constexpr absl::Duration kLongestTokenLife = absl::Hours(24 * 7);
+  // Those that can still be used, the oldest first.
+  absl::StatusOr<std::vector<OpenToken>> tokens();
+  static constexpr size_t kMostTokensListed = 1000;
+  // NOT_FOUND: no token that can still be used has this id.
+  absl::Status revoke_token(const std::string& id);
+  // Of these hosts those that are the tracker's, too.
+  std::vector<std::string> tracker_hosts_among(const std::vector<std::string>& hosts) const;
+
+  // What is refused does not use up the token. UNAUTHENTICATED: unknown, used up, expired or revoked.
+  // FAILED_PRECONDITION: it is for none of the roles. ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the
+  // request, or the name.
+  //
+  // A member that may serve gets a certificate for the hosts that its token names, and for the address from which it
+  // joins, unless that is the tracker's, many machines have it, or another member's good certificate carries it: so
+  // nobody gets a name by asking for it.
   absl::StatusOr<rpc::Certificate> join(const std::string& secret, const std::string& request,
-                                        const std::string& name, const std::vector<std::string>& roles = {});
-  // The next certificate of a member, who shows the present one. UNAUTHENTICATED: that one is revoked, has
-  // ended, or was not issued here. One that has kMostGood good ones is given the last of them again.
-  // RESOURCE_EXHAUSTED: that is of another key than the request.
-  absl::StatusOr<rpc::Certificate> renew(const rpc::Certificate& present, const std::string& request);
+                                        const Joiner& joiner);
+  // The next certificate of a member, who shows the present one and calls from this address, for the hosts of its token
+  // and for that address, as above. UNAUTHENTICATED: that one is revoked, has ended, or was not issued here. One that
+  // has kMostGood good ones is given the last of them again. RESOURCE_EXHAUSTED: that is of another key than the
+  // request.
+  absl::StatusOr<rpc::Certificate> renew(const rpc::Certificate& present, const std::string& request,
+                                         const std::string& address = "");
   static constexpr size_t kMostGood = 8;
   // A certificate without a token: for the tracker itself and the first admin.
   absl::StatusOr<rpc::Certificate> issue(const rpc::Identity& identity, const std::string& request,
@@ -71,10 +105,16 @@ class Members {
  private:
   Members(std::unique_ptr<Authority> authority, std::unique_ptr<MemberStore> store,
           const rpc::WallClock& clock, MembersOptions options, CertificateRoll roll);
+  // `address`: from which it calls.
   absl::StatusOr<rpc::Certificate> add(const rpc::Identity& identity, const std::string& request,
-                                       MemberStore::Change change,
-                                       const std::vector<std::string>& hosts = {});
+                                       MemberStore::Change change, const std::vector<std::string>& granted,
+                                       const std::string& address = "");
+  // OK: the token may be used now by a joiner of that name.
+  absl::Status check_usable(const std::optional<StoredToken>& token, const Joiner& joiner) const;
+  // That the certificate of a caller from there may carry besides.
+  std::optional<std::string> host_of_caller(const rpc::Identity& identity, const std::string& address);
   absl::StatusOr<rpc::Certificate> newest(const rpc::Identity& identity, const std::string& request);
+  absl::Status check_free(const rpc::Identity& identity);
   absl::Status check_dispensable(const rpc::Identity& member, const CertificatePage& all);
   absl::Status apply(const MemberStore::Change& change, absl::Time now);
   void tell_revoked();

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -15,10 +16,15 @@ namespace {
 
 const rpc::Identity kTracker{rpc::Role::kTracker, "tracker"};
 
-bool is_good(const Members& members, const std::string& folder, absl::Time now) {
+bool is_good(const Members& members, const std::string& folder, const std::vector<std::string>& hosts,
+             absl::Time now) {
   const absl::StatusOr<rpc::Member> member = rpc::load_member(folder, now);
   if (!member.ok() || member->ca.fingerprint() != members.ca().fingerprint() || member->identity != kTracker)
     return false;
+  const std::vector<std::string> carried = member->certificate.hosts();
+  const bool has_hosts = std::ranges::all_of(
+      hosts, [&](const std::string& host) { return std::ranges::find(carried, host) != carried.end(); });
+  if (!has_hosts) return false;
   // The server's connections last for a part of this life, which must not be longer than that of the others.
   const absl::Duration life = member->certificate.not_after() - member->certificate.not_before();
   return life < 1.5 * members.certificate_life();
@@ -31,7 +37,7 @@ absl::StatusOr<std::unique_ptr<OwnCertificate>> OwnCertificate::open(Members& me
                                                                      std::vector<std::string> hosts,
                                                                      const rpc::WallClock& clock,
                                                                      absl::Duration look_every) {
-  if (!is_good(members, folder, clock.now())) {
+  if (!is_good(members, folder, hosts, clock.now())) {
     std::error_code error;
     std::filesystem::remove_all(folder, error);  // whatever it was, the CA is here to make another
     TF_RETURN_IF_ERROR(make_member(members, folder, kTracker, hosts));

@@ -22,8 +22,8 @@ class Members;
 
 class OwnCertificate {
  public:
-  // Of the member "tracker", in `folder`. `hosts` are names and addresses under which it answers. Members and
-  // clock must outlive it. Every `look_every` it looks whether it is time to renew it.
+  // Of the member "tracker", in `folder`. `hosts` are the canonical names and addresses under which it answers;
+  // a certificate that lacks one of them is replaced. Members and clock must outlive it. Every `look_every` it looks whether it is time to renew it.
   static absl::StatusOr<std::unique_ptr<OwnCertificate>> open(Members& members, const std::string& folder,
                                                               std::vector<std::string> hosts,
                                                               const rpc::WallClock& clock,

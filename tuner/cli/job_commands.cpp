@@ -70,12 +70,19 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   return made;
 }
 
+// For a tuner that is busy with other uploads of the same user.
+constexpr absl::Duration kBusyPatience = absl::Minutes(10);
+
 int run_submit(const SubmitArguments& arguments) {
   const absl::StatusOr<Submission> made = read_submission(arguments);
   if (!made.ok()) return report_error("tuner submit", made.status());
   const absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner submit", client.status());
-  const absl::StatusOr<int64_t> id = (*client)->submit(made->spec, made->model);
+  const service::BusyWait wait{.longest = kBusyPatience, .begins = [](const absl::Status& why) {
+                                 std::fprintf(stderr, "tuner submit: waiting for the tuner: %s\n",
+                                              std::string(why.message()).c_str());
+                               }};
+  const absl::StatusOr<int64_t> id = (*client)->submit(made->spec, made->model, wait);
   if (!id.ok()) {  // NOT_FOUND: no device that it asks for, and nothing else
     const ExitCode code = report_error("tuner submit", id.status());
     return absl::IsNotFound(id.status()) ? kExitNoDevice : code;
@@ -172,6 +179,7 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");
   command->footer(
       "Example: tuner submit squeezenet.onnx --target host --device desk --minutes 5 --follow\n"
+      "A tuner takes two models of a submitter at a time: the command waits for its turn, up to 10 minutes.\n"
       "Exit codes: 0 ok, 1 failed (also: the tuner is full, or the model too large for it), 2 usage,\n"
       "3 no such device (key, labels, or one that runs code for the target, which no GPU does yet),\n"
       "130 Ctrl-C (the job goes on).");

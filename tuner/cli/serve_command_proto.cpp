@@ -98,20 +98,21 @@ absl::Status serve(const ServeArguments& arguments) {
                           families.push_back(std::move(family));
                         return families;
                       }));
-  spdlog::info(absl::StrCat("listening on ", daemon->endpoint().text(), " (",
-                            credentials ? "mutual TLS" : "plain text, loopback only",
-                            "); configuration: ", rpc::one_line(config)));
+  rpc::log_configuration(absl::StrCat("listening on ", daemon->endpoint().text(), " (",
+                                      credentials ? "mutual TLS" : "plain text, loopback only", ")"),
+                         config);
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
   std::optional<service::TrackerWatch> watch(std::in_place, tracker, credentials);
   manager.ready();
-  const bool asked_to = signals.wait() != 0;  // or else its membership has ended
+  const int signal = signals.wait();  // 0: its membership has ended
   manager.stopping();
   watch.reset();  // whoever stops needs no device
-  if (asked_to) {
+  if (signal != 0) {
     spdlog::info(
-        "stopping: finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at "
-        "once)");
+        absl::StrCat("stopping on ", rpc::signal_text(signal),
+                     ": finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at "
+                     "once)"));
   } else {
     spdlog::error(absl::StrCat("stopping, and jobs go on after a restart: ", ended.message()));
   }

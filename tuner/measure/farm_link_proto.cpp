@@ -9,6 +9,7 @@
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/credentials.h"
+#include "rpc/log_fields.h"
 #include "rpc/protocol.h"
 #include "rpc/random_id.h"
 #include "rpc/stepped_call.h"
@@ -114,6 +115,7 @@ absl::Status FarmLink::error_on(const Way& way, const grpc::Status& ended) const
 void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why) {
   const std::scoped_lock lock(mutex_);
   if (to_agent_ != direct) return;
+  const rpc::LogFields about({{"device", direct->direct->device_id}, {"lease", direct->direct->lease_id}});
   spdlog::info(absl::StrCat("device ", direct->direct->device_id, " is not reached directly any more (", why,
                             "): through the tracker"));
   to_agent_ = nullptr;
@@ -132,6 +134,7 @@ void FarmLink::try_direct(const LeasedDevice& lease) {
       agent =
           std::make_shared<Way>(Way{.channel = std::move(channel), .endpoint = *endpoint, .direct = lease});
     } else {
+      const rpc::LogFields about({{"device", lease.device_id}, {"lease", lease.lease_id}});
       spdlog::info(absl::StrCat("device ", lease.device_id, " does not answer at ", lease.direct_endpoint,
                                 ": through the tracker"));
     }
@@ -156,6 +159,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   request.set_holder(holder_or_default(options_.holder));
   request.set_holder_run(process_run());
   request.set_holder_run_number(options_.run_number);
+  request.set_on_behalf_of(options_.on_behalf_of);
   grpc::ClientContext context;
   rpc::set_deadline(context, wait + kCallTimeout);
   const CancellableCall call(*this, context);

@@ -35,6 +35,9 @@ struct FarmRunnerOptions {
   // one process may share it.
   std::string holder;
   uint64_t run_number = 0;  // which run of the holder: a newer one has a higher number; 0: not known
+  // The person whose job is measured: the tracker counts the lease against their share, quota and
+  // reservations. Empty: against the holder's.
+  std::string on_behalf_of = "";
   absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
   absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
   SilenceLimits silence = {};                    // of a device that has trials

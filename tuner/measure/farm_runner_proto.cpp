@@ -16,6 +16,7 @@
 #include "rpc/clock.h"
 #include "rpc/flow_limits.h"
 #include "rpc/identity/artifact_signature.h"
+#include "rpc/log_fields.h"
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/held_lease_proto.h"
@@ -266,6 +267,7 @@ class FarmRunner::Impl {
     }
     TF_ASSIGN_OR_RETURN(LeasedDevice lease, link_->acquire(lacks_lease_ ? kAcquireWait : kFirstAcquireWait));
     const std::scoped_lock lock(mutex_);
+    const rpc::LogFields about({{"device", lease.device_id}, {"lease", lease.lease_id}});
     spdlog::info(absl::StrCat("lease ", lease.lease_id, " on device ", lease.device_id));
     device_ = lease;
     held_.begin(lease);

@@ -31,7 +31,7 @@ struct Daemon::Parts {
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& options,
                                                       const MakeExecutor& make_executor) {
   TF_RETURN_IF_ERROR(rpc::require_protection(options.listen, "--listen", options.credentials));
-  TF_RETURN_IF_ERROR(rpc::check_bindable(options.listen));  // before it makes a database
+  TF_RETURN_IF_ERROR(rpc::check_bindable(options.listen, "--listen"));  // before it makes a database
   auto parts = std::make_unique<Parts>();
   TF_ASSIGN_OR_RETURN(parts->store, database::open_sqlite_store(options.database_path));
   TF_ASSIGN_OR_RETURN(parts->executor, make_executor(*parts->store));

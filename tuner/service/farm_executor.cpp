@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/service/farm_devices.h"
+#include "tuner/service/job_access.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/service/run_limit.h"
 
@@ -68,6 +69,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                                                     .priority = spec.priority,
                                                     .holder = options_.holder,
                                                     .run_number = options_.run_number,
+                                                    .on_behalf_of = person_of(job.submitter),
                                                     .first_wait = kDeviceWait,
                                                     .on_wait = reports.waits}));
   RunLimits limits;

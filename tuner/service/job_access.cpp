@@ -4,9 +4,18 @@
 
 namespace tf::service {
 
+namespace {
+
+// Whether the caller may change everybody's jobs. Without a certificate the connection is a loopback one.
+bool is_trusted(const std::optional<rpc::Identity>& caller) {
+  return !caller || (caller->role != rpc::Role::kUser && caller->role != rpc::Role::kTuner);
+}
+
+}  // namespace
+
 absl::Status check_may_change(const std::optional<rpc::Identity>& caller, const database::Job& job,
                               const char* verb) {
-  if (!caller || caller->role != rpc::Role::kTuner) return absl::OkStatus();
+  if (is_trusted(caller)) return absl::OkStatus();
   if (job.submitter.empty() || job.submitter == caller->text()) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(caller->text(), " may not ", verb, " job ", job.id,
                                                   ": it is ", job.submitter,
@@ -14,10 +23,15 @@ absl::Status check_may_change(const std::optional<rpc::Identity>& caller, const 
 }
 
 absl::Status check_may_ask(const std::optional<rpc::Identity>& caller, int priority) {
-  if (priority <= 0 || !caller || caller->role != rpc::Role::kTuner) return absl::OkStatus();
+  if (priority <= 0 || is_trusted(caller)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat(caller->text(), " may not ask for the priority ", priority,
                    ", which goes before everybody's jobs: ask for 0 or less, or let an admin submit it"));
+}
+
+std::string person_of(const std::string& submitter) {
+  const size_t space = submitter.rfind(' ');
+  return space == std::string::npos ? submitter : submitter.substr(space + 1);
 }
 
 }  // namespace tf::service

@@ -15,12 +15,25 @@ class Credentials;
 
 namespace tf::service {
 
+// What a caller does about a tuner that is busy with other uploads.
+struct BusyWait {
+  absl::Duration longest;  // until the submission is given up; zero: at once
+  // Called once, when the wait begins, with what the tuner said.
+  std::function<void(const absl::Status&)> begins = nullptr;
+};
+
 // Thread-safe.
 class JobClient {
  public:
   virtual ~JobClient() = default;
-  // Sends the model's bytes; the job's id once both are durable at the tuner.
-  virtual absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) = 0;
+  // Sends the model's bytes; the job's id once both are durable at the tuner. UNAVAILABLE: no tuner answers,
+  // it has no tracker, or it was busy for longer than `wait` allows. A submission that may have arrived is
+  // not repeated.
+  virtual absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model,
+                                         const BusyWait& wait) = 0;
+  absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) {
+    return submit(spec, model, {});
+  }
   virtual absl::StatusOr<std::vector<JobView>> list() = 0;
   // Whether a tuner answers, and this caller.
   virtual absl::Status check_answers() = 0;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/backoff.h"
+#include "rpc/busy.h"
 #include "rpc/channel.h"
 #include "rpc/clock.h"
 #include "rpc/grpc_status.h"
@@ -23,8 +24,9 @@ namespace {
 namespace pb = tunefarm::tune::v1;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
-constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);  // a model of some hundred MB, and its import
-constexpr absl::Duration kAwayAfter = absl::Seconds(2);      // of a tuner that is watched
+constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);     // a model of some hundred MB, and its import
+constexpr absl::Duration kLongestBusyDelay = absl::Seconds(2);  // before the next attempt
+constexpr absl::Duration kAwayAfter = absl::Seconds(2);         // of a tuner that is watched
 
 class GrpcJobClient final : public JobClient {
  public:
@@ -36,33 +38,18 @@ class GrpcJobClient final : public JobClient {
         channel_(rpc::make_channel(endpoint, credentials, rpc::Role::kTuner)),
         stub_(pb::Tuner::NewStub(channel_)) {}
 
-  absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model) override {
-    grpc::ClientContext context;
-    rpc::set_deadline(context, kSubmitTimeout);
-    pb::SubmitReply reply;
-    auto writer = stub_->Submit(&context, &reply);
-    pb::SubmitRequest request;
-    *request.mutable_spec() = to_proto(spec);
-    request.set_submitter(submitter_);
-    bool open = writer->Write(request);
-    request.clear_submitter();
-    open = open && rpc::send_chunks(sha256(model), model, [&](const rpc::Chunk& chunk) {
-             pb::ModelChunk* out = request.mutable_chunk();
-             out->set_digest(std::string(chunk.digest));
-             out->set_size_bytes(chunk.size_bytes);
-             out->set_content(chunk.content.data(), chunk.content.size());
-             return writer->Write(request);
-           });
-    if (open) writer->WritesDone();
-    // A refusal in the middle of the upload is in the final status.
-    const absl::Status taken = status_of(writer->Finish());
-    if (absl::IsCancelled(taken))
-      return absl::UnavailableError(
-          "the tuner ended the submission, because it stops or has waited too long for it; submit it again");
-    TF_RETURN_IF_ERROR(taken);
-    return reply.job_id();
+  using JobClient::submit;
+  absl::StatusOr<int64_t> submit(const JobSpec& spec, std::string_view model, const BusyWait& wait) override {
+    rpc::Backoff backoff(rpc::backoff_seed(), {.longest = kLongestBusyDelay});
+    const rpc::Instant began = rpc::real_clock().now();
+    for (bool told = false;;) {
+      bool busy = false;
+      absl::StatusOr<int64_t> id = submit_once(spec, model, busy);
+      if (id.ok() || !busy || rpc::real_clock().now() - began >= wait.longest) return id;
+      if (!std::exchange(told, true) && wait.begins) wait.begins(id.status());
+      absl::SleepFor(backoff.next());
+    }
   }
-
   absl::StatusOr<std::vector<JobView>> list() override {
     std::vector<JobView> out;
     pb::ListJobsRequest request;
@@ -114,6 +101,34 @@ class GrpcJobClient final : public JobClient {
   absl::StatusOr<JobView> resume(int64_t id) override { return change(&pb::Tuner::Stub::ResumeJob, id); }
 
  private:
+  absl::StatusOr<int64_t> submit_once(const JobSpec& spec, std::string_view model, bool& busy) {
+    grpc::ClientContext context;
+    rpc::set_deadline(context, kSubmitTimeout);
+    pb::SubmitReply reply;
+    auto writer = stub_->Submit(&context, &reply);
+    pb::SubmitRequest request;
+    *request.mutable_spec() = to_proto(spec);
+    request.set_submitter(submitter_);
+    bool open = writer->Write(request);
+    request.clear_submitter();
+    open = open && rpc::send_chunks(sha256(model), model, [&](const rpc::Chunk& chunk) {
+             pb::ModelChunk* out = request.mutable_chunk();
+             out->set_digest(std::string(chunk.digest));
+             out->set_size_bytes(chunk.size_bytes);
+             out->set_content(chunk.content.data(), chunk.content.size());
+             return writer->Write(request);
+           });
+    if (open) writer->WritesDone();
+    // A refusal in the middle of the upload is in the final status.
+    const absl::Status taken = status_of(writer->Finish());
+    busy = absl::IsUnavailable(taken) && rpc::was_busy(context);
+    if (absl::IsCancelled(taken))
+      return absl::UnavailableError(
+          "the tuner ended the submission, because it stops or has waited too long for it; submit it again");
+    TF_RETURN_IF_ERROR(taken);
+    return reply.job_id();
+  }
+
   absl::Status status_of(const grpc::Status& status) const {
     return rpc::from_grpc(status, "tuner", endpoint_, secured_);
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "rpc/log_fields.h"
 #include "tuner/service/job_queue.h"
 #include "tuner/service/summary.h"
 #include "tuner/service/turn.h"
@@ -219,6 +220,7 @@ absl::Status JobQueue::save_end(Entry& entry, database::Job next) {
     unsaved_.erase(next.id);
     return kept;
   }
+  const rpc::LogFields about({{"job", absl::StrCat(next.id), true}});
   spdlog::error(absl::StrCat("cannot keep that job ", next.id, " is ",
                              std::string(database::job_state_name(next.state)),
                              ", and tries again: ", kept.message()));
@@ -263,6 +265,7 @@ void JobQueue::log_state(Entry& entry) {
   std::string now = absl::StrCat(std::string(database::job_state_name(entry.job.state)),
                                  detail.empty() ? "" : ": ", detail);
   if (now == entry.told) return;
+  const rpc::LogFields about({{"job", absl::StrCat(entry.job.id), true}});
   spdlog::info(absl::StrCat("job ", entry.job.id, " (", entry.job.model_name, ") ", now));
   entry.told = std::move(now);
 }

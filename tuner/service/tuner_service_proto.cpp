@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
+#include "rpc/busy.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/stall_watch.h"
@@ -26,6 +27,12 @@ absl::StatusOr<std::string> submitter_of(const grpc::ServerContext& context, con
   if (caller) return caller->text();
   if (!told.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(told));
   return told;
+}
+
+// Other transfers are in the way: its caller may repeat the call.
+absl::Status or_busy(grpc::ServerContext& context, const absl::Status& status) {
+  if (absl::IsUnavailable(status)) rpc::tell_busy(context);
+  return status;
 }
 
 // Before any of it is taken.
@@ -111,7 +118,7 @@ class TunerService final : public pb::Tuner::Service {
   }
 
   // The stream of one submission after its first message; the memory for the model is of that share.
-  absl::StatusOr<rpc::Received> receive_model(const grpc::ServerContext& context, SubmitReader& reader,
+  absl::StatusOr<rpc::Received> receive_model(grpc::ServerContext& context, SubmitReader& reader,
                                               rpc::TransferMemory::Share& place) {
     pb::SubmitRequest request;
     rpc::Assembler assembler(most_model_bytes_);
@@ -122,7 +129,7 @@ class TunerService final : public pb::Tuner::Service {
       const pb::ModelChunk& chunk = request.chunk();
       if (is_first) {  // which says how much comes
         TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_model_bytes_));
-        TF_RETURN_IF_ERROR(place.grow(chunk.size_bytes()));
+        TF_RETURN_IF_ERROR(or_busy(context, place.grow(chunk.size_bytes())));
       }
       TF_RETURN_IF_ERROR(assembler.add(
           {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
@@ -130,7 +137,7 @@ class TunerService final : public pb::Tuner::Service {
     return std::move(assembler).finish();
   }
 
-  absl::StatusOr<int64_t> submit(const grpc::ServerContext& context, SubmitReader& reader) {
+  absl::StatusOr<int64_t> submit(grpc::ServerContext& context, SubmitReader& reader) {
     pb::SubmitRequest request;
     TF_ASSIGN_OR_RETURN(const bool began, read(context, reader, request));
     if (!began || !request.has_spec())
@@ -140,9 +147,10 @@ class TunerService final : public pb::Tuner::Service {
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
-    TF_ASSIGN_OR_RETURN(rpc::TransferMemory::Share place, memory_.take(0, submitter));
+    absl::StatusOr<rpc::TransferMemory::Share> place = memory_.take(0, submitter);
+    TF_RETURN_IF_ERROR(or_busy(context, place.status()));
     TF_RETURN_IF_ERROR(queue_.check_submission(submitter, spec));
-    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(context, reader, place));
+    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(context, reader, *place));
     const Digest& digest = model.digest;
     TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.bytes));
     absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "rpc/log_fields.h"
+
 namespace tf::rpc {
 namespace {
 
@@ -34,6 +36,22 @@ TEST(JsonLog, HostileTextIsOneObjectOnOneLine) {
   const auto message = record["message"].get<std::string>();
   EXPECT_THAT(message, HasSubstr("box\"},{\"level\":\"error\n2026"));
   EXPECT_THAT(message, HasSubstr("\x1b[31m\xef\xbf\xbd \xe2\x80\xae")) << "what is no UTF-8 is U+FFFD";
+}
+
+TEST(JsonLog, FieldsOfARecordAreThoseOfItsThreadThen) {
+  const auto record = [] { return nlohmann::json::parse(formatted(*json_log_format(), "m")); };
+  {
+    const LogFields device({{"device", "box\"\n"}});
+    {
+      const LogFields inner({{"lease", "l1"}, {"configuration", R"({"listen":"127.0.0.1:7190"})", true}});
+      EXPECT_EQ(record()["device"], "box\"\n");
+      EXPECT_EQ(record()["lease"], "l1");
+      EXPECT_EQ(record()["configuration"]["listen"], "127.0.0.1:7190");
+    }
+    EXPECT_EQ(record()["device"], "box\"\n");
+    EXPECT_FALSE(record().contains("lease"));
+  }
+  EXPECT_EQ(record().size(), 4u);
 }
 
 TEST(TextLog, HostileTextIsOneLineThatNoTerminalObeys) {

@@ -207,6 +207,26 @@ TEST(AccessTable, HealthIsForEveryMemberAndReflectionForPeople) {
   }
 }
 
+TEST(AccessTable, AUserSubmitsJobsAndReadsButReachesNoDevice) {
+  const auto may = [](std::string_view method) {
+    return std::ranges::count(find_rule(method)->roles, Role::kUser) == 1;
+  };
+  for (const char* method :
+       {"/tunefarm.tune.v1.Tuner/Submit", "/tunefarm.tune.v1.Tuner/WatchJob",
+        "/tunefarm.tune.v1.Tuner/CancelJob", "/tunefarm.tune.v1.Tuner/PauseJob",
+        "/tunefarm.tune.v1.Tuner/ResumeJob", "/tunefarm.tune.v1.Records/Best",
+        "/tunefarm.farm.v1.Operators/ListDevices", "/tunefarm.identity.v1.Members/Renew"})
+    EXPECT_TRUE(may(method)) << method;
+  for (const AccessRule& rule : access_table()) {
+    const bool reaches_devices = rule.method.starts_with("/tunefarm.farm.v1.Tuners/") ||
+                                 rule.method.starts_with("/tunefarm.farm.v1.Agents/Sync") ||
+                                 rule.method.starts_with("/tunefarm.farm.v1.Agents/Fetch");
+    const bool operates = rule.method.starts_with("/tunefarm.farm.v1.Operators/") &&
+                          !rule.method.starts_with("/tunefarm.farm.v1.Operators/List");
+    if (reaches_devices || operates) EXPECT_FALSE(may(rule.method)) << rule.method;
+  }
+}
+
 // Whether "a.b" is a field.
 bool has_field(const google::protobuf::Descriptor* message, const std::string& path) {
   const size_t dot = path.find('.');

@@ -16,8 +16,13 @@ TEST(Ports, AreRefusedWhereOneIsTaken) {
   const Endpoint taken = (*server)->endpoint();
   EXPECT_TRUE(check_ports({any, any}, "127.0.0.1:0").ok());
   EXPECT_TRUE(check_ports({}, "").ok()) << "an agent listens nowhere";
-  EXPECT_TRUE(absl::IsAlreadyExists(check_ports({any, taken}, "")));
-  EXPECT_TRUE(absl::IsAlreadyExists(check_ports({}, taken.text())));
+  const absl::Status listen = check_ports({any, taken}, "");
+  EXPECT_TRUE(absl::IsAlreadyExists(listen)) << listen;
+  EXPECT_EQ(std::string(listen.message()).find("--listen: cannot listen on " + taken.text()), 0u) << listen;
+  const absl::Status metrics = check_ports({}, taken.text());
+  EXPECT_TRUE(absl::IsAlreadyExists(metrics)) << metrics;
+  EXPECT_EQ(std::string(metrics.message()).find("--metrics: cannot listen on " + taken.text()), 0u)
+      << metrics;
 }
 
 TEST(Ports, AreRefusedWhereOneIsAskedForTwice) {

@@ -49,7 +49,7 @@ TEST(TransferMemory, NobodyWithANameTakesMoreThanHisShare) {
     ASSERT_TRUE(of_ada.ok()) << of_ada.status();
     const absl::Status refused = memory.take(21, "ada").status();
     EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr(" of ada are on their way here"));
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr(" of ada would be in transfer here"));
     EXPECT_TRUE(absl::IsUnavailable(of_ada->grow(21)));
     EXPECT_TRUE(of_ada->grow(20).ok());
     EXPECT_TRUE(memory.take(50, "bob").ok());

@@ -26,6 +26,9 @@ TEST(EndOfAConnection, IsToldInOurWords) {
   EXPECT_EQ(told("Socket closed"), "the connection to the tracker at 127.0.0.1:7190 has broken");
   EXPECT_EQ(told("recvmsg:Connection reset by peer"),
             "the connection to the tracker at 127.0.0.1:7190 has broken");
+  EXPECT_EQ(told("recvmsg:Connection timed out"),
+            "the connection to the tracker at 127.0.0.1:7190 has broken: nothing comes through any more");
+  EXPECT_EQ(told("Cancelled on the server side"), "the tracker at 127.0.0.1:7190 has ended the call");
   EXPECT_EQ(told("keepalive watchdog timeout"), "the tracker at 127.0.0.1:7190 has been silent for too long");
   EXPECT_EQ(told("Received RST_STREAM with error code 8"),
             "the tracker at 127.0.0.1:7190 has ended the call (Received RST_STREAM with error code 8)");

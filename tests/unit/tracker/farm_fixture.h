@@ -91,7 +91,7 @@ class FarmTest : public testing::Test {
   std::shared_ptr<FakeWaiter> acquire(AcquireRequest request) {
     auto waiter = std::make_shared<FakeWaiter>();
     request.term = absl::Seconds(60);
-    request.user = user_of(request.holder);
+    if (request.user.empty()) request.user = user_of(request.holder);
     farm_->acquire(std::move(request), waiter);
     farm_->tick();
     return waiter;

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "tests/unit/tracker/farm_fixture.h"
 
 namespace tf::tracker {
@@ -71,6 +73,75 @@ TEST_F(FarmSharingTest, ReservedDeviceGoesToItsUserOnlyAndIsFreedInTime) {
   }
   ASSERT_TRUE(again->grant && again->grant->ok()) << "the window is over";
   EXPECT_THAT(farm_->reservations(), IsEmpty());
+}
+
+// Two persons whose jobs one tuner service runs.
+TEST_F(FarmSharingTest, ReservationHoldsForThePersonOnWhoseBehalfATunerAsks) {
+  attach("a");
+  const absl::Time now = absl::Now();
+  ASSERT_TRUE(farm_
+                  ->reserve({.user = "alice",
+                             .device_key = "box",
+                             .selector = {},
+                             .from = now - absl::Seconds(1),
+                             .until = now + absl::Minutes(10)})
+                  .ok());
+  const auto bob = acquire({.key = "box", .holder = "lab:1", .holder_run = "r", .user = "bob"});
+  EXPECT_TRUE(absl::IsUnavailable(bob->grant->status())) << bob->grant->status();
+  const auto lab = acquire({.key = "box", .holder = "lab:1", .holder_run = "r"});
+  EXPECT_TRUE(absl::IsUnavailable(lab->grant->status())) << "the tuner itself is another user";
+  const auto alice = acquire({.key = "box", .holder = "lab:1", .holder_run = "r", .user = "alice"});
+  ASSERT_TRUE(alice->grant->ok()) << alice->grant->status();
+  EXPECT_EQ((**alice->grant).lease.user, "alice");
+  EXPECT_EQ(farm_->devices()[0].slots[0].lease->holder, "lab:1");
+}
+
+TEST_F(FarmSharingTest, QuotaAndShareArePersonsThoughOneTunerHoldsTheLeases) {
+  options_.policies.users["bob"] = {.max_slots = 1};
+  open();
+  for (const char* id : {"a", "b", "c"}) attach(id);
+  const auto ask = [&](const std::string& user) {
+    return acquire({.key = "box", .holder = "lab:1", .holder_run = "r", .user = user});
+  };
+  ASSERT_TRUE(ask("bob")->grant->ok());
+  const auto second = ask("bob");
+  EXPECT_TRUE(absl::IsUnavailable(second->grant->status())) << second->grant->status();
+  ASSERT_TRUE(ask("alice")->grant->ok()) << "bob's quota is not hers";
+  std::map<std::string, uint32_t> held;
+  for (const UserStatus& user : farm_->users()) held[user.user] = user.slots;
+  EXPECT_EQ(held["alice"], 1u);
+  EXPECT_EQ(held["bob"], 1u);
+  EXPECT_EQ(held["lab"], 0u);
+  open();  // remembered
+  for (const UserStatus& user : farm_->users()) held[user.user] = user.slots;
+  EXPECT_EQ(held["bob"], 1u);
+}
+
+TEST_F(FarmSharingTest, LeaseIsForItsHolderAndNotForThePersonOnWhoseBehalfItIsHeld) {
+  attach("a");
+  const auto alice = acquire({.key = "box", .holder = "lab:1", .holder_run = "r", .user = "alice"});
+  ASSERT_TRUE(alice->grant->ok()) << alice->grant->status();
+  const Lease& lease = (**alice->grant).lease;
+  EXPECT_TRUE(farm_->check_member(lease.id, lease.epoch, "lab").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(farm_->check_member(lease.id, lease.epoch, "alice")));
+}
+
+TEST_F(FarmSharingTest, NewRunOfAHolderEndsTheRequestsOfItsOldRunForEveryPerson) {
+  attach("a");
+  const auto held = acquire({.key = "box", .holder = "lab:1", .holder_run = "r1", .user = "alice"});
+  ASSERT_TRUE(held->grant->ok());
+  const auto waiting = acquire({.key = "box",
+                                .wait = absl::Minutes(1),
+                                .holder = "lab:1",
+                                .holder_run = "r1",
+                                .run_number = 1,
+                                .user = "bob"});
+  EXPECT_FALSE(waiting->grant);
+  const auto next =
+      acquire({.key = "box", .holder = "lab:1", .holder_run = "r2", .run_number = 2, .user = "carol"});
+  ASSERT_TRUE(waiting->grant);
+  EXPECT_TRUE(absl::IsAborted(waiting->grant->status())) << waiting->grant->status();
+  EXPECT_TRUE(next->grant->ok()) << next->grant->status();
 }
 
 TEST_F(FarmSharingTest, UnreservedDeviceIsForEverybodyAgain) {

@@ -56,7 +56,7 @@ class MembersTest : public testing::Test {
   }
 
   absl::StatusOr<Certificate> join(Role role, const std::string& token_name, const std::string& name) {
-    return members_->join(members_->issue_token(role, token_name)->secret, request(), name);
+    return members_->join(members_->issue_token({.role = role, .name = token_name})->secret, request(), {.name = name});
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
@@ -112,29 +112,29 @@ TEST_F(MembersTest, TokenGivesACertificateOfItsRole) {
 }
 
 TEST_F(MembersTest, TokenIsGoodForOneUseAlsoAcrossARestart) {
-  const JoinToken token = *members_->issue_token(Role::kTuner, "");
-  ASSERT_TRUE(members_->join(token.secret, request(), "a").ok());
+  const JoinToken token = *members_->issue_token({.role = Role::kTuner});
+  ASSERT_TRUE(members_->join(token.secret, request(), {.name = "a"}).ok());
   open();
-  const absl::Status again = members_->join(token.secret, request(), "b").status();
+  const absl::Status again = members_->join(token.secret, request(), {.name = "b"}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(again)) << again;
   EXPECT_THAT(std::string(again.message()), HasSubstr("used before"));
 }
 
 TEST_F(MembersTest, TokenEndsAfterFifteenMinutes) {
-  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  const JoinToken token = *members_->issue_token({.role = Role::kTuner});
   clock_.advance(absl::Minutes(15) + absl::Seconds(1));
-  const absl::Status late = members_->join(token.secret, request(), "a").status();
+  const absl::Status late = members_->join(token.secret, request(), {.name = "a"}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(late)) << late;
-  EXPECT_THAT(std::string(late.message()), HasSubstr("has ended"));
+  EXPECT_THAT(std::string(late.message()), HasSubstr("has expired"));
 }
 
 TEST_F(MembersTest, UnknownTokenIsRefused) {
-  const absl::Status status = members_->join(sha256("guess").hex(), request(), "a").status();
+  const absl::Status status = members_->join(sha256("guess").hex(), request(), {.name = "a"}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
 }
 
 TEST_F(MembersTest, SecretOfATokenIsNotKept) {
-  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  const JoinToken token = *members_->issue_token({.role = Role::kTuner});
   for (const char* file : {"/members.db", "/members.db-wal"}) {
     const absl::StatusOr<std::string> bytes = read_file(folder_ + file);
     if (bytes.ok()) {
@@ -144,27 +144,27 @@ TEST_F(MembersTest, SecretOfATokenIsNotKept) {
 }
 
 TEST_F(MembersTest, BadRequestDoesNotUseUpTheToken) {
-  const JoinToken token = *members_->issue_token(Role::kTuner, "");
+  const JoinToken token = *members_->issue_token({.role = Role::kTuner});
   std::string broken = request();
   broken.back() = static_cast<char>(broken.back() ^ 1);
-  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, broken, "a").status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, "", "a").status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, request(), "a/b").status()));
-  EXPECT_TRUE(members_->join(token.secret, request(), "a").ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, broken, {.name = "a"}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, "", {.name = "a"}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->join(token.secret, request(), {.name = "a/b"}).status()));
+  EXPECT_TRUE(members_->join(token.secret, request(), {.name = "a"}).ok());
 }
 
 TEST_F(MembersTest, TokenForAnotherRoleIsRefusedAndCanStillBeUsed) {
-  const JoinToken board = *members_->issue_token(Role::kAgent, "");
+  const JoinToken board = *members_->issue_token({.role = Role::kAgent});
   const absl::Status no_agent =
-      members_->join(board.secret, request(), "a", rpc::roles_joining_by("tuner")).status();
+      members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(no_agent)) << no_agent;
   EXPECT_THAT(std::string(no_agent.message()), HasSubstr("for the role agent"));
   EXPECT_THAT(std::string(no_agent.message()), HasSubstr("join with `device_agent join`"));
-  EXPECT_TRUE(members_->join(board.secret, request(), "a", rpc::roles_joining_by("device_agent")).ok());
-  const JoinToken person = *members_->issue_token(Role::kViewer, "");
-  const absl::Status no_viewer = members_->join(person.secret, request(), "a", {"agent"}).status();
+  EXPECT_TRUE(members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("device_agent")}).ok());
+  const JoinToken person = *members_->issue_token({.role = Role::kViewer});
+  const absl::Status no_viewer = members_->join(person.secret, request(), {.name = "a", .roles = {"agent"}}).status();
   EXPECT_THAT(std::string(no_viewer.message()), HasSubstr("join with `tuner join`"));
-  EXPECT_TRUE(members_->join(person.secret, request(), "a", rpc::roles_joining_by("tuner")).ok());
+  EXPECT_TRUE(members_->join(person.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")}).ok());
 }
 
 TEST_F(MembersTest, JoinerOfAnOlderVersionNamesNoRoleAndGetsTheTokens) {
@@ -182,6 +182,16 @@ TEST_F(MembersTest, NameOfAnotherIsNotTaken) {
   EXPECT_TRUE(join(Role::kViewer, "", "box").ok()) << "another role is another member";
 }
 
+TEST_F(MembersTest, APersonCannotTakeATunersNameNorATunerAPersons) {
+  ASSERT_TRUE(join(Role::kTuner, "", "lab").ok());
+  const absl::Status person = join(Role::kUser, "", "lab").status();
+  EXPECT_TRUE(absl::IsAlreadyExists(person)) << person;
+  EXPECT_THAT(std::string(person.message()), HasSubstr("the name of tuner lab is taken"));
+  ASSERT_TRUE(join(Role::kUser, "", "ada").ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(join(Role::kTuner, "", "ada").status()));
+  EXPECT_TRUE(join(Role::kTuner, "ada", "").ok()) << "the token's issuer knows what they do";
+}
+
 TEST_F(MembersTest, TokenThatNamesItsHolderReplacesTheOldOne) {
   const auto old = join(Role::kAgent, "", "box");
   const auto now = join(Role::kAgent, "box", "whatever");
@@ -192,7 +202,7 @@ TEST_F(MembersTest, TokenThatNamesItsHolderReplacesTheOldOne) {
 }
 
 TEST_F(MembersTest, NobodyJoinsAsATracker) {
-  EXPECT_TRUE(absl::IsInvalidArgument(members_->issue_token(Role::kTracker, "").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(members_->issue_token({.role = Role::kTracker}).status()));
 }
 
 TEST_F(MembersTest, RenewedCertificateIsOfTheSameMemberUntilLater) {

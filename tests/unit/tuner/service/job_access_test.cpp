@@ -17,6 +17,21 @@ TEST(JobAccess, ATunerChangesItsOwnJobsAndThoseOfNobody) {
             "tuner bob may not cancel job 3: it is tuner ada's; ask them, a device-owner or an admin");
 }
 
+TEST(JobAccess, AUserChangesOnlyTheirOwnJobs) {
+  const rpc::Identity ada{Role::kUser, "ada"};
+  EXPECT_TRUE(change_of("user ada", ada).ok());
+  EXPECT_EQ(change_of("user bob", ada).message(),
+            "user ada may not cancel job 3: it is user bob's; ask them, a device-owner or an admin");
+  EXPECT_FALSE(check_may_ask(ada, 1).ok());
+}
+
+TEST(JobAccess, TheTrackerAccountsForASubmitterByName) {
+  EXPECT_EQ(person_of("user ada"), "ada");
+  EXPECT_EQ(person_of("device-owner dan"), "dan");
+  EXPECT_EQ(person_of("ada"), "ada") << "as a plain-text tuner notes it";
+  EXPECT_EQ(person_of(""), "");
+}
+
 TEST(JobAccess, AnAdminOfTheSameNameIsSomebodyElse) {
   EXPECT_FALSE(change_of("admin bob", rpc::Identity{Role::kTuner, "bob"}).ok());
 }

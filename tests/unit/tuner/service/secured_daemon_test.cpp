@@ -111,6 +111,20 @@ TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
   EXPECT_EQ(bob->cancel(99).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(SecuredDaemonTest, AUserSubmitsJobsAndChangesTheirOwnOnly) {
+  const auto ada = client(Role::kUser, "ada"), bob = client(Role::kUser, "bob");
+  const auto id = ada->submit(spec_for("desk"), "model");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_EQ(ada->list()->at(0).job.submitter, "user ada");
+  const absl::Status refused = bob->cancel(*id).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("it is user ada's"));
+  JobSpec urgent = spec_for("desk");
+  urgent.priority = 1;
+  EXPECT_EQ(bob->submit(urgent, "model").status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(ada->cancel(*id).ok());
+}
+
 TEST_F(SecuredDaemonTest, DeviceOwnersAndAdminsChangeAnybodysJobsAndViewersNone) {
   const auto ada = client(Role::kTuner, "ada");
   const int64_t first = *ada->submit(spec_for("desk"), "model"),

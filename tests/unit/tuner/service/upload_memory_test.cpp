@@ -2,8 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <functional>
 #include <future>
+#include <set>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "base/status.h"
@@ -117,7 +120,7 @@ TEST(UploadMemory, SlowModelsTakeNoMoreTogetherThanTheyMay) {
     if (!slow->goes_on()) slow = std::make_unique<Upload>(*stub, "ada");  // it came after the other
   } while (status.error_code() != grpc::StatusCode::UNAVAILABLE && absl::Now() < deadline);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
-  EXPECT_THAT(status.error_message(), testing::HasSubstr("MiB are on their way here at once: try again"));
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("MiB would be in transfer here at once: try again"));
 }
 
 TEST(UploadMemory, OfOneSubmitterTwoSubmissionsHaveTheTrackerAsked) {
@@ -131,12 +134,56 @@ TEST(UploadMemory, OfOneSubmitterTwoSubmissionsHaveTheTrackerAsked) {
   const absl::Status third =
       make_job_client(address, nullptr, "ada").value()->submit(spec_for("desk"), "m").status();
   EXPECT_TRUE(absl::IsUnavailable(third)) << third;
-  EXPECT_THAT(std::string(third.message()), testing::HasSubstr("2 transfers of ada"));
+  EXPECT_THAT(std::string(third.message()), testing::HasSubstr("ada already has 2 uploads in progress here"));
   EXPECT_EQ(served->executor->wait_for_checks(2), 2);
   const absl::Status others =
       make_job_client(address, nullptr, "bob").value()->submit(spec_for("desk"), "m").status();
   EXPECT_TRUE(others.ok()) << others;
   EXPECT_EQ(served->executor->wait_for_checks(3), 3) << "one that is taken is asked for once";
+}
+
+TEST(UploadMemory, ManySubmissionsOfOneSubmitterAtOnceAllGetTheirTurn) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto served = serve(folder);
+  ASSERT_TRUE(served.ok()) << served.status();
+  const std::string address = served->daemon->endpoint().text();
+  std::vector<std::future<absl::StatusOr<int64_t>>> all;
+  std::atomic<int> waited = 0;
+  for (int i = 0; i < 30; ++i) {
+    all.push_back(std::async(std::launch::async, [&] {
+      const BusyWait wait{.longest = absl::Minutes(2), .begins = [&](const absl::Status&) { ++waited; }};
+      return make_job_client(address, nullptr, "ada").value()->submit(spec_for("desk"), "m", wait);
+    }));
+  }
+  std::set<int64_t> ids;
+  for (auto& each : all) {
+    const absl::StatusOr<int64_t> id = each.get();
+    EXPECT_TRUE(id.ok()) << id.status();
+    if (id.ok()) ids.insert(*id);
+  }
+  EXPECT_EQ(ids.size(), 30u);
+  EXPECT_LE(waited, 28);
+}
+
+TEST(UploadMemory, ASubmissionWaitsOnlyForATunerThatIsBusyAndNoLongerThanAsked) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const auto served = serve(folder);
+  ASSERT_TRUE(served.ok()) << served.status();
+  const auto stub = pb::Tuner::NewStub(rpc::make_channel(served->daemon->endpoint()));
+  const Submission first(*stub, "ada"), second(*stub, "ada");
+  ASSERT_EQ(served->executor->wait_for_checks(2), 2);
+  int begun = 0;
+  const BusyWait wait{.longest = absl::Milliseconds(300), .begins = [&](const absl::Status& why) {
+                        ++begun;
+                        EXPECT_THAT(std::string(why.message()), testing::HasSubstr("already has 2 uploads"));
+                      }};
+  const auto client = make_job_client(served->daemon->endpoint().text(), nullptr, "ada").value();
+  EXPECT_TRUE(absl::IsUnavailable(client->submit(spec_for("desk"), "m", wait).status()));
+  EXPECT_EQ(begun, 1);
+  const BusyWait patient{.longest = absl::Minutes(10), .begins = wait.begins};
+  const auto nobody = make_job_client("127.0.0.1:1", nullptr, "ada").value();
+  EXPECT_TRUE(absl::IsUnavailable(nobody->submit(spec_for("desk"), "m", patient).status()));
+  EXPECT_EQ(begun, 1) << "nobody is there, which is another matter";
 }
 
 TEST(UploadMemory, AModelThatStandsStillIsGivenUp) {
