@@ -1,22 +1,77 @@
 #include "base/command_line.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/exit_code.h"
+#include "base/open_files.h"
 #include "base/suggestion.h"
 #include "base/version.h"
 
 namespace tf {
 namespace {
+
+// Words of other programs for what a command of ours does. Of a word's commands, the program has one at most.
+struct Synonyms {
+  const char* command;
+  const char* words;  // separated by spaces
+};
+constexpr Synonyms kSynonyms[] = {
+    {"build", "compile make convert"},
+    {"bench", "benchmark profile time perf"},
+    {"check", "test verify validate compare"},
+    {"run", "exec execute infer predict"},
+    {"zoo", "models networks"},
+    {"tasks", "kernels list ls"},
+    {"show", "print inspect"},
+    {"tune", "optimize optimise autotune search"},
+    {"serve", "server daemon start"},
+    {"submit", "add send enqueue"},
+    {"jobs", "list ls status ps queue"},
+    {"watch", "follow tail log logs progress"},
+    {"cancel", "stop kill delete rm remove abort"},
+    {"resume", "continue unpause"},
+    {"pause", "suspend hold"},
+    {"export", "dump backup save"},
+    {"import", "load restore"},
+    {"best", "results records report"},
+    {"devices", "list ls status agents boards nodes"},
+    {"waiting", "queue pending"},
+    {"cordon", "disable"},
+    {"release", "unreserve free"},
+    {"doctor", "diagnose check-health health"},
+};
+
+// The command of the program that a word of another program stands for, or empty.
+std::string command_for(const std::string& word, const std::vector<std::string>& commands) {
+  for (const Synonyms& each : kSynonyms) {
+    const std::vector<std::string> words = absl::StrSplit(each.words, ' ');
+    if (std::ranges::count(words, word) > 0 && std::ranges::count(commands, each.command) > 0)
+      return each.command;
+  }
+  return "";
+}
+
+std::string no_such_command(const std::string& given, const std::vector<std::string>& commands) {
+  const std::string command = command_for(given, commands);
+  if (command.empty()) return no_such_name("command", given, commands);
+  return absl::StrCat("there is no command '", given, "'; did you mean ", command, "? There are ",
+                      absl::StrJoin(commands, ", "));
+}
 
 // The program, the command that was given, and so on.
 std::vector<const CLI::App*> commands_given(const CLI::App& app) {
@@ -51,8 +106,7 @@ std::string mistake(const CLI::App& command, const std::vector<std::string>& not
     return absl::StrCat("there is no option ", name, suggestion(name, options_of(command)));
   }
   const std::vector<std::string> commands = commands_of(command);
-  if (!commands.empty() && !not_understood.empty())
-    return no_such_name("command", not_understood.front(), commands);
+  if (!commands.empty() && !not_understood.empty()) return no_such_command(not_understood.front(), commands);
   const bool lacks_command =
       !commands.empty() && command.get_require_subcommand_min() > 0 && error.get_name() == "RequiredError";
   if (lacks_command) return absl::StrCat("give a command: ", absl::StrJoin(commands, ", "));
@@ -81,12 +135,52 @@ std::string no_number(const std::string& text, const std::string& type) {
   return is_whole && errno == ERANGE ? absl::StrCat("'", text, "' is too large a number") : "";
 }
 
+// The arguments without the program's name, with `help` where it stands for --help: `saw help cut`, and
+// `saw cut help` if there is no file of that name, which may be an argument of the command.
+std::vector<std::string> without_help_word(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto is_command = [](const CLI::App& parent, const std::string& word) {
+    return std::ranges::count(commands_of(parent), word) > 0;
+  };
+  if (!words.empty() && words.front() == "help" && !is_command(app, "help")) {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+    return words;
+  }
+  const CLI::App* command = &app;
+  size_t i = 0;
+  for (; i < words.size() && is_command(*command, words[i]); ++i) command = command->get_subcommand(words[i]);
+  const bool ends_with_help = i > 0 && i + 1 == words.size() && words[i] == "help";
+  if (ends_with_help && access("help", F_OK) != 0) words.back() = "--help";
+  return words;
+}
+
 // Whether a word stands where a command should and is none: help without it would be of something else.
 bool has_unknown_command(const CLI::App& app) {
   if (commands_of(*commands_given(app).back()).empty()) return false;
   const std::vector<std::string> words = app.remaining(true);
   return !words.empty() && std::none_of(words.begin(), words.end(),
                                         [](const std::string& word) { return word.starts_with("-"); });
+}
+
+// An exception that nobody catches (a library's, for want of files or memory) ends the program with a line
+// and the documented code, in place of "terminate called" and a core dump. What is not an exception is our
+// bug.
+void end_in_one_line(std::string program) {
+  static std::string name;
+  name = std::move(program);
+  std::set_terminate([] {
+    const std::exception_ptr error = std::current_exception();
+    if (error == nullptr) std::abort();
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& known) {
+      std::fprintf(stderr, "%s: %s\n", name.c_str(), known.what());
+    } catch (...) {
+      std::fprintf(stderr, "%s: an error of an unknown kind\n", name.c_str());
+    }
+    std::_Exit(kExitFailed);
+  });
 }
 
 void add_version_flag(CLI::App& app, const std::string& line) {
@@ -154,7 +248,9 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
   add_version_flag(app, version_line(app.get_name(), agreed));
   refuse_no_values(app);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = without_help_word(app, argc, argv);
+    std::ranges::reverse(words);  // as the parser wants them
+    app.parse(std::move(words));
   } catch (const CLI::Success& wish) {
     if (has_unknown_command(app)) {
       std::fprintf(stderr, "%s\n", describe_mistake(app, wish).c_str());
@@ -166,6 +262,9 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
     std::fprintf(stderr, "%s\n", describe_mistake(app, error).c_str());
     return kExitUsage;
   }
+  end_in_one_line(command_name(app));
+  if (const absl::Status room = make_room_for_files(); !room.ok())
+    return report_error(command_name(app).c_str(), room);
   return std::nullopt;
 }
 

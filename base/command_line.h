@@ -23,7 +23,9 @@ struct Agreed {
 
 // Parses the command line, to which it adds `--version`, also to every command. Nothing if it was understood;
 // otherwise the exit code, after the help or the version that was asked for was printed, or one line on
-// stderr that says what is wrong, as of help that was asked for of a command that is none.
+// stderr that says what is wrong, as of help that was asked for of a command that is none. The word `help`
+// is taken for --help. Lets the process open more files, and has it end with one line where an exception of a
+// library is caught by nobody.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
                                       const std::vector<Agreed>& agreed = {});
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/remedy.h"
+#include "base/status.h"
 #include "database/jsonl.h"
 #include "database/sqlite_store.h"
 
@@ -12,6 +13,34 @@ namespace {
 
 constexpr std::string_view kScheme = "tuner://";
 constexpr std::string_view kJsonLines = ".jsonl";
+
+// HOST:PORT of a tuner that is named as no file is: by a scheme of another kind, or by that alone. Empty for
+// a file's name.
+std::string address_in(const std::string& spec) {
+  std::string address = spec;
+  const size_t scheme = spec.find("://");
+  if (scheme != std::string::npos) {
+    address = spec.substr(scheme + 3);
+    address = address.substr(0, address.find('/'));
+  } else if (!is_missing(spec)) {
+    return "";
+  }
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return scheme == std::string::npos ? "" : address + ":7191";
+  const std::string host = address.substr(0, colon), port = address.substr(colon + 1);
+  const bool is_port =
+      !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+  return is_port && !host.empty() && host.find('/') == std::string::npos ? address : "";
+}
+
+// INVALID_ARGUMENT for a spec that means a running tuner and does not say so.
+absl::Status check_scheme(const std::string& spec) {
+  const std::string address = spec.starts_with(kScheme) ? "" : address_in(spec);
+  if (address.empty()) return absl::OkStatus();
+  return with_remedy(absl::StatusCode::kInvalidArgument,
+                     absl::StrCat("--db ", spec, ": there is no such file"),
+                     absl::StrCat("for a running tuner write tuner://", address), Between::kSemicolon);
+}
 
 }  // namespace
 
@@ -26,6 +55,7 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, c
     return absl::InvalidArgumentError(
         absl::StrCat("cannot use ", spec, " here: this command reads a database file or a .jsonl file"));
   }
+  TF_RETURN_IF_ERROR(check_scheme(spec));
   if (spec.ends_with(kJsonLines)) return open_jsonl_records(spec);
   return open_sqlite_records(spec);
 }
@@ -36,6 +66,7 @@ absl::Status check_writable(const std::string& spec) {
                        absl::StrCat("--db ", spec, ": this command writes a database file, not a tuner's"),
                        "give a FILE, or `tuner submit` to that tuner", Between::kSemicolon);
   }
+  if (!address_in(spec).empty()) return check_writable(std::string(kScheme) + address_in(spec));
   if (spec.ends_with(kJsonLines)) {
     return with_remedy(
         absl::StatusCode::kInvalidArgument,

@@ -3,7 +3,8 @@
 #   tunefarm_add_model(NAME MODEL [TARGET TARGET] [THREADS N] [DB DATABASE] [ALLOW NUMERICS] [DIMS NAME=N…])
 #
 # builds the ONNX file MODEL into a library, by `compiler build` with these options, and again whenever MODEL changes, or
-# DATABASE if it is a file. NAME is an imported target: link to it and include "NAME/model.h". The target's property
+# DATABASE if it is a file. NAME is an imported target: link to it and include "NAME/model.h"; the model's functions begin
+# with NAME_ (each character that C does not allow in a name as _). A program may link to several. The target's property
 # TUNEFARM_FOLDER is the folder with the library, where programs find it until they are installed.
 find_program(TUNEFARM_COMPILER compiler
   HINTS ${CMAKE_CURRENT_LIST_DIR}/../../tunefarm/bin  # installed
@@ -35,6 +36,8 @@ function(tunefarm_add_model name model)
   if(arg_DB AND EXISTS "${arg_DB}")
     list(APPEND depends ${arg_DB})
   endif()
+  string(MAKE_C_IDENTIFIER ${name} prefix)
+  list(APPEND options --name ${prefix})
   set(models ${CMAKE_CURRENT_BINARY_DIR}/models)
   set(folder ${models}/${name})
   file(MAKE_DIRECTORY ${folder})  # an include folder must exist
@@ -44,8 +47,8 @@ function(tunefarm_add_model name model)
   add_custom_target(${name}_build DEPENDS ${folder}/model.so)
   add_library(${name} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${name} INTERFACE ${models})
-  # By its file's name alone: a path would become part of the program.
-  target_link_libraries(${name} INTERFACE -L${folder} -l:model.so)
+  # By its name alone: a path would become part of the program.
+  target_link_libraries(${name} INTERFACE -L${folder} -l${prefix})
   target_link_options(${name} INTERFACE LINKER:-rpath,${folder})
   set_target_properties(${name} PROPERTIES TUNEFARM_FOLDER ${folder})
   add_dependencies(${name} ${name}_build)

@@ -24,6 +24,8 @@
 #include "compiler/cli/model_arguments.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/model_name.h"
+#include "compiler/records/other_records.h"
 #include "compiler/records/plan.h"
 #include "compiler/records/records_source.h"
 #include "database/open_records.h"
@@ -45,7 +47,7 @@ using records::problem_of;
 
 struct BuildArguments {
   ModelArguments model;
-  std::string database, tls, device, output, allow;
+  std::string database, tls, device, output, name, allow;
   schedule::Numerics allowed;
   int threads = 1, jobs = 0;
   enum class Records { kBest, kLocked } records = Records::kBest;
@@ -69,12 +71,19 @@ absl::StatusOr<std::set<std::string>> classes_of(database::Records& records, con
   return classes;
 }
 
-// One line, where records of several classes compete, or none is of the one that was asked for.
-absl::Status tell_of_devices(database::Records& records, const Plan& plan,
-                             const std::optional<std::string>& device, const target::Target& target,
-                             int threads) {
+// One line, where records of several classes compete, or none is of what was asked for: the class, or the
+// target and the threads.
+absl::Status tell_of_other_records(database::Records& records, const Plan& plan,
+                                   const std::optional<std::string>& device, const target::Target& target,
+                                   int threads) {
   const bool any_used =
       std::ranges::any_of(plan.choices, [](const auto& choice) { return choice.has_value(); });
+  if (!any_used) {
+    TF_ASSIGN_OR_RETURN(const std::string others,
+                        records::other_records_hint(records, plan.program, target, threads));
+    if (!others.empty()) std::fprintf(stderr, "compiler build: %s\n", others.c_str());
+    if (!others.empty()) return absl::OkStatus();
+  }
   if (device && any_used) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const std::set<std::string> classes,
                       classes_of(records, plan.program, target, threads));
@@ -127,7 +136,7 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
   if (!arguments.device.empty()) device = arguments.device;
   BestSource source(*records, device, arguments.allowed);
   TF_ASSIGN_OR_RETURN(Plan plan, records::plan_network(source, std::move(graph), target, threads));
-  TF_RETURN_IF_ERROR(tell_of_devices(*records, plan, device, target, threads));
+  TF_RETURN_IF_ERROR(tell_of_other_records(*records, plan, device, target, threads));
   TF_RETURN_IF_ERROR(hint_at_numerics(*records, plan.program, device, arguments, target));
   return plan;
 }
@@ -228,7 +237,8 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
   if (!plan.layouts.empty())
     std::printf("layouts chosen by %s, and by estimates where there is none\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
-  std::printf("wrote model.so, model.h and tuning.lock to %s\n", arguments.output.c_str());
+  std::printf("wrote model.so, model.h and tuning.lock to %s; the functions begin with %s_\n",
+              arguments.output.c_str(), arguments.name.c_str());
 }
 
 void print_json(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
@@ -252,6 +262,7 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
     tasks.push_back(std::move(entry));
   }
   std::printf("%s\n", json_text(nlohmann::json{{"model", arguments.output + "/model.so"},
+                                               {"name", arguments.name},
                                                {"tasks", tasks},
                                                {"layout_records", plan.layouts.size()},
                                                {"weights_bytes", report.weights_bytes},
@@ -303,7 +314,8 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
        .threads = arguments.threads,
        .allowed_numerics = arguments.allowed,
        .on_failed_choice = locked ? driver::OnFailedChoice::kFail : driver::OnFailedChoice::kUseDefault,
-       .folder = arguments.output});
+       .folder = arguments.output,
+       .name = arguments.name});
   if (absl::IsCancelled(built.status())) return absl::CancelledError("interrupted, nothing written");
   TF_RETURN_IF_ERROR(built.status());
   const driver::ModelReport& report = *built;
@@ -324,6 +336,9 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
   add_model_options(*command, arguments->model);
   command->add_option("-o,--output", arguments->output, "The folder to write to")->required();
+  command->add_option("--name", arguments->name,
+                      "The model's functions begin with NAME_, and programs find the library as libNAME.so "
+                      "[after the network's file]");
   auto* records = command->add_option(
       "--db", arguments->database,
       "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
@@ -360,6 +375,9 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
       absl::StatusOr<schedule::Numerics> allowed = schedule::parse_numerics(arguments->allow);
       if (!allowed.ok()) return static_cast<int>(report_error("compiler build", allowed.status()));
       arguments->allowed = *std::move(allowed);
+      if (arguments->name.empty()) arguments->name = driver::model_name_of(arguments->model.model);
+      if (const absl::Status named = driver::check_model_name(arguments->name); !named.ok())
+        return static_cast<int>(report_error("compiler build", named));
       const absl::StatusOr<int> code = run(*arguments);
       return code.ok() ? *code : static_cast<int>(report_error("compiler build", code.status()));
     };

@@ -60,6 +60,7 @@ struct BuildModelOptions {
   schedule::Numerics allowed_numerics;  // that schedules may use; records that use others are not built
   OnFailedChoice on_failed_choice = OnFailedChoice::kUseDefault;
   std::string folder;                // made if it is not there
+  std::string name = "model";        // as check_model_name wants it
   std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: that of this build
 };
 
@@ -81,11 +82,12 @@ struct ModelReport {
 };
 
 // Builds every kernel in the pool, packs constants into the layouts that the kernels ask for, plans memory
-// (results over dead operands where the kernels bear it) and links FOLDER/model.so; writes FOLDER/model.h. A
-// task without a choice gets the default schedule, as does one whose chosen schedule cannot be built (it does
-// not compile, or not in the pool's time), unless the options make that an error: FAILED_PRECONDITION with
-// the task and why, and FOLDER's model stays as it was. The same program and choices give the same bytes.
-// Other errors: the pool's; INTERNAL if a default schedule does not compile.
+// (results over dead operands where the kernels bear it) and links FOLDER/model.so; writes FOLDER/model.h,
+// and FOLDER/libNAME.so as a link to model.so: programs that were linked with it look for that name. A task
+// without a choice gets the default schedule, as does one whose chosen schedule cannot be built (it does not
+// compile, or not in the pool's time), unless the options make that an error: FAILED_PRECONDITION with the
+// task and why, and FOLDER's model stays as it was. The same program and choices give the same bytes. Other
+// errors: the pool's; INVALID_ARGUMENT for the name; INTERNAL if a default schedule does not compile.
 absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         const std::vector<std::optional<ScheduleChoice>>& choices,
                                         BuildPool& pool, const BuildModelOptions& options);

@@ -1,6 +1,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -9,12 +10,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/temporary_folder.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/model_header.h"
+#include "compiler/driver/model_name.h"
 #include "compiler/driver/model_tables.h"
 #include "compiler/driver/runtime_archive.h"
 #include "compiler/graph/memory_plan.h"
@@ -196,6 +199,7 @@ absl::Status link(const std::vector<Kernel>& kernels, const TemporaryFolder& scr
   link.set_output_path(scratch.file("model.so"));
   link.set_runtime_archive_path(runtime_archive);
   link.set_target(options.target.text());
+  link.set_prefix(options.name);
   TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(request));
   if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));
   return absl::OkStatus();
@@ -222,6 +226,32 @@ std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kerne
       if (kernel.ports[i].in_place) operands.push_back(static_cast<int>(i));
   }
   return all;
+}
+
+// `soname` in the folder as another name of model.so: a copy where the file system has no links.
+std::error_code add_soname(const TemporaryFolder& scratch, const fs::path& folder, const fs::path& soname) {
+  std::error_code error, no_link;
+  fs::create_symlink("model.so", scratch.file("link"), no_link);
+  if (no_link) fs::copy_file(folder / "model.so", scratch.file("link"), error);
+  if (!error) fs::rename(scratch.file("link"), folder / soname, error);
+  return error;
+}
+
+// Puts what is ready in the scratch folder into the model's: its header, model.so, and the name by which
+// programs that were linked with it find it.
+absl::Status publish(const TemporaryFolder& scratch, const fs::path& folder, const std::string& name,
+                     const std::string& header) {
+  TF_RETURN_IF_ERROR(write_file((folder / "model.h").string(), header));
+  // A link by another name is from an earlier build, whose functions are gone.
+  std::error_code error, ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (fs::read_symlink(entry.path(), ignored) == "model.so") fs::remove(entry.path(), ignored);
+  }
+  fs::rename(scratch.file("model.so"), folder / "model.so", error);
+  if (!error) error = add_soname(scratch, folder, "lib" + name + ".so");
+  if (!error) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("cannot write ", folder.string(), "/model.so: ", error.message()));
 }
 
 }  // namespace
@@ -252,6 +282,7 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         const std::vector<std::optional<ScheduleChoice>>& choices,
                                         BuildPool& pool, const BuildModelOptions& options) {
   graph::Program program = planned;
+  TF_RETURN_IF_ERROR(check_model_name(options.name));
   TF_CHECK(choices.size() == program.tasks.size()) << "one choice a task is wanted";
   TF_ASSIGN_OR_RETURN(const TemporaryFolder scratch, scratch_folder(options.folder));
   std::string runtime_archive = options.runtime_archive_path;
@@ -269,12 +300,11 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                       make_tables(program, memory, kernels, scratch.file("weights.bin")));
   TF_RETURN_IF_ERROR(write_file(scratch.file("model.blob"), tables.blob));
   TF_RETURN_IF_ERROR(link(kernels, scratch, runtime_archive, pool, options));
-  TF_RETURN_IF_ERROR(write_file((fs::path(options.folder) / "model.h").string(), model_header(program)));
-  std::error_code error;
-  fs::rename(scratch.file("model.so"), fs::path(options.folder) / "model.so", error);
-  if (error)
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot write ", options.folder, "/model.so: ", error.message()));
+  const Digest identity = sha256(tables.blob);
+  uint64_t number = 0;
+  std::memcpy(&number, identity.bytes.data(), sizeof number);
+  TF_RETURN_IF_ERROR(
+      publish(scratch, options.folder, options.name, model_header(program, options.name, number)));
   report.weights_bytes = tables.weights_bytes;
   report.constant_bytes = constant_bytes(program);
   report.arena_bytes = memory.arena_bytes;

@@ -17,6 +17,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/model.h"
+#include "compiler/runtime/model_abi.h"
 
 namespace tf::driver {
 namespace {
@@ -81,17 +82,19 @@ struct LoadedModel::Impl {
   std::vector<KernelTime> times;
 
   template <typename F>
-  bool find(const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(library, name));
+  bool find(const std::string& name, F& function) {
+    function = reinterpret_cast<F>(dlsym(library, name.c_str()));
     return function != nullptr;
   }
+  // False if the library has no prefix, or not every function by it.
   bool find_all() {
-    return find("tf_model_open", open) && find("tf_model_close", close) &&
-           find("tf_model_set_affinity", set_affinity) && find("tf_model_input_count", input_count) &&
-           find("tf_model_output_count", output_count) && find("tf_model_input", input) &&
-           find("tf_model_output", output) && find("tf_model_run", run) &&
-           find("tf_model_kernel_count", kernel_count) && find("tf_model_kernel", kernel) &&
-           find("tf_model_set_profile", set_profile) && find("tf_model_error_text", error_text);
+    const char* prefix = nullptr;
+    if (!find("tf_model_prefix", prefix)) return false;
+    bool all = true;
+#define TF_FIND(name) all = find(absl::StrCat(prefix, "_" #name), name) && all;
+    TF_MODEL_FUNCTIONS(TF_FIND)
+#undef TF_FIND
+    return all;
   }
 };
 
@@ -114,10 +117,16 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
   std::unique_ptr<LoadedModel> loaded(new LoadedModel(std::move(impl)));
   Impl& m = *loaded->impl_;
   if (!m.library) return absl::FailedPreconditionError(absl::StrCat("cannot load the model: ", dlerror()));
-  if (!m.find_all())
-    return absl::FailedPreconditionError(absl::StrCat(path.string(), " is not a model of this version"));
+  if (!m.find_all()) {
+    const bool is_old = dlsym(m.library, "tf_model_open") != nullptr;
+    return absl::FailedPreconditionError(absl::StrCat(
+        path.string(), is_old
+                           ? " was built by an older version of the compiler: build the model again"
+                           : " is not a model: its functions are not there; build it with `compiler build`"));
+  }
   if (const int32_t code = m.open(threads, &m.model); code != TF_MODEL_OK)
-    return absl::InternalError(absl::StrCat("cannot open the model: ", m.error_text(code)));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot open ", path.string(), ": ", m.error_text(code)));
   for (int32_t i = 0; i < m.input_count(m.model); ++i) {
     loaded->inputs_.push_back(describe(*m.input(m.model, i)));
     m.input_bytes.push_back(allocate(m.input(m.model, i)->size_bytes));

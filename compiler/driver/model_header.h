@@ -1,13 +1,17 @@
 #pragma once
 // Owns: the C header that stands beside a built model.so.
 
+#include <cstdint>
 #include <string>
 
 #include "compiler/graph/program.h"
 
 namespace tf::driver {
 
-// compiler/runtime/model.h, with the model's inputs and outputs described and their sizes as macros.
-std::string model_header(const graph::Program& program);
+// Declares compiler/runtime/model.h's functions as NAME_open and so on, with the model's inputs and outputs
+// described and their sizes as macros. The headers of several models can be included together: each has its
+// own guard, functions and handle type. A program that includes one of them may also use the plain names
+// (tf_model_open, TF_MODEL_INPUT_0_BYTES), which are macros. `identity` tells models of one name apart.
+std::string model_header(const graph::Program& program, const std::string& name, uint64_t identity);
 
 }  // namespace tf::driver

@@ -13,7 +13,9 @@
 #include "base/status.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/verify.h"
+#include "compiler/onnx/external_data.h"
 #include "compiler/onnx/node_reader.h"
+#include "compiler/onnx/other_formats.h"
 #include "compiler/onnx/tensor_proto.h"
 
 namespace tf::onnx {
@@ -22,6 +24,7 @@ namespace {
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::ValueInfoProto;
+namespace fs = std::filesystem;
 
 constexpr int kOldestOpset = 1;
 constexpr int kNewestOpset = 22;
@@ -35,8 +38,8 @@ std::map<std::string, Rule> all_rules() {
 
 class Importer {
  public:
-  Importer(const std::string& folder, const ImportOptions& options) : options_(options) {
-    state_.folder = folder;
+  Importer(DataFolders folders, const ImportOptions& options) : options_(options) {
+    state_.folders = std::move(folders);
     state_.makeable_bytes = options.most_made_bytes;
   }
 
@@ -78,8 +81,6 @@ class Importer {
 
  private:
   absl::Status check_header(const ModelProto& model) {
-    if (!model.has_graph() || model.graph().output_size() == 0)
-      return absl::InvalidArgumentError("not a whole ONNX model: it has no graph with outputs");
     for (const auto& opset : model.opset_import()) {
       if (opset.domain().empty() || opset.domain() == "ai.onnx")
         state_.opset = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1000));
@@ -95,7 +96,7 @@ class Importer {
 
   absl::Status initializers(const GraphProto& proto) {
     for (const ::onnx::TensorProto& tensor : proto.initializer()) {
-      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.folder);
+      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.folders);
       if (!value.ok())
         return absl::InvalidArgumentError(
             absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
@@ -198,29 +199,58 @@ class Importer {
   std::set<std::string> used_;
 };
 
+absl::Status not_a_model(std::string_view bytes, const char* otherwise) {
+  const std::string format = other_format(bytes);
+  return absl::InvalidArgumentError(format.empty() ? absl::StrCat("not a whole ONNX model: ", otherwise)
+                                                   : absl::StrCat("not an ONNX model (", format, ")"));
+}
+
 absl::StatusOr<ModelProto> parse(std::string_view bytes) {
   ModelProto model;
   if (bytes.empty()) return absl::InvalidArgumentError("the file is empty, not an ONNX model");
   if (bytes.size() > INT32_MAX)
     return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return absl::InvalidArgumentError("not a whole ONNX model: truncated, or of another format");
+    return not_a_model(bytes, "truncated, or of another format");
+  if (!model.has_graph() || model.graph().output_size() == 0)
+    return not_a_model(bytes, "it has no graph with outputs");
   return model;
+}
+
+absl::StatusOr<graph::Graph> import_from(std::string_view bytes, DataFolders folders,
+                                         const ImportOptions& options) {
+  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
+  return Importer(std::move(folders), options).run(model);
+}
+
+// The file that was meant by the folder: model.onnx, or the only one that is called so.
+std::string model_in(const std::string& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(fs::path(folder) / "model.onnx", error)) return fs::path(folder) / "model.onnx";
+  std::vector<std::string> models;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".onnx") models.push_back(entry.path());
+  return models.size() == 1 ? models.front() : "";
 }
 
 }  // namespace
 
 absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
                                                 const ImportOptions& options) {
-  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
-  return Importer(folder, options).run(model);
+  return import_from(bytes, {folder, folder}, options);
+}
+
+absl::StatusOr<std::string> read_model_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return read_file(path);
+  const std::string meant = model_in(path);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, " is a folder: give ", meant.empty() ? "the model's .onnx file" : meant));
 }
 
 absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportOptions& options) {
-  TF_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
-  absl::StatusOr<graph::Graph> graph = import_model_bytes(bytes, folder, options);
+  TF_ASSIGN_OR_RETURN(const std::string bytes, read_model_file(path));
+  absl::StatusOr<graph::Graph> graph = import_from(bytes, data_folders(path), options);
   if (!graph.ok())
     return absl::Status(graph.status().code(), absl::StrCat(path, ": ", graph.status().message()));
   return graph;
@@ -229,7 +259,7 @@ absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportO
 absl::Status check_dims(std::string_view bytes, const tensor::Binding& dims) {
   TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
   const ImportOptions options{.dims = dims};
-  return Importer("", options).check_dims(model.graph());
+  return Importer({}, options).check_dims(model.graph());
 }
 
 std::vector<std::string> supported_operators() {

@@ -26,13 +26,17 @@ struct ImportOptions {
 // Reads a model of operator sets 1 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
 // that is not a whole ONNX model, for a model that breaks ONNX's rules (with the node's name), and for an
 // unbound or unknown dimension (with the --dim that is wanted); UNIMPLEMENTED for an operator or a form of it
-// that we do not have (with the node's name and operator). External data is read only from inside the model's
-// folder.
+// that we do not have (with the node's name and operator). External data is read from data_folders(path)
+// alone (external_data.h).
 absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportOptions& options);
 
-// The same for a model in memory; `folder` is where its external data may stand (empty: nowhere).
+// The same for a model in memory; `folder` is where its external data may lie (empty: nowhere).
 absl::StatusOr<graph::Graph> import_model_bytes(std::string_view bytes, const std::string& folder,
                                                 const ImportOptions& options);
+
+// The bytes of a model's file, whatever they are. As base's read_file; INVALID_ARGUMENT for a folder, with
+// the file in it that may have been meant.
+absl::StatusOr<std::string> read_model_file(const std::string& path);
 
 // Whether these are values for the dimensions that the model names, all of them and no others, whatever its
 // operators are: for who gives it to another program that may know more of these. Errors as import_model's,

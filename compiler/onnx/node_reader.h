@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/graph.h"
+#include "compiler/onnx/external_data.h"
 
 namespace onnx {
 class NodeProto;
@@ -33,7 +34,7 @@ struct ImportState {
   std::map<std::string, NodeId> values;       // by ONNX value name
   std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
   int opset = 0;
-  std::string folder;          // where external data may stand
+  DataFolders folders;         // where external data may lie
   int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
 };
 
@@ -43,7 +44,7 @@ class NodeReader {
 
   int opset() const { return state_.opset; }
   graph::Graph& graph() { return state_.graph; }
-  const std::string& folder() const { return state_.folder; }
+  const DataFolders& data_folders() const { return state_.folders; }
   std::string name() const;  // the node's, or its first output's
   std::string op_type() const;
 

@@ -2,13 +2,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
@@ -19,58 +14,9 @@ namespace {
 using graph::HostTensor;
 using ::onnx::TensorProto;
 using tensor::Element;
-namespace fs = std::filesystem;
 
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-struct External {
-  std::string location;
-  int64_t offset = 0;
-  int64_t length = -1;  // to the file's end
-};
-
-absl::StatusOr<External> external_entries(const TensorProto& proto) {
-  External found;
-  for (const auto& entry : proto.external_data()) {
-    bool good = true;
-    if (entry.key() == "location") found.location = entry.value();
-    if (entry.key() == "offset") good = absl::SimpleAtoi(entry.value(), &found.offset) && found.offset >= 0;
-    if (entry.key() == "length") good = absl::SimpleAtoi(entry.value(), &found.length) && found.length >= 0;
-    if (!good)
-      return absl::InvalidArgumentError(absl::StrCat("external data has a bad ", printable(entry.key()), " '",
-                                                     printable(entry.value()), "'"));
-  }
-  if (found.location.empty()) return absl::InvalidArgumentError("external data without a location");
-  return found;
-}
-
-absl::StatusOr<std::string> read_external(const TensorProto& proto, const std::string& folder, int64_t want) {
-  TF_ASSIGN_OR_RETURN(External external, external_entries(proto));
-  if (folder.empty())
-    return absl::InvalidArgumentError("the data is in another file, which a model in memory does not have");
-  std::error_code error;
-  const fs::path root = fs::canonical(folder, error);
-  const fs::path path = fs::weakly_canonical(root / external.location, error);
-  const auto [root_end, ignored] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  if (error || fs::path(external.location).is_absolute() || root_end != root.end())
-    return absl::InvalidArgumentError(
-        absl::StrCat("external data '", printable(external.location), "' is not inside the model's folder"));
-  const auto file_bytes =
-      static_cast<int64_t>(fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0);
-  const int64_t length = external.length < 0 ? want : external.length;
-  if (error || length != want || external.offset > file_bytes || length > file_bytes - external.offset)
-    return absl::InvalidArgumentError(absl::StrCat("external data '", printable(external.location),
-                                                   "' does not hold ", want, " bytes at ", external.offset,
-                                                   " (the file has ", file_bytes, ")"));
-  std::string bytes(want, '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.seekg(external.offset);
-  if (!in.read(bytes.data(), want))
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot read external data '", printable(external.location), "'"));
-  return bytes;
 }
 
 template <typename T, typename Field>
@@ -158,14 +104,14 @@ int32_t element_to_onnx(Element element) {
   __builtin_unreachable();
 }
 
-absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, const std::string& folder) {
+absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, const DataFolders& folders) {
   HostTensor value{proto.name(), {}, {proto.dims().begin(), proto.dims().end()}, nullptr};
   TF_ASSIGN_OR_RETURN(value.element, element_from_onnx(proto.data_type()));
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(value.shape));
   const int64_t want = elements * tensor::element_bytes(value.element);
   std::string bytes;
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    TF_ASSIGN_OR_RETURN(bytes, read_external(proto, folder, want));
+    TF_ASSIGN_OR_RETURN(bytes, read_external(proto, folders, want));
   } else {
     bytes = proto.has_raw_data() ? proto.raw_data() : typed_data(proto, value.element);
   }
@@ -187,7 +133,7 @@ absl::StatusOr<HostTensor> parse_tensor_proto(std::string_view bytes) {
   TensorProto proto;
   if (bytes.size() > INT32_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return absl::InvalidArgumentError("not a whole ONNX tensor");
-  return from_proto(proto, "");
+  return from_proto(proto, {});
 }
 
 std::string tensor_proto_bytes(const HostTensor& value) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/host_tensor.h"
+#include "compiler/onnx/external_data.h"
 #include "compiler/tensor/type.h"
 
 namespace onnx {
@@ -25,8 +26,8 @@ std::string npy_bytes(const graph::HostTensor& value);
 absl::StatusOr<graph::HostTensor> parse_tensor_proto(std::string_view bytes);
 std::string tensor_proto_bytes(const graph::HostTensor& value);
 
-// `folder` is where external data may stand (empty: nowhere).
-absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, const std::string& folder);
+// `folders` are where external data may lie.
+absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, const DataFolders& folders);
 void to_proto(const graph::HostTensor& value, ::onnx::TensorProto& proto);
 // TensorProto.DataType; INVALID_ARGUMENT for types that we do not have.
 absl::StatusOr<tensor::Element> element_from_onnx(int32_t data_type);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/runtime/clock.h"
+#include "compiler/runtime/cpu_features.h"
 #include "compiler/runtime/large_pages.h"
 #include "compiler/runtime/model_abi.h"
 #include "compiler/runtime/thread_pool.h"
@@ -255,6 +256,7 @@ int32_t tf_model_open(int32_t threads, tf_model** out) {
   if (threads < 1) return TF_MODEL_BAD_ARGUMENT;
   const tf_model_header* header = reinterpret_cast<const tf_model_header*>(tf_model_blob);
   if (!library_valid(header)) return TF_MODEL_BAD_LIBRARY;
+  if (const int32_t error = tf_missing_feature(tf_model_features); error != TF_MODEL_OK) return error;
   tf_model* model = static_cast<tf_model*>(calloc(1, sizeof(tf_model)));
   if (model == nullptr) return TF_MODEL_OUT_OF_MEMORY;
   model->header = header;
@@ -309,6 +311,8 @@ const tf_tensor_info* tf_model_output(const tf_model* model, int32_t index) {
 
 int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* outputs) {
   if (model == nullptr || inputs == nullptr || outputs == nullptr) return TF_MODEL_BAD_ARGUMENT;
+  // One program may have several models, each with a library of its own.
+  if (model->header != reinterpret_cast<const tf_model_header*>(tf_model_blob)) return TF_MODEL_BAD_ARGUMENT;
   if (int32_t error = bind_tensors(model, inputs, outputs); error != TF_MODEL_OK) return error;
   const tf_model_step* steps = table_at<tf_model_step>(model->header->steps);
   for (uint64_t i = 0; i < model->header->steps.count; ++i) {
@@ -339,6 +343,7 @@ void tf_model_set_profile(tf_model* model, tf_model_profile profile, void* conte
 }
 
 const char* tf_model_error_text(int32_t error) {
+  if (const char* text = tf_missing_feature_text(error); text != nullptr) return text;
   switch (error) {
     case TF_MODEL_OK:
       return "ok";
@@ -347,7 +352,8 @@ const char* tf_model_error_text(int32_t error) {
     case TF_KERNEL_SHORT_BUFFER:
       return "a kernel was given a buffer that is too small";
     case TF_MODEL_BAD_ARGUMENT:
-      return "a null pointer, fewer than one thread or a CPU that this process may not use was given";
+      return "an argument is a null pointer, fewer than one thread, a CPU that this process may not use, or "
+             "a model that another library opened";
     case TF_MODEL_OUT_OF_MEMORY:
       return "no memory for activations, or threads cannot be started";
     case TF_MODEL_BAD_LIBRARY:

@@ -1,13 +1,20 @@
 #ifndef TF_RUNTIME_MODEL_ABI_H
 #define TF_RUNTIME_MODEL_ABI_H
-/* Owns: the tables that the compiler writes into a model.so and that the runtime in it reads. Three symbols,
+/* Owns: the tables that the compiler writes into a model.so and that the runtime in it reads. Four symbols,
  * hidden in the library:
  *
- *   tf_model_blob     const bytes, 16-byte aligned: a tf_model_header and its tables. Offsets are in bytes
- * from the blob's start, so the bytes are the same wherever they are loaded. Written by
- * tf::runtime::encode_model (compiler/runtime/blob/model_blob.h). tf_model_kernels  const tf_kernel[]: kernel
- * functions, the only table with addresses tf_model_weights  const bytes, TF_ALIGNMENT-aligned: packed
- * constants
+ *   tf_model_blob      const bytes, 16-byte aligned: a tf_model_header and its tables. Offsets are in bytes
+ *                      from the blob's start, so the bytes are the same wherever they are loaded. Written by
+ *                      tf::runtime::encode_model (compiler/runtime/blob/model_blob.h).
+ *   tf_model_kernels   const tf_kernel[]: kernel functions, the only table with addresses
+ *   tf_model_weights   const bytes, TF_ALIGNMENT-aligned: packed constants
+ *   tf_model_features  const char[]: the CPU features that the kernels were compiled for, as
+ *                      tf_missing_feature takes them (compiler/runtime/cpu_features.h)
+ *
+ * The library exports the functions of compiler/runtime/model.h, with the model's prefix for tf_model, and
+ *
+ *   tf_model_prefix    const char[]: that prefix, zero-terminated, for programs that find a model by dlopen.
+ *                      dlsym on the model's handle gives the model's own.
  *
  * All numbers are of the target's byte order (little-endian on every target that we have). */
 
@@ -20,7 +27,12 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 1u
+#define TF_MODEL_VERSION 2u
+
+/* What model.h declares after the prefix tf_model_. */
+#define TF_MODEL_FUNCTIONS(each)                                                                          \
+  each(open) each(close) each(set_affinity) each(input_count) each(output_count) each(input) each(output) \
+      each(run) each(kernel_count) each(kernel) each(set_profile) each(error_text)
 
 /* Where a kernel's buffer lives. */
 enum {
@@ -85,6 +97,7 @@ typedef struct tf_model_header {
 extern const uint8_t tf_model_blob[];
 extern const tf_kernel tf_model_kernels[];
 extern const uint8_t tf_model_weights[];
+extern const char tf_model_features[];
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -7,9 +7,11 @@ constexpr int64_t kKiB = 1 << 10;
 constexpr int64_t kMiB = 1 << 20;
 
 // Each level of x86-64 (the psABI's), in the features that matter to kernels.
-#define TF_V2 "sse4.2"
-#define TF_V3 TF_V2 " avx avx2 fma f16c bmi2"
+#define TF_V2 "sse4.2 popcnt"
+#define TF_V3 TF_V2 " avx avx2 fma f16c bmi bmi2 lzcnt movbe"
 #define TF_V4 TF_V3 " avx512f avx512bw avx512cd avx512dq avx512vl"
+// What Ice Lake added, and every later CPU with AVX-512 has.
+#define TF_ICL TF_V4 " avx512vnni avx512vbmi avx512vbmi2 avx512ifma avx512bitalg avx512vpopcntdq gfni"
 
 constexpr CpuEntry kX86Cpus[] = {
     {"x86-64", "", {32 * kKiB, 256 * kKiB, 0}, {}},
@@ -22,34 +24,26 @@ constexpr CpuEntry kX86Cpus[] = {
     {"haswell", TF_V3, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
     {"broadwell", TF_V3, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
     {"skylake", TF_V3, {32 * kKiB, 256 * kKiB, 8 * kMiB}, {}},
-    {"alderlake", TF_V3 " avxvnni", {48 * kKiB, 1280 * kKiB, 24 * kMiB}, {}},
+    {"alderlake", TF_V3 " avxvnni gfni", {48 * kKiB, 1280 * kKiB, 24 * kMiB}, {}},
     {"skylake-avx512", TF_V4, {32 * kKiB, 1 * kMiB, 16 * kMiB}, {}},
     {"cascadelake", TF_V4 " avx512vnni", {32 * kKiB, 1 * kMiB, 16 * kMiB}, {}},
     {"cooperlake", TF_V4 " avx512vnni avx512bf16", {32 * kKiB, 1 * kMiB, 16 * kMiB}, {}},
-    {"icelake-client", TF_V4 " avx512vnni avx512vbmi", {48 * kKiB, 512 * kKiB, 8 * kMiB}, {}},
-    {"tigerlake", TF_V4 " avx512vnni avx512vbmi", {48 * kKiB, 1280 * kKiB, 12 * kMiB}, {}},
-    {"icelake-server", TF_V4 " avx512vnni avx512vbmi", {48 * kKiB, 1280 * kKiB, 24 * kMiB}, {}},
-    {"sapphirerapids",
-     TF_V4 " avx512vnni avx512vbmi avx512bf16 avx512fp16 avxvnni",
-     {48 * kKiB, 2 * kMiB, 32 * kMiB},
-     {}},
-    {"emeraldrapids",
-     TF_V4 " avx512vnni avx512vbmi avx512bf16 avx512fp16 avxvnni",
-     {48 * kKiB, 2 * kMiB, 32 * kMiB},
-     {}},
-    {"graniterapids",
-     TF_V4 " avx512vnni avx512vbmi avx512bf16 avx512fp16 avxvnni",
-     {48 * kKiB, 2 * kMiB, 32 * kMiB},
-     {}},
+    {"icelake-client", TF_ICL, {48 * kKiB, 512 * kKiB, 8 * kMiB}, {}},
+    {"tigerlake", TF_ICL, {48 * kKiB, 1280 * kKiB, 12 * kMiB}, {}},
+    {"icelake-server", TF_ICL, {48 * kKiB, 1280 * kKiB, 24 * kMiB}, {}},
+    {"sapphirerapids", TF_ICL " avx512bf16 avx512fp16 avxvnni", {48 * kKiB, 2 * kMiB, 32 * kMiB}, {}},
+    {"emeraldrapids", TF_ICL " avx512bf16 avx512fp16 avxvnni", {48 * kKiB, 2 * kMiB, 32 * kMiB}, {}},
+    {"graniterapids", TF_ICL " avx512bf16 avx512fp16 avxvnni", {48 * kKiB, 2 * kMiB, 32 * kMiB}, {}},
     {"znver1", TF_V3, {32 * kKiB, 512 * kKiB, 8 * kMiB}, {}},
     {"znver2", TF_V3, {32 * kKiB, 512 * kKiB, 16 * kMiB}, {}},
     {"znver3", TF_V3, {32 * kKiB, 512 * kKiB, 32 * kMiB}, {}},
-    {"znver4", TF_V4 " avx512vnni avx512vbmi avx512bf16", {32 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
-    {"znver5", TF_V4 " avx512vnni avx512vbmi avx512bf16 avxvnni", {48 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"znver4", TF_ICL " avx512bf16", {32 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"znver5", TF_ICL " avx512bf16 avxvnni", {48 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
 };
 #undef TF_V2
 #undef TF_V3
 #undef TF_V4
+#undef TF_ICL
 
 constexpr CpuEntry kAArch64Cpus[] = {
     {"generic", "neon", {32 * kKiB, 512 * kKiB, 0}, {}},
@@ -61,9 +55,9 @@ constexpr CpuEntry kAArch64Cpus[] = {
     {"cortex-a76", "neon fullfp16 dotprod", {64 * kKiB, 512 * kKiB, 2 * kMiB}, {}},
     {"cortex-a78", "neon fullfp16 dotprod", {64 * kKiB, 512 * kKiB, 4 * kMiB}, {}},
     {"neoverse-n1", "neon fullfp16 dotprod", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
-    {"neoverse-n2", "neon fullfp16 dotprod bf16 i8mm", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
-    {"neoverse-v1", "neon fullfp16 dotprod bf16 i8mm", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
-    {"neoverse-v2", "neon fullfp16 dotprod bf16 i8mm", {64 * kKiB, 2 * kMiB, 64 * kMiB}, {}},
+    {"neoverse-n2", "neon fullfp16 dotprod bf16 i8mm sve", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"neoverse-v1", "neon fullfp16 dotprod bf16 i8mm sve", {64 * kKiB, 1 * kMiB, 32 * kMiB}, {}},
+    {"neoverse-v2", "neon fullfp16 dotprod bf16 i8mm sve", {64 * kKiB, 2 * kMiB, 64 * kMiB}, {}},
     {"apple-m1", "neon fullfp16 dotprod", {128 * kKiB, 4 * kMiB, 8 * kMiB}, {}},
 };
 
@@ -97,11 +91,11 @@ constexpr CpuEntry kOpenClCpus[] = {
 
 constexpr ArchEntry kArchs[] = {
     {Arch::kX86_64, "x86_64", "linux", "x86-64",
-     "sse4.2 avx avx2 fma f16c bmi2 avxvnni avx512f avx512bw avx512cd avx512dq avx512vl avx512vnni "
-     "avx512vbmi "
-     "avx512bf16 avx512fp16",
+     "sse4.2 popcnt avx avx2 fma f16c bmi bmi2 lzcnt movbe avxvnni avx512f avx512bw avx512cd avx512dq "
+     "avx512vl avx512vnni avx512vbmi avx512vbmi2 avx512ifma avx512bitalg avx512vpopcntdq avx512bf16 "
+     "avx512fp16 gfni",
      kX86Cpus},
-    {Arch::kAArch64, "aarch64", "linux", "generic", "neon fullfp16 dotprod bf16 i8mm", kAArch64Cpus},
+    {Arch::kAArch64, "aarch64", "linux", "generic", "neon fullfp16 dotprod bf16 i8mm sve", kAArch64Cpus},
     {Arch::kArmV7, "armv7", "linux", "generic", "neon vfp4", kArmV7Cpus},
     {Arch::kRiscV64, "riscv64", "linux", "generic-rv64", "m a f d c v zvfh", kRiscV64Cpus},
     {Arch::kWasm32, "wasm32", "none", "generic", "simd128 relaxed-simd", kWasmCpus},

@@ -34,7 +34,12 @@ namespace {
 // Linux's name of a feature that LLVM calls otherwise.
 std::string linux_name(std::string_view feature) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"sse4.2", "sse4_2"},
+                                                                      {"bmi", "bmi1"},
+                                                                      {"lzcnt", "abm"},
                                                                       {"avx512vnni", "avx512_vnni"},
+                                                                      {"avx512vbmi2", "avx512_vbmi2"},
+                                                                      {"avx512bitalg", "avx512_bitalg"},
+                                                                      {"avx512vpopcntdq", "avx512_vpopcntdq"},
                                                                       {"avx512bf16", "avx512_bf16"},
                                                                       {"avx512fp16", "avx512_fp16"},
                                                                       {"avxvnni", "avx_vnni"}};

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "base/suggestion.h"
 #include "compiler/target/cpu_table.h"
 
 namespace tf::target {
@@ -52,6 +54,50 @@ VectorUnit vector_unit(const Target& target) {
       return {128, 255, true, true};  // one thread's widest load
   }
   __builtin_unreachable();
+}
+
+// Other names of an architecture.
+struct ArchSynonyms {
+  const char* name;
+  const char* words;  // separated by spaces
+};
+constexpr ArchSynonyms kSynonyms[] = {
+    {"x86_64", "x86 x86-64 x64 amd64 i686 intel amd"},
+    {"aarch64", "arm64 armv8 armv8a arm64v8"},
+    {"armv7", "arm armhf armv7l armv7a arm32"},
+    {"riscv64", "riscv rv64 rv64gc"},
+    {"wasm32", "wasm"},
+    {"cuda", "nvidia gpu nvptx ptx"},
+    {"opencl", "cl"},
+    {"host", "native local auto self"},
+};
+
+// AMD's own names of its CPUs: zen4 is LLVM's znver4.
+std::string llvm_cpu(std::string_view word) {
+  const bool is_zen = word.size() == 4 && word.starts_with("zen");
+  const std::string cpu = is_zen ? absl::StrCat("znver", std::string(word.substr(3))) : std::string(word);
+  return find_cpu(arch_entry(Arch::kX86_64), cpu) ? cpu : std::string(word);
+}
+
+// "; did you mean x86_64?" for what stands where an architecture should: another name of one, or a CPU's.
+std::string arch_suggestion(std::string_view given) {
+  const std::string word = absl::AsciiStrToLower(abseil(given)), cpu = llvm_cpu(word);
+  const auto meant = [](const std::string& target) { return absl::StrCat("; did you mean ", target, "?"); };
+  for (const ArchSynonyms& each : kSynonyms)
+    if (contains_word(each.words, word)) return meant(each.name);
+  std::vector<std::string> names = {"host"};
+  for (const ArchEntry& arch : arch_table()) {
+    names.emplace_back(arch.name);
+    const char* key = arch.arch == Arch::kCuda ? ":arch=" : ":cpu=";
+    if (cpu != "generic" && find_cpu(arch, cpu)) return meant(absl::StrCat(std::string(arch.name), key, cpu));
+  }
+  return suggestion(word, names);
+}
+
+std::string cpu_suggestion(Arch arch, std::string_view given) {
+  const std::string word = absl::AsciiStrToLower(abseil(given)), cpu = llvm_cpu(word);
+  if (cpu != word && arch == Arch::kX86_64) return absl::StrCat("; did you mean ", cpu, "?");
+  return suggestion(word, known_cpus(arch));
 }
 
 absl::Status bad(std::string_view text, const std::string& why) {
@@ -112,8 +158,11 @@ absl::StatusOr<Target> parse_arch(std::string_view text, std::string_view head) 
                "x86_64:cpu=znver4");
   std::vector<std::string> known;
   for (const ArchEntry& entry : arch_table()) known.emplace_back(entry.name);
-  return bad(text, absl::StrCat("unknown architecture '", std::string(name), "'; known: host, ",
-                                absl::StrJoin(known, ", ")));
+  std::string guess = arch_suggestion(head);
+  if (guess.empty()) guess = arch_suggestion(name);
+  return bad(text,
+             absl::StrCat("unknown architecture '", std::string(name), "'", guess,
+                          guess.empty() ? "; known: host, " : " Known: host, ", absl::StrJoin(known, ", ")));
 }
 
 struct Options {
@@ -136,8 +185,10 @@ absl::Status parse_option(std::string_view text, std::string_view option, Target
   if (key == (target.arch == Arch::kCuda ? "arch" : "cpu")) {
     const CpuEntry* cpu = find_cpu(arch_entry(target.arch), value);
     if (!cpu) {
-      return bad(text, absl::StrCat("unknown ", std::string(key), " '", std::string(value),
-                                    "'; known: ", absl::StrJoin(known_cpus(target.arch), ", ")));
+      const std::string guess = cpu_suggestion(target.arch, value);
+      return bad(text, absl::StrCat("unknown ", std::string(key), " '", std::string(value), "'", guess,
+                                    guess.empty() ? "; known: " : " Known: ",
+                                    absl::StrJoin(known_cpus(target.arch), ", ")));
     }
     target.cpu = value;
     target.caches = cpu->caches;

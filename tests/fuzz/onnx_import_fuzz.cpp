@@ -1,6 +1,7 @@
 // A model file, with little memory for constants that it only describes.
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
+#include "compiler/onnx/external_data.h"
 #include "compiler/onnx/import.h"
 #include "tests/fuzz/input.h"
 
@@ -28,6 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tf::onnx::ImportOptions options;
   options.most_made_bytes = 1 << 20;
   const auto graph = tf::onnx::import_model_bytes(tf::fuzz::text(data, size), "", options);
+  // Of a model without external data the same bytes; without a folder there is none.
+  const auto whole = tf::onnx::with_data_inside(tf::fuzz::text(data, size), {}, 1 << 20);
+  if (graph.ok()) TF_CHECK(whole.ok() && *whole == tf::fuzz::text(data, size));
   if (!graph.ok()) return 0;
   TF_CHECK(verify(*graph).ok()) << verify(*graph).message();
   round_trip(*graph);

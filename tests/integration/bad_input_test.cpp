@@ -236,6 +236,9 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
                  "unsupported.onnx: node 'the_boxes' (NonMaxSuppression)");
   expect_refusal("tuner", submit(file("no.onnx"), "host", "box"), kFailed, "cannot read");
   expect_refusal("tuner", {"cancel", "77", "--server", tuner_at_.text()}, kFailed, "there is no job 77");
+  const Result several = run("tuner", {"cancel", "77", "78", "--server", tuner_at_.text()});
+  EXPECT_EQ(several.code, kFailed);
+  EXPECT_THAT(several.err, AllOf(HasSubstr("there is no job 77"), HasSubstr("there is no job 78")));
   EXPECT_EQ(run("tuner", {"jobs", "--server", tuner_at_.text(), "--json"}).out, "");
   EXPECT_EQ(measured("tune.db"), 0);
   EXPECT_TRUE(std::filesystem::is_empty(file("tune.db.models"))) << "nor a model";
@@ -269,6 +272,7 @@ TEST_F(BadRequest, ATunerThatIsFullSaysSo) {
   };
   onnx::ModelWriter large;
   large.floats("weights", {}, {}).set_raw_data(std::string((33 << 20) - 1000, 'x'));
+  large.output("weights");
   ASSERT_TRUE(write_file(file("large.onnx"), large.bytes()).ok());
   expect_refusal("tuner", submit_there(file("large.onnx")), kFailed,
                  "the model has 33 MiB, and this tuner takes at most 32");

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/text_table.h"
+#include "compiler/onnx/external_data.h"
 #include "compiler/onnx/import.h"
 #include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
@@ -50,9 +51,12 @@ struct SubmitArguments : SpecArguments {
 
 struct JobArguments {
   ServerArguments server;
-  int64_t id = 0;
+  std::vector<int64_t> ids;
   bool json = false, wide = false;
 };
+
+// ONNX's own limit, with room for what is not data.
+constexpr int64_t kMostSentBytes = kMostFileBytes - (64 << 10);
 
 struct Submission {
   service::JobSpec spec;
@@ -64,9 +68,19 @@ struct Submission {
 absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   Submission made;
   TF_ASSIGN_OR_RETURN(made.spec, finish_spec(arguments));
-  TF_ASSIGN_OR_RETURN(made.model, read_file(arguments.model));
-  const absl::Status dims = onnx::check_dims(made.model, made.spec.dims);
-  if (!dims.ok()) return absl::Status(dims.code(), absl::StrCat(arguments.model, ": ", dims.message()));
+  const auto of_model = [&arguments](const absl::Status& error) {
+    return absl::Status(error.code(), absl::StrCat(arguments.model, ": ", error.message()));
+  };
+  TF_ASSIGN_OR_RETURN(const std::string file, onnx::read_model_file(arguments.model));
+  const absl::Status dims = onnx::check_dims(file, made.spec.dims);
+  if (!dims.ok()) return of_model(dims);
+  absl::StatusOr<std::string> whole =
+      onnx::with_data_inside(file, onnx::data_folders(arguments.model), kMostSentBytes);
+  if (absl::IsFailedPrecondition(whole.status()))
+    return absl::FailedPreconditionError(
+        absl::StrCat(of_model(whole.status()).message(), ", which cannot be sent: use `tuner tune`"));
+  if (!whole.ok()) return of_model(whole.status());
+  made.model = *std::move(whole);
   return made;
 }
 
@@ -112,7 +126,7 @@ int run_watch(const JobArguments& arguments) {
   // A watch waits for a tuner that restarts, but not for one that was never there.
   const absl::Status answers = (*client)->check_answers();
   if (!answers.ok()) return report_error("tuner watch", answers);
-  return follow(**client, arguments.id, arguments.json, arguments.server);
+  return follow(**client, arguments.ids.front(), arguments.json, arguments.server);
 }
 
 using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);
@@ -124,18 +138,24 @@ struct ChangeCommand {
   const char* then;  // what a job does that is still measuring
 };
 
+// Every job is tried, whatever becomes of the others. The exit code is that of the first that failed.
 int run_change(const JobArguments& arguments, const ChangeCommand& command) {
   const std::string program = absl::StrCat("tuner ", command.name);
   absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error(program.c_str(), client.status());
-  absl::StatusOr<JobView> view = ((*client).get()->*command.change)(arguments.id);
-  if (!view.ok()) return report_error(program.c_str(), view.status());
-  if (arguments.json) {
-    std::printf("%s\n", change_json(*view).c_str());
-  } else {
-    std::fprintf(stderr, "%s\n", change_text(*view, command.then).c_str());
+  int code = kExitOk;
+  for (const int64_t id : arguments.ids) {
+    const absl::StatusOr<JobView> view = ((*client).get()->*command.change)(id);
+    if (!view.ok()) {
+      const ExitCode failed = report_error(program.c_str(), view.status());
+      if (code == kExitOk) code = failed;
+    } else if (arguments.json) {
+      std::printf("%s\n", change_json(*view).c_str());
+    } else {
+      std::fprintf(stderr, "%s\n", change_text(*view, command.then).c_str());
+    }
   }
-  return kExitOk;
+  return code;
 }
 
 void add_server_option(CLI::App& command, ServerArguments& server) {
@@ -146,10 +166,11 @@ void add_server_option(CLI::App& command, ServerArguments& server) {
 void add_change(CLI::App& app, Invocation& invocation, const ChangeCommand& change) {
   auto arguments = std::make_shared<JobArguments>();
   CLI::App* command = app.add_subcommand(change.name, change.help);
-  command->add_option("job", arguments->id, "The job's number")->required();
+  command->add_option("job", arguments->ids, "The job's number, or those of several jobs")->required();
   add_server_option(*command, arguments->server);
-  command->add_flag("--json", arguments->json, "Print the job as JSON, and whether it is unchanged");
-  command->footer(absl::StrCat("Example: tuner ", change.name, " 3"));
+  command->add_flag("--json", arguments->json,
+                    "Print each job as a line of JSON, and whether it is unchanged");
+  command->footer(absl::StrCat("Example: tuner ", change.name, " 3 4"));
   command->callback([arguments, &invocation, change] {
     invocation.run = [arguments, change] { return run_change(*arguments, change); };
   });
@@ -162,6 +183,8 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("submit", "Give a running tuner a network to tune; prints the job's number");
   add_spec_options(*command, *arguments);
+  // The devices may be of another kind than this machine.
+  command->get_option("--target")->default_str("")->required();
   command
       ->add_option(
           "--device", arguments->spec.device_key,
@@ -198,7 +221,7 @@ void add_job_commands(CLI::App& app, Invocation& invocation) {
 
   auto watched = std::make_shared<JobArguments>();
   CLI::App* watch = app.add_subcommand("watch", "Show a job's progress until it ends");
-  watch->add_option("job", watched->id, "The job's number")->required();
+  watch->add_option("job", watched->ids, "The job's number")->required()->expected(1);
   add_server_option(*watch, watched->server);
   watch->add_flag("--json", watched->json, "Print JSON lines");
   watch->footer("Example: tuner watch 3");

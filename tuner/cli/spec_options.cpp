@@ -13,7 +13,9 @@ namespace tf::tuner_cli {
 void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   service::JobSpec& spec = arguments.spec;
   command.add_option("model", arguments.model, "The network, an ONNX file")->required();
-  command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")->required();
+  spec.target = "host";
+  command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")
+      ->capture_default_str();
   command
       .add_option("--trials", spec.trials,
                   "Maximum number of candidates to measure [1000 if there is no other limit]")

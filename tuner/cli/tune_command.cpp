@@ -18,7 +18,6 @@
 #include "base/counted.h"
 #include "base/cpu_list.h"
 #include "base/exit_code.h"
-#include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/onnx/import.h"
@@ -276,7 +275,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
   TF_RETURN_IF_ERROR(database::check_writable(arguments.db));
-  TF_ASSIGN_OR_RETURN(std::string model, read_file(arguments.model));
+  TF_ASSIGN_OR_RETURN(std::string model, onnx::read_model_file(arguments.model));
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));

@@ -18,7 +18,9 @@
 #include "base/write_all.h"
 #include "compiler/codegen/llvm/machine.h"
 #include "compiler/runtime/kernel_abi.h"
+#include "compiler/runtime/model_abi.h"
 #include "lld/Common/Driver.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -123,8 +125,23 @@ absl::StatusOr<std::vector<std::string>> common_options(const target::Target& ta
                                   "relro"};
 }
 
+// The functions of model.h, by what follows their prefix.
+#define TF_NAME(name) #name,
+constexpr std::string_view kModelFunctions[] = {TF_MODEL_FUNCTIONS(TF_NAME)};
+#undef TF_NAME
+
+// The features that LLVM may use in kernels: what the target asks for, and what that implies.
+std::vector<std::string> used_features(const llvm::TargetMachine& machine, const target::Target& target) {
+  std::vector<std::string> used;
+  for (const std::string& feature : target::known_features(target.arch)) {
+    if (machine.getMCSubtargetInfo()->checkFeatures("+" + feature)) used.push_back(feature);
+  }
+  return used;
+}
+
 // Assembly that defines the model's tables.
-std::string tables_assembly(const ModelLink& link, const target::Target& target) {
+std::string tables_assembly(const ModelLink& link, const llvm::TargetMachine& machine,
+                            const target::Target& target) {
   auto quoted = [](const std::string& path) {
     return absl::StrCat("\"", absl::StrReplaceAll(path, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
   };
@@ -143,6 +160,12 @@ std::string tables_assembly(const ModelLink& link, const target::Target& target)
   const char* word = target.arch == target::Arch::kArmV7 ? ".4byte " : ".8byte ";
   for (const std::string& kernel : link.kernels) absl::StrAppend(&text, word, kernel, "\n");
   if (link.kernels.empty()) absl::StrAppend(&text, word, "0\n");
+  absl::StrAppend(&text, begin(".rodata.tf_model_features", "a", "tf_model_features", 1));
+  for (const std::string& feature : used_features(machine, target))
+    absl::StrAppend(&text, ".asciz \"", feature, "\"\n");
+  absl::StrAppend(&text, ".byte 0\n", ".globl tf_model_prefix\n.type tf_model_prefix,%object\n",
+                  ".size tf_model_prefix, ", link.prefix.size() + 1, "\ntf_model_prefix:\n.asciz \"",
+                  link.prefix, "\"\n");
   return text;
 }
 
@@ -152,7 +175,7 @@ absl::StatusOr<std::string> tables_object(const ModelLink& link, const target::T
   llvm::Module module("tables", context);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
-  module.setModuleInlineAsm(tables_assembly(link, target));
+  module.setModuleInlineAsm(tables_assembly(link, *machine, target));
   return to_machine_code(module, *machine, false);
 }
 
@@ -185,11 +208,18 @@ absl::Status link_model(const ModelLink& link, const target::Target& target) {
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());
   TF_ASSIGN_OR_RETURN(std::string tables, tables_object(link, target));
   TF_RETURN_IF_ERROR(write_file(folder.file("tables.o"), tables));
-  // Kernels are for the runtime alone; hidden symbols stay hidden whatever a version script says.
-  TF_RETURN_IF_ERROR(write_file(folder.file("exports"), "{ global: tf_model_*; local: *; };\n"));
+  // Local symbols cannot be replaced by those of another model in the same program.
+  std::string exports = "{ global: tf_model_prefix; ";
   TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
-  arguments.insert(arguments.end(), {"--version-script=" + folder.file("exports"), "-o", link.output_path,
-                                     folder.file("tables.o")});
+  for (const std::string_view name : kModelFunctions) {
+    const std::string function(name), exported = link.prefix + "_" + function;
+    arguments.push_back("--defsym=" + exported + "=tf_model_" + function);
+    absl::StrAppend(&exports, exported, "; ");
+  }
+  TF_RETURN_IF_ERROR(write_file(folder.file("exports"), exports + "local: *; };\n"));
+  arguments.insert(arguments.end(),
+                   {"-soname=lib" + link.prefix + ".so", "--version-script=" + folder.file("exports"), "-o",
+                    link.output_path, folder.file("tables.o")});
   arguments.insert(arguments.end(), link.object_paths.begin(), link.object_paths.end());
   arguments.insert(arguments.end(), {"--whole-archive", link.runtime_archive_path, "--no-whole-archive"});
   TF_ASSIGN_OR_RETURN(const LldRun run, run_lld_apart(arguments));

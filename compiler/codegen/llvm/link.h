@@ -21,15 +21,17 @@ absl::StatusOr<std::string> link_shared(std::string_view object, const target::T
 struct ModelLink {
   std::vector<std::string> object_paths;
   std::vector<std::string> kernels;  // symbols of tf_model_kernels, in order
+  std::string prefix;                // of the exported functions: a C identifier
   std::string blob_path;             // bytes of tf_model_blob
   std::string weights_path;          // bytes of tf_model_weights; empty: there are none
   std::string runtime_archive_path;  // of tf_runtime_model
   std::string output_path;
 };
 
-// Writes a library that exports compiler/runtime/model.h and nothing else. The weights go from their file
-// into an aligned read-only section, without passing through LLVM's constants. NOT_FOUND names a file that is
-// missing; INTERNAL gives lld's words.
+// Writes a library with the SONAME libPREFIX.so. It exports the functions of compiler/runtime/model.h as
+// PREFIX_open and so on, and tf_model_prefix; every other symbol is local, so that several models in one
+// program do not mix. The weights go from their file into an aligned read-only section, without passing
+// through LLVM's constants. NOT_FOUND names a file that is missing; INTERNAL gives lld's words.
 absl::Status link_model(const ModelLink& link, const target::Target& target);
 
 }  // namespace tf::codegen

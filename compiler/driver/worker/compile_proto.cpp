@@ -286,6 +286,9 @@ absl::Status link_from(const proto::LinkModelRequest& request) {
     if (!is_symbol(kernel))
       return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel, "' is not a C identifier"));
   }
+  if (!is_symbol(request.prefix()))
+    return absl::InvalidArgumentError(absl::StrCat("prefix '", request.prefix(), "' is not a C identifier"));
+  link.prefix = request.prefix();
   link.blob_path = request.blob_path();
   link.weights_path = request.weights_path();
   link.runtime_archive_path = request.runtime_archive_path();

@@ -13,13 +13,18 @@ namespace {
   exit(3);
 }
 
+// A function of the model, by what follows its prefix.
 template <typename F>
 F* find(void* library, const char* name, F* /*declaration*/) {
-  void* symbol = dlsym(library, name);
-  if (symbol == nullptr) fail(name);
+  const auto* prefix = static_cast<const char*>(dlsym(library, "tf_model_prefix"));
+  if (prefix == nullptr) fail("tf_model_prefix");
+  char full[256];
+  snprintf(full, sizeof full, "%s_%s", prefix, name);
+  void* symbol = dlsym(library, full);
+  if (symbol == nullptr) fail(full);
   return reinterpret_cast<F*>(symbol);
 }
-#define TF_FIND(name) const auto name##_ = find(library, #name, &name)
+#define TF_FIND(name) const auto tf_model_##name##_ = find(library, #name, &tf_model_##name)
 
 }  // namespace
 
@@ -27,15 +32,17 @@ int main(int argc, char** argv) {
   if (argc != 3) fail("want FILE THREADS");
   void* library = dlopen(argv[1], RTLD_NOW);
   if (library == nullptr) fail(dlerror());
-  TF_FIND(tf_model_open);
-  TF_FIND(tf_model_input_count);
-  TF_FIND(tf_model_output_count);
-  TF_FIND(tf_model_input);
-  TF_FIND(tf_model_output);
-  TF_FIND(tf_model_run);
-  TF_FIND(tf_model_close);
+  TF_FIND(open);
+  TF_FIND(input_count);
+  TF_FIND(output_count);
+  TF_FIND(input);
+  TF_FIND(output);
+  TF_FIND(run);
+  TF_FIND(close);
+  TF_FIND(error_text);
   tf_model* model = nullptr;
-  if (tf_model_open_(atoi(argv[2]), &model) != TF_MODEL_OK) fail("cannot open the model");
+  if (const int32_t error = tf_model_open_(atoi(argv[2]), &model); error != TF_MODEL_OK)
+    fail(tf_model_error_text_(error));
   void* inputs[64];
   void* outputs[64];
   const int32_t input_count = tf_model_input_count_(model), output_count = tf_model_output_count_(model);

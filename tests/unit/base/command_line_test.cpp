@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -179,6 +183,90 @@ TEST(CommandLine, HasNoHelpOfACommandThatIsNone) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "saw: there is no command 'polish'. There are cut; see `saw --help`\n");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(CommandLine, KnowsWhatOtherProgramsCallACommand) {
+  const auto said_to = [](const std::string& word) {
+    CLI::App app("Serves jobs", "tuner");
+    app.require_subcommand(1);
+    for (const char* name : {"jobs", "best", "cancel", "serve"}) app.add_subcommand(name, "");
+    try {
+      app.parse(word);
+    } catch (const CLI::ParseError& error) {
+      return tf::describe_mistake(app, error);
+    }
+    return std::string();
+  };
+  EXPECT_THAT(said_to("list"), HasSubstr("'list'; did you mean jobs?")) << "best is nearer in letters";
+  EXPECT_THAT(said_to("status"), HasSubstr("did you mean jobs?"));
+  EXPECT_THAT(said_to("kill"), HasSubstr("did you mean cancel?"));
+  EXPECT_THAT(said_to("compile"), testing::Not(HasSubstr("did you mean build?"))) << "it has no such command";
+}
+
+TEST(CommandLine, ShowsHelpForTheWordHelp) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"help"}, {"help", "cut"}, {"cut", "help"}, {"cut", "across", "help"}};
+  const std::vector<std::string> wanted = {"Cuts things", "Cut it", "Cut it", "Across the grain"};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    CLI::App app("Cuts things", "saw");
+    app.require_subcommand(1);
+    std::string wood;
+    CLI::App* cut = app.add_subcommand("cut", "Cut it");
+    cut->add_option("--wood", wood)->required();
+    cut->add_subcommand("across", "Across the grain");
+    std::vector<std::string> line = lines[i];
+    line.insert(line.begin(), "saw");
+    std::vector<char*> words;
+    for (std::string& word : line) words.push_back(word.data());
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(tf::parse_command_line(app, static_cast<int>(words.size()), words.data()), 0);
+    EXPECT_THAT(testing::internal::GetCapturedStdout(), StartsWith(wanted[i]));
+  }
+}
+
+TEST(CommandLine, LeavesTheWordHelpToACommandThatHasMoreOfAnArgument) {
+  CLI::App app("Cuts things", "saw");
+  std::string wood, output;
+  CLI::App* cut = app.add_subcommand("cut", "Cut it");
+  cut->add_option("wood", wood)->required();
+  cut->add_option("-o", output);
+  std::vector<std::string> line = {"saw", "cut", "help", "-o", "x"};
+  std::vector<char*> words;
+  for (std::string& word : line) words.push_back(word.data());
+  EXPECT_EQ(tf::parse_command_line(app, static_cast<int>(words.size()), words.data()), std::nullopt);
+  EXPECT_EQ(wood, "help");
+}
+
+TEST(CommandLineDeathTest, AnExceptionOfALibraryThatNobodyCatchesEndsTheProgramWithALine) {
+  CLI::App app("Cuts things", "saw");
+  std::string program = "saw";
+  char* words[] = {program.data(), nullptr};
+  const auto die = [&] {
+    (void)tf::parse_command_line(app, 1, words);
+    std::thread([] { throw std::runtime_error("eventfd: Too many open files"); }).join();
+  };
+  EXPECT_EXIT(die(), testing::ExitedWithCode(1), "^saw: eventfd: Too many open files\n$");
+}
+
+TEST(CommandLineDeathTest, TooFewOpenFilesAreSaidBeforeTheWorkBegins) {
+  CLI::App app("Cuts things", "saw");
+  std::string program = "saw";
+  char* words[] = {program.data(), nullptr};
+  const auto die = [&] {
+    const rlimit few = {16, 16};
+    setrlimit(RLIMIT_NOFILE, &few);
+    std::exit(tf::parse_command_line(app, 1, words).value_or(99));
+  };
+  EXPECT_EXIT(
+      die(), testing::ExitedWithCode(1),
+      "^saw: this process may open only 16 files, and needs 64 or more: raise the limit, as by `ulimit -n "
+      "1024`\n$");
+  const auto raise_own = [&] {
+    const rlimit soft = {16, 512};
+    setrlimit(RLIMIT_NOFILE, &soft);
+    std::exit(tf::parse_command_line(app, 1, words).value_or(99));
+  };
+  EXPECT_EXIT(raise_own(), testing::ExitedWithCode(99), "") << "the program raises its own limit";
 }
 
 TEST(CommandLine, NamesTheCommandThatWasGiven) {

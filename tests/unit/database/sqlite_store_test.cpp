@@ -468,6 +468,28 @@ TEST(SqliteStore, IsSaidToBeMakeableWhereItCouldBeMade) {
   EXPECT_FALSE(is_new_file(folder.file("new.jsonl")));
 }
 
+TEST(OpenRecords, ATunersAddressThatIsNotWrittenAsOneIsNamed) {
+  const std::vector<std::pair<std::string, std::string>> specs = {
+      {"127.0.0.1:7191", "write tuner://127.0.0.1:7191"},
+      {"farm.lab:7191", "write tuner://farm.lab:7191"},
+      {"[::1]:7191", "write tuner://[::1]:7191"},
+      {"http://127.0.0.1:7191/", "write tuner://127.0.0.1:7191"},
+      {"https://farm.lab", "write tuner://farm.lab:7191"}};
+  for (const auto& [spec, remedy] : specs) {
+    const absl::Status refused = open_records(spec).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << spec;
+    EXPECT_THAT(message(refused), HasSubstr(remedy));
+    EXPECT_FALSE(check_writable(spec).ok()) << "no database is made of that name: " << spec;
+  }
+  for (const char* file : {"tune.db", "results:v2", "a:1/b.db", "at-12:30.db"}) {
+    EXPECT_THAT(message(open_records(file).status()), testing::Not(HasSubstr("tuner://"))) << file;
+    EXPECT_TRUE(check_writable(file).ok()) << file;
+  }
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  ASSERT_TRUE(open_sqlite_store(folder.file("host:1")).ok());
+  EXPECT_TRUE(open_records(folder.file("host:1")).ok()) << "a file of that name is one";
+}
+
 TEST(OpenRecords, ATunerIsOpenedByWhatTheCallerBrings) {
   std::string asked;
   auto remote = [&](const std::string& host_port) -> absl::StatusOr<std::unique_ptr<Records>> {

@@ -79,6 +79,7 @@ class LinkModel : public ::testing::Test {
     link.set_output_path(folder_.file("model.so"));
     link.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
     link.set_target("host");
+    link.set_prefix("sum");
     absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply.ok() ? *reply : proto::BuildReply();
@@ -95,11 +96,13 @@ TEST_F(LinkModel, GivesALibraryThatRunsItsKernelsOnItsWeights) {
   ASSERT_EQ(reply.code(), 0) << reply.message();
   void* handle = dlopen(folder_.file("model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << dlerror();
-  auto open = reinterpret_cast<decltype(&tf_model_open)>(dlsym(handle, "tf_model_open"));
-  auto run = reinterpret_cast<decltype(&tf_model_run)>(dlsym(handle, "tf_model_run"));
-  auto close = reinterpret_cast<decltype(&tf_model_close)>(dlsym(handle, "tf_model_close"));
+  auto open = reinterpret_cast<decltype(&tf_model_open)>(dlsym(handle, "sum_open"));
+  auto run = reinterpret_cast<decltype(&tf_model_run)>(dlsym(handle, "sum_run"));
+  auto close = reinterpret_cast<decltype(&tf_model_close)>(dlsym(handle, "sum_close"));
   ASSERT_TRUE(open && run && close);
-  EXPECT_EQ(dlsym(handle, "add_kernel"), nullptr) << "kernels are not exported";
+  for (const char* hidden : {"add_kernel", "tf_model_open", "tf_model_blob", "tf_runtime_create"})
+    EXPECT_EQ(dlsym(handle, hidden), nullptr) << hidden << " would mix with another model's";
+  EXPECT_STREQ(static_cast<const char*>(dlsym(handle, "tf_model_prefix")), "sum");
   tf_model* model = nullptr;
   ASSERT_EQ(open(2, &model), TF_MODEL_OK);
   std::vector<float> x(kElems, 1.0f), y(kElems, -1.0f);
@@ -116,6 +119,18 @@ TEST_F(LinkModel, NamesAFileThatIsMissing) {
   proto::BuildReply reply = link();
   EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kNotFound));
   EXPECT_THAT(reply.message(), ::testing::HasSubstr("/add.o, which is not there"));
+}
+
+TEST_F(LinkModel, TakesNoPrefixThatIsNotAnIdentifier) {
+  write_tables();
+  proto::BuildRequest request;
+  request.mutable_link()->set_target("host");
+  for (const char* prefix : {"", "a-b", "1st", "a; local"}) {
+    request.mutable_link()->set_prefix(prefix);
+    const absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->code(), static_cast<int>(absl::StatusCode::kInvalidArgument)) << prefix;
+  }
 }
 
 TEST_F(LinkModel, PassesOnWhatTheLinkerSays) {

@@ -185,6 +185,7 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
     wanted.set_output_path(folder_.file("model.so"));
     wanted.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
     wanted.set_target(target_.text());
+    wanted.set_prefix("model");
     built(request);
   }
 
@@ -231,6 +232,7 @@ TEST_P(LinkedKernels, OfTheSameNameAreRefused) {
   wanted.set_output_path(folder_.file("model.so"));
   wanted.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
   wanted.set_target(target_.text());
+  wanted.set_prefix("model");
   const absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->code(), static_cast<int>(absl::StatusCode::kInternal));

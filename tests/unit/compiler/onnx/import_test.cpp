@@ -218,39 +218,6 @@ TEST(Import, KeepsTheSizeOfANamedDimensionSmall) {
   EXPECT_EQ(output_type(model, {{"n", 3}}), "f32[3298534883328]");
 }
 
-TEST(Import, ReadsExternalDataOnlyInsideTheFolder) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "external_data_test";
-  std::filesystem::create_directories(folder / "model");
-  const float values[2] = {1, 2};
-  const std::string bytes(reinterpret_cast<const char*>(values), sizeof(values));
-  std::ofstream(folder / "outside.bin") << bytes;
-  std::ofstream(folder / "model" / "inside.bin") << "pad!" << bytes;
-  std::error_code ignored;
-  std::filesystem::remove(folder / "model" / "link.bin", ignored);
-  std::filesystem::create_symlink(folder / "outside.bin", folder / "model" / "link.bin");
-  auto model_with = [](const std::string& location, const std::string& offset) {
-    ModelWriter model;
-    auto& tensor = model.floats("w", {2}, {});
-    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
-    for (auto [key, value] :
-         {std::pair<std::string, std::string>{"location", location}, {"offset", offset}}) {
-      auto& entry = *tensor.add_external_data();
-      entry.set_key(key);
-      entry.set_value(value);
-    }
-    model.output("w");
-    return model;
-  };
-  const std::string home = (folder / "model").string();
-  EXPECT_EQ(error_of(model_with("inside.bin", "4"), {}, home), "imported");
-  EXPECT_THAT(error_of(model_with("inside.bin", "8"), {}, home), HasSubstr("does not hold 8 bytes"));
-  EXPECT_THAT(error_of(model_with("inside.bin", "-1"), {}, home), HasSubstr("bad offset"));
-  for (const char* escape : {"../outside.bin", "/etc/passwd", "link.bin"})
-    EXPECT_THAT(error_of(model_with(escape, "0"), {}, home), HasSubstr("not inside the model's folder"))
-        << escape;
-  EXPECT_THAT(error_of(model_with("inside.bin", "4")), HasSubstr("a model in memory does not have"));
-}
-
 TEST(Import, RefusesBadAttributesByName) {
   auto conv = [](const char* name, const std::vector<int64_t>& values) {
     ModelWriter model;

@@ -31,7 +31,7 @@ void expect_to_need_libc_alone(const std::string& archive, const std::string& co
   ASSERT_GT(needed.size(), 10u);
   ASSERT_GT(libc.size(), 1000u);
   const std::set<std::string> of_the_model = {"tf_model_blob", "tf_model_kernels", "tf_model_weights",
-                                              "_GLOBAL_OFFSET_TABLE_"};
+                                              "tf_model_features", "_GLOBAL_OFFSET_TABLE_"};
   for (const std::string& name : needed) {
     EXPECT_TRUE(libc.contains(name) || defined.contains(name) || of_the_model.contains(name)) << name;
   }

@@ -13,6 +13,7 @@
 
 #include "base/temporary_folder.h"
 #include "compiler/runtime/blob/model_blob.h"
+#include "compiler/runtime/cpu_features.h"
 
 namespace {
 
@@ -59,15 +60,18 @@ void write(const std::string& path, const std::string& bytes) {
 // libstdc++.
 class Library {
  public:
-  explicit Library(const std::string& blob) {
+  // `features`: assembly of what the model needs of the CPU, before the end of the list.
+  explicit Library(const std::string& blob, const std::string& features = "") {
     write(folder() + "/blob", blob);
     std::vector<float> weights(kElems);
     for (int i = 0; i < kElems; ++i) weights[i] = static_cast<float>(i);
     write(folder() + "/weights", std::string(reinterpret_cast<const char*>(weights.data()), kBytes));
     write(folder() + "/tables.s",
           ".section .rodata\n.globl tf_model_blob, tf_model_weights\n.hidden tf_model_blob, "
-          "tf_model_weights\n.balign 64\n"
-          "tf_model_blob: .incbin \"" +
+          "tf_model_weights\n.globl tf_model_features\n.hidden tf_model_features\ntf_model_features: " +
+              features +
+              ".byte 0\n.balign 64\n"
+              "tf_model_blob: .incbin \"" +
               folder() + "/blob\"\n.balign 64\ntf_model_weights: .incbin \"" + folder() +
               "/weights\"\n.section .note.GNU-stack,\"\",%progbits\n");
     const std::string path = folder() + "/model.so";
@@ -205,6 +209,48 @@ TEST(ModelLibrary, OfAnotherVersionIsRefusedAndSaysWhatToDo) {
   EXPECT_NE(
       std::string(GET(library, tf_model_error_text)(TF_MODEL_BAD_LIBRARY)).find("build the model again"),
       std::string::npos);
+}
+
+TEST(ModelLibrary, RunsNoModelThatAnotherLibraryOpened) {
+  const Library first(*encode_model(two_steps())), second(*encode_model(two_steps()));
+  ASSERT_TRUE(first && second);
+  tf_model* model = nullptr;
+  ASSERT_EQ(GET(first, tf_model_open)(1, &model), TF_MODEL_OK);
+  float x[kElems] = {}, y[kElems] = {};
+  const void* inputs[] = {x};
+  void* outputs[] = {y};
+  EXPECT_EQ(GET(second, tf_model_run)(model, inputs, outputs), TF_MODEL_BAD_ARGUMENT);
+  EXPECT_EQ(GET(first, tf_model_run)(model, inputs, outputs), TF_MODEL_OK);
+  GET(first, tf_model_close)(model);
+}
+
+TEST(ModelLibrary, ForACpuFeatureThatThisMachineLacksIsRefusedByItsName) {
+  const std::string blob = *encode_model(two_steps());
+  int missing = 0, there = 0;
+  for (int32_t i = 0; const char* name = tf_cpu_feature_name(i); ++i) {
+    const std::string features(name, std::strlen(name) + 1);
+    const std::string list = features + '\0';
+    const int32_t error = tf_missing_feature(list.c_str());
+    (error == TF_MODEL_OK ? there : missing) += 1;
+    if (error == TF_MODEL_OK) continue;
+    ASSERT_EQ(error, TF_MODEL_MISSING_FEATURE + i);
+    const Library library(blob, std::string(".asciz \"") + name + "\"\n");
+    ASSERT_TRUE(library);
+    tf_model* model = nullptr;
+    EXPECT_EQ(GET(library, tf_model_open)(1, &model), error);
+    EXPECT_EQ(model, nullptr);
+    EXPECT_NE(std::string(GET(library, tf_model_error_text)(error)).find(std::string("lacks ") + name + ","),
+              std::string::npos);
+  }
+  if (missing == 0) GTEST_SKIP() << "this machine has every feature that models use";
+  EXPECT_GT(there, 0);
+}
+
+TEST(ModelLibrary, ForAFeatureThatTheRuntimeDoesNotKnowIsOfAnotherVersion) {
+  const Library library(*encode_model(two_steps()), ".asciz \"amx-tile9\"\n");
+  ASSERT_TRUE(library);
+  tf_model* model = nullptr;
+  EXPECT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_BAD_LIBRARY);
 }
 
 TEST(ModelBlob, NamesTheStepWhoseBufferIsOutsideItsSpace) {

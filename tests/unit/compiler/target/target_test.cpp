@@ -45,13 +45,34 @@ TEST(Target, VectorUnitFollowsFromFeatures) {
   EXPECT_FALSE(parsed("x86_64:cpu=haswell").has("avx512f"));
 }
 
+TEST(Target, NamesWhatWasMeant) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"x86", "did you mean x86_64?"},
+      {"x86-64", "did you mean x86_64?"},
+      {"amd64", "did you mean x86_64?"},
+      {"ARM64", "did you mean aarch64?"},
+      {"armhf", "did you mean armv7?"},
+      {"native", "did you mean host?"},
+      {"zen4", "did you mean x86_64:cpu=znver4?"},
+      {"znver3", "did you mean x86_64:cpu=znver3?"},
+      {"cortex-a72", "did you mean aarch64:cpu=cortex-a72?"},
+      {"sm_90", "did you mean cuda:arch=sm_90?"},
+      {"aarch46", "did you mean aarch64?"},
+      {"x86_64:cpu=zen4", "did you mean znver4?"},
+      {"x86_64:cpu=haswel", "did you mean haswell?"},
+      {"aarch64:cpu=cortex-a27", "did you mean cortex-a"}};
+  for (const auto& [text, words] : rows)
+    EXPECT_THAT(std::string(parse_target(text).status().message()), HasSubstr(words)) << text;
+  EXPECT_THAT(std::string(parse_target("sparc").status().message()), testing::Not(HasSubstr("did you mean")));
+}
+
 TEST(Target, UnknownPartsAreNamedWithWhatIsKnown) {
   auto message = [](std::string_view text) { return std::string(parse_target(text).status().message()); };
   EXPECT_THAT(message("sparc"), HasSubstr("unknown architecture 'sparc'; known: host, x86_64, aarch64"));
   EXPECT_THAT(message("host:cpu=znver4"), HasSubstr("host is this machine as it is"));
   EXPECT_THAT(message("host-linux"), testing::Not(HasSubstr("unknown architecture")));
   EXPECT_THAT(message("x86_64:cpu=zen9"), HasSubstr("unknown cpu 'zen9'; known: x86-64, "));
-  EXPECT_THAT(message("cuda:arch=sm_1"), HasSubstr("unknown arch 'sm_1'; known: sm_75"));
+  EXPECT_THAT(message("cuda:arch=sm_1"), HasSubstr("unknown arch 'sm_1'; did you mean sm_75? Known: sm_75"));
   EXPECT_THAT(message("x86_64:+avx9"), HasSubstr("unknown feature 'avx9'; known: sse4.2"));
   EXPECT_THAT(message("x86_64:colour=red"), HasSubstr("unknown key 'colour'"));
   EXPECT_THAT(message("x86_64:l1=much"), HasSubstr("l1=much is not a number"));

@@ -1,0 +1,154 @@
+#include "compiler/onnx/external_data.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/onnx/tensor_proto.h"
+
+namespace tf::onnx {
+namespace {
+
+using ::onnx::GraphProto;
+using ::onnx::TensorProto;
+namespace fs = std::filesystem;
+
+struct External {
+  std::string location;
+  int64_t offset = 0;
+  int64_t length = -1;  // to the file's end
+};
+
+absl::StatusOr<External> external_entries(const TensorProto& proto) {
+  External found;
+  for (const auto& entry : proto.external_data()) {
+    bool good = true;
+    if (entry.key() == "location") found.location = entry.value();
+    if (entry.key() == "offset") good = absl::SimpleAtoi(entry.value(), &found.offset) && found.offset >= 0;
+    if (entry.key() == "length") good = absl::SimpleAtoi(entry.value(), &found.length) && found.length >= 0;
+    if (!good)
+      return absl::InvalidArgumentError(absl::StrCat("external data has a bad ", printable(entry.key()), " '",
+                                                     printable(entry.value()), "'"));
+  }
+  if (found.location.empty()) return absl::InvalidArgumentError("external data without a location");
+  return found;
+}
+
+// Whether the path, without links, lies below the folder.
+bool is_below(const fs::path& path, const std::string& folder) {
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  return !error && std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+}
+
+// The file of that location, without links.
+absl::StatusOr<fs::path> allowed_path(const std::string& location, const DataFolders& folders) {
+  if (folders.of_path.empty())
+    return absl::InvalidArgumentError("the data is in another file, which a model in memory does not have");
+  std::error_code error;
+  const fs::path path = fs::weakly_canonical(fs::path(folders.of_path) / location, error);
+  const bool is_allowed = !error && !fs::path(location).is_absolute() &&
+                          (is_below(path, folders.of_path) || is_below(path, folders.of_file));
+  if (is_allowed) return path;
+  return absl::InvalidArgumentError(
+      absl::StrCat("external data '", printable(location), "' is not inside the model's folder"));
+}
+
+// Bytes that the tensor's type and shape want.
+absl::StatusOr<int64_t> wanted_bytes(const TensorProto& proto) {
+  TF_ASSIGN_OR_RETURN(const tensor::Element element, element_from_onnx(proto.data_type()));
+  const std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
+  TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(shape));
+  return elements * tensor::element_bytes(element);
+}
+
+// Calls `visit` with every tensor of the graph that a file may hold, those of inner graphs among them.
+template <typename Visit>
+absl::Status for_each_tensor(GraphProto& graph, const Visit& visit) {
+  for (TensorProto& tensor : *graph.mutable_initializer()) TF_RETURN_IF_ERROR(visit(tensor));
+  for (::onnx::NodeProto& node : *graph.mutable_node()) {
+    for (::onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) TF_RETURN_IF_ERROR(visit(*attribute.mutable_t()));
+      for (TensorProto& tensor : *attribute.mutable_tensors()) TF_RETURN_IF_ERROR(visit(tensor));
+      if (attribute.has_g()) TF_RETURN_IF_ERROR(for_each_tensor(*attribute.mutable_g(), visit));
+      for (GraphProto& inner : *attribute.mutable_graphs()) TF_RETURN_IF_ERROR(for_each_tensor(inner, visit));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+DataFolders data_folders(const std::string& model_path) {
+  const auto folder_of = [](const fs::path& path) {
+    const std::string folder = path.parent_path().string();
+    return folder.empty() ? std::string(".") : folder;
+  };
+  std::error_code error;
+  const fs::path file = fs::canonical(model_path, error);
+  return {folder_of(model_path), folder_of(error ? fs::path(model_path) : file)};
+}
+
+absl::StatusOr<std::string> read_external(const TensorProto& proto, const DataFolders& folders,
+                                          int64_t want) {
+  TF_ASSIGN_OR_RETURN(const External external, external_entries(proto));
+  TF_ASSIGN_OR_RETURN(const fs::path path, allowed_path(external.location, folders));
+  const std::string name = printable(external.location);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return absl::InvalidArgumentError(absl::StrCat(name, " is not there"));
+  if (fs::is_directory(status)) return absl::InvalidArgumentError(absl::StrCat(name, " is a folder"));
+  if (!fs::is_regular_file(status))
+    return absl::InvalidArgumentError(absl::StrCat(name, " is not a regular file"));
+  if (external.length >= 0 && external.length != want)
+    return absl::InvalidArgumentError(absl::StrCat("the model gives it ", external.length, " bytes of ", name,
+                                                   "; its type and shape need ", want));
+  const auto file_bytes = static_cast<int64_t>(fs::file_size(path, error));
+  if (error) return absl::InvalidArgumentError(absl::StrCat("cannot read ", name, ": ", error.message()));
+  if (external.offset > file_bytes || want > file_bytes - external.offset)
+    return absl::InvalidArgumentError(absl::StrCat(name, " has ", file_bytes, " bytes; the tensor needs ",
+                                                   want, " at offset ", external.offset));
+  std::string bytes(static_cast<size_t>(want), '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(external.offset);
+  if (!in.read(bytes.data(), want)) return absl::InvalidArgumentError(absl::StrCat("cannot read ", name));
+  return bytes;
+}
+
+absl::StatusOr<std::string> with_data_inside(std::string_view bytes, const DataFolders& folders,
+                                             int64_t most_bytes) {
+  ::onnx::ModelProto model;
+  if (bytes.size() > INT32_MAX || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return absl::InvalidArgumentError("not a whole ONNX model");
+  auto total = static_cast<int64_t>(bytes.size());
+  bool any = false;
+  const absl::Status put = for_each_tensor(*model.mutable_graph(), [&](TensorProto& tensor) -> absl::Status {
+    if (tensor.data_location() != TensorProto::EXTERNAL) return absl::OkStatus();
+    absl::StatusOr<int64_t> want = wanted_bytes(tensor);
+    if (want.ok() && (total += *want) > most_bytes)
+      return absl::FailedPreconditionError(
+          absl::StrCat("with its external data the model has more than ", most_bytes >> 20, " MiB"));
+    absl::StatusOr<std::string> data =
+        want.ok() ? read_external(tensor, folders, *want) : absl::StatusOr<std::string>(want.status());
+    if (!data.ok())
+      return absl::Status(data.status().code(), absl::StrCat("initializer '", printable(tensor.name()),
+                                                             "': ", data.status().message()));
+    tensor.set_raw_data(*std::move(data));
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+    any = true;
+    return absl::OkStatus();
+  });
+  TF_RETURN_IF_ERROR(put);
+  return any ? model.SerializeAsString() : std::string(bytes);
+}
+
+}  // namespace tf::onnx

@@ -1,0 +1,67 @@
+#ifndef TF_MODEL_TYPES
+#define TF_MODEL_TYPES 2
+/* Owns: the types and error codes that the C APIs of all built models share. Stands alone: it is part of the
+ * header of every built model. TF_MODEL_TYPES is raised when one of them changes. */
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TF_MODEL_API __attribute__((visibility("default")))
+#else
+#define TF_MODEL_API
+#endif
+
+enum {
+  TF_MODEL_OK = 0,
+  TF_MODEL_BAD_ARGUMENT = 100,  /* a null pointer, fewer than one thread, a CPU that the process may not use,
+                                   or a model that another library opened */
+  TF_MODEL_OUT_OF_MEMORY = 101, /* no memory for the arena, or no thread */
+  TF_MODEL_BAD_LIBRARY = 102,   /* the library's tables are of another version, or inconsistent */
+  /* 1 … 99: the error of the kernel that failed (kernel_abi.h) */
+
+  /* From here to the last: this machine lacks a CPU feature that the model's code needs; the error's text
+   * names it. */
+  TF_MODEL_MISSING_FEATURE = 200,
+  TF_MODEL_MISSING_FEATURE_LAST = 299,
+};
+
+/* Values of tf_tensor_info.element, as in kernel.proto. */
+enum {
+  TF_ELEMENT_BOOL = 1,
+  TF_ELEMENT_INT8 = 2,
+  TF_ELEMENT_UINT8 = 3,
+  TF_ELEMENT_INT32 = 4,
+  TF_ELEMENT_INT64 = 5,
+  TF_ELEMENT_FLOAT16 = 6,
+  TF_ELEMENT_BFLOAT16 = 7,
+  TF_ELEMENT_FLOAT32 = 8,
+  TF_ELEMENT_FLOAT64 = 9,
+};
+
+/* All strings and arrays live as long as the library is loaded. */
+typedef struct tf_tensor_info {
+  const char* name;
+  int32_t element;
+  int32_t rank;
+  const int64_t* extents;
+  uint64_t size_bytes;
+} tf_tensor_info;
+
+typedef struct tf_kernel_info {
+  const char* name; /* of the graph's node, for people */
+  const char* key;  /* of the tuning task; empty if the kernel is not tunable */
+  double flops;
+  double bytes; /* compulsory traffic: every operand once */
+} tf_kernel_info;
+
+/* Called after each kernel with its index in execution order and CLOCK_MONOTONIC times. */
+typedef void (*tf_model_profile)(void* context, int32_t kernel, int64_t start_ns, int64_t end_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
