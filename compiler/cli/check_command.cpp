@@ -52,10 +52,8 @@ absl::StatusOr<std::vector<HostTensor>> read_all(const fs::path& folder, const c
   }
 }
 
-// max |a - b| <= tolerance * max |b|, and NaN and infinities in the same places.
-absl::Status compare(const HostTensor& got, const HostTensor& want, double tolerance) {
-  if (got.element != want.element || got.shape != want.shape)
-    return absl::InternalError(absl::StrCat("output '", got.name, "' has another type than its reference"));
+// Floats: max |a - b| <= tolerance * max |b|, and NaN and infinities in the same places.
+absl::Status compare_floats(const HostTensor& got, const HostTensor& want, double tolerance) {
   const std::vector<double> a = graph::read_floats(got.element, got.data->bytes());
   const std::vector<double> b = graph::read_floats(want.element, want.data->bytes());
   double scale = 0, worst = 0;
@@ -67,6 +65,24 @@ absl::Status compare(const HostTensor& got, const HostTensor& want, double toler
   if (worst <= tolerance * scale) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("output '", got.name, "' differs by ", worst, ", of ", scale, " at most"));
+}
+
+// Whole numbers and bool: equal, whatever the tolerance.
+absl::Status compare_integers(const HostTensor& got, const HostTensor& want) {
+  const std::vector<int64_t> a = graph::read_integers(got.element, got.data->bytes());
+  const std::vector<int64_t> b = graph::read_integers(want.element, want.data->bytes());
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i])
+      return absl::InternalError(
+          absl::StrCat("output '", got.name, "': element ", i, " is ", a[i], ", its reference is ", b[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status compare(const HostTensor& got, const HostTensor& want, double tolerance) {
+  if (got.element != want.element || got.shape != want.shape)
+    return absl::InternalError(absl::StrCat("output '", got.name, "' has another type than its reference"));
+  return tensor::is_float(got.element) ? compare_floats(got, want, tolerance) : compare_integers(got, want);
 }
 
 // Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, every operand
@@ -148,7 +164,9 @@ void add_check_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("check", "Run ONNX backend tests; exit 0 if all pass");
   command->add_option("folders", arguments->folders, "Folders with model.onnx and test_data_set_*")
       ->required();
-  command->add_option("--tolerance", arguments->tolerance, "Of max|a - b| / max|b|")
+  command
+      ->add_option("--tolerance", arguments->tolerance,
+                   "Largest max|a - b| / max|b| of a floating-point output; others must be equal")
       ->check(at_least(0))
       ->capture_default_str();
   command->add_option(

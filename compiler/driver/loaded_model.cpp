@@ -129,6 +129,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
         absl::StrCat("cannot open ", path.string(), ": ", m.error_text(code)));
   for (int32_t i = 0; i < m.input_count(m.model); ++i) {
     loaded->inputs_.push_back(describe(*m.input(m.model, i)));
+    loaded->index_extents_.push_back(m.input(m.model, i)->index_extent);
     m.input_bytes.push_back(allocate(m.input(m.model, i)->size_bytes));
   }
   for (int32_t i = 0; i < m.output_count(m.model); ++i) {
@@ -179,6 +180,7 @@ absl::StatusOr<double> LoadedModel::run_bound() {
   const auto start = std::chrono::steady_clock::now();
   const int32_t code = impl_->run(impl_->model, inputs.data(), outputs.data());
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(impl_->error_text(code));
   if (code != TF_MODEL_OK)
     return absl::InternalError(absl::StrCat("the model failed: ", impl_->error_text(code)));
   return took.count();
@@ -221,13 +223,16 @@ const std::vector<KernelTime>& LoadedModel::kernel_times() const {
 std::vector<HostTensor> random_inputs(const LoadedModel& model, uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::vector<HostTensor> values = model.inputs();
-  for (HostTensor& value : values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    HostTensor& value = values[i];
+    const int64_t most = model.index_extents()[i];
+    const uint64_t below = most > 0 ? static_cast<uint64_t>(std::min<int64_t>(most, 100)) : 100;
     int64_t count = 1;
     for (int64_t extent : value.shape) count *= extent;
     std::vector<double> elements(count);
     const bool real = tensor::is_float(value.element);
     for (double& e : elements)
-      e = real ? static_cast<double>(generator() >> 11) * 0x1p-53 : static_cast<double>(generator() % 100);
+      e = real ? static_cast<double>(generator() >> 11) * 0x1p-53 : static_cast<double>(generator() % below);
     value.data = std::make_shared<const graph::Blob>(graph::write_floats(value.element, elements));
   }
   return values;

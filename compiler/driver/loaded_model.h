@@ -28,6 +28,8 @@ class LoadedModel {
   // Names, element types and shapes; no data.
   const std::vector<graph::HostTensor>& inputs() const { return inputs_; }
   const std::vector<graph::HostTensor>& outputs() const { return outputs_; }
+  // Of each input: tf_tensor_info.index_extent.
+  const std::vector<int64_t>& index_extents() const { return index_extents_; }
 
   // Of all its kernels, as their operators are defined.
   double flops() const;
@@ -36,7 +38,8 @@ class LoadedModel {
   // INVALID_ARGUMENT if this process may not use one of them.
   absl::Status set_affinity(const std::vector<int>& cpus);
 
-  // INVALID_ARGUMENT if a value does not fit its input; INTERNAL if the model fails.
+  // INVALID_ARGUMENT if a value does not fit its input; OUT_OF_RANGE if an index lies outside its axis;
+  // INTERNAL if the model fails otherwise.
   absl::StatusOr<std::vector<graph::HostTensor>> run(const std::vector<graph::HostTensor>& inputs);
 
   // Sets the inputs of the following runs, then runs without copying anything; returns nanoseconds.
@@ -52,9 +55,11 @@ class LoadedModel {
   explicit LoadedModel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
   std::vector<graph::HostTensor> inputs_, outputs_;
+  std::vector<int64_t> index_extents_;
 };
 
-// Seeded uniform values in [0, 1) (whole numbers below 100 for integers) for each of the model's inputs.
+// Seeded uniform values for each of the model's inputs: in [0, 1), or whole numbers below 100 and, if they
+// are used as indices, within their axis.
 std::vector<graph::HostTensor> random_inputs(const LoadedModel& model, uint64_t seed);
 
 }  // namespace tf::driver

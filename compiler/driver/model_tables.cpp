@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/graph/gather_indices.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/blob/model_blob.h"
@@ -215,9 +216,19 @@ tf_model_buffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
   return {space, static_cast<uint32_t>(place.index), place.offset_bytes, size_bytes};
 }
 
-runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name) {
+runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name,
+                               int64_t index_extent) {
   const graph::TensorType& type = program.graph.type(program.values[value].node);
-  return {name, abi_element(type.element), program.graph.shape(type), program.values[value].size_bytes};
+  return {name, abi_element(type.element), program.graph.shape(type), program.values[value].size_bytes,
+          index_extent};
+}
+
+runtime::ModelIndices indices_of(const graph::Program& program, const graph::Call& call) {
+  if (!call.indices) return {};
+  const int value = call.operands[static_cast<size_t>(call.indices->operand)].value;
+  const tensor::Element element = program.graph.type(program.values[value].node).element;
+  return {static_cast<uint32_t>(call.indices->operand), static_cast<uint32_t>(tensor::element_bytes(element)),
+          call.indices->extent};
 }
 
 absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const graph::MemoryPlan& memory,
@@ -264,6 +275,7 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
   step.workspace_per_thread_bytes = kernel.workspace_per_thread_bytes;
   step.flops = task.flops;
   step.bytes = task.bytes;
+  step.indices = indices_of(program, call);
   return step;
 }
 
@@ -274,10 +286,14 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
   WeightsWriter weights(program.graph, weights_path);
   runtime::ModelDescription model;
   const std::vector<NodeId> inputs = program.graph.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    model.inputs.push_back(tensor_of(program, program.inputs[i], program.graph.node(inputs[i]).name));
+  const std::map<NodeId, int64_t> index_inputs = graph::index_inputs(program.graph);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto used = index_inputs.find(inputs[i]);
+    model.inputs.push_back(tensor_of(program, program.inputs[i], program.graph.node(inputs[i]).name,
+                                     used == index_inputs.end() ? 0 : used->second));
+  }
   for (size_t i = 0; i < program.outputs.size(); ++i)
-    model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name));
+    model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name, 0));
   for (const graph::Call& call : program.calls) {
     TF_ASSIGN_OR_RETURN(runtime::ModelStep step, step_of(program, memory, call, kernels[call.task], weights));
     model.steps.push_back(std::move(step));

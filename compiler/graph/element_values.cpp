@@ -4,9 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/tensor/saturate.h"
-
 #include "compiler/tensor/half.h"
+#include "compiler/tensor/saturate.h"
 
 namespace tf::graph {
 namespace {
@@ -110,11 +109,19 @@ std::vector<double> read_floats(Element element, std::string_view bytes) {
 std::vector<int64_t> read_integers(Element element, std::string_view bytes) {
   return read<int64_t>(element, bytes);
 }
+tensor::Values read_values(Element element, std::string_view bytes) {
+  if (tensor::is_float(element)) return read_floats(element, bytes);
+  return read_integers(element, bytes);
+}
 std::string write_floats(Element element, const std::vector<double>& values) {
   return write(element, values);
 }
 std::string write_integers(Element element, const std::vector<int64_t>& values) {
   return write(element, values);
+}
+
+std::string write_values(Element element, const tensor::Values& values) {
+  return std::visit([element](const auto& elements) { return write(element, elements); }, values);
 }
 
 }  // namespace tf::graph

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/gather_indices.h"
 #include "compiler/graph/group.h"
 #include "compiler/graph/lower_group.h"
 #include "compiler/tensor/evaluate.h"
@@ -29,31 +30,34 @@ absl::Status check_inputs(const Graph& graph, const std::vector<HostTensor>& inp
 
 absl::StatusOr<std::vector<HostTensor>> evaluate(const Graph& graph, const std::vector<HostTensor>& inputs) {
   TF_RETURN_IF_ERROR(check_inputs(graph, inputs));
-  std::map<NodeId, std::vector<double>> values;
+  std::map<NodeId, tensor::Values> values;
   const std::vector<NodeId> wanted = graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i)
-    values[wanted[i]] = read_floats(inputs[i].element, inputs[i].data->bytes());
+    values[wanted[i]] = read_values(inputs[i].element, inputs[i].data->bytes());
   // Constants are read, and views followed, when they are asked for.
-  auto value = [&](NodeId id) -> const std::vector<double>& {
+  auto value = [&](NodeId id) -> const tensor::Values& {
     const NodeId asked = id;
     while (is_view(graph.node(id)) && !values.contains(id)) id = graph.node(id).inputs[0];
     if (auto* known = as<Constant>(graph.node(id)); known && !values.contains(id))
-      values[id] = read_floats(graph.type(id).element, known->data->bytes());
+      values[id] = read_values(graph.type(id).element, known->data->bytes());
     return asked == id ? values.at(id) : values[asked] = values.at(id);
   };
   for (const Group& group : make_groups(graph)) {
     TF_ASSIGN_OR_RETURN(const LoweredGroup lowered, lower_group(graph, group));
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(lowered.workload, lowered.binding));
-    std::vector<std::vector<double>> operands;
+    if (const std::optional<GatherIndices> indices = indices_of(graph, group)) {
+      TF_RETURN_IF_ERROR(check_indices(graph, group, std::get<std::vector<int64_t>>(value(indices->node))));
+    }
+    std::vector<tensor::Values> operands;
     for (NodeId id : lowered.inputs) operands.push_back(value(id));
-    TF_ASSIGN_OR_RETURN(auto results, tensor::evaluate(bound, operands));
+    TF_ASSIGN_OR_RETURN(auto results, tensor::evaluate_exactly(bound, operands));
     values[group.result()] = std::move(results[0]);
   }
   std::vector<HostTensor> outputs;
   for (const Output& output : graph.outputs) {
     const TensorType& type = graph.type(output.node);
     outputs.push_back({output.name, type.element, graph.shape(type),
-                       std::make_shared<const Blob>(write_floats(type.element, value(output.node)))});
+                       std::make_shared<const Blob>(write_values(type.element, value(output.node)))});
   }
   return outputs;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Owns: the reference evaluation of a graph in double precision, kernel by kernel through its workloads: the
-// oracle of tests, and what `compiler check` compares with. Slow on purpose.
+// Owns: the reference evaluation of a graph, kernel by kernel through its workloads: floats in double
+// precision, whole numbers exactly. The oracle of tests, and what `compiler check --interpret` runs. Slow on
+// purpose.
 
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace tf::graph {
 
 // The outputs for one value an input, in order. INVALID_ARGUMENT if an input's element or shape is not the
-// graph's.
+// graph's; OUT_OF_RANGE if a gather's index lies outside its axis.
 absl::StatusOr<std::vector<HostTensor>> evaluate(const Graph& graph, const std::vector<HostTensor>& inputs);
 
 // OK if each input's element type and shape are those of the graph; INVALID_ARGUMENT names the one that is

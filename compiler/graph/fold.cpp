@@ -104,11 +104,7 @@ double power(double a, double b) {
   return std::pow(a, b);
 }
 int64_t power(int64_t a, int64_t b) {
-  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
-  uint64_t base = static_cast<uint64_t>(a), result = 1;
-  for (; b > 0; b /= 2, base *= base)
-    if (b % 2 != 0) result *= base;
-  return static_cast<int64_t>(result);
+  return tensor::whole_power(a, b);
 }
 
 // Integer arithmetic wraps: it is done unsigned.

@@ -79,6 +79,8 @@ class Inference {
   absl::StatusOr<TensorType> operator()(const Reduce& op) const {
     const TensorType& x = type(0);
     TF_RETURN_IF_ERROR(check_axes(op.axes, x.rank()));
+    const bool orders = op.kind == ReduceKind::kMin || op.kind == ReduceKind::kMax;
+    if (x.element == Element::kBool && !orders) return bad("wants numbers, got ", to_string(x));
     TensorType result{x.element, {}};
     for (int i = 0; i < x.rank(); ++i) {
       const bool folded = std::find(op.axes.begin(), op.axes.end(), i) != op.axes.end();
@@ -125,7 +127,10 @@ class Inference {
     TF_RETURN_IF_ERROR(same_element());
     TF_ASSIGN_OR_RETURN(Extents extents, broadcast_operands(0));
     const bool logical = op.kind == BinaryKind::kAnd || op.kind == BinaryKind::kOr;
-    if (logical && type(0).element != Element::kBool) return bad("wants bool operands");
+    const bool is_bool = type(0).element == Element::kBool;
+    if (logical && !is_bool) return bad("wants bool operands");
+    if (is_bool && !logical && op.kind != BinaryKind::kEqual)
+      return bad("wants numbers, got ", to_string(type(0)));
     const bool boolean = logical || op.kind == BinaryKind::kEqual || op.kind == BinaryKind::kLess ||
                          op.kind == BinaryKind::kLessEqual;
     return TensorType{boolean ? Element::kBool : type(0).element, std::move(extents)};

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/graph/gather_indices.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/layout.h"
 
@@ -27,6 +28,9 @@ class Search {
         eligible_(graph.nodes.size()),
         outputs_(is_output(graph)) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) eligible_[i] = is_eligible(NodeId(i));
+    // Indices are checked as they lie in memory, where blocks may have gaps.
+    for (const PlannedGroup& group : groups)
+      if (const auto indices = indices_of(graph, group.group)) eligible_[index(indices->node)] = false;
     for (size_t g = 0; g < groups.size(); ++g) {
       producer_[groups[g].group.result()] = g;
       for (size_t k = 0; k < groups[g].inputs.size(); ++k)

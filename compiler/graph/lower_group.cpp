@@ -1,5 +1,6 @@
 #include "compiler/graph/lower_group.h"
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -90,7 +91,10 @@ class GroupLowering {
   Buffer operator()(const Clip& op) { return ops::clip(builder_, operand(0), op.low, op.high); }
   Buffer operator()(const Binary& op) {
     const Buffer a = op.kind == BinaryKind::kPow ? positive(0) : operand(0);
-    if (auto scalar = known_scalar(1); scalar && tensor::is_float(a->element))
+    const bool real = tensor::is_float(a->element);
+    // A small exponent that is known saves most of a whole power's multiplications.
+    const auto scalar = known_scalar(1);
+    if (scalar && (real || (op.kind == BinaryKind::kPow && std::fabs(*scalar) <= 64)))
       return ops::binary(builder_, op.kind, a, *scalar);
     return ops::binary(builder_, op.kind, a, op.kind == BinaryKind::kDiv ? positive(1) : operand(1));
   }

@@ -117,11 +117,16 @@ class MemoryCheck {
            program_.values[a].size_bytes == program_.values[b].size_bytes;
   }
 
+  uint64_t space_bytes(const Place& place) const {
+    if (place.space == Space::kArena) return plan_.arena_bytes;
+    const std::vector<int>& values = place.space == Space::kInput ? program_.inputs : program_.outputs;
+    return program_.values[values[static_cast<size_t>(place.index)]].size_bytes;
+  }
+
   absl::Status placed(int value) const {
     const Place& place = plan_.places[value];
-    if (place.space == Space::kArena &&
-        place.offset_bytes + program_.values[value].size_bytes > plan_.arena_bytes)
-      return absl::InternalError(absl::StrCat("value ", value, " leaves the arena"));
+    if (place.offset_bytes + program_.values[value].size_bytes > space_bytes(place))
+      return absl::InternalError(absl::StrCat("value ", value, " leaves its space"));
     if (place.offset_bytes % TF_ALIGNMENT != 0)
       return absl::InternalError(absl::StrCat("value ", value, " is not aligned"));
     return absl::OkStatus();

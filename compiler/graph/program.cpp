@@ -1,10 +1,13 @@
 #include "compiler/graph/program.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/gather_indices.h"
 #include "compiler/graph/optimize.h"
 #include "compiler/graph/reuse_distance.h"
 #include "compiler/graph/task_labels.h"
@@ -112,6 +115,7 @@ class Planner {
     TF_ASSIGN_OR_RETURN(const bool in_place, concat_in_place(planned));
     if (in_place) return absl::OkStatus();
     Call call;
+    TF_ASSIGN_OR_RETURN(call.indices, checked_indices(planned));
     size_t activation = 0;
     for (size_t k = 0; k < planned.inputs.size(); ++k) {
       if (planned.task.workload.inputs[k].constant) {
@@ -126,6 +130,20 @@ class Planner {
     TF_ASSIGN_OR_RETURN(call.result, add_value(result, out));
     program_.calls.push_back(std::move(call));
     return absl::OkStatus();
+  }
+
+  // Constant indices are checked here, others in each run.
+  absl::StatusOr<std::optional<CheckedIndices>> checked_indices(const PlannedGroup& planned) const {
+    const std::optional<GatherIndices> indices = indices_of(graph(), planned.group);
+    if (!indices) return std::nullopt;
+    if (const auto* known = as<Constant>(graph().node(indices->node))) {
+      const std::vector<int64_t> values =
+          read_integers(graph().type(indices->node).element, known->data->bytes());
+      TF_RETURN_IF_ERROR(check_indices(graph(), planned.group, values));
+      return std::nullopt;
+    }
+    const auto operand = std::ranges::find(planned.inputs, indices->node) - planned.inputs.begin();
+    return CheckedIndices{static_cast<int>(operand), indices->extent};
   }
 
   // Puts the operands' values inside the result's instead of a call, if they can lie there.

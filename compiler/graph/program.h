@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -30,12 +31,20 @@ struct Operand {
   NodeId constant{};  // if value is -1
 };
 
+// The operand of a gather whose elements, i32 or i64 and row-major, must lie in [-extent, extent). They are
+// checked in each run, as kernels only clamp them.
+struct CheckedIndices {
+  int operand = 0;
+  int64_t extent = 0;
+};
+
 struct Call {
   int task = 0;
   std::string name;               // the model's name of what it computes
   std::vector<Operand> operands;  // one a workload input, in order
   int result = 0;                 // value
   int in_place = -1;              // set: this operand's bytes become the result's
+  std::optional<CheckedIndices> indices;
 };
 
 struct Program {
@@ -52,7 +61,8 @@ struct Program {
   std::vector<int> outputs;  // value of each output, in order; row-major, each in bytes of its own
 };
 
-// Optimises the graph, cuts it into kernels and chooses layouts. Deterministic.
+// Optimises the graph, cuts it into kernels and chooses layouts. Deterministic. OUT_OF_RANGE if a constant
+// index lies outside its axis.
 absl::StatusOr<Program> plan_program(Graph graph, const LayoutOptions& options);
 
 }  // namespace tf::graph

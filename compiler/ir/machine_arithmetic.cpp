@@ -180,6 +180,14 @@ void run_call(Machine& m, const Instruction& i) {
 }
 
 template <typename L>
+void run_whole_power(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const T *a = m.at<T>(i.a), *b = m.at<T>(i.b);
+  T* out = m.at<T>(i.target);
+  for (int32_t l = 0; l < i.lanes; ++l) out[l] = tensor::whole_power(a[l], b[l]);
+}
+
+template <typename L>
 void run_fma(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T *a = m.at<T>(i.a), *b = m.at<T>(i.b), *c = m.at<T>(i.c);
@@ -212,6 +220,9 @@ Kernel pick_call(Intrinsic function) {
       return &run_reduce<L, BinaryOp::kMin>;
     default:
       break;
+  }
+  if constexpr (L::kElement == Element::kInt64) {
+    if (function == Intrinsic::kPow) return &run_whole_power<L>;
   }
   if constexpr (L::kIsFloat) {
     switch (function) {

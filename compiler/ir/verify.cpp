@@ -171,8 +171,9 @@ class Verifier {
                                 " arguments, not ", e.args.size()));
     for (const Expr& arg : e.args)
       if (arg->type() != e.args[0]->type()) return error("a call's arguments have different types");
-    if (e.function < Intrinsic::kReduceAdd && !tensor::is_float(e.type().element))
-      return error("intrinsics take floats");
+    if (!tensor::takes_element(e.function, e.type().element))
+      return error(absl::StrCat(std::string(tensor::intrinsic_name(e.function)), " does not take ",
+                                std::string(tensor::element_name(e.type().element))));
     return absl::OkStatus();
   }
   absl::Status check(const Load& e) {

@@ -13,7 +13,9 @@
 #include "base/status.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/verify.h"
+#include "compiler/onnx/attributes.h"
 #include "compiler/onnx/external_data.h"
+#include "compiler/onnx/node_order.h"
 #include "compiler/onnx/node_reader.h"
 #include "compiler/onnx/other_formats.h"
 #include "compiler/onnx/tensor_proto.h"
@@ -23,6 +25,7 @@ namespace {
 
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
+using ::onnx::NodeProto;
 using ::onnx::ValueInfoProto;
 namespace fs = std::filesystem;
 
@@ -47,6 +50,7 @@ class Importer {
     TF_RETURN_IF_ERROR(check_header(model));
     const GraphProto& proto = model.graph();
     state_.graph.name = printable(proto.name());
+    TF_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> nodes, ordered_nodes(proto));
     TF_RETURN_IF_ERROR(initializers(proto));
     for (const ValueInfoProto& input : proto.input()) {
       if (state_.values.contains(input.name())) continue;
@@ -59,7 +63,7 @@ class Importer {
       TF_RETURN_IF_ERROR(this->input(input));
     }
     TF_RETURN_IF_ERROR(check_dims());
-    for (const ::onnx::NodeProto& node : proto.node()) TF_RETURN_IF_ERROR(this->node(node));
+    for (const NodeProto* node : nodes) TF_RETURN_IF_ERROR(this->node(*node));
     for (const ValueInfoProto& output : proto.output()) {
       auto found = state_.values.find(output.name());
       if (found == state_.values.end())
@@ -100,9 +104,6 @@ class Importer {
       if (!value.ok())
         return absl::InvalidArgumentError(
             absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
-      if (state_.values.contains(tensor.name()))
-        return absl::InvalidArgumentError(
-            absl::StrCat("two initializers are called '", printable(tensor.name()), "'"));
       state_.values[tensor.name()] = state_.graph.add_constant(
           graph::tensor_type(value->element, value->shape), std::move(value->data), printable(tensor.name()));
     }
@@ -178,7 +179,7 @@ class Importer {
     return absl::OkStatus();
   }
 
-  absl::Status node(const ::onnx::NodeProto& proto) {
+  absl::Status node(const NodeProto& proto) {
     static const std::map<std::string, Rule> kRules = all_rules();
     NodeReader reader(proto, state_);
     const bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
@@ -188,8 +189,15 @@ class Importer {
           absl::StrCat("operators of domain '", printable(proto.domain()), "' are not supported"));
     if (rule == kRules.end()) return reader.unsupported("this operator is not supported");
     if (proto.output_size() == 0) return reader.invalid("it has no output");
+    if (const std::string mistake = attribute_mistake(proto, state_.opset); !mistake.empty())
+      return reader.invalid(mistake);
     TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));
     reader.set_output(0, result);
+    for (int i = 0; i < proto.output_size(); ++i) {
+      if (reader.has_output(i) && !state_.values.contains(proto.output(i)))
+        return reader.unsupported(
+            absl::StrCat("its output ", i, ", '", printable(proto.output(i)), "', is not supported"));
+    }
     return absl::OkStatus();
   }
 

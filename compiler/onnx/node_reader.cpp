@@ -50,8 +50,10 @@ absl::StatusOr<NodeId> NodeReader::input(int i) const {
 }
 
 absl::StatusOr<std::vector<NodeId>> NodeReader::inputs() const {
+  int count = input_count();
+  while (count > 0 && !has(count - 1)) --count;
   std::vector<NodeId> all;
-  for (int i = 0; i < input_count(); ++i) {
+  for (int i = 0; i < count; ++i) {
     TF_ASSIGN_OR_RETURN(NodeId id, input(i));
     all.push_back(id);
   }
@@ -163,6 +165,17 @@ absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs
     node.inputs.clear();
   }
   return id;
+}
+
+absl::StatusOr<NodeId> NodeReader::cast_to(tensor::Element element, NodeId x) {
+  if (type(x).element == element) return x;
+  return emit(graph::Cast{element}, {x});
+}
+
+absl::StatusOr<NodeId> NodeReader::widened(NodeId x) {
+  const tensor::Element element = type(x).element;
+  const bool half = element == tensor::Element::kFloat16 || element == tensor::Element::kBFloat16;
+  return cast_to(half ? tensor::Element::kFloat32 : element, x);
 }
 
 NodeId NodeReader::ints(const std::vector<int64_t>& values) {

@@ -52,6 +52,7 @@ class NodeReader {
   int input_count() const;
   bool has(int i) const;
   absl::StatusOr<NodeId> input(int i) const;
+  // All operands up to the last that is there; INVALID_ARGUMENT if one before it is missing.
   absl::StatusOr<std::vector<NodeId>> inputs() const;
   // Operand i as whole numbers or floats known now; `what` is its meaning, for the error.
   absl::StatusOr<std::vector<int64_t>> constant_ints(int i, std::string_view what) const;
@@ -75,6 +76,10 @@ class NodeReader {
 
   // Appends a graph node named like this one, folded at once if it is shape arithmetic on constants.
   absl::StatusOr<NodeId> emit(graph::Op op, std::vector<NodeId> inputs);
+  // The operand converted to that element type, or itself if it has it.
+  absl::StatusOr<NodeId> cast_to(tensor::Element element, NodeId x);
+  // A half as f32, in which halves are summed; others as they are.
+  absl::StatusOr<NodeId> widened(NodeId x);
   // A constant of that element type and shape.
   NodeId ints(const std::vector<int64_t>& values);
   NodeId scalar(double value, tensor::Element element);

@@ -1,10 +1,13 @@
 // Element-wise operators and reductions.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/graph/element_values.h"
 #include "compiler/onnx/node_reader.h"
 #include "compiler/onnx/tensor_proto.h"
 
@@ -59,18 +62,70 @@ Result variadic(NodeReader& node) {
   return inputs.size() > 1 ? Result(sum) : node.emit(Unary{UnaryKind::kIdentity}, {sum});
 }
 
-Result mean(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId sum, variadic<BinaryKind::kAdd>(node));
-  return node.emit(Binary{BinaryKind::kDiv}, {sum, node.scalar(node.input_count(), node.type(sum).element)});
+// The sum of all operands. Three or more halves are summed in f32, so that a sum in between does not overflow
+// or lose digits.
+Result sum_of_operands(NodeReader& node, bool widens) {
+  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
+  if (inputs.empty()) return node.invalid("it has no operand");
+  for (NodeId& input : inputs) {
+    if (!widens) break;
+    TF_ASSIGN_OR_RETURN(input, node.widened(input));
+  }
+  NodeId sum = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    TF_ASSIGN_OR_RETURN(sum, node.emit(Binary{BinaryKind::kAdd}, {sum, inputs[i]}));
+  }
+  return sum;
 }
 
-Result pow(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const Pair pair, operands(node));
-  auto [base, exponent] = pair;
-  if (node.type(exponent).element != node.type(base).element) {
-    TF_ASSIGN_OR_RETURN(exponent, node.emit(Cast{node.type(base).element}, {exponent}));
+Result sum(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const NodeId first, node.input(0));
+  TF_ASSIGN_OR_RETURN(const NodeId total, sum_of_operands(node, node.input_count() > 2));
+  if (node.input_count() == 1) return node.emit(Unary{UnaryKind::kIdentity}, {total});
+  return node.cast_to(node.type(first).element, total);
+}
+
+Result mean(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const NodeId first, node.input(0));
+  TF_ASSIGN_OR_RETURN(const NodeId total, sum_of_operands(node, true));
+  TF_ASSIGN_OR_RETURN(const std::vector<NodeId> inputs, node.inputs());
+  const NodeId count = node.scalar(static_cast<double>(inputs.size()), node.type(total).element);
+  TF_ASSIGN_OR_RETURN(const NodeId mean, node.emit(Binary{BinaryKind::kDiv}, {total, count}));
+  return node.cast_to(node.type(first).element, mean);
+}
+
+// Whether all elements are known and whole: then a power of whole numbers is exact.
+bool is_known_whole(NodeReader& node, NodeId id) {
+  const auto* known = as<Constant>(node.graph().node(id));
+  if (known == nullptr) return false;
+  const std::vector<double> values = read_floats(node.type(id).element, known->data->bytes());
+  return std::ranges::all_of(values, [](double v) { return v == std::trunc(v) && std::fabs(v) < 0x1p63; });
+}
+
+// The element in which a base is raised to an exponent, of which both are converted to it: i64 for whole
+// numbers, f64 for a whole base and a fraction; otherwise the base's, but f32 for a half with an exponent of
+// another type.
+tensor::Element power_element(NodeReader& node, NodeId base, NodeId exponent) {
+  const tensor::Element of_base = node.type(base).element, of_exponent = node.type(exponent).element;
+  if (tensor::is_float(of_base)) {
+    if (of_base == of_exponent || tensor::element_bytes(of_base) > 2) return of_base;
+    return tensor::Element::kFloat32;
   }
-  return node.emit(Binary{BinaryKind::kPow}, {base, exponent});
+  const bool whole = !tensor::is_float(of_exponent) || is_known_whole(node, exponent);
+  return whole ? tensor::Element::kInt64 : tensor::Element::kFloat64;
+}
+
+// The result has the base's type, whatever the exponent's.
+Result pow(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(Pair pair, operands(node));
+  const tensor::Element given = node.type(pair.a).element;
+  if (given == tensor::Element::kBool || node.type(pair.b).element == tensor::Element::kBool)
+    return node.invalid("it takes numbers, not bool");
+  const tensor::Element element = power_element(node, pair.a, pair.b);
+  TF_ASSIGN_OR_RETURN(pair.a, node.cast_to(element, pair.a));
+  TF_ASSIGN_OR_RETURN(pair.b, node.cast_to(element, pair.b));
+  TF_ASSIGN_OR_RETURN(const NodeId power, node.emit(Binary{BinaryKind::kPow}, {pair.a, pair.b}));
+  return node.cast_to(given, power);
 }
 
 // Of whole numbers, whose bounds may be such that a double does not hold them: min(max(x, low), high).
@@ -204,6 +259,15 @@ Result gelu(NodeReader& node) {
   return node.emit(Binary{BinaryKind::kMul}, {half, gate});
 }
 
+// A NaN alone is unequal to itself.
+Result is_nan(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const NodeId x, node.input(0));
+  if (!tensor::is_float(node.type(x).element))
+    return node.invalid(absl::StrCat("it takes floating point, not ", to_string(node.type(x))));
+  TF_ASSIGN_OR_RETURN(const NodeId equal, node.emit(Binary{BinaryKind::kEqual}, {x, x}));
+  return node.emit(Unary{UnaryKind::kNot}, {equal});
+}
+
 Result where(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
   return node.emit(Where{}, std::move(inputs));
@@ -255,6 +319,7 @@ constexpr std::array kArithmeticRules = {NamedRule{"Abs", unary<UnaryKind::kAbs>
                                          NamedRule{"HardSigmoid", hard_sigmoid},
                                          NamedRule{"HardSwish", hard_swish},
                                          NamedRule{"Identity", unary<UnaryKind::kIdentity>},
+                                         NamedRule{"IsNaN", is_nan},
                                          NamedRule{"LeakyRelu", leaky_relu},
                                          NamedRule{"Less", binary<BinaryKind::kLess>},
                                          NamedRule{"LessOrEqual", binary<BinaryKind::kLessEqual>},
@@ -282,7 +347,7 @@ constexpr std::array kArithmeticRules = {NamedRule{"Abs", unary<UnaryKind::kAbs>
                                          NamedRule{"Softsign", softsign},
                                          NamedRule{"Sqrt", unary<UnaryKind::kSqrt>},
                                          NamedRule{"Sub", binary<BinaryKind::kSub>},
-                                         NamedRule{"Sum", variadic<BinaryKind::kAdd>},
+                                         NamedRule{"Sum", sum},
                                          NamedRule{"Tanh", unary<UnaryKind::kTanh>},
                                          NamedRule{"Where", where}};
 

@@ -95,19 +95,51 @@ Result constant_of_shape(NodeReader& node) {
                                    std::make_shared<const Blob>(std::move(bytes)), node.name());
 }
 
+// A range's elements are few enough to be a constant.
+constexpr int64_t kMostInRange = 1 << 24;
+
+Result range_of_integers(NodeReader& node, tensor::Element element) {
+  int64_t bounds[3];
+  for (int i = 0; i < 3; ++i) {
+    TF_ASSIGN_OR_RETURN(const Ints bound, node.constant_ints(i, "bound"));
+    if (bound.size() != 1) return node.invalid("a bound is not one number");
+    bounds[i] = bound[0];
+  }
+  const auto [start, limit, step] = bounds;
+  if (step == 0) return node.invalid("its step is 0");
+  // The distance of two i64 and the magnitude of one fit in u64.
+  const auto distance = [](int64_t from, int64_t to) {
+    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+  };
+  uint64_t count = 0;
+  if (step > 0 && limit > start) count = (distance(start, limit) - 1) / distance(0, step) + 1;
+  if (step < 0 && limit < start) count = (distance(limit, start) - 1) / distance(step, 0) + 1;
+  if (count > static_cast<uint64_t>(kMostInRange))
+    return node.unsupported("it makes more than 2^24 elements");
+  Ints values(count);
+  for (size_t i = 0; i < values.size(); ++i)  // unsigned: the product alone may leave the range of i64
+    values[i] = static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step));
+  return node.graph().add_constant({element, {tensor::imm(static_cast<int64_t>(count))}},
+                                   std::make_shared<const Blob>(write_integers(element, values)),
+                                   node.name());
+}
+
 Result range(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const NodeId first, node.input(0));
+  const tensor::Element element = node.type(first).element;
+  if (!tensor::is_float(element)) return range_of_integers(node, element);
   double bounds[3];
   for (int i = 0; i < 3; ++i) {
     TF_ASSIGN_OR_RETURN(const std::vector<double> bound, node.constant_floats(i, "bound"));
     if (bound.size() != 1) return node.invalid("a bound is not one number");
     bounds[i] = bound[0];
   }
-  TF_ASSIGN_OR_RETURN(NodeId first, node.input(0));
-  const double count = std::ceil((bounds[1] - bounds[0]) / bounds[2]);
-  if (!(count >= 1 && count <= 1 << 24)) return node.unsupported("it makes no element, or more than 2^24");
+  const auto [start, limit, step] = bounds;
+  if (step == 0) return node.invalid("its step is 0");
+  const double count = std::max(std::ceil((limit - start) / step), 0.0);
+  if (!(count <= kMostInRange)) return node.unsupported("it makes more than 2^24 elements");
   std::vector<double> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = bounds[0] + static_cast<double>(i) * bounds[2];
-  const tensor::Element element = node.type(first).element;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * step;
   return node.graph().add_constant({element, {tensor::imm(static_cast<int64_t>(values.size()))}},
                                    std::make_shared<const Blob>(write_floats(element, values)), node.name());
 }

@@ -42,6 +42,23 @@ void round_up(const Ints& shape, Window& window) {
   }
 }
 
+// Averages with ceil_mode and count_include_pad: what padding the attributes give counts, what a last,
+// partial window adds to it does not. So the former becomes a Pad.
+Result padded_average(NodeReader& node, NodeId x, const Window& given, Window rounded) {
+  const auto rank = static_cast<size_t>(node.rank(x));
+  Pad pad{Ints(rank, 0), Ints(rank, 0), 0};
+  for (size_t i = 0; i < given.kernel.size(); ++i) {
+    pad.begin[i + 2] = given.pads_begin[i];
+    pad.end[i + 2] = given.pads_end[i];
+    rounded.pads_begin[i] = 0;
+    rounded.pads_end[i] -= given.pads_end[i];
+  }
+  TF_ASSIGN_OR_RETURN(x, node.emit(std::move(pad), {x}));
+  return node.emit(Pool{PoolKind::kAverage, rounded.kernel, rounded.strides, rounded.dilations,
+                        rounded.pads_begin, rounded.pads_end, false},
+                   {x});
+}
+
 Result pool(NodeReader& node, PoolKind kind) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   if (node.has_output(1)) return node.unsupported("its second output (indices) is not supported");
@@ -49,10 +66,9 @@ Result pool(NodeReader& node, PoolKind kind) {
   TF_ASSIGN_OR_RETURN(const int64_t ceil_mode, node.int_attribute("ceil_mode", 0));
   TF_ASSIGN_OR_RETURN(const int64_t include, node.int_attribute("count_include_pad", 0));
   if (ceil_mode != 0) {
-    const Ints before = window.pads_end;
+    const Window given = window;
     round_up(node.graph().shape(x), window);
-    if (include != 0 && window.pads_end != before)
-      return node.unsupported("ceil_mode together with count_include_pad is not supported");
+    if (include != 0 && window.pads_end != given.pads_end) return padded_average(node, x, given, window);
   }
   return node.emit(Pool{kind, window.kernel, window.strides, window.dilations, window.pads_begin,
                         window.pads_end, include != 0},
@@ -93,13 +109,22 @@ Result gemm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const int64_t transpose_b, node.int_attribute("transB", 0));
   if (node.rank(a) != 2 || node.rank(b) != 2) return node.invalid("wants two matrices");
   const MatMul op{transpose_a != 0, transpose_b != 0};
+  const tensor::Element element = node.type(a).element;
   TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node, op));
+  // A product of halves that is scaled down may not fit in a half before that.
+  if (!of_integers && alpha != 1.0) {
+    TF_ASSIGN_OR_RETURN(a, node.widened(a));
+    TF_ASSIGN_OR_RETURN(b, node.widened(b));
+  }
   TF_ASSIGN_OR_RETURN(NodeId y, of_integers ? Result(*of_integers) : node.emit(op, {a, b}));
   TF_ASSIGN_OR_RETURN(y, scaled(node, y, alpha));
-  if (!node.has(2)) return y;
+  if (!node.has(2)) return node.cast_to(element, y);
   TF_ASSIGN_OR_RETURN(NodeId c, node.input(2));
+  if (node.type(c).element != element) return node.invalid("its operands have different element types");
+  TF_ASSIGN_OR_RETURN(c, node.cast_to(node.type(y).element, c));
   TF_ASSIGN_OR_RETURN(c, scaled(node, c, beta));
-  return node.emit(Binary{BinaryKind::kAdd}, {y, c});
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, c}));
+  return node.cast_to(element, y);
 }
 
 Result matmul(NodeReader& node) {
@@ -131,7 +156,23 @@ Result batch_norm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const int64_t spatial, node.int_attribute("spatial", 1));
   if (training != 0 || spatial == 0 || node.has_output(1))
     return node.unsupported("only the inference form, with one statistic a channel, is supported");
-  return node.emit(op, std::move(inputs));
+  if (inputs.size() != 5) return node.invalid(absl::StrCat("it has ", inputs.size(), " operands, not 5"));
+  // Since operator set 15 the operands' types may differ. The widest is computed in, and f32 at least: x -
+  // mean may not fit in a half.
+  const tensor::Element element = node.type(inputs[0]).element;
+  tensor::Element widest = tensor::Element::kFloat32;
+  for (NodeId input : inputs) {
+    if (!tensor::is_float(node.type(input).element))
+      return node.invalid(absl::StrCat("it takes floating point, not ", to_string(node.type(input))));
+    if (node.opset() < 14 && node.type(input).element != element)
+      return node.invalid("its operands have different element types");
+    if (node.type(input).element == tensor::Element::kFloat64) widest = tensor::Element::kFloat64;
+  }
+  for (NodeId& input : inputs) {
+    TF_ASSIGN_OR_RETURN(input, node.cast_to(widest, input));
+  }
+  TF_ASSIGN_OR_RETURN(const NodeId y, node.emit(op, std::move(inputs)));
+  return node.cast_to(element, y);
 }
 
 Result lrn(NodeReader& node) {
@@ -172,11 +213,23 @@ Result log_softmax(NodeReader& node) {
   return softmax(node, true);
 }
 
+// Inference, which a ratio of 0 makes of training too: nothing is dropped, so the mask is true everywhere.
 Result dropout(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  bool trains = false;
   if (node.has(2)) {
     TF_ASSIGN_OR_RETURN(const Ints training, node.constant_ints(2, "training mode"));
-    if (training.size() != 1 || training[0] != 0) return node.unsupported("training mode is not supported");
+    trains = training.size() != 1 || training[0] != 0;
+  }
+  if (trains && node.has(1)) {
+    TF_ASSIGN_OR_RETURN(const std::vector<double> ratio, node.constant_floats(1, "ratio"));
+    trains = ratio.size() != 1 || ratio[0] != 0;
+  }
+  if (trains) return node.unsupported("training mode is not supported");
+  if (node.has_output(1)) {
+    const NodeId kept = node.scalar(1, node.opset() < 10 ? node.type(x).element : tensor::Element::kBool);
+    TF_ASSIGN_OR_RETURN(const NodeId mask, node.emit(Expand{node.type(x).extents}, {kept}));
+    node.set_output(1, mask);
   }
   return node.emit(Unary{UnaryKind::kIdentity}, {x});
 }
@@ -195,9 +248,7 @@ Result layer_norm(NodeReader& node) {
   if (!stash.ok() || !tensor::is_float(*stash))
     return node.unsupported(absl::StrCat("attribute 'stash_type' is ", stash_type));
   const tensor::Element element = node.type(x).element;
-  const auto in = [&](tensor::Element wanted, NodeId v) {
-    return node.type(v).element == wanted ? Result(v) : node.emit(Cast{wanted}, {v});
-  };
+  const auto in = [&](tensor::Element wanted, NodeId v) { return node.cast_to(wanted, v); };
   // Never in less than x's own precision.
   if (tensor::element_bytes(element) < tensor::element_bytes(*stash)) {
     TF_ASSIGN_OR_RETURN(x, in(*stash, x));

@@ -80,8 +80,6 @@ bool gives_bool(BinaryKind kind) {
 
 bool binary_takes(BinaryKind kind, Element element) {
   switch (kind) {
-    case BinaryKind::kPow:
-      return tensor::is_float(element);
     case BinaryKind::kAnd:
     case BinaryKind::kOr:
       return element == Element::kBool;
@@ -92,20 +90,12 @@ bool binary_takes(BinaryKind kind, Element element) {
   }
 }
 
-// Integers divide towards zero; a zero divisor, which has no answer, counts as one.
-Expr divide(const Expr& x, const Expr& y) {
-  if (tensor::is_float(x->type().element)) return x / y;
-  const Expr zero = number(x, 0), one = number(x, 1);
-  if (x->type().element == Element::kUInt8) return floor_div(x, max(y, one));
-  // By -1 machines cannot divide the lowest value; -x wraps.
-  const Expr negates = equal(y, number(y, -1));
-  const Expr divisor = select(logical_or(negates, equal(y, zero)), one, y);
-  const Expr below_exact =
-      logical_and(not_equal(floor_mod(x, divisor), zero), not_equal(x < zero, divisor < zero));
-  return select(negates, -x, floor_div(x, divisor) + select(below_exact, one, zero));
-}
-
+// Of whole numbers in i64, whose low bits are those of narrower ones.
 Expr power(const Expr& x, const Expr& y) {
+  if (!tensor::is_float(x->type().element)) {
+    const Type wide{Element::kInt64, 1};
+    return cast(x->type(), tensor::call(Intrinsic::kPow, {cast(wide, x), cast(wide, y)}));
+  }
   const auto* exponent = tensor::as<tensor::FloatImm>(y);
   if (exponent && exponent->value == 2) return x * x;
   if (exponent && exponent->value == 0.5) return apply(Intrinsic::kSqrt, x);
@@ -121,7 +111,7 @@ Expr binary_value(BinaryKind kind, const Expr& x, const Expr& y) {
     case BinaryKind::kMul:
       return x * y;
     case BinaryKind::kDiv:
-      return divide(x, y);
+      return quotient(x, y);
     case BinaryKind::kPow:
       return power(x, y);
     case BinaryKind::kMin:
@@ -161,6 +151,18 @@ bool is_one(const Expr& extent) {
 }
 
 }  // namespace
+
+Expr quotient(const Expr& x, const Expr& y) {
+  if (tensor::is_float(x->type().element)) return x / y;
+  const Expr zero = number(x, 0), one = number(x, 1);
+  if (x->type().element == Element::kUInt8) return floor_div(x, max(y, one));
+  // By -1 machines cannot divide the lowest value; -x wraps.
+  const Expr negates = equal(y, number(y, -1));
+  const Expr divisor = select(logical_or(negates, equal(y, zero)), one, y);
+  const Expr below_exact =
+      logical_and(not_equal(floor_mod(x, divisor), zero), not_equal(x < zero, divisor < zero));
+  return select(negates, -x, floor_div(x, divisor) + select(below_exact, one, zero));
+}
 
 Buffer unary(Builder& b, UnaryKind kind, const Buffer& x) {
   if (b.failed()) return x;

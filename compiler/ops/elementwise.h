@@ -22,6 +22,8 @@ Buffer cast(Builder& b, const Buffer& x, Element element);
 Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, const Buffer& y);
 // The same with a scalar of x's element type.
 Buffer binary(Builder& b, BinaryKind kind, const Buffer& x, double y);
+// x / y. Whole numbers divide towards zero; a zero divisor, which has no answer, counts as one.
+Expr quotient(const Expr& x, const Expr& y);
 // condition ? x : y.
 Buffer where(Builder& b, const Buffer& condition, const Buffer& x, const Buffer& y);
 // x + bias[channel], the bias of rank 1 along `axis` of x.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/ops/elementwise.h"
 #include "compiler/ops/window.h"
 
 namespace tf::ops {
@@ -52,6 +53,15 @@ Buffer fold_axes(Builder& b, const std::string& name, const Buffer& x, const std
   });
 }
 
+// The element in which a reduction accumulates: one that its terms do not overflow, as far as there is one.
+// Sums and products of whole numbers wrap as their own type does, but their mean must not.
+Element reduced_in(ReduceKind kind, Element element) {
+  if (kind == ReduceKind::kMin || kind == ReduceKind::kMax)
+    return element == Element::kBool ? Element::kUInt8 : element;
+  if (tensor::is_float(element)) return accumulator(element);
+  return kind == ReduceKind::kMean ? Element::kInt64 : element;
+}
+
 // The indices with `axis` replaced by 0: where a tensor folded with keep_dims has its value.
 std::vector<Expr> without(Indices i, size_t axis) {
   std::vector<Expr> indices(i.begin(), i.end());
@@ -68,18 +78,16 @@ Buffer reduce(Builder& b, ReduceKind kind, const Buffer& x, std::vector<int64_t>
   const bool repeated = std::adjacent_find(axes.begin(), axes.end()) != axes.end();
   if (repeated || (!axes.empty() && (axes.front() < 0 || axes.back() >= x->rank())))
     return b.fail(name, absl::StrCat("the axes to fold are not different axes of ", describe(x)));
-  if (x->element == Element::kBool || (kind == ReduceKind::kMean && !tensor::is_float(x->element)))
-    return b.fail(name, absl::StrCat("cannot take ", describe(x)));
+  const bool orders = kind == ReduceKind::kMin || kind == ReduceKind::kMax;
+  if (x->element == Element::kBool && !orders) return b.fail(name, absl::StrCat("cannot take ", describe(x)));
   b.label(name);
-  const bool sums = kind == ReduceKind::kSum || kind == ReduceKind::kMean;
-  const bool widens = sums && tensor::is_float(x->element);
-  Buffer folded = fold_axes(b, name, x, axes, keep_dims, combiner_of(kind),
-                            widens ? accumulator(x->element) : x->element);
+  Buffer folded = fold_axes(b, name, x, axes, keep_dims, combiner_of(kind), reduced_in(kind, x->element));
   if (kind == ReduceKind::kMean) {
     Expr count = tensor::imm(1);
     for (int64_t axis : axes) count = count * x->extents[static_cast<size_t>(axis)];
     folded = b.compute("mean", folded->element, folded->extents, [&](Indices i) {
-      return at(folded, i) / tensor::cast(Type{folded->element, 1}, count);
+      const Expr divisor = tensor::cast(Type{folded->element, 1}, count);
+      return quotient(at(folded, i), divisor);
     });
   }
   return round_to(b, folded, x->element);

@@ -7,7 +7,8 @@
 namespace tf::ops {
 
 // Folds the axes (each once, any order); they stay with extent 1 if keep_dims. Mean divides in a second
-// stage.
+// stage; of whole numbers it is cut off. Minimum and maximum take bool, the others numbers. Halves are summed
+// and multiplied in f32.
 Buffer reduce(Builder& b, ReduceKind kind, const Buffer& x, std::vector<int64_t> axes, bool keep_dims);
 
 // exp(x - max) · 1 / Σ exp(x - max) along an axis, or its logarithm. Stages: maximum, exponentials, sum, its

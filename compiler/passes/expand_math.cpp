@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "compiler/passes/integer_power.h"
 #include "compiler/passes/naming_rewriter.h"
 #include "compiler/passes/polynomials.h"
 
@@ -53,13 +54,17 @@ class MathExpander final : public NamingRewriter {
 
  private:
   Expr bind(const Expr& value) {
-    if (as<ir::VarNode>(value) || as<ir::FloatImm>(value)) return value;
+    if (as<ir::VarNode>(value) || as<ir::FloatImm>(value) || tensor::as_int(value)) return value;
     if (const auto* wide = as<ir::Broadcast>(value); wide && as<ir::FloatImm>(wide->value)) return value;
     return named(value);
   }
 
   Expr replacement(const ir::Call& call, const Expr& expr) {
     const Element element = call.type().element;
+    if (!tensor::is_float(element)) {  // a power
+      const Bind bound = [this](const Expr& value) { return bind(value); };
+      return integer_power(bind(call.args[0]), bind(call.args[1]), bound);
+    }
     if (element == Element::kFloat64) return expr;
     const Bind binder = [this](const Expr& value) { return bind(value); };
     std::vector<Expr> args;

@@ -55,12 +55,17 @@ bool tensors_valid(const tf_model_header* header, const tf_model_table& table) {
   return true;
 }
 
+bool lies_in_tensor(const tf_model_table& table, const tf_model_buffer& buffer) {
+  return buffer.index < table.count && range_fits(buffer.offset_bytes, buffer.size_bytes,
+                                                  table_at<tf_model_tensor>(table)[buffer.index].size_bytes);
+}
+
 bool buffer_valid(const tf_model_header* header, const tf_model_buffer& buffer) {
   switch (buffer.space) {
     case TF_SPACE_INPUT:
-      return buffer.index < header->inputs.count;
+      return lies_in_tensor(header->inputs, buffer);
     case TF_SPACE_OUTPUT:
-      return buffer.index < header->outputs.count;
+      return lies_in_tensor(header->outputs, buffer);
     case TF_SPACE_WEIGHTS:
       return range_fits(buffer.offset_bytes, buffer.size_bytes, header->weights_bytes);
     case TF_SPACE_ARENA:
@@ -87,6 +92,7 @@ bool library_valid(const tf_model_header* header) {
     if (steps[i].kernel >= header->kernel_count || steps[i].name >= header->strings.count ||
         steps[i].key >= header->strings.count ||
         !range_fits(steps[i].first_buffer, steps[i].buffer_count, header->buffers.count) ||
+        (steps[i].index_bytes != 0 && steps[i].index_buffer >= steps[i].buffer_count) ||
         !range_fits(steps[i].first_dim, steps[i].dim_count, header->numbers.count)) {
       return false;
     }
@@ -166,6 +172,7 @@ void describe_tensors(const tf_model_header* header, const tf_model_table& table
     infos[i].rank = static_cast<int32_t>(tensors[i].rank);
     infos[i].extents = table_at<int64_t>(header->numbers) + tensors[i].first_extent;
     infos[i].size_bytes = tensors[i].size_bytes;
+    infos[i].index_extent = tensors[i].index_extent;
   }
 }
 
@@ -220,13 +227,34 @@ int32_t bind_tensors(tf_model* model, const void* const* inputs, void* const* ou
   }
   const tf_model_buffer* buffers = table_at<tf_model_buffer>(model->header->buffers);
   for (uint64_t i = 0; i < model->header->buffers.count; ++i) {
-    if (buffers[i].space == TF_SPACE_INPUT) model->buffers[i] = model->bound[buffers[i].index];
-    if (buffers[i].space == TF_SPACE_OUTPUT) model->buffers[i] = model->bound[input_count + buffers[i].index];
+    const tf_model_buffer& buffer = buffers[i];
+    if (buffer.space != TF_SPACE_INPUT && buffer.space != TF_SPACE_OUTPUT) continue;
+    const uint64_t tensor = buffer.space == TF_SPACE_INPUT ? buffer.index : input_count + buffer.index;
+    model->buffers[i] = static_cast<uint8_t*>(model->bound[tensor]) + buffer.offset_bytes;
   }
   return TF_MODEL_OK;
 }
 
+// Without a branch for each, so that they are compared as vectors.
+template <typename T>
+bool all_within(const void* indices, uint64_t count, int64_t extent) {
+  const T* values = static_cast<const T*>(indices);
+  bool outside = false;
+  for (uint64_t i = 0; i < count; ++i) outside |= values[i] < -extent || values[i] >= extent;
+  return !outside;
+}
+
+bool indices_valid(const tf_model* model, const tf_model_step& step) {
+  if (step.index_bytes == 0) return true;
+  const uint64_t buffer = step.first_buffer + step.index_buffer;
+  const uint64_t count = model->sizes_bytes[buffer] / step.index_bytes;
+  return step.index_bytes == sizeof(int32_t)
+             ? all_within<int32_t>(model->buffers[buffer], count, step.index_extent)
+             : all_within<int64_t>(model->buffers[buffer], count, step.index_extent);
+}
+
 int32_t run_step(const tf_model* model, const tf_model_step& step) {
+  if (!indices_valid(model, step)) return TF_MODEL_BAD_INDEX;
   tf_call call;
   call.abi_version = TF_ABI_VERSION;
   call.buffer_count = step.buffer_count;
@@ -356,6 +384,8 @@ const char* tf_model_error_text(int32_t error) {
              "a model that another library opened";
     case TF_MODEL_OUT_OF_MEMORY:
       return "no memory for activations, or threads cannot be started";
+    case TF_MODEL_BAD_INDEX:
+      return "an index (of a Gather) lies outside the axis that it selects from";
     case TF_MODEL_BAD_LIBRARY:
       return "the library is damaged or of another version: build the model again";
   }

@@ -4,10 +4,10 @@
  * hidden in the library:
  *
  *   tf_model_blob      const bytes, 16-byte aligned: a tf_model_header and its tables. Offsets are in bytes
- *                      from the blob's start, so the bytes are the same wherever they are loaded. Written by
- *                      tf::runtime::encode_model (compiler/runtime/blob/model_blob.h).
- *   tf_model_kernels   const tf_kernel[]: kernel functions, the only table with addresses
- *   tf_model_weights   const bytes, TF_ALIGNMENT-aligned: packed constants
+ *                      from the start of the blob, so the bytes do not depend on where they are loaded.
+ *                      Written by tf::runtime::encode_model (compiler/runtime/blob/model_blob.h).
+ *   tf_model_kernels   const tf_kernel[]: the kernel functions; the only table that holds addresses
+ *   tf_model_weights   const bytes, aligned to TF_ALIGNMENT: the packed constants
  *   tf_model_features  const char[]: the CPU features that the kernels were compiled for, as
  *                      tf_missing_feature takes them (compiler/runtime/cpu_features.h)
  *
@@ -16,7 +16,7 @@
  *   tf_model_prefix    const char[]: that prefix, zero-terminated, for programs that find a model by dlopen.
  *                      dlsym on the model's handle gives the model's own.
  *
- * All numbers are of the target's byte order (little-endian on every target that we have). */
+ * All numbers are in the target's byte order (little-endian on every supported target). */
 
 #include <stdint.h>
 
@@ -34,12 +34,12 @@ extern "C" {
   each(open) each(close) each(set_affinity) each(input_count) each(output_count) each(input) each(output) \
       each(run) each(kernel_count) each(kernel) each(set_profile) each(error_text)
 
-/* Where a kernel's buffer lives. */
+/* Where a kernel's buffer lives. In each space it starts at `offset_bytes`, a multiple of TF_ALIGNMENT. */
 enum {
-  TF_SPACE_INPUT = 0,   /* `index` of the model's input */
-  TF_SPACE_OUTPUT = 1,  /* `index` of the model's output */
-  TF_SPACE_WEIGHTS = 2, /* `offset_bytes` into tf_model_weights, a multiple of TF_ALIGNMENT */
-  TF_SPACE_ARENA = 3,   /* `offset_bytes` into the activation arena, a multiple of TF_ALIGNMENT */
+  TF_SPACE_INPUT = 0,   /* the model's input number `index` */
+  TF_SPACE_OUTPUT = 1,  /* the model's output number `index` */
+  TF_SPACE_WEIGHTS = 2, /* tf_model_weights */
+  TF_SPACE_ARENA = 3,   /* the activation arena */
 };
 
 typedef struct tf_model_buffer {
@@ -55,6 +55,7 @@ typedef struct tf_model_tensor {
   uint32_t rank;
   uint32_t first_extent; /* index in numbers */
   uint64_t size_bytes;
+  int64_t index_extent; /* as in tf_tensor_info */
 } tf_model_tensor;
 
 /* One kernel call; the table's order is the order of execution. */
@@ -66,7 +67,11 @@ typedef struct tf_model_step {
   uint32_t buffer_count; /* in the order of tf_call.buffers */
   uint32_t first_dim;    /* index in numbers; the values of tf_call.dims */
   uint32_t dim_count;
-  uint32_t reserved;
+  /* Indices, to be checked before the call: all elements of this buffer, signed integers of index_bytes (4 or
+   * 8) each, lie in [-index_extent, index_extent). Without any, index_bytes is 0. */
+  uint32_t index_bytes;
+  uint64_t index_buffer; /* from 0, of the step's own */
+  int64_t index_extent;
   uint64_t workspace_bytes;
   uint64_t workspace_per_thread_bytes;
   double flops;

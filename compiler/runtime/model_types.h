@@ -21,6 +21,7 @@ enum {
                                    or a model that another library opened */
   TF_MODEL_OUT_OF_MEMORY = 101, /* no memory for the arena, or no thread */
   TF_MODEL_BAD_LIBRARY = 102,   /* the library's tables are of another version, or inconsistent */
+  TF_MODEL_BAD_INDEX = 103, /* an index lies outside the axis that it selects from; outputs are incomplete */
   /* 1 … 99: the error of the kernel that failed (kernel_abi.h) */
 
   /* From here to the last: this machine lacks a CPU feature that the model's code needs; the error's text
@@ -49,6 +50,8 @@ typedef struct tf_tensor_info {
   int32_t rank;
   const int64_t* extents;
   uint64_t size_bytes;
+  /* Of an input whose values select elements of an axis: they lie in [-index_extent, index_extent). 0: any. */
+  int64_t index_extent;
 } tf_tensor_info;
 
 typedef struct tf_kernel_info {

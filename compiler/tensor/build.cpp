@@ -8,6 +8,7 @@
 #include "compiler/tensor/expr.h"
 #include "compiler/tensor/rebuild.h"
 #include "compiler/tensor/saturate.h"
+#include "compiler/tensor/text.h"
 
 namespace tf::tensor {
 namespace {
@@ -304,8 +305,8 @@ Expr cast(Type type, const Expr& a) {
 Expr call(Intrinsic function, std::vector<Expr> args) {
   int lanes = 1;
   for (const Expr& arg : args) {
-    TF_CHECK(is_float(arg->type().element) || function >= Intrinsic::kReduceAdd)
-        << "intrinsics take floats, not " << element_name(arg->type().element);
+    TF_CHECK(takes_element(function, arg->type().element))
+        << intrinsic_name(function) << " does not take " << element_name(arg->type().element);
     lanes = std::max(lanes, arg->type().lanes);
   }
   for (Expr& arg : args) arg = widened(arg, lanes);

@@ -16,7 +16,7 @@ namespace {
 struct Storage {
   std::string name;
   std::vector<int64_t> extents;
-  std::vector<double> values;
+  Values values;
 };
 
 // A value of either kind; which one is known from the expression's type.
@@ -142,6 +142,8 @@ class Evaluator {
     return integer(node.type(), saturate<int64_t>(a.real));
   }
   Value eval(const Call& node) {
+    if (!is_float(node.type().element))  // a power
+      return {0, whole_power((*this)(node.args[0]).integer, (*this)(node.args[1]).integer)};
     std::vector<double> x;
     for (const Expr& arg : node.args) x.push_back((*this)(arg).real);
     switch (node.function) {
@@ -194,9 +196,9 @@ class Evaluator {
       }
       offset = offset * storage.extents[d] + index;
     }
-    const double value = storage.values[static_cast<size_t>(offset)];
-    if (is_float(node.type().element)) return real(value);
-    return {0, saturate<int64_t>(value)};
+    const auto at = static_cast<size_t>(offset);
+    if (is_float(node.type().element)) return real(std::get<std::vector<double>>(storage.values)[at]);
+    return {0, std::get<std::vector<int64_t>>(storage.values)[at]};
   }
   Value eval(const Ramp&) { return vectors(); }
   Value eval(const Broadcast&) { return vectors(); }
@@ -235,21 +237,21 @@ bool is_empty(const std::vector<int64_t>& extents) {
   return std::find(extents.begin(), extents.end(), 0) != extents.end();
 }
 
-double combine_values(Combiner combiner, const Type& type, double a, double b) {
-  const bool nan = std::isnan(a) || std::isnan(b);
-  const auto whole = [&](BinaryOp op) {
-    const int64_t sum = wrapped(op, saturate<int64_t>(a), saturate<int64_t>(b));
-    return static_cast<double>(wrap_to_element(type.element, sum));
+Value combine_values(Combiner combiner, const Type& type, const Value& a, const Value& b) {
+  const bool whole = !is_float(type.element);
+  const bool nan = std::isnan(a.real) || std::isnan(b.real);
+  const auto wrap = [&](BinaryOp op) {
+    return Value{0, wrap_to_element(type.element, wrapped(op, a.integer, b.integer))};
   };
   switch (combiner) {
     case Combiner::kSum:
-      return is_float(type.element) ? a + b : whole(BinaryOp::kAdd);
+      return whole ? wrap(BinaryOp::kAdd) : Value{a.real + b.real, 0};
     case Combiner::kProd:
-      return is_float(type.element) ? a * b : whole(BinaryOp::kMul);
+      return whole ? wrap(BinaryOp::kMul) : Value{a.real * b.real, 0};
     case Combiner::kMax:
-      return nan ? std::nan("") : std::max(a, b);
+      return {nan ? std::nan("") : std::max(a.real, b.real), std::max(a.integer, b.integer)};
     case Combiner::kMin:
-      return nan ? std::nan("") : std::min(a, b);
+      return {nan ? std::nan("") : std::min(a.real, b.real), std::min(a.integer, b.integer)};
   }
   __builtin_unreachable();
 }
@@ -257,48 +259,58 @@ double combine_values(Combiner combiner, const Type& type, double a, double b) {
 class StageRunner {
  public:
   StageRunner(Evaluator& evaluator, const Stage& stage)
-      : evaluator_(evaluator),
-        stage_(stage),
-        integral_(!is_float(stage.output->element)),
-        reduce_extents_(extents_of(stage.reduce_axes)) {}
+      : evaluator_(evaluator), stage_(stage), reduce_extents_(extents_of(stage.reduce_axes)) {}
 
-  std::vector<double> run() {
+  Values run() {
+    if (is_float(stage_.output->element)) return elements<double>(&Value::real);
+    return elements<int64_t>(&Value::integer);
+  }
+
+ private:
+  template <typename T>
+  std::vector<T> elements(T Value::*part) {
     const std::vector<int64_t> extents = extents_of(stage_.axes);
-    std::vector<double> values;
+    std::vector<T> values;
     if (is_empty(extents)) return values;
     std::vector<int64_t> point(extents.size(), 0);
     do {
       set(stage_.axes, point);
-      values.push_back(stage_.combiner ? reduced() : body());
+      values.push_back((stage_.combiner ? reduced() : evaluator_(stage_.body)).*part);
     } while (advance(point, extents) && evaluator_.status.ok());
     return values;
   }
-
- private:
   void set(const std::vector<Axis>& axes, const std::vector<int64_t>& point) {
     for (size_t d = 0; d < axes.size(); ++d) evaluator_.variables[axes[d].var.get()] = point[d];
   }
-  double body() {
-    const Value value = evaluator_(stage_.body);
-    return integral_ ? static_cast<double>(value.integer) : value.real;
-  }
-  double reduced() {
-    const Value start = evaluator_(identity(*stage_.combiner, stage_.output->element));
-    double total = integral_ ? static_cast<double>(start.integer) : start.real;
+  Value reduced() {
+    Value total = evaluator_(identity(*stage_.combiner, stage_.output->element));
     if (is_empty(reduce_extents_)) return total;
     std::vector<int64_t> point(reduce_extents_.size(), 0);
     do {
       set(stage_.reduce_axes, point);
-      total = combine_values(*stage_.combiner, stage_.body->type(), total, body());
+      total = combine_values(*stage_.combiner, stage_.body->type(), total, evaluator_(stage_.body));
     } while (advance(point, reduce_extents_));
     return total;
   }
 
   Evaluator& evaluator_;
   const Stage& stage_;
-  const bool integral_;
   const std::vector<int64_t> reduce_extents_;
 };
+
+bool fits(const Buffer& buffer, const Values& values) {
+  return std::holds_alternative<std::vector<double>>(values) == is_float(buffer->element);
+}
+size_t size_of(const Values& values) {
+  return std::visit([](const auto& elements) { return elements.size(); }, values);
+}
+
+Values values_of(const Buffer& buffer, const std::vector<double>& doubles) {
+  if (is_float(buffer->element)) return doubles;
+  std::vector<int64_t> whole;
+  for (double v : doubles) whole.push_back(saturate<int64_t>(v));
+  return whole;
+}
 
 }  // namespace
 
@@ -308,8 +320,8 @@ int64_t element_count(const Buffer& buffer) {
   return count;
 }
 
-absl::StatusOr<std::vector<std::vector<double>>> evaluate(const Workload& workload,
-                                                          const std::vector<std::vector<double>>& inputs) {
+absl::StatusOr<std::vector<Values>> evaluate_exactly(const Workload& workload,
+                                                     const std::vector<Values>& inputs) {
   TF_RETURN_IF_ERROR(verify(workload));
   if (!workload.dims.empty())
     return absl::InvalidArgumentError(
@@ -320,21 +332,37 @@ absl::StatusOr<std::vector<std::vector<double>>> evaluate(const Workload& worklo
   Evaluator evaluator;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Buffer& buffer = workload.inputs[i].buffer;
-    if (static_cast<int64_t>(inputs[i].size()) != element_count(buffer))
+    if (!fits(buffer, inputs[i]))
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", buffer->name, "' is of ", std::string(element_name(buffer->element))));
+    if (static_cast<int64_t>(size_of(inputs[i])) != element_count(buffer))
       return absl::InvalidArgumentError(absl::StrCat("input '", buffer->name, "' has ", element_count(buffer),
-                                                     " elements, not ", inputs[i].size()));
+                                                     " elements, not ", size_of(inputs[i])));
     evaluator.buffers[buffer.get()] = {buffer->name, constant_extents(buffer->extents), inputs[i]};
   }
   for (const Stage& stage : workload.stages) {
-    std::vector<double> values = StageRunner(evaluator, stage).run();
+    Values values = StageRunner(evaluator, stage).run();
     if (!evaluator.status.ok())
       return absl::InternalError(
           absl::StrCat("stage '", stage.output->name, "': ", evaluator.status.message()));
     evaluator.buffers[stage.output.get()] = {stage.output->name, extents_of(stage.axes), std::move(values)};
   }
-  std::vector<std::vector<double>> outputs;
+  std::vector<Values> outputs;
   for (const Buffer& output : workload.outputs) outputs.push_back(evaluator.buffers.at(output.get()).values);
   return outputs;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> evaluate(const Workload& workload,
+                                                          const std::vector<std::vector<double>>& inputs) {
+  std::vector<Values> exact;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    exact.push_back(i < workload.inputs.size() ? values_of(workload.inputs[i].buffer, inputs[i]) : Values());
+  TF_ASSIGN_OR_RETURN(const std::vector<Values> outputs, evaluate_exactly(workload, exact));
+  std::vector<std::vector<double>> doubles;
+  for (const Values& output : outputs)
+    doubles.push_back(std::visit(
+        [](const auto& elements) { return std::vector<double>(elements.begin(), elements.end()); }, output));
+  return doubles;
 }
 
 }  // namespace tf::tensor

@@ -3,6 +3,7 @@
 // that tests compare kernels and the loop-IR interpreter with. Does not know: loop IR, schedules. Slow on
 // purpose: nothing in it is clever.
 
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,10 +11,17 @@
 
 namespace tf::tensor {
 
-// The outputs, row-major, of a bound workload for its inputs (in its order, row-major). Floats of every type
-// are computed in double and never rounded; integers wrap as their type says (i64 beyond 2^53 is not exact,
-// because buffers hold doubles). INVALID_ARGUMENT: an input's size is wrong or a dimension is unbound.
-// INTERNAL: a stage reads outside a buffer.
+// A tensor's elements, row-major: doubles if its element type is a float, else whole numbers (bool is 0 or
+// 1).
+using Values = std::variant<std::vector<double>, std::vector<int64_t>>;
+
+// The outputs of a bound workload for its inputs, in its order. Floats of every type are computed in double
+// and never rounded. Whole numbers are exact and wrap as their types do. INVALID_ARGUMENT: an input has the
+// wrong kind or number of elements, or a dimension is unbound. INTERNAL: a stage reads outside a buffer.
+absl::StatusOr<std::vector<Values>> evaluate_exactly(const Workload& workload,
+                                                     const std::vector<Values>& inputs);
+
+// The same with all values as doubles, which do not hold whole numbers beyond 2^53.
 absl::StatusOr<std::vector<std::vector<double>>> evaluate(const Workload& workload,
                                                           const std::vector<std::vector<double>>& inputs);
 

@@ -53,6 +53,19 @@ Binary::Binary(BinaryOp o, Expr x, Expr y)
 Call::Call(Intrinsic f, std::vector<Expr> x)
     : ExprNode(kKind, call_type(f, x)), function(f), args(std::move(x)) {}
 
+bool takes_element(Intrinsic function, Element element) {
+  if (function >= Intrinsic::kReduceAdd || is_float(element)) return true;
+  return function == Intrinsic::kPow && element == Element::kInt64;
+}
+
+int64_t whole_power(int64_t x, int64_t y) {
+  if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
+  uint64_t base = static_cast<uint64_t>(x), result = 1;
+  for (; y > 0; y /= 2, base *= base)
+    if (y % 2 != 0) result *= base;
+  return static_cast<int64_t>(result);
+}
+
 bool are_dot_operands(std::span<const Expr> args) {
   if (args.size() != 3) return false;
   const Type &c = args[0]->type(), &a = args[1]->type(), &b = args[2]->type();

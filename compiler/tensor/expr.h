@@ -129,9 +129,11 @@ struct Cast final : ExprNode {
   const Expr a;
 };
 
-// Pure scalar functions of floats, element-wise on vectors; kReduceAdd, kReduceMax and kReduceMin fold a
-// vector's lanes into a scalar; kFma(a, b, c) is the fused form that nothing may split. The two that
-// polynomials for the others are made of (the math pass leaves no exp, log, tanh … behind):
+// Pure scalar functions of floats, element-wise on vectors. kPow takes two i64 as well: exact, modulo 2^64;
+// below 0 as exponent it gives 1 / x^-y cut off, and 0 for a zero base, which has no answer. kReduceAdd,
+// kReduceMax and kReduceMin fold a vector's lanes into a scalar; kFma(a, b, c) is the fused form that nothing
+// may split. The two that polynomials for the others are made of (the math pass leaves no exp, log, tanh …
+// behind):
 //  * kLdexp(x, n) is x * 2^n for a whole n of x's type, |n| <= 250 (f32) or 2000 (f64). A back end multiplies
 //    by 2^floor(n/2) and by 2^(n - floor(n/2)), each made by shifting the biased exponent into place; so it
 //    overflows to infinity and underflows to zero.
@@ -165,6 +167,12 @@ enum class Intrinsic : uint8_t {
   kReduceMin,
   kDot
 };
+
+// Whether an intrinsic takes that element type.
+bool takes_element(Intrinsic function, Element element);
+
+// x^y of whole numbers as kPow defines it.
+int64_t whole_power(int64_t x, int64_t y);
 
 // Elements and lanes of kDot's arguments are as above.
 bool are_dot_operands(std::span<const Expr> args);

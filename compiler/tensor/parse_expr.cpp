@@ -311,8 +311,7 @@ class ExprParser {
     for (int i = 0; i <= static_cast<int>(Intrinsic::kReduceMin); ++i) {
       const auto candidate = static_cast<Intrinsic>(i);
       if (intrinsic_name(candidate) != name.text) continue;
-      const bool any_element = candidate >= Intrinsic::kReduceAdd;
-      if (x.size() != arity(candidate) || !same_types(0) || (!any_element && !is_float(x[0]->type().element)))
+      if (x.size() != arity(candidate) || !same_types(0) || !takes_element(candidate, x[0]->type().element))
         return wrong();
       return deeper(make<Call>(candidate, std::move(x)), depth);
     }

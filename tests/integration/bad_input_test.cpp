@@ -84,6 +84,22 @@ TEST_F(BadInput, NetworksAreRefusedByEveryCommandThatReadsOne) {
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
 }
 
+TEST_F(BadInput, ANetworkThatCannotBeBuiltIsRefusedBeforeItIsTuned) {
+  onnx::ModelWriter model;
+  model.input("x", {1, 512});
+  std::vector<float> weights(512 * 512, 0.5f);
+  weights[7] = 1e6f;  // no half
+  model.floats("w", {512, 512}, weights);
+  model.node("MatMul", {"x", "w"}, "y");
+  model.output("y");
+  const std::string path = write("large.onnx", model.bytes());
+  expect_refusal("tuner",
+                 {"tune", path, "--target", "host", "--db", file("new.db"), "--allow", "fp16", "--trials",
+                  "1000000", "--without-sandbox", "missing"},
+                 kFailed, "large.onnx cannot be built, so it is not tuned: constant 'w' has 1 values beyond");
+  EXPECT_TRUE(measurements(file("new.db")).empty()) << "something was measured";
+}
+
 TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   const auto refused = [&](std::vector<std::string> more, const std::string& words) {
     std::vector<std::string> tune = {"tune", file("mlp.onnx"), "--db", file("new.db")};

@@ -183,6 +183,24 @@ struct TrialSetting {
   database::Store& store;
 };
 
+// Builds the network with default schedules, so that a network that cannot be built is refused before its
+// budget is spent. CANCELLED if `stop` is set meanwhile.
+absl::Status check_builds(const TuneArguments& arguments, const service::JobSpec& spec,
+                          const session::SessionOptions& options, const std::atomic<bool>& stop,
+                          measure::PoolBuilder& builder, measure::Runner& runner) {
+  TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
+  TF_ASSIGN_OR_RETURN(records::Plan plan, records::plan_untuned(std::move(network), options.target));
+  const auto bench = session::make_network_bench(builder.pool(), runner,
+                                                 {.target = options.target,
+                                                  .threads = options.threads,
+                                                  .allowed_numerics = options.allowed_numerics,
+                                                  .stop = &stop});
+  const absl::Status built = bench->build(plan).status();
+  if (built.ok() || stop) return built;
+  return absl::Status(
+      built.code(), absl::StrCat(arguments.model, " cannot be built, so it is not tuned: ", built.message()));
+}
+
 // The network as without tuning and by the records.
 absl::StatusOr<session::NetworkTrial> try_network(const graph::Graph& network, const TrialSetting& setting,
                                                   Clock::time_point deadline, const std::atomic<bool>& stop) {
@@ -219,11 +237,11 @@ void announce(const TuneArguments& arguments, const service::JobSpec& spec,
               const std::vector<session::Task>& tasks, const target::Target& target) {
   const auto used = std::ranges::count_if(tasks, [](const session::Task& task) { return task.weight > 0; });
   const auto unused = std::ssize(tasks) - used;
-  std::fprintf(stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
-               spec.model_name.c_str(),
-               unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " between other layouts,").c_str()
-                          : "",
-               target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
+  std::fprintf(
+      stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
+      spec.model_name.c_str(),
+      unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " between other layouts,").c_str() : "",
+      target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
 }
 
 // What came of the tuning.
@@ -297,6 +315,9 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   stay_on(split.rest);  // before any build worker or thread that computes is started
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
+  const absl::Status buildable = check_builds(arguments, spec, options, stop, *builder, *runner);
+  if (stop) return kExitInterrupted;
+  TF_RETURN_IF_ERROR(buildable);
   options.takes_turns = split.takes_turns;
   options.has_no_cpu = split.rest.empty();
   options.budget.reserve_s = [&spec](const session::Progress& progress) {
@@ -358,6 +379,8 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"
+      "Builds the network without tuning first: one that cannot be built is refused before the budget is "
+      "spent.\n"
       "Ctrl-C finishes what is being measured, or ends the network's own trial, and exits 130; the same "
       "command then goes on. A second one stops at once.");
   command->callback([arguments, &invocation] {

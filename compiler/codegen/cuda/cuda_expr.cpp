@@ -34,6 +34,13 @@ template <typename T> __device__ T tf_floor_mod(T a, T b) {
 template <typename T, typename F> __device__ T tf_saturate(F x, T low, T high) {
   return x != x ? T(0) : x <= F(low) ? low : x >= F(high) ? high : T(x);
 }
+__device__ inline long long tf_whole_power(long long x, long long y) {
+  if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
+  unsigned long long base = x, result = 1;
+  for (; y > 0; y /= 2, base *= base)
+    if (y % 2 != 0) result *= base;
+  return (long long)result;
+}
 __device__ inline float tf_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline double tf_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 )";
@@ -197,6 +204,7 @@ class Printer {
     for (const Expr& arg : e.args) args.push_back(print(arg));
     const std::string list = absl::StrCat("(", absl::StrJoin(args, ", "), ")");
     if (e.function == Intrinsic::kSigmoid) return "tf_sigmoid" + list;
+    if (!tensor::is_float(e.type().element) && e.function == Intrinsic::kPow) return "tf_whole_power" + list;
     const char* name = function_name(e.function);
     if (name == nullptr) return refuse("this function");
     type(e.type().element);  // refuses what has no function

@@ -39,8 +39,7 @@ absl::Status check_buffer(const ModelDescription& model, const tf_model_buffer& 
            buffer.size_bytes <= space_bytes - buffer.offset_bytes;
   };
   auto fits_tensor = [&](const std::vector<ModelTensor>& tensors) {
-    return buffer.index < tensors.size() && buffer.offset_bytes == 0 &&
-           buffer.size_bytes <= tensors[buffer.index].size_bytes;
+    return buffer.index < tensors.size() && fits(tensors[buffer.index].size_bytes);
   };
   bool valid = false;
   switch (buffer.space) {
@@ -84,7 +83,8 @@ std::vector<tf_model_tensor> encode_tensors(const std::vector<ModelTensor>& tens
                        .element = static_cast<uint32_t>(tensor.element),
                        .rank = static_cast<uint32_t>(tensor.extents.size()),
                        .first_extent = static_cast<uint32_t>(numbers.size()),
-                       .size_bytes = tensor.size_bytes});
+                       .size_bytes = tensor.size_bytes,
+                       .index_extent = tensor.index_extent});
     numbers.insert(numbers.end(), tensor.extents.begin(), tensor.extents.end());
   }
   return encoded;
@@ -108,7 +108,9 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                      .buffer_count = static_cast<uint32_t>(step.buffers.size()),
                      .first_dim = static_cast<uint32_t>(numbers.size()),
                      .dim_count = static_cast<uint32_t>(step.dims.size()),
-                     .reserved = 0,
+                     .index_bytes = step.indices.element_bytes,
+                     .index_buffer = step.indices.buffer,
+                     .index_extent = step.indices.extent,
                      .workspace_bytes = step.workspace_bytes,
                      .workspace_per_thread_bytes = step.workspace_per_thread_bytes,
                      .flops = step.flops,

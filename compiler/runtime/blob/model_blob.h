@@ -16,6 +16,14 @@ struct ModelTensor {
   int32_t element = 0;  // TF_ELEMENT_*
   std::vector<int64_t> extents;
   uint64_t size_bytes = 0;
+  int64_t index_extent = 0;  // as in tf_tensor_info
+};
+
+// Elements of a step's buffer that must lie in [-extent, extent).
+struct ModelIndices {
+  uint32_t buffer = 0;
+  uint32_t element_bytes = 0;  // 4 or 8; 0: there are none
+  int64_t extent = 0;
 };
 
 struct ModelStep {
@@ -28,6 +36,7 @@ struct ModelStep {
   uint64_t workspace_per_thread_bytes = 0;
   double flops = 0;
   double bytes = 0;
+  ModelIndices indices;
 };
 
 struct ModelDescription {

@@ -456,7 +456,7 @@ TEST(MemoryPlan, CheckFindsValuesThatShareBytes) {
   EXPECT_EQ(check_memory(*program, plan).code(), absl::StatusCode::kInternal);
   plan = good;
   plan.arena_bytes -= 64;
-  EXPECT_THAT(std::string(check_memory(*program, plan).message()), testing::HasSubstr("leaves the arena"));
+  EXPECT_THAT(std::string(check_memory(*program, plan).message()), testing::HasSubstr("leaves its space"));
 }
 
 }  // namespace

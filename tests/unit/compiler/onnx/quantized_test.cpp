@@ -369,7 +369,7 @@ INSTANTIATE_TEST_SUITE_P(All, QuantizedProducts,
                          [](const auto& param) { return param.param.name; });
 
 TEST(Quantized, RefusesWhatItDoesNotKnowInOneLine) {
-  ModelWriter model;
+  ModelWriter model(21);
   model.input("x", {4, 4});
   model.floats("scale", {2, 4}, Floats(8, 1));
   ModelWriter::set(model.node("QuantizeLinear", {"x", "scale"}, "y"), "block_size", 2);

@@ -211,6 +211,52 @@ TEST(ModelLibrary, OfAnotherVersionIsRefusedAndSaysWhatToDo) {
       std::string::npos);
 }
 
+// Doubles the two halves of an input of 1024 bytes into the other half of the output.
+ModelDescription swapped_halves() {
+  ModelDescription model;
+  model.inputs = {{.name = "x", .element = TF_ELEMENT_FLOAT32, .extents = {256}, .size_bytes = 1024}};
+  model.outputs = {{.name = "y", .element = TF_ELEMENT_FLOAT32, .extents = {256}, .size_bytes = 1024}};
+  model.kernel_count = 2;
+  model.weights_bytes = kBytes;
+  for (const uint64_t from : {0, 512}) {
+    model.steps.push_back({.name = "half",
+                           .key = "",
+                           .kernel = 0,
+                           .buffers = {{TF_SPACE_INPUT, 0, from, 512}, {TF_SPACE_OUTPUT, 0, 512 - from, 512}},
+                           .dims = {128}});
+  }
+  return model;
+}
+
+TEST(ModelLibrary, GivesKernelsBuffersThatBeginInsideInputsAndOutputs) {
+  const auto blob = encode_model(swapped_halves());
+  ASSERT_TRUE(blob.ok()) << blob.status();
+  Library library(*blob);
+  ASSERT_TRUE(library);
+  tf_model* model = nullptr;
+  ASSERT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_OK);
+  for (int shift : {0, 1}) {
+    alignas(64) float x[257], y[257];
+    for (int i = 0; i < 256; ++i) x[i + shift] = static_cast<float>(i);
+    std::memset(y, 0xff, sizeof y);
+    const void* inputs[] = {x + shift};
+    void* outputs[] = {y + shift};
+    ASSERT_EQ(GET(library, tf_model_run)(model, inputs, outputs), TF_MODEL_OK);
+    for (int i = 0; i < 256; ++i) ASSERT_EQ(y[i + shift], 2.0f * static_cast<float>((i + 128) % 256)) << i;
+  }
+  GET(library, tf_model_close)(model);
+}
+
+TEST(ModelLibrary, IsRefusedIfABufferReachesBeyondAnOutput) {
+  std::string blob = *encode_model(swapped_halves());
+  const auto& header = *reinterpret_cast<const tf_model_header*>(blob.data());
+  reinterpret_cast<tf_model_buffer*>(blob.data() + header.buffers.offset_bytes)[1].offset_bytes = 576;
+  Library library(blob);
+  ASSERT_TRUE(library);
+  tf_model* model = nullptr;
+  EXPECT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_BAD_LIBRARY);
+}
+
 TEST(ModelLibrary, RunsNoModelThatAnotherLibraryOpened) {
   const Library first(*encode_model(two_steps())), second(*encode_model(two_steps()));
   ASSERT_TRUE(first && second);
@@ -256,7 +302,8 @@ TEST(ModelLibrary, ForAFeatureThatTheRuntimeDoesNotKnowIsOfAnotherVersion) {
 TEST(ModelBlob, NamesTheStepWhoseBufferIsOutsideItsSpace) {
   for (tf_model_buffer bad :
        {tf_model_buffer{TF_SPACE_ARENA, 0, 960, 128}, tf_model_buffer{TF_SPACE_ARENA, 0, 8, 8},
-        tf_model_buffer{TF_SPACE_INPUT, 1, 0, 8}, tf_model_buffer{9, 0, 0, 8}}) {
+        tf_model_buffer{TF_SPACE_INPUT, 1, 0, 8}, tf_model_buffer{TF_SPACE_INPUT, 0, 32, 8},
+        tf_model_buffer{TF_SPACE_OUTPUT, 0, 64, kBytes}, tf_model_buffer{9, 0, 0, 8}}) {
     ModelDescription model = two_steps();
     model.steps[1].buffers[0] = bad;
     const auto blob = encode_model(model);
