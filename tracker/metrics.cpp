@@ -9,8 +9,12 @@ std::vector<rpc::MetricFamily> metrics_of(const FarmCounts& counts) {
   const auto number = [](uint64_t count) { return static_cast<double>(count); };
   const std::map<std::string, double> devices(counts.devices.begin(), counts.devices.end());
   return {
-      rpc::by_label(rpc::gauge("tunefarm_tracker_devices", "devices, by state: each in one", 0), "state",
-                    devices),
+      rpc::by_label(
+          rpc::gauge("tunefarm_tracker_devices",
+                     "devices, by state: ready, cordoned, draining (or stopping), drained (no lease "
+                     "is left), quarantined or away",
+                     0),
+          "state", devices),
       rpc::gauge("tunefarm_tracker_ready_slots",
                  "slots of devices that may be leased, leased ones among them", number(counts.ready_slots)),
       rpc::gauge("tunefarm_tracker_leases", "leases in force", number(counts.leases)),

@@ -141,7 +141,8 @@ std::vector<tf::rpc::MetricFamily> metrics_of(const std::vector<Served>& all,
   std::map<std::string, double> devices = {{"connected", 0}, {"away", 0}};
   for (const Served& served : all) ++devices[served.agent->is_connected() ? "connected" : "away"];
   families.push_back(tf::rpc::by_label(
-      tf::rpc::gauge("tunefarm_agent_devices", "devices that it offers, by whether the tracker knows", 0),
+      tf::rpc::gauge("tunefarm_agent_devices",
+                     "devices that it offers, by state: connected to the tracker, or away", 0),
       "state", devices));
   return families;
 }

@@ -107,7 +107,7 @@ TEST_F(Operating, MetricsTellOfTheFarm) {
   EXPECT_EQ(metric(text, "tunefarm_agent_trial_seconds_count"), 1);
   EXPECT_EQ(metric(text, "tunefarm_agent_trials_running"), 0);
   EXPECT_GT(metric(text, "process_cpu_seconds_total"), 0);
-  const std::string documentation = *read_file(std::string(TF_SOURCE_DIR) + "/deploy/README.md");
+  const std::string documentation = *read_file(std::string(TF_SOURCE_DIR) + "/docs/reference/metrics.md");
   EXPECT_EQ(test::own_families(leased).size(), 9u);
   EXPECT_EQ(test::own_families(text).size(), 4u);
   for (const std::string& page : {leased, text}) {

@@ -34,7 +34,7 @@ TEST_F(Tuning, AServedTunerShowsItsHealthItsServicesItsNumbersAndLogsAsJson) {
   EXPECT_EQ(metric(text, "tunefarm_tuner_results_durable_total"), 0);
   EXPECT_EQ(metric(text, "tunefarm_tuner_trials_running"), 0);
   EXPECT_GT(metric(text, "process_resident_memory_bytes"), 0);
-  const std::string documentation = *read_file(std::string(TF_SOURCE_DIR) + "/deploy/README.md");
+  const std::string documentation = *read_file(std::string(TF_SOURCE_DIR) + "/docs/reference/metrics.md");
   EXPECT_EQ(test::own_families(text).size(), 5u);
   for (const std::string& name : test::own_families(text))
     EXPECT_THAT(documentation, HasSubstr("| `" + name));

@@ -73,8 +73,9 @@ const rpc::Endpoint& Daemon::endpoint() const {
 }
 
 std::vector<rpc::MetricFamily> Daemon::metrics() {
-  return {rpc::by_label(rpc::gauge("tunefarm_tuner_jobs", "jobs, by state", 0), "state",
-                        parts_->queue->count_by_state())};
+  return {rpc::by_label(rpc::gauge("tunefarm_tuner_jobs",
+                                   "jobs, by state: queued, running, paused, done, failed or cancelled", 0),
+                        "state", parts_->queue->count_by_state())};
 }
 
 void Daemon::stop() {
