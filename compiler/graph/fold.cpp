@@ -19,20 +19,30 @@ int64_t negative(int64_t x) {
   return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
 }
 
+// Without overflow, so that it is right where the result is denormal.
+double sigmoid(double x) {
+  const double t = std::exp(-std::fabs(x));
+  return (x < 0 ? t : 1) / (1 + t);
+}
+
 double apply(UnaryKind kind, double x) {
   switch (kind) {
     case UnaryKind::kRelu:
       return std::isnan(x) ? x : std::max(x, 0.0);
     case UnaryKind::kSigmoid:
-      return 1 / (1 + std::exp(-x));
+      return sigmoid(x);
     case UnaryKind::kTanh:
       return std::tanh(x);
     case UnaryKind::kErf:
       return std::erf(x);
     case UnaryKind::kExp:
       return std::exp(x);
+    case UnaryKind::kExpm1:
+      return std::expm1(x);
     case UnaryKind::kLog:
       return std::log(x);
+    case UnaryKind::kLog1p:
+      return std::log1p(x);
     case UnaryKind::kSqrt:
       return std::sqrt(x);
     case UnaryKind::kNeg:

@@ -1,5 +1,6 @@
 // The interpreter's instructions that compute: one function a pair of operation and element type.
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "base/check.h"
@@ -112,12 +113,22 @@ void run_unary(Machine& m, const Instruction& i) {
   }
 }
 
+// Without overflow, so that it is right where the result is denormal.
+double sigmoid(double x) {
+  const double t = std::exp(-std::fabs(x));
+  return (x < 0 ? t : 1) / (1 + t);
+}
+
 double evaluate(Intrinsic function, double x, double y) {
   switch (function) {
     case Intrinsic::kExp:
       return std::exp(x);
+    case Intrinsic::kExpm1:
+      return std::expm1(x);
     case Intrinsic::kLog:
       return std::log(x);
+    case Intrinsic::kLog1p:
+      return std::log1p(x);
     case Intrinsic::kSqrt:
       return std::sqrt(x);
     case Intrinsic::kRsqrt:
@@ -127,7 +138,7 @@ double evaluate(Intrinsic function, double x, double y) {
     case Intrinsic::kErf:
       return std::erf(x);
     case Intrinsic::kSigmoid:
-      return 1 / (1 + std::exp(-x));
+      return sigmoid(x);
     case Intrinsic::kPow:
       return std::pow(x, y);
     case Intrinsic::kFloor:
@@ -140,6 +151,8 @@ double evaluate(Intrinsic function, double x, double y) {
       return std::sin(x);
     case Intrinsic::kCos:
       return std::cos(x);
+    case Intrinsic::kCopysign:
+      return std::copysign(x, y);
     case Intrinsic::kLdexp:
       return std::isnan(y) ? y : std::ldexp(x, static_cast<int>(y));
     default:
@@ -164,11 +177,29 @@ void run_logb(Machine& m, const Instruction& i) {
   for (int32_t l = 0; l < i.lanes; ++l) out[l] = exponent_of(a[l]);
 }
 
+// The fraction's bits below the exponent of 1.
+float significand_of(float x) {
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(x) & 0x007fffffU) | 0x3f800000U);
+}
+double significand_of(double x) {
+  return std::bit_cast<double>((std::bit_cast<uint64_t>(x) & 0x000fffffffffffffU) | 0x3ff0000000000000U);
+}
+
+template <typename L>
+void run_significand(Machine& m, const Instruction& i) {
+  using T = typename L::Lane;
+  const T* a = m.at<T>(i.a);
+  T* out = m.at<T>(i.target);
+  for (int32_t l = 0; l < i.lanes; ++l) out[l] = significand_of(a[l]);
+}
+
 template <typename L, Intrinsic kFunction>
 void run_call(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T* a = m.at<T>(i.a);
-  const T* b = m.at<T>(kFunction == Intrinsic::kPow || kFunction == Intrinsic::kLdexp ? i.b : i.a);
+  constexpr bool kTakesTwo = kFunction == Intrinsic::kPow || kFunction == Intrinsic::kLdexp ||
+                             kFunction == Intrinsic::kCopysign;
+  const T* b = m.at<T>(kTakesTwo ? i.b : i.a);
   T* out = m.at<T>(i.target);
   for (int32_t l = 0; l < i.lanes; ++l) {
     const double value = evaluate(kFunction, static_cast<double>(a[l]), static_cast<double>(b[l]));
@@ -230,7 +261,9 @@ Kernel pick_call(Intrinsic function) {
   case Intrinsic::name: \
     return &run_call<L, Intrinsic::name>
       TF_CASE(kExp);
+      TF_CASE(kExpm1);
       TF_CASE(kLog);
+      TF_CASE(kLog1p);
       TF_CASE(kSqrt);
       TF_CASE(kRsqrt);
       TF_CASE(kTanh);
@@ -242,12 +275,15 @@ Kernel pick_call(Intrinsic function) {
       TF_CASE(kRound);
       TF_CASE(kSin);
       TF_CASE(kCos);
+      TF_CASE(kCopysign);
       TF_CASE(kLdexp);
 #undef TF_CASE
       case Intrinsic::kFma:
         return &run_fma<L>;
       case Intrinsic::kLogb:
         return &run_logb<L>;
+      case Intrinsic::kSignificand:
+        return &run_significand<L>;
       default:
         break;
     }

@@ -163,7 +163,7 @@ Result leaky_relu(NodeReader& node) {
   return node.emit(LeakyRelu{alpha}, {x});
 }
 
-// max(x, 0) + slope * min(x, 0). Before operator set 7 a slope stands along axis 1, one for each channel.
+// x < 0: slope * x. Before operator set 7 a slope stands along axis 1, one for each channel.
 Result prelu(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(NodeId slope, node.input(1));
@@ -173,11 +173,9 @@ Result prelu(NodeReader& node) {
     along[0] = node.type(slope).extents[0];
     TF_ASSIGN_OR_RETURN(slope, node.emit(Reshape{std::move(along)}, {slope}));
   }
-  const NodeId zero = node.scalar(0, node.type(x).element);
-  TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
-  TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMin}, {x, zero}));
-  TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kMul}, {below, slope}));
-  return node.emit(Binary{BinaryKind::kAdd}, {above, below});
+  TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMul}, {x, slope}));
+  TF_ASSIGN_OR_RETURN(NodeId is_below, node.emit(Binary{BinaryKind::kLess}, {x, node.scalar(0, node.type(x).element)}));
+  return node.emit(Where{}, {is_below, below, x});
 }
 
 // min(max(alpha * x + beta, 0), 1)
@@ -199,29 +197,27 @@ Result hard_swish(NodeReader& node) {
   return node.emit(Binary{BinaryKind::kMul}, {x, gate});
 }
 
-// x above zero, else alpha * (exp(x) - 1); exp sees min(x, 0) so that it never overflows.
+// x above zero, else alpha * (exp(x) - 1), which keeps the sign of zeros and all bits of small x.
 Result elu(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const double alpha, node.float_attribute("alpha", 1.0));
   const tensor::Element element = node.type(x).element;
-  TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
-  TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMin}, {x, node.scalar(0, element)}));
-  TF_ASSIGN_OR_RETURN(below, node.emit(Unary{UnaryKind::kExp}, {below}));
-  TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kSub}, {below, node.scalar(1, element)}));
-  TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kMul}, {below, node.scalar(alpha, element)}));
-  return node.emit(Binary{BinaryKind::kAdd}, {above, below});
+  TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Unary{UnaryKind::kExpm1}, {x}));
+  if (alpha != 1) {
+    TF_ASSIGN_OR_RETURN(below, node.emit(Binary{BinaryKind::kMul}, {below, node.scalar(alpha, element)}));
+  }
+  TF_ASSIGN_OR_RETURN(NodeId is_above, node.emit(Binary{BinaryKind::kLess}, {node.scalar(0, element), x}));
+  return node.emit(Where{}, {is_above, x, below});
 }
 
-// log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
+// log(1 + exp(x)) as max(x, 0) + log1p(exp(-|x|)), which neither overflows nor loses a small exp.
 Result softplus(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  const tensor::Element element = node.type(x).element;
   TF_ASSIGN_OR_RETURN(NodeId above, node.emit(Unary{UnaryKind::kRelu}, {x}));
   TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Unary{UnaryKind::kAbs}, {x}));
   TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kNeg}, {y}));
   TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kExp}, {y}));
-  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, node.scalar(1, element)}));
-  TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kLog}, {y}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Unary{UnaryKind::kLog1p}, {y}));
   return node.emit(Binary{BinaryKind::kAdd}, {above, y});
 }
 

@@ -37,8 +37,12 @@ Expr unary_value(UnaryKind kind, const Expr& x) {
       return apply(Intrinsic::kErf, x);
     case UnaryKind::kExp:
       return apply(Intrinsic::kExp, x);
+    case UnaryKind::kExpm1:
+      return apply(Intrinsic::kExpm1, x);
     case UnaryKind::kLog:
       return apply(Intrinsic::kLog, x);
+    case UnaryKind::kLog1p:
+      return apply(Intrinsic::kLog1p, x);
     case UnaryKind::kSqrt:
       return apply(Intrinsic::kSqrt, x);
     case UnaryKind::kReciprocal:
@@ -98,7 +102,6 @@ Expr power(const Expr& x, const Expr& y) {
   }
   const auto* exponent = tensor::as<tensor::FloatImm>(y);
   if (exponent && exponent->value == 2) return x * x;
-  if (exponent && exponent->value == 0.5) return apply(Intrinsic::kSqrt, x);
   return tensor::call(Intrinsic::kPow, {x, y});
 }
 

@@ -17,7 +17,9 @@ enum class UnaryKind : uint8_t {
   kTanh,
   kErf,
   kExp,
+  kExpm1,  // exp(x) - 1
   kLog,
+  kLog1p,  // log(1 + x)
   kSqrt,
   kReciprocal,
   kFloor,
@@ -27,9 +29,9 @@ enum class UnaryKind : uint8_t {
   kCos,
   kNot  // of bool
 };
-inline constexpr std::array<std::string_view, 17> kUnaryNames = {
-    "identity", "neg",        "abs",   "relu", "sigmoid", "tanh", "erf", "exp", "log",
-    "sqrt",     "reciprocal", "floor", "ceil", "round",   "sin",  "cos", "not"};
+inline constexpr std::array<std::string_view, 19> kUnaryNames = {
+    "identity", "neg",  "abs",        "relu",  "sigmoid", "tanh",  "erf", "exp", "expm1", "log",
+    "log1p",    "sqrt", "reciprocal", "floor", "ceil",    "round", "sin", "cos", "not"};
 static_assert(kUnaryNames.size() == static_cast<size_t>(UnaryKind::kNot) + 1);
 
 enum class BinaryKind : uint8_t {

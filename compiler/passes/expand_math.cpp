@@ -2,9 +2,11 @@
 
 #include <vector>
 
+#include "compiler/passes/circular.h"
 #include "compiler/passes/integer_power.h"
 #include "compiler/passes/naming_rewriter.h"
 #include "compiler/passes/polynomials.h"
+#include "compiler/passes/power.h"
 
 namespace tf::passes {
 namespace {
@@ -17,7 +19,9 @@ using ir::Intrinsic;
 bool is_expanded(Intrinsic function) {
   switch (function) {
     case Intrinsic::kExp:
+    case Intrinsic::kExpm1:
     case Intrinsic::kLog:
+    case Intrinsic::kLog1p:
     case Intrinsic::kTanh:
     case Intrinsic::kErf:
     case Intrinsic::kSigmoid:
@@ -31,8 +35,10 @@ bool is_expanded(Intrinsic function) {
     case Intrinsic::kCeil:
     case Intrinsic::kRound:
     case Intrinsic::kFma:
+    case Intrinsic::kCopysign:
     case Intrinsic::kLdexp:
     case Intrinsic::kLogb:
+    case Intrinsic::kSignificand:
     case Intrinsic::kReduceAdd:
     case Intrinsic::kReduceMax:
     case Intrinsic::kReduceMin:
@@ -48,7 +54,7 @@ class MathExpander final : public NamingRewriter {
   Expr expression(const Expr& expr) override {
     return tensor::rewrite(expr, [&](const Expr& e) -> Expr {
       const auto* call = as<ir::Call>(e);
-      return call && is_expanded(call->function) ? replacement(*call, e) : e;
+      return call && is_expanded(call->function) ? replacement(*call) : e;
     });
   }
 
@@ -59,55 +65,73 @@ class MathExpander final : public NamingRewriter {
     return named(value);
   }
 
-  Expr replacement(const ir::Call& call, const Expr& expr) {
+  // Halves go through f32.
+  Expr replacement(const ir::Call& call) {
     const Element element = call.type().element;
     if (!tensor::is_float(element)) {  // a power
       const Bind bound = [this](const Expr& value) { return bind(value); };
       return integer_power(bind(call.args[0]), bind(call.args[1]), bound);
     }
-    if (element == Element::kFloat64) return expr;
+    const Element inner = element == Element::kFloat64 ? element : Element::kFloat32;
     const Bind binder = [this](const Expr& value) { return bind(value); };
     std::vector<Expr> args;
-    for (const Expr& arg : call.args) args.push_back(bind(tensor::cast({Element::kFloat32, 1}, arg)));
-    return tensor::cast({element, 1}, bind(of_f32(call.function, args, binder)));
+    for (const Expr& arg : call.args) args.push_back(bind(tensor::cast({inner, 1}, arg)));
+    const Expr result = inner == Element::kFloat64 ? of_f64(call.function, args, binder)
+                                                   : of_f32(call.function, args, binder);
+    return tensor::cast({element, 1}, bind(result));
   }
 
-  Expr of_f32(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
+  static Expr of_f32(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
     switch (function) {
       case Intrinsic::kExp:
         return exp_f32(args[0], binder);
+      case Intrinsic::kExpm1:
+        return expm1_f32(args[0], binder);
       case Intrinsic::kLog:
         return log_f32(args[0], binder);
+      case Intrinsic::kLog1p:
+        return log1p_f32(args[0], binder);
       case Intrinsic::kTanh:
         return tanh_f32(args[0], binder);
       case Intrinsic::kErf:
         return erf_f32(args[0], binder);
       case Intrinsic::kSigmoid:
         return sigmoid_f32(args[0], binder);
-      case Intrinsic::kSin:
-        return sin_f32(args[0], binder);
-      case Intrinsic::kCos:
-        return cos_f32(args[0], binder);
       default:
-        return power(args[0], args[1], binder);
+        return of_either(function, args, binder);
     }
   }
 
-  Expr power(const Expr& x, const Expr& y, const Bind& binder) {
-    const Expr scalar = as<ir::Broadcast>(y) ? as<ir::Broadcast>(y)->value : y;
-    const auto* exponent = as<ir::FloatImm>(scalar);
-    auto root = [](const Expr& e) { return tensor::call(Intrinsic::kSqrt, {e}); };
-    if (exponent && exponent->value == 1) return x;
-    if (exponent && exponent->value == 2) return x * x;
-    if (exponent && exponent->value == 3) return x * x * x;
-    if (exponent && exponent->value == -1) return tensor::imm(x->type(), 1) / x;
-    if (exponent && exponent->value == 0.5) return root(x);
-    if (exponent && exponent->value == -0.5) return tensor::imm(x->type(), 1) / root(x);
-    if (exponent && exponent->value == 0.75) {
-      const Expr half = binder(root(x));
-      return half * root(half);
+  static Expr of_f64(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
+    switch (function) {
+      case Intrinsic::kExp:
+        return exp_f64(args[0], binder);
+      case Intrinsic::kExpm1:
+        return expm1_f64(args[0], binder);
+      case Intrinsic::kLog:
+        return log_f64(args[0], binder);
+      case Intrinsic::kLog1p:
+        return log1p_f64(args[0], binder);
+      case Intrinsic::kTanh:
+        return tanh_f64(args[0], binder);
+      case Intrinsic::kErf:
+        return erf_f64(args[0], binder);
+      case Intrinsic::kSigmoid:
+        return sigmoid_f64(args[0], binder);
+      default:
+        return of_either(function, args, binder);
     }
-    return pow_f32(x, y, binder);
+  }
+
+  static Expr of_either(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
+    switch (function) {
+      case Intrinsic::kSin:
+        return circular(Circular::kSin, args[0], binder);
+      case Intrinsic::kCos:
+        return circular(Circular::kCos, args[0], binder);
+      default:
+        return power(args[0], args[1], binder);
+    }
   }
 };
 

@@ -1,28 +1,32 @@
 #pragma once
-// Owns: exp, log, tanh, erf and friends for f32 as expressions of plain arithmetic, min, max, select, floor,
-// fma, sqrt, ldexp and logb; scalars and vectors alike. Does not know: statements.
+// Owns: exp, log, tanh, erf and friends as expressions of plain arithmetic, min, max, select, rounding, fma,
+// copysign, ldexp, logb and significand; of f32 and of f64, scalars and vectors alike. Does not know: statements.
 //
-// Errors are those of the method with exact fused multiply-adds, measured in tests/unit/compiler/passes: at
-// most 4 units in the last place, erf 6 (sin and cos: for |x| <= 1e5; pow: for |y * log2 x| <= 126),
-// infinities, NaN and signs as in C; denormal results may be 0, denormal operands may count as 0.
+// Errors are at most 3 units in the last place over the whole range, denormal operands and results included;
+// infinities, NaN and signs of zeros are as in C. docs/reference/numerics.md has the measured errors.
 
-#include <functional>
-
-#include "compiler/ir/stmt.h"
+#include "compiler/passes/formula.h"
 
 namespace tf::passes {
 
-// Names a value that is used more than once; returns the variable.
-using Bind = std::function<ir::Expr(const ir::Expr&)>;
-
-// The arguments are f32 and already bound (variables or constants).
+// The arguments are already bound (variables or constants) and of the element in the name.
 ir::Expr exp_f32(const ir::Expr& x, const Bind& bind);
+ir::Expr expm1_f32(const ir::Expr& x, const Bind& bind);
 ir::Expr log_f32(const ir::Expr& x, const Bind& bind);
+ir::Expr log1p_f32(const ir::Expr& x, const Bind& bind);
 ir::Expr tanh_f32(const ir::Expr& x, const Bind& bind);
 ir::Expr erf_f32(const ir::Expr& x, const Bind& bind);
 ir::Expr sigmoid_f32(const ir::Expr& x, const Bind& bind);
-ir::Expr sin_f32(const ir::Expr& x, const Bind& bind);
-ir::Expr cos_f32(const ir::Expr& x, const Bind& bind);
-ir::Expr pow_f32(const ir::Expr& x, const ir::Expr& y, const Bind& bind);
+
+ir::Expr exp_f64(const ir::Expr& x, const Bind& bind);
+ir::Expr expm1_f64(const ir::Expr& x, const Bind& bind);
+ir::Expr log_f64(const ir::Expr& x, const Bind& bind);
+ir::Expr log1p_f64(const ir::Expr& x, const Bind& bind);
+ir::Expr tanh_f64(const ir::Expr& x, const Bind& bind);
+ir::Expr erf_f64(const ir::Expr& x, const Bind& bind);
+ir::Expr sigmoid_f64(const ir::Expr& x, const Bind& bind);
+
+// exp(r) for an f64 r with |r| <= ln(2)/2, which powers need too.
+ir::Expr exp_reduced_f64(const ir::Expr& r, const Bind& bind);
 
 }  // namespace tf::passes

@@ -32,6 +32,17 @@ double exponent_field(Element element, double x) {
   return x == 0 ? -bias : std::max(std::logb(x), -bias);
 }
 
+// Of denormal f32 it is that of their f64: kSignificand leaves it open.
+double significand(double x) {
+  return std::isfinite(x) && x != 0 ? std::fabs(x) / std::exp2(std::logb(x)) : 1;
+}
+
+// Without overflow, so that it is right where the result is denormal.
+double sigmoid(double x) {
+  const double t = std::exp(-std::fabs(x));
+  return (x < 0 ? t : 1) / (1 + t);
+}
+
 // a + b, a - b or a * b modulo 2^64, as signed arithmetic of C++ does not promise.
 int64_t wrapped(BinaryOp op, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
@@ -149,8 +160,12 @@ class Evaluator {
     switch (node.function) {
       case Intrinsic::kExp:
         return real(std::exp(x[0]));
+      case Intrinsic::kExpm1:
+        return real(std::expm1(x[0]));
       case Intrinsic::kLog:
         return real(std::log(x[0]));
+      case Intrinsic::kLog1p:
+        return real(std::log1p(x[0]));
       case Intrinsic::kSqrt:
         return real(std::sqrt(x[0]));
       case Intrinsic::kRsqrt:
@@ -160,7 +175,7 @@ class Evaluator {
       case Intrinsic::kErf:
         return real(std::erf(x[0]));
       case Intrinsic::kSigmoid:
-        return real(1 / (1 + std::exp(-x[0])));
+        return real(sigmoid(x[0]));
       case Intrinsic::kPow:
         return real(std::pow(x[0], x[1]));
       case Intrinsic::kFloor:
@@ -175,10 +190,14 @@ class Evaluator {
         return real(std::cos(x[0]));
       case Intrinsic::kFma:
         return real(std::fma(x[0], x[1], x[2]));
+      case Intrinsic::kCopysign:
+        return real(std::copysign(x[0], x[1]));
       case Intrinsic::kLdexp:
         return real(std::ldexp(x[0], static_cast<int>(x[1])));
       case Intrinsic::kLogb:
         return real(exponent_field(node.type().element, x[0]));
+      case Intrinsic::kSignificand:
+        return real(significand(x[0]));
       default:
         TF_CHECK(false) << "vectors belong to loop IR";
         return {};

@@ -129,16 +129,20 @@ struct Cast final : ExprNode {
   const Expr a;
 };
 
-// Pure scalar functions of floats, element-wise on vectors. kPow takes two i64 as well: exact, modulo 2^64;
-// below 0 as exponent it gives 1 / x^-y cut off, and 0 for a zero base, which has no answer. kReduceAdd,
-// kReduceMax and kReduceMin fold a vector's lanes into a scalar; kFma(a, b, c) is the fused form that nothing
-// may split. The two that polynomials for the others are made of (the math pass leaves no exp, log, tanh …
-// behind):
+// Pure scalar functions of floats, element-wise on vectors. Special values, signed zeros among them, are those of
+// the C library. kPow also takes two i64: exact, modulo 2^64; a negative exponent gives 1 / x^-y rounded toward zero,
+// and 0 for a zero base. kReduceAdd, kReduceMax and kReduceMin fold a vector's lanes into a scalar. kExpm1(x) is
+// exp(x) - 1 and kLog1p(x) is log(1 + x), both without cancellation. kFma(a, b, c) is the fused form that nothing may
+// split; kCopysign(x, y) is |x| with the sign of y.
+//
+// The math pass makes the others (exp, log, tanh, pow …) of arithmetic and of these three:
 //  * kLdexp(x, n) is x * 2^n for a whole n of x's type, |n| <= 250 (f32) or 2000 (f64). A back end multiplies
 //    by 2^floor(n/2) and by 2^(n - floor(n/2)), each made by shifting the biased exponent into place; so it
 //    overflows to infinity and underflows to zero.
 //  * kLogb(x) is x's exponent field without its bias, as a float: floor(log2(|x|)) for normal x, -127 (f64:
 //    -1023) for zero and denormals, 128 (1024) for infinities and NaN.
+//  * kSignificand(x) is x with the exponent field and the sign of 1: |x| / 2^kLogb(x) for normal x, and some
+//    number from 1 to 2 for all others, NaN included.
 //
 // kDot(c, a, b), in loop IR only, adds products of narrow elements to wide ones, as dot-product instructions
 // do: lane l of the result is c[l] + a[l*g]*b[l*g] + … + a[l*g+g-1]*b[l*g+g-1] for a group of g = 2 or 4. b
@@ -147,7 +151,9 @@ struct Cast final : ExprNode {
 // order, denormals perhaps flushed.
 enum class Intrinsic : uint8_t {
   kExp,
+  kExpm1,
   kLog,
+  kLog1p,
   kSqrt,
   kRsqrt,
   kTanh,
@@ -160,8 +166,10 @@ enum class Intrinsic : uint8_t {
   kSin,
   kCos,
   kFma,
+  kCopysign,
   kLdexp,
   kLogb,
+  kSignificand,
   kReduceAdd,
   kReduceMax,
   kReduceMin,

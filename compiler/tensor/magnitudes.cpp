@@ -93,6 +93,12 @@ class MagnitudeRules {
     switch (node.function) {
       case Intrinsic::kExp:
         return size * (m + number(1));
+      case Intrinsic::kExpm1:
+        return size + (size + number(1)) * m;
+      case Intrinsic::kLog1p:
+        return size + m / max(abs(x + number(1)), number(kTiny));
+      case Intrinsic::kCopysign:
+        return m;
       case Intrinsic::kLog:
         return size + m / max(abs(x), number(kTiny));
       case Intrinsic::kSqrt:

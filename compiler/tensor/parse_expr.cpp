@@ -48,9 +48,16 @@ const InfixOperator* infix(const Token& token) {
 }
 
 size_t arity(Intrinsic function) {
-  return function == Intrinsic::kFma                                    ? 3
-         : function == Intrinsic::kPow || function == Intrinsic::kLdexp ? 2
-                                                                        : 1;
+  switch (function) {
+    case Intrinsic::kFma:
+      return 3;
+    case Intrinsic::kPow:
+    case Intrinsic::kCopysign:
+    case Intrinsic::kLdexp:
+      return 2;
+    default:
+      return 1;
+  }
 }
 
 bool takes(BinaryOp op, Element element) {

@@ -41,8 +41,14 @@ __device__ inline long long tf_whole_power(long long x, long long y) {
     if (y % 2 != 0) result *= base;
   return (long long)result;
 }
-__device__ inline float tf_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-__device__ inline double tf_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+__device__ inline float tf_sigmoid(float x) {
+  const float t = expf(-fabsf(x));
+  return (x < 0.0f ? t : 1.0f) / (1.0f + t);
+}
+__device__ inline double tf_sigmoid(double x) {
+  const double t = exp(-fabs(x));
+  return (x < 0.0 ? t : 1.0) / (1.0 + t);
+}
 )";
 
 // Lowest and highest value of an integer type, as arguments.
@@ -64,8 +70,12 @@ const char* function_name(Intrinsic function) {
   switch (function) {
     case Intrinsic::kExp:
       return "exp";
+    case Intrinsic::kExpm1:
+      return "expm1";
     case Intrinsic::kLog:
       return "log";
+    case Intrinsic::kLog1p:
+      return "log1p";
     case Intrinsic::kSqrt:
       return "sqrt";
     case Intrinsic::kRsqrt:
@@ -88,9 +98,12 @@ const char* function_name(Intrinsic function) {
       return "cos";
     case Intrinsic::kFma:
       return "fma";
+    case Intrinsic::kCopysign:
+      return "copysign";
     case Intrinsic::kSigmoid:  // of the prelude, overloaded
     case Intrinsic::kLdexp:    // of expanded functions, for processors without the device library
     case Intrinsic::kLogb:
+    case Intrinsic::kSignificand:
     case Intrinsic::kReduceAdd:  // of vectors
     case Intrinsic::kReduceMax:
     case Intrinsic::kReduceMin:

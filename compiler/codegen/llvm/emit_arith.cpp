@@ -197,33 +197,13 @@ llvm::Value* Emitter::reduce(tensor::Intrinsic function, const ir::Expr& vector)
   return odd ? combine(v, odd) : v;
 }
 
-// Where the CPU has no FMA, an f32 one is a double product, which is exact, a sum rounded to odd and then to
-// float: rounding to odd keeps the second rounding from going wrong (Boldo and Melquiond, 2008).
 llvm::Value* Emitter::fma(llvm::Value* a, llvm::Value* b, llvm::Value* c, tensor::Element element) {
   if (target_.vector.fma)
     return rounded(element, b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c}));
-  if (element == tensor::Element::kFloat64) {
-    return fail(
-        absl::UnimplementedError("fma of f64 on " + target_.text() + ", which has no such instruction"),
-        a->getType());
-  }
   llvm::FastMathFlags contract = b_.getFastMathFlags();
   b_.clearFastMathFlags();
-  llvm::Type* wide = with_lanes_of(b_.getDoubleTy(), a);
-  llvm::Value* p = b_.CreateFMul(b_.CreateFPExt(a, wide), b_.CreateFPExt(b, wide));
-  llvm::Value* q = b_.CreateFPExt(c, wide);
-  llvm::Value* sum = b_.CreateFAdd(p, q);
-  llvm::Value* p_part = b_.CreateFSub(sum, q);  // 2Sum: what the addition lost
-  llvm::Value* error = b_.CreateFAdd(b_.CreateFSub(p, p_part), b_.CreateFSub(q, b_.CreateFSub(sum, p_part)));
-  llvm::Value* bits = b_.CreateBitCast(sum, with_lanes_of(b_.getInt64Ty(), a));
-  llvm::Value* zero = llvm::Constant::getNullValue(wide);
-  llvm::Value* even = b_.CreateICmpEQ(b_.CreateAnd(bits, integer(bits, 1)), integer(bits, 0));
-  llvm::Value* inexact = b_.CreateAnd(b_.CreateFCmpONE(error, zero), even);
-  llvm::Value* away = b_.CreateICmpEQ(b_.CreateFCmpOGT(error, zero), b_.CreateFCmpOGT(sum, zero));
-  llvm::Value* step =
-      b_.CreateSelect(away, integer(bits, 1), llvm::ConstantInt::getSigned(bits->getType(), -1));
-  llvm::Value* odd = b_.CreateSelect(inexact, b_.CreateAdd(bits, step), bits);
-  llvm::Value* result = b_.CreateFPTrunc(b_.CreateBitCast(odd, wide), a->getType());
+  const bool wide = element == tensor::Element::kFloat64;
+  llvm::Value* result = wide ? fma_by_parts(a, b, c) : fma_by_doubles(a, b, c);
   b_.setFastMathFlags(contract);
   return rounded(element, result);
 }
@@ -252,6 +232,7 @@ llvm::Value* Emitter::rounding(tensor::Intrinsic function, llvm::Value* a) {
     result = b_.CreateSelect(b_.CreateFCmpOGT(nearest, a), b_.CreateFSub(nearest, one), nearest);
   } else if (function == tensor::Intrinsic::kCeil) {
     result = b_.CreateSelect(b_.CreateFCmpOLT(nearest, a), b_.CreateFAdd(nearest, one), nearest);
+    result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, a);  // -0 of what is above -1
   }
   b_.setFastMathFlags(contract);
   return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, limit), result, a);
@@ -283,8 +264,17 @@ llvm::Value* Emitter::logb(llvm::Value* x) {
   const FloatFormat format(x->getType());
   llvm::Value* bits = b_.CreateLShr(b_.CreateBitCast(x, format.bits_type), format.fraction_bits);
   bits = b_.CreateAnd(bits, llvm::ConstantInt::get(format.bits_type, 2 * format.bias + 1));
-  // The field is below 2^11, so that the unbiased value is exact.
+  // The field is below 2^11, so that the unbiased value is exact. 32 bits convert in vectors on every CPU.
+  bits = b_.CreateTrunc(bits, with_lanes_of(b_.getInt32Ty(), x));
   return b_.CreateFSub(b_.CreateSIToFP(bits, format.type), llvm::ConstantFP::get(format.type, format.bias));
+}
+
+llvm::Value* Emitter::significand(llvm::Value* x) {
+  const FloatFormat format(x->getType());
+  llvm::Value* bits = b_.CreateBitCast(x, format.bits_type);
+  bits = b_.CreateAnd(bits, integer(bits, (uint64_t{1} << format.fraction_bits) - 1));
+  bits = b_.CreateOr(bits, integer(bits, uint64_t{format.bias} << format.fraction_bits));
+  return b_.CreateBitCast(bits, format.type);
 }
 
 }  // namespace tf::codegen

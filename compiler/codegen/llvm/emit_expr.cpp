@@ -262,8 +262,12 @@ llvm::Value* Emitter::call(const ir::Call& e) {
       return fma(value(e.args[0]), value(e.args[1]), value(e.args[2]), element);
     case F::kLdexp:
       return rounded(element, ldexp(value(e.args[0]), value(e.args[1])));
+    case F::kCopysign:
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, value(e.args[0]), value(e.args[1]));
     case F::kLogb:
       return logb(value(e.args[0]));
+    case F::kSignificand:
+      return significand(value(e.args[0]));
     case F::kReduceAdd:
     case F::kReduceMax:
     case F::kReduceMin:

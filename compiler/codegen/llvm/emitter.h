@@ -118,9 +118,12 @@ class Emitter {
   llvm::Value* cast(const ir::Cast& e);
   llvm::Value* reduce(tensor::Intrinsic function, const ir::Expr& vector);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c, tensor::Element element);
+  llvm::Value* fma_by_doubles(llvm::Value* a, llvm::Value* b, llvm::Value* c);  // of f32
+  llvm::Value* fma_by_parts(llvm::Value* a, llvm::Value* b, llvm::Value* c);    // of f64
   llvm::Value* rounding(tensor::Intrinsic function, llvm::Value* a);
   llvm::Value* ldexp(llvm::Value* x, llvm::Value* n);
   llvm::Value* logb(llvm::Value* x);
+  llvm::Value* significand(llvm::Value* x);
 
   // emit_dot.cpp
   llvm::Value* dot(const ir::Call& e);

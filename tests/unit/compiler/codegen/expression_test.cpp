@@ -131,6 +131,17 @@ TEST(ExpressionCode, FmaRoundsOnceWithAndWithoutTheInstruction) {
   for (Element element : {Element::kFloat32, Element::kFloat16}) {
     expect_agrees(element_wise(element, element, "fma($a, $b, $a)"), {.tolerance = 1e-7});
   }
+  // What the product's rounding loses, exactly.
+  const std::string lost = element_wise(Element::kFloat64, Element::kFloat64, "fma($a, $b, -($a * $b))");
+  expect_agrees(lost, {.tolerance = 0});
+  expect_agrees(element_wise(Element::kFloat64, Element::kFloat64, "fma($a, $b, $a)"),
+                {.tolerance = 1e-15, .special_values = true});
+}
+
+TEST(ExpressionCode, SignsAndSignificandsAreTakenFromTheirBits) {
+  for (const Element element : {Element::kFloat32, Element::kFloat64})
+    for (const char* e : {"$7 / copysign($a, $b)", "significand($a)", "logb($a)"})
+      expect_agrees(element_wise(element, element, e), {.tolerance = 0, .special_values = true});
 }
 
 TEST(ExpressionCode, ReductionsOverLanesAgreeForEvenAndOddCounts) {
@@ -256,7 +267,7 @@ TEST(ExpressionCode, WhatPassesMustTakeOutIsRefused) {
 }
 
 // What LLVM has no instructions for it calls: conversions and divisions above all.
-std::vector<std::string> operations(Element element, const target::Target& target) {
+std::vector<std::string> operations(Element element) {
   std::vector<std::string> all = {"select($a < $b, $a, $b)"};
   for (const Element to : kElements)
     all.push_back(absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)"));
@@ -264,7 +275,7 @@ std::vector<std::string> operations(Element element, const target::Target& targe
   if (tensor::is_float(element)) {
     all.push_back("sqrt(max($a, $b)) + floor($a) / round($b) - ceil(-$b) * rsqrt(abs($a))");
     all.push_back("ldexp($a, logb($b))");
-    if (element != Element::kFloat64 || target.vector.fma) all.push_back("fma($a, $b, $a)");
+    all.push_back("fma($a, $b, copysign($a, significand($b)))");
   } else {
     all.insert(all.end(), {"min($a, $b) * $a + abs($b)", "$a // $b", "$a % $b", "$a // $7", "$a % $7"});
   }
@@ -277,7 +288,7 @@ TEST_P(EveryArchitecture, CompilesWithoutLibraryCalls) {
   const absl::StatusOr<target::Target> target = target::parse_target(GetParam());
   ASSERT_TRUE(target.ok()) << target.status();
   for (const Element element : kElements) {
-    for (const std::string& operation : operations(element, *target)) {
+    for (const std::string& operation : operations(element)) {
       Element to = element;
       if (operation.starts_with("cast<"))
         to = *tensor::element_from_name(operation.substr(5, operation.find('>') - 5));

@@ -25,7 +25,9 @@ TEST(Unary, EveryFunctionAgreesWithTheMathLibrary) {
       {UnaryKind::kTanh, [](double x) { return std::tanh(x); }},
       {UnaryKind::kErf, [](double x) { return std::erf(x); }},
       {UnaryKind::kExp, [](double x) { return std::exp(x); }},
+      {UnaryKind::kExpm1, [](double x) { return std::expm1(x); }},
       {UnaryKind::kLog, [](double x) { return std::log(x); }},
+      {UnaryKind::kLog1p, [](double x) { return std::log1p(x); }},
       {UnaryKind::kSqrt, [](double x) { return std::sqrt(x); }},
       {UnaryKind::kReciprocal, [](double x) { return 1 / x; }},
       {UnaryKind::kFloor, [](double x) { return std::floor(x); }},
@@ -36,7 +38,8 @@ TEST(Unary, EveryFunctionAgreesWithTheMathLibrary) {
   static_assert(std::size(cases) == static_cast<size_t>(UnaryKind::kNot));  // all but kNot
   for (const auto& [kind, f] : cases) {
     const bool positive =
-        kind == UnaryKind::kLog || kind == UnaryKind::kSqrt || kind == UnaryKind::kReciprocal;
+        kind == UnaryKind::kLog || kind == UnaryKind::kLog1p || kind == UnaryKind::kSqrt ||
+        kind == UnaryKind::kReciprocal;
     const HostTensor x = random_tensor({3, 17}, 5, positive ? 0.1 : -5, 5);
     Builder b;
     const Buffer input = input_like(b, "x", x);

@@ -254,11 +254,13 @@ TEST(Evaluate, SumsAndProductsOfIntegersWrapToTheLastDigit) {
 TEST(Evaluate, ExponentsAreTakenApartAndPutTogether) {
   const auto w = parse_workload(
       "workload v1 input p0: f32[5] stage t0: f32[i0 < 5] = logb(p0[i0]) "
-      "stage t1: f32[i0 < 5] = ldexp(p0[i0], 3f32) output t0, t1");
+      "stage t1: f32[i0 < 5] = ldexp(p0[i0], 3f32) "
+      "stage t2: f32[i0 < 5] = copysign(significand(p0[i0]), p0[i0]) output t0, t1, t2");
   const auto outputs = evaluate(*w, {{1, -10, 0, 0.3, INFINITY}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[0], ElementsAre(0, 3, -127, -2, 128));
   EXPECT_THAT((*outputs)[1], ElementsAre(8, -80, 0, 2.4, INFINITY));
+  EXPECT_THAT((*outputs)[2], ElementsAre(1, -1.25, 1, 1.2, 1));
 }
 
 TEST(Evaluate, EmptyReductionsGiveTheIdentityAndEmptyTensorsNothing) {
@@ -285,7 +287,7 @@ TEST(Magnitudes, BoundTheChangeOfEveryFunctionUnderRounding) {
   // y = f(a - b) with a - b cancelling: an error of a relative 1e-4 in a and b moves y by at most 1e-4 *
   // M(y).
   for (const char* f :
-       {"exp(v)", "log(v + 3f32)", "sqrt(v + 3f32)", "rsqrt(v + 3f32)", "tanh(v)", "erf(v)", "sigmoid(v)",
+       {"exp(v)", "expm1(v)", "log(v + 3f32)", "log1p(v + 2f32)", "copysign(v, 1f32)", "sqrt(v + 3f32)", "rsqrt(v + 3f32)", "tanh(v)", "erf(v)", "sigmoid(v)",
         "pow(v + 3f32, -0.75f32)", "sin(v)", "cos(v)", "1f32 / (v + 3f32)", "max(v, 0f32)",
         "select(0f32 < v, v, v * 0.1f32)", "v * v", "fma(v, v, v)", "abs(v)", "v / 3f32 - v"}) {
     std::string body = f;

@@ -1,0 +1,21 @@
+#pragma once
+// Owns: sin and cos, for every finite argument, as expressions like those of polynomials.h. Does not know:
+// statements.
+//
+// An argument is multiplied by 2/pi modulo 4. The bits of 2/pi that matter depend on the argument's exponent:
+// selects take them from a short table, so that vectors need no branch (after M. Payne and R. Hanek, "Radian
+// reduction for trigonometric functions", 1983).
+//
+// f32: at most 2 units in the last place. f64: the argument is reduced with an error below 2^-60, which next
+// to a zero of a huge argument (beyond 2^52) is more than that.
+
+#include "compiler/passes/formula.h"
+
+namespace tf::passes {
+
+enum class Circular { kSin, kCos };
+
+// x is bound, of f32 or f64. Of infinities NaN.
+ir::Expr circular(Circular function, const ir::Expr& x, const Bind& bind);
+
+}  // namespace tf::passes
