@@ -1,5 +1,8 @@
 #pragma once
-// Owns: a TrialExecutor that counts what goes through another one. Does not know: who reads the counts.
+// Owns: a TrialExecutor that counts what goes through another one, and logs what the device could not run.
+// Does not know: who reads either.
+
+#include <string>
 
 #include "device_agent/agent/executor.h"
 #include "rpc/metrics/metric.h"
@@ -19,8 +22,11 @@ class CountedExecutor final : public TrialExecutor {
   }
 
  private:
+  void log_trouble(const absl::Status& status);
+
   TrialExecutor& executor_;
   rpc::WorkTally& tally_;
+  std::string told_;  // why the last trial was not run; empty: it was, or the reason was the trial itself
 };
 
 }  // namespace tf::agent

@@ -1,6 +1,9 @@
+#include <spdlog/spdlog.h>
+
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "device_agent/agent/counted_executor.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -19,7 +22,18 @@ absl::StatusOr<pb::TrialResult> CountedExecutor::run(const pb::Trial& trial, std
       result.ok() ? absl::AsciiStrToLower(absl::StripPrefix(pb::Outcome_Name(result->outcome()), "OUTCOME_"))
                   : "not_measured";
   tally_.end(outcome, rpc::real_clock().now() - began);
+  log_trouble(result.status());
   return result;
+}
+
+// Once for each reason: a device that cannot run anything is asked again and again.
+void CountedExecutor::log_trouble(const absl::Status& status) {
+  const bool is_devices = !status.ok() && !absl::IsCancelled(status) && !absl::IsInvalidArgument(status) &&
+                          !absl::IsFailedPrecondition(status);
+  const std::string trouble = is_devices ? std::string(status.message()) : "";
+  if (!trouble.empty() && trouble != told_)
+    spdlog::warn(absl::StrCat("this device could not run a kernel: ", trouble));
+  told_ = trouble;
 }
 
 }  // namespace tf::agent

@@ -62,6 +62,9 @@ class JobReport {
     const std::string state = state_text(view);
     if (state != state_ && !json_) printer_->say(absl::StrCat("job ", id_, " ", state));
     state_ = state;
+    const std::string slots = slots_text(view.slots);
+    if (slots != slots_ && !slots.empty() && !json_) printer_->say(absl::StrCat("job ", id_, " ", slots));
+    slots_ = slots;
     if (view.progress && !database::is_final(view.job.state)) printer_->show(*view.progress);
   }
 
@@ -91,7 +94,7 @@ class JobReport {
   const bool json_;
   const std::string tuner_;
   std::optional<ProgressPrinter> printer_;
-  std::string state_;
+  std::string state_, slots_;
   std::atomic<database::JobState> job_state_ = database::JobState::kRunning;
   bool is_away_ = false;
 };

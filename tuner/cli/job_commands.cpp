@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/exit_code.h"
@@ -45,6 +46,7 @@ absl::StatusOr<std::unique_ptr<JobClient>> client_of(const ServerArguments& serv
 }
 
 struct SubmitArguments : SpecArguments {
+  std::string slots = "all";
   ServerArguments server;
   bool follow = false;
 };
@@ -63,11 +65,20 @@ struct Submission {
   std::string model;  // its bytes
 };
 
+absl::StatusOr<int> parse_slots(const std::string& text) {
+  int slots = 0;
+  if (text == "all") return slots;
+  if (absl::SimpleAtoi(text, &slots) && slots > 0) return slots;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--slots takes a number of at least 1, or \"all\", not \"", text, "\""));
+}
+
 // What can be told here is told before anything is sent. Which targets a farm measures for, and what they may
 // be, is the tuner's to say, which may be newer; it does before the model comes.
 absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   Submission made;
   TF_ASSIGN_OR_RETURN(made.spec, finish_spec(arguments));
+  TF_ASSIGN_OR_RETURN(made.spec.slots, parse_slots(arguments.slots));
   const auto of_model = [&arguments](const absl::Status& error) {
     return absl::Status(error.code(), absl::StrCat(arguments.model, ": ", error.message()));
   };
@@ -186,11 +197,14 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   // The devices may be of another kind than this machine.
   command->get_option("--target")->default_str("")->required();
   command
-      ->add_option(
-          "--device", arguments->spec.device_key,
-          "Key of the devices to measure on: of jobs with the same key and --selector, one runs at a "
-          "time")
+      ->add_option("--device", arguments->spec.device_key,
+                   "Key of the devices to measure on; jobs with the same key share its devices")
       ->required();
+  command
+      ->add_option("--slots", arguments->slots,
+                   "N: measure on at most so many devices at once; all: on as many as are free and are not "
+                   "another job's share")
+      ->capture_default_str();
   command->add_option("--selector", arguments->spec.selector,
                       "Only on devices whose labels match, as in room=lab3,!shared");
   command

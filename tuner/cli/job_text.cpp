@@ -23,6 +23,7 @@ nlohmann::json to_json(const service::JobView& view) {
                         {"model_digest", view.job.model_digest},
                         {"target", view.job.target},
                         {"device", view.job.device},
+                        {"slots", view.slots},
                         {"submitter", view.job.submitter},
                         {"trials", view.trials},
                         {"created_unix_ns", view.job.created_unix_ns},
@@ -33,6 +34,7 @@ nlohmann::json to_json(const service::JobView& view) {
       spec.ok()) {
     out["selector"] = spec->selector;
     out["priority"] = spec->priority;
+    out["most_slots"] = spec->slots;
     out["threads"] = spec->threads;
     out["allow"] = spec->allowed_numerics;
     out["dims"] = spec->dims;
@@ -72,6 +74,7 @@ std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_n
           cell(job.submitter),
           cell(job.model_name),
           cell(job.device, "(embedded)"),
+          view.slots.empty() ? "-" : absl::StrCat(view.slots.size()),
           cell(job.target),
           absl::StrCat(view.trials),
           cell(spec.ok() ? budget_text(*spec) : ""),
@@ -90,6 +93,7 @@ std::string jobs_table(const std::vector<service::JobView>& views, int64_t now_u
                      {"submitter", Cells::kLeftOut},
                      {"model", Cells::kShortened},
                      {"device", Cells::kShortened},
+                     {"slots", Cells::kWhole, Side::kRight},
                      {"target", Cells::kLeftOut},
                      {"trials", Cells::kWhole, Side::kRight},
                      {"budget", Cells::kLeftOut},
@@ -104,10 +108,21 @@ std::string job_json(const service::JobView& view) {
 
 std::string state_text(const service::JobView& view) {
   const std::string& detail = view.job.detail;
-  if (detail.starts_with("waits: ")) return detail;
+  if (detail.starts_with("waits: ") || detail.starts_with("waits for ")) return detail;
   const std::string state(database::job_state_name(view.job.state));
   if (detail.starts_with(state)) return detail;  // "cancelled while it was paused"
   return absl::StrCat(state, detail.empty() ? "" : ": ", detail);
+}
+
+std::string slots_text(const std::vector<std::string>& slots) {
+  constexpr size_t kNamed = 8;
+  if (slots.empty()) return "";
+  const size_t named = slots.size() <= kNamed ? slots.size() : kNamed - 1;
+  std::string text =
+      absl::StrCat("measures on ", counted(static_cast<int64_t>(slots.size()), "device slot"), ": ",
+                   absl::StrJoin(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (named < slots.size()) absl::StrAppend(&text, " and ", slots.size() - named, " others");
+  return printable(text, text.size());
 }
 
 std::string left_job_text(int64_t id, database::JobState state) {

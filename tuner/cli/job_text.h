@@ -18,6 +18,9 @@ std::string jobs_table(const std::vector<service::JobView>& views, int64_t now_u
 // is over has no "remaining_s" in it.
 std::string job_json(const service::JobView& view);
 
+// "measures on 2 device slots: m1/0, m2/0"; empty if there are none.
+std::string slots_text(const std::vector<std::string>& slots);
+
 // How a watch tells its state: "running", "failed: no such device". One that waits for the farm tries again
 // and again, queued in between, and is the same all the time: "waits: no device is free". What its detail
 // says of the state is not said twice: "cancelled while it was paused".

@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "base/text_table.h"
 #include "tuner/cli/build_table.h"
+#include "tuner/service/summary.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -86,7 +87,8 @@ const char* phase_name(session::Phase phase) {
 std::string pace_text(const session::Progress& progress) {
   if (progress.phase == session::Phase::kRecalling) return "recalling earlier results";
   if (progress.phase == session::Phase::kPlayOff) return "re-measuring finalists";
-  return absl::StrFormat("%.1f/s", progress.trials_per_second);
+  const std::string devices = progress.slots > 1 ? absl::StrCat(" on ", progress.slots, " devices") : "";
+  return absl::StrFormat("%.1f/s%s", progress.trials_per_second, devices);
 }
 
 // As in "2 wrong answers".
@@ -182,6 +184,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
                         {"twins", progress.twins},
                         {"trials_per_second", progress.trials_per_second},
                         {"elapsed_s", progress.elapsed_s},
+                        {"slots", progress.slots},
+                        {"without_device_s", progress.without_device_s},
                         {"device_busy_share", progress.device_busy_share},
                         {"current_task", progress.current_task},
                         {"nothing_new", progress.nothing_new},
@@ -248,6 +252,8 @@ std::string notes_text(const session::Progress& progress) {
     absl::StrAppend(&notes,
                     "time ran out, or the device was away, before all finalists were re-measured: some ",
                     "times rest on one measurement; increase --minutes\n");
+  if (const std::string absence = service::absence_text(progress); !absence.empty())
+    absl::StrAppend(&notes, absence, "\n");
   return notes;
 }
 

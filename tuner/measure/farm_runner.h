@@ -11,7 +11,7 @@
 
 #include "absl/time/time.h"
 #include "rpc/endpoint.h"
-#include "tuner/measure/runner.h"
+#include "tuner/measure/leased_runner.h"
 #include "tuner/measure/silence.h"
 
 namespace tf::rpc {
@@ -40,33 +40,13 @@ struct FarmRunnerOptions {
   std::string on_behalf_of = "";
   absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
   absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
-  SilenceLimits silence = {};                    // of a device that has trials
+  // The runner ends with its first lease instead of acquiring another: from then on run() returns UNAVAILABLE
+  // if the lease ended while the trial ran, ABORTED if the trial had not begun or the lease made room.
+  bool one_lease = false;
+  SilenceLimits silence = {};  // of a device that has trials
   // Called with what trials wait for, a tracker or a device that is away or a lease, each time that this has
   // changed; empty: they have them. Never by two threads at once, and must not call the runner.
   std::function<void(const std::string&)> on_wait = nullptr;
-};
-
-// The slot that is leased, with the device's raw facts.
-struct LeasedDevice {
-  std::string lease_id;
-  uint64_t epoch = 0;
-  std::string device_id;
-  uint32_t slot = 0;
-  uint32_t threads = 0;  // CPUs of the slot
-  std::string fingerprint;
-  std::string arch;
-  std::string cpu_model;
-  std::string cpu_vendor;
-  uint32_t cpu_family = 0;
-  uint32_t cpu_model_number = 0;
-  std::vector<std::string> cpu_features;  // LLVM's names
-  uint32_t cores = 0;
-  uint64_t memory_bytes = 0;
-  uint64_t l1d_bytes = 0;
-  uint64_t l2_bytes = 0;
-  uint64_t l3_bytes = 0;
-  double peak_gflops = 0;
-  std::string direct_endpoint;  // where its agent can be reached, if it says so
 };
 
 // Thread-safe. run() survives the death and return of tracker and agent, the end of the lease and the
@@ -80,7 +60,7 @@ struct LeasedDevice {
 // cannot; while the tracker is away the agent goes on with them until the lease's term is over. Once the
 // tracker refuses this runner for good (another protocol), run() returns what it said; UNAVAILABLE if that is
 // that a newer run of its holder is at work.
-class FarmRunner final : public Runner {
+class FarmRunner final : public LeasedRunner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: plain text beyond loopback. NOT_FOUND: no device with
   // this key, or none that meets the requirements (exit code 3). UNAVAILABLE: no tracker there, no device
@@ -95,8 +75,8 @@ class FarmRunner final : public Runner {
   double peak_gflops() override;
   void cancel() override;
 
-  // As of the newest lease.
-  LeasedDevice leased_device() const;
+  LeasedDevice leased_device() const override;
+  bool has_ended() const override;
   // Whether its trials go straight to the agent now.
   bool is_direct() const;
 

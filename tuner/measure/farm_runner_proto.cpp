@@ -20,6 +20,7 @@
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/held_lease_proto.h"
+#include "tuner/measure/lease_errors.h"
 #include "tuner/measure/measure_messages_proto.h"
 #include "tuner/measure/measure_stream_proto.h"
 #include "tuner/measure/renewal_pace.h"
@@ -48,17 +49,6 @@ uint64_t size_of(const ArtifactBytes& artifact) {
   return artifact.bytes ? artifact.bytes->size() : 0;
 }
 
-bool is_transient(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
-         absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
-}
-
-// The tracker aborts a request for a lease when a newer run of its holder has asked: no attempt of this
-// runner will fare better. A later one may, once that run is gone.
-absl::Status superseded(const absl::Status& aborted) {
-  return absl::UnavailableError(absl::StrCat("the tracker leases nothing to this run: ", aborted.message()));
-}
-
 }  // namespace
 
 class FarmRunner::Impl {
@@ -67,6 +57,7 @@ class FarmRunner::Impl {
       : options_(std::move(options)),
         signer_(options_.credentials ? std::make_unique<rpc::ArtifactSigner>(options_.credentials) : nullptr),
         link_(std::move(link)),
+        first_device_(first.device_id),
         device_(first),
         held_(std::move(first)),
         term_ends_(rpc::real_clock().now() + options_.term),
@@ -100,6 +91,7 @@ class FarmRunner::Impl {
       TF_ASSIGN_OR_RETURN(const Attempt attempt, measure_once(trial, artifact_bytes));
       const std::optional<pb::MeasureReply>& reply = attempt.reply;
       if (!reply) {
+        if (options_.one_lease) return lease_ended(first_device_, attempt.made_room);
         if (!attempt.made_room) ++lost_leases;
         continue;
       }
@@ -112,6 +104,7 @@ class FarmRunner::Impl {
           ++uploads;
           continue;
         case pb::FAILURE_KIND_STALE_EPOCH:
+          if (options_.one_lease) return lease_ended(first_device_, /*made_room=*/false);
           ++lost_leases;  // received() has given it up
           continue;
         case pb::FAILURE_KIND_REFUSED:
@@ -141,6 +134,11 @@ class FarmRunner::Impl {
   }
 
   bool is_direct() const { return link_->way()->direct.has_value(); }
+
+  bool has_ended() const {
+    const std::scoped_lock lock(mutex_);
+    return cancelled_ || !hopeless_.ok() || is_over();
+  }
 
   void cancel() {
     const std::scoped_lock lock(mutex_);
@@ -172,15 +170,18 @@ class FarmRunner::Impl {
 
   absl::Status pause(absl::Duration delay) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, absl::ToChronoMilliseconds(delay), [this] { return cancelled_; });
-    return cancelled_ ? FarmLink::cancelled() : absl::OkStatus();
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(delay),
+                      [this] { return cancelled_ || !hopeless_.ok(); });
+    return cancelled_ ? FarmLink::cancelled() : hopeless_;
   }
 
   absl::StatusOr<Attempt> measure_once(const pb::Trial& trial, uint64_t artifact_bytes) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return cancelled_ || !hopeless_.ok() || held_.begins_trials(); });
+    changed_.wait(lock,
+                  [this] { return cancelled_ || !hopeless_.ok() || held_.begins_trials() || is_over(); });
     if (cancelled_) return FarmLink::cancelled();
     TF_RETURN_IF_ERROR(hopeless_);
+    if (is_over()) return lease_ended(first_device_, /*made_room=*/true);
     if (held_.unanswered().empty()) silence_.broken(rpc::real_clock().now());
     const std::shared_ptr<PendingTrial> pending = held_.add(trial, artifact_bytes);
     const std::shared_ptr<MeasureStream> stream = stream_;
@@ -191,15 +192,16 @@ class FarmRunner::Impl {
     if (pending->reply) return Attempt{.reply = pending->reply};
     if (!pending->lost) held_.forget(pending->sequence);
     if (cancelled_) return FarmLink::cancelled();
-    TF_RETURN_IF_ERROR(hopeless_);
+    if (!pending->lost) return hopeless_;
     return Attempt{.reply = std::nullopt, .made_room = pending->made_room};
   }
 
   void keep_stream() {
     rpc::Backoff backoff(rpc::backoff_seed());
     while (true) {
-      if (!rpc::wait_until_connected(*link_->channel(), kConnectWait)) {
-        if (is_cancelled()) return;
+      const bool is_connected = rpc::wait_until_connected(*link_->channel(), kConnectWait);
+      if (is_hopeless()) return;
+      if (!is_connected) {
         lacks_lease_ = false;  // for all that is known
         waits_.set_of_stream(no_tracker());
         continue;
@@ -240,10 +242,13 @@ class FarmRunner::Impl {
     }
   }
 
-  bool is_cancelled() const {
+  bool is_hopeless() const {
     const std::scoped_lock lock(mutex_);
-    return cancelled_;
+    return cancelled_ || !hopeless_.ok();
   }
+
+  // With the lock held: the one lease that this runner was to have begins no more trials.
+  bool is_over() const { return options_.one_lease && !held_.begins_trials(); }
 
   std::string no_tracker() const { return absl::StrCat("no tracker answers at ", options_.tracker.text()); }
 
@@ -255,6 +260,7 @@ class FarmRunner::Impl {
   // Called with the lock held.
   void drop_lease() {
     held_.drop();
+    if (options_.one_lease && hopeless_.ok()) hopeless_ = lease_ended(first_device_, /*made_room=*/true);
     is_device_away_ = false;
     changed_.notify_all();
   }
@@ -392,16 +398,11 @@ class FarmRunner::Impl {
   // With the lock held.
   void end_silence(std::unique_lock<std::mutex>& lock) {
     if (held_.unanswered().empty()) return;
-    LongestTrial longest;
-    for (const auto& [sequence, pending] : held_.unanswered()) {
-      longest.run_limit =
-          std::max(longest.run_limit, absl::Nanoseconds(pending->trial.limits().run_timeout_ns()));
-      longest.artifact_bytes = std::max(longest.artifact_bytes, pending->artifact_bytes);
-    }
+    const LongestTrial longest = held_.longest_unanswered();
     const std::string lasted = absl::FormatDuration(absl::Trunc(silence_.longest(longest), absl::Seconds(1)));
     const Remedy remedy = silence_.remedy(rpc::real_clock().now(), longest);
-    if (remedy == Remedy::kNone) return;
     const bool again = remedy == Remedy::kTellAgain;
+    if (remedy == Remedy::kNone) return;
     spdlog::warn(absl::StrCat(
         "device ", device_.device_id, " has answered none of ", held_.unanswered().size(), " trials for ",
         lasted, ": ", again ? "they are told again, through the tracker" : "its lease is given back"));
@@ -433,6 +434,7 @@ class FarmRunner::Impl {
   const FarmRunnerOptions options_;
   const std::unique_ptr<rpc::ArtifactSigner> signer_;  // null: plain text
   const std::unique_ptr<FarmLink> link_;
+  const std::string first_device_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -487,6 +489,10 @@ double FarmRunner::peak_gflops() {
 
 void FarmRunner::cancel() {
   impl_->cancel();
+}
+
+bool FarmRunner::has_ended() const {
+  return impl_->has_ended();
 }
 
 bool FarmRunner::is_direct() const {

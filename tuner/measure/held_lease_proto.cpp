@@ -1,5 +1,7 @@
 #include "tuner/measure/held_lease_proto.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/event_log.h"
 
@@ -39,6 +41,16 @@ void HeldLease::drop() {
   pending_.clear();
   durable_ = {};
   last_sequence_ = 0;
+}
+
+LongestTrial HeldLease::longest_unanswered() const {
+  LongestTrial longest;
+  for (const auto& [sequence, pending] : pending_) {
+    longest.run_limit =
+        std::max(longest.run_limit, absl::Nanoseconds(pending->trial.limits().run_timeout_ns()));
+    longest.artifact_bytes = std::max(longest.artifact_bytes, pending->artifact_bytes);
+  }
+  return longest;
 }
 
 std::shared_ptr<PendingTrial> HeldLease::add(const pb::Trial& trial, uint64_t artifact_bytes) {

@@ -11,6 +11,7 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/sequence_set.h"
 #include "tuner/measure/farm_runner.h"
+#include "tuner/measure/silence.h"
 
 namespace tf::measure {
 
@@ -41,6 +42,8 @@ class HeldLease {
   bool begins_trials() const { return lease_ && !making_room_; }
   bool makes_room() const { return lease_ && making_room_; }
   const Pending& unanswered() const { return pending_; }
+  // The most of each that any of them may take.
+  LongestTrial longest_unanswered() const;
   // What its run() waits for; numbered after all earlier ones of the lease.
   std::shared_ptr<PendingTrial> add(const tunefarm::farm::v1::Trial& trial, uint64_t artifact_bytes = 0);
   // Nobody waits for it any more.

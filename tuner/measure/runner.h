@@ -33,6 +33,9 @@ struct MeasureRequest {
   ArtifactBytes reference;  // digest empty: answers are not checked
   // Seed, threads, options and limits; its digests are filled in from the two artifacts above by the runner.
   const tunefarm::farm::v1::Trial* trial = nullptr;  // borrowed until run() returns, never null
+  // Requests of one bench are measured on one device, where there are several, so that they compare closely;
+  // on another one once that is gone. 0: on any device.
+  uint64_t bench = 0;
 };
 
 // Whether trying the same again may help: the candidate is as good as before, the way to the device was not.

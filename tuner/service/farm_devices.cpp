@@ -53,6 +53,46 @@ std::string text_of(const DeviceNeeds& needs) {
 
 }  // namespace
 
+std::string FarmSlot::name() const {
+  return absl::StrCat(device, "/", number);
+}
+
+SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key) {
+  SlotSupply supply;
+  std::map<std::string, size_t> leased;                  // by holder
+  std::map<std::string, std::set<std::string>> devices;  // by what is wrong with them
+  for (const FarmSlot& slot : slots) {
+    if (slot.is_ours || (slot.holder.empty() && slot.trouble.empty())) {
+      supply.usable.insert(slot.name());
+    } else if (!slot.holder.empty()) {
+      ++leased[slot.holder];
+      if (slot.trouble.empty()) supply.elsewhere.insert(slot.name());
+    }
+    if (!slot.trouble.empty()) devices[slot.trouble].insert(slot.device);
+  }
+  std::vector<std::string> reasons;
+  size_t all = 0;
+  std::vector<std::string> holders;
+  for (const auto& [holder, count] : leased) {
+    all += count;
+    holders.push_back(leased.size() == 1 ? holder : absl::StrCat(holder, " (", count, ")"));
+  }
+  if (all > 0) {
+    reasons.push_back(absl::StrCat(all, " of key ", key, all == 1 ? " is" : " are", " leased by ",
+                                   absl::StrJoin(holders, ", ")));
+  }
+  for (const auto& [trouble, ids] : devices) {
+    reasons.push_back(ids.size() == 1
+                          ? absl::StrCat("the device ", *ids.begin(), " of key ", key, " ", trouble)
+                          : absl::StrCat(ids.size(), " devices of key ", key, ", such as ", *ids.begin(),
+                                         ", which ", trouble));
+  }
+  if (reasons.empty() && supply.usable.empty()) reasons.push_back(absl::StrCat("no device of key ", key));
+  if (!reasons.empty())
+    supply.why_none = absl::StrCat(absl::StrJoin(reasons, "; "), "; see `tracker devices`");
+  return supply;
+}
+
 DeviceNeeds needs_of(const target::Target& target) {
   DeviceNeeds needs{.arch = machine_of(target.arch), .cpu_features = {}};
   if (!tells_features(target.arch)) return needs;

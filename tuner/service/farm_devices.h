@@ -61,6 +61,42 @@ absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
                                       const std::shared_ptr<rpc::Credentials>& credentials,
                                       const std::string& key = "", const DeviceNeeds& needs = {});
 
+// Who looks at a farm's slots.
+struct SlotSeeker {
+  std::string holder;  // as it acquires leases
+  std::string user;    // the tuner's name, which a secured tracker puts before that
+  std::string person;  // on whose behalf it acquires them; empty: the tuner's own
+};
+
+// A slot of a device with a job's key that meets its needs.
+struct FarmSlot {
+  std::string device;
+  uint32_t number = 0;
+  std::string holder;    // of its lease; empty: free
+  std::string trouble;   // why its device gets no lease now, as in "is away"; empty: it gets one
+  bool is_ours = false;  // the holder is the seeker
+
+  std::string name() const;  // "DEVICE/SLOT"
+};
+
+// What a farm has for one kind of job at one moment.
+struct SlotSupply {
+  std::set<std::string> usable;     // names of slots that are free, or held by the seeker
+  std::set<std::string> elsewhere;  // of those that others hold
+  std::string why_none;             // for people: who holds the others, or what is wrong with their devices
+  bool operator==(const SlotSupply&) const = default;
+};
+
+// `key` is for people.
+SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key);
+
+// All slots with the key that meet the needs. UNAVAILABLE: no tracker answers there. INVALID_ARGUMENT: the
+// selector cannot be read. (farm_devices_proto.cpp)
+absl::StatusOr<std::vector<FarmSlot>> look_at_slots(const rpc::Endpoint& tracker,
+                                                    const std::shared_ptr<rpc::Credentials>& credentials,
+                                                    const std::string& key, const DeviceNeeds& needs,
+                                                    const SlotSeeker& seeker);
+
 // NOT_FOUND if no device has the key, naming some that exist, or if none that has it runs code for the
 // target, or has the threads and labels that are needed, naming what is missing.
 absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,

@@ -3,7 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "rpc/identity/credentials.h"
 #include "tuner/measure/farm_runner.h"
+#include "tuner/measure/fleet_runner.h"
 #include "tuner/service/farm_devices.h"
 #include "tuner/service/job_access.h"
 #include "tuner/service/network_tasks.h"
@@ -50,46 +52,79 @@ absl::Status FarmExecutor::check_model(const database::Job& job, const JobSpec& 
   return by_its_name(job, network_tasks(job.model_path, options.target, spec.dims).status());
 }
 
+absl::StatusOr<SlotSupply> FarmExecutor::look(const JobSpec& spec, const std::string& person) {
+  TF_ASSIGN_OR_RETURN(const session::SessionOptions options, options_of(spec, 0));
+  const std::string user = options_.credentials ? options_.credentials->identity().name
+                                                : options_.holder.substr(0, options_.holder.find(':'));
+  TF_ASSIGN_OR_RETURN(const std::vector<FarmSlot> slots,
+                      look_at_slots(options_.tracker, options_.credentials, spec.device_key,
+                                    needs_of(spec, options.target), {options_.holder, user, person}));
+  return supply_of(slots, spec.device_key);
+}
+
+absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const Asked& asked,
+                                                                          const DeviceNeeds& needs,
+                                                                          const measure::FleetTarget& target,
+                                                                          const RunReports& reports) const {
+  measure::FarmRunnerOptions one{.tracker = options_.tracker,
+                                 .credentials = options_.credentials,
+                                 .device_key = asked.spec.device_key,
+                                 .arch = needs.arch,
+                                 .cpu_features = needs.cpu_features,
+                                 .min_threads = needs.threads,
+                                 .selector = needs.selector,
+                                 .priority = asked.spec.priority,
+                                 .holder = options_.holder,
+                                 .run_number = options_.run_number,
+                                 .on_behalf_of = person_of(asked.job.submitter),
+                                 .one_lease = true};
+  measure::FleetOptions fleet;
+  fleet.open = [one](absl::Duration wait, const std::function<void(const std::string&)>& on_wait)
+      -> absl::StatusOr<std::unique_ptr<measure::LeasedRunner>> {
+    measure::FarmRunnerOptions options = one;
+    options.first_wait = wait;
+    options.on_wait = on_wait;
+    return measure::FarmRunner::connect(std::move(options));
+  };
+  fleet.first_wait = kDeviceWait;
+  fleet.target = target;
+  fleet.on_wait = reports.waits;
+  fleet.on_slots = [reports](const std::vector<measure::LeasedDevice>& devices) {
+    std::vector<std::string> names;
+    for (const measure::LeasedDevice& device : devices) names.push_back(device.slot_name());
+    reports.slots(names);
+  };
+  return measure::FleetRunner::connect(std::move(fleet));
+}
+
 absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, const JobSpec& spec,
-                                                    const std::atomic<bool>& stop,
+                                                    Allotment& allotment, const std::atomic<bool>& stop,
                                                     const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
   TF_ASSIGN_OR_RETURN(NetworkTasks network, network_tasks(job.model_path, options.target, spec.dims));
   const std::vector<session::Task>& tasks = network.tasks;
   options.flips = std::move(network.flips);
-  DeviceNeeds needs = needs_of(spec, options.target);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<measure::FarmRunner> runner,
-                      measure::FarmRunner::connect({.tracker = options_.tracker,
-                                                    .credentials = options_.credentials,
-                                                    .device_key = spec.device_key,
-                                                    .arch = std::move(needs.arch),
-                                                    .cpu_features = std::move(needs.cpu_features),
-                                                    .min_threads = needs.threads,
-                                                    .selector = std::move(needs.selector),
-                                                    .priority = spec.priority,
-                                                    .holder = options_.holder,
-                                                    .run_number = options_.run_number,
-                                                    .on_behalf_of = person_of(job.submitter),
-                                                    .first_wait = kDeviceWait,
-                                                    .on_wait = reports.waits}));
-  RunLimits limits;
-  if (spec.minutes > 0) limits.budget = absl::Minutes(spec.minutes);
-  RunLimit limit(stop, *runner, limits);
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,
+                      lease({job, spec}, needs_of(spec, options.target), allotment.get(), reports));
+  RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes));
   session::Progress last;
   measure::TrialTally uncounted;
   measure::CountedRunner counted(*runner, options_.tally ? *options_.tally : uncounted);
   const std::unique_ptr<measure::Builder> builder = builder_.share();
+  allotment.follow([&runner](const measure::FleetTarget& target) { runner->set_target(target); });
   absl::StatusOr<session::Progress> result =
       session::tune(tasks, options, *builder, counted, store_, stop, [&](const session::Progress& progress) {
         last = progress;
         reports.progress(progress);
       });
+  allotment.follow(nullptr);
   if (!absl::IsCancelled(result.status()) || !limit.ended_by_budget()) return result;
-  // The time is over, and the device of the last trials stays away: what was measured is the result.
+  // No device came back: what was measured is the result.
   if (last.trials > 0) return last;
-  return absl::DeadlineExceededError(absl::StrCat("nothing was measured in ", spec.minutes,
-                                                  " minutes: the device with the key \"", spec.device_key,
-                                                  "\" stays away; see `tracker devices`"));
+  const absl::StatusOr<SlotSupply> supply = look(spec, person_of(job.submitter));
+  return absl::DeadlineExceededError(
+      absl::StrCat("nothing was measured, and no device came back: ",
+                   supply.ok() ? supply->why_none : std::string(supply.status().message())));
 }
 
 }  // namespace tf::service

@@ -35,10 +35,20 @@ class FarmExecutor final : public JobExecutor {
   // target: NOT_FOUND names the keys that have, or what is missing. UNAVAILABLE: no tracker answers.
   absl::Status check(const JobSpec& spec) override;
   absl::Status check_model(const database::Job& job, const JobSpec& spec) override;
-  absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec,
+  absl::StatusOr<SlotSupply> look(const JobSpec& spec, const std::string& person) override;
+  absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec& spec, Allotment& allotment,
                                         const std::atomic<bool>& stop, const RunReports& reports) override;
 
  private:
+  struct Asked {
+    const database::Job& job;
+    const JobSpec& spec;
+  };
+  // The first slot is leased when it returns.
+  absl::StatusOr<std::unique_ptr<measure::FleetRunner>> lease(const Asked& asked, const DeviceNeeds& needs,
+                                                              const measure::FleetTarget& target,
+                                                              const RunReports& reports) const;
+
   const FarmExecutorOptions options_;
   measure::SharedBuilder builder_;  // a job that ends must not end the others' builds
   database::Store& store_;

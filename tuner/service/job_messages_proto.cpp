@@ -13,6 +13,7 @@ pb::JobSpec to_proto(const JobSpec& spec) {
   out.set_device_key(spec.device_key);
   out.set_selector(spec.selector);
   out.set_priority(spec.priority);
+  out.set_slots(static_cast<uint32_t>(spec.slots));
   out.set_threads(static_cast<uint32_t>(spec.threads));
   out.set_trials(spec.trials);
   out.set_minutes(spec.minutes);
@@ -31,6 +32,7 @@ JobSpec from_proto(const pb::JobSpec& spec) {
   out.device_key = spec.device_key();
   out.selector = spec.selector();
   out.priority = spec.priority();
+  out.slots = static_cast<int>(spec.slots());
   out.threads = static_cast<int>(spec.threads());
   out.trials = spec.trials();
   out.minutes = spec.minutes();
@@ -87,6 +89,8 @@ pb::Progress to_proto(const session::Progress& progress) {
   out.set_current_task(progress.current_task);
   out.set_nothing_new(progress.nothing_new);
   out.set_undecided(progress.undecided);
+  out.set_slots(static_cast<uint32_t>(progress.slots));
+  out.set_without_device_s(progress.without_device_s);
   for (const session::TaskProgress& task : progress.tasks) {
     pb::TaskProgress* added = out.add_tasks();
     added->set_label(task.label);
@@ -115,6 +119,8 @@ session::Progress from_proto(const pb::Progress& progress) {
   out.current_task = progress.current_task();
   out.nothing_new = progress.nothing_new();
   out.undecided = progress.undecided();
+  out.slots = static_cast<int>(progress.slots());
+  out.without_device_s = progress.without_device_s();
   for (const pb::TaskProgress& task : progress.tasks()) {
     out.tasks.push_back({.label = task.label(),
                          .weight = task.weight(),
@@ -144,6 +150,7 @@ pb::JobUpdate to_proto(const JobView& view) {
   out.set_finished_unix_ns(view.job.finished_unix_ns);
   out.set_trials(view.trials);
   out.set_submitter(view.job.submitter);
+  *out.mutable_slots() = {view.slots.begin(), view.slots.end()};
   out.set_unchanged(view.unchanged);
   if (view.progress) *out.mutable_progress() = to_proto(*view.progress);
   return out;
@@ -169,6 +176,7 @@ absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
   view.job.started_unix_ns = update.started_unix_ns();
   view.job.finished_unix_ns = update.finished_unix_ns();
   view.trials = update.trials();
+  view.slots = {update.slots().begin(), update.slots().end()};
   view.unchanged = update.unchanged();
   if (update.has_progress()) view.progress = from_proto(update.progress());
   return view;

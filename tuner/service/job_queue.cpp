@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<JobQueue>> JobQueue::start(database::Store& store
   std::unique_ptr<JobQueue> queue(new JobQueue(store, executor, std::move(options)));
   TF_RETURN_IF_ERROR(queue->take_over());
   queue->scheduler_ = std::thread([q = queue.get()] { q->schedule(); });
+  queue->looker_ = std::thread([q = queue.get()] { q->keep_looking(); });
   return queue;
 }
 
@@ -234,13 +235,14 @@ absl::StatusOr<JobView> JobQueue::view(Entry& entry) {
     TF_ASSIGN_OR_RETURN(trials, store_.count_trials(entry.job.id));
     if (database::is_final(entry.job.state)) entry.trials = trials;
   }
-  JobView view{.job = entry.job, .trials = *trials, .progress = entry.progress, .version = entry.version};
+  JobView view{.job = entry.job,
+               .trials = *trials,
+               .progress = entry.progress,
+               .slots = entry.slots,
+               .version = entry.version};
   // As of now: not of the job, so the store does not have it.
   view.job.detail = detail_of(entry);
   if (std::string what = ending(entry); !what.empty()) view.job.detail = std::move(what);
-  // Who waits for the farm like the other waits for that rather than for him.
-  if (const Entry* other = entry.lacks.empty() ? waits_for(entry) : nullptr)
-    absl::StrAppend(&view.job.detail, view.job.detail.empty() ? "" : "; ", "waits for job ", other->job.id);
   return view;
 }
 

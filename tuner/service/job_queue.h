@@ -1,9 +1,10 @@
 #pragma once
-// Owns: the jobs of a running tuner: their states, which runs next, and who watches them. Jobs for the same
-// devices run one after another, each submitter in their turn (turn.h); jobs for different ones at the same
-// time. Every state is in the store before anyone is told, so that a killed tuner goes on with the same jobs.
-// Does not know: gRPC, how a job is tuned.
+// Owns: the jobs of a running tuner: their states, which of them run, on how many slots, and who watches
+// them. Jobs with the same device key share the slots that are there (slot_shares.h). Every state is in the
+// store before anyone is told, so that a killed tuner goes on with the same jobs. Does not know: gRPC, how a
+// job is tuned.
 
+#include <compare>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,7 @@
 #include "rpc/usage_ledger.h"
 #include "tuner/service/job_executor.h"
 #include "tuner/service/job_index.h"
+#include "tuner/service/slot_shares.h"
 #include "tuner/service/waiting_limits.h"
 
 namespace tf::service {
@@ -33,13 +35,15 @@ struct JobView {
   database::Job job;
   int64_t trials = 0;  // recorded, over all runs
   std::optional<session::Progress> progress;
-  uint64_t version = 0;    // grows with each change
-  bool unchanged = false;  // by what this answers: the job was so already
+  std::vector<std::string> slots;  // on which it measures now, "DEVICE/SLOT"
+  uint64_t version = 0;            // grows with each change
+  bool unchanged = false;          // by what this answers: the job was so already
 };
 
 struct JobQueueOptions {
   absl::Duration retry_after = absl::Seconds(5);  // when the farm was away
-  // After so long, a second that a job ran counts half against its submitter.
+  absl::Duration look_every = absl::Seconds(2);   // which slots there are
+  // After so long, a second that a job had a slot counts half against its submitter.
   absl::Duration share_half_life = absl::Hours(1);
   WaitingLimits limits;
   // Called once for each job that is over, when that is durable: nobody will read its model again. Holds up
@@ -98,7 +102,10 @@ class JobQueue {
     // What it waits for at the farm, as its run has said last, or why that ended; empty: it has a device, or
     // has not been told. Of now only, so the store does not have it.
     std::string lacks;
-    std::string told;  // of its state, in the log
+    std::string told;                // of its state, in the log
+    std::vector<std::string> slots;  // on which its run measures
+    size_t charged = 0;  // slots for which its submitter's account runs: at least one while it runs
+    Allotment allotment;
     uint64_t version = 1;
     rpc::Instant not_before = -absl::InfiniteDuration();
     bool running = false;
@@ -111,22 +118,35 @@ class JobQueue {
       : store_(store),
         executor_(executor),
         options_(std::move(options)),
-        running_(*options_.clock, options_.share_half_life) {}
+        usage_(*options_.clock, options_.share_half_life) {}
   absl::Status take_over();
   Entry& keep(const database::Job& job);                 // which the store has; mutex_ is held
   absl::Status find_room(const std::string& submitter);  // mutex_ is held
-  // Of those with the same, one runs at a time.
-  static std::pair<std::string, std::string> devices_of(const Entry& entry) {
-    return {entry.job.device, entry.spec.selector};
-  }
+  // What decides which slots a job can use; jobs with equal demands can use the same slots.
+  struct Demand {
+    std::string device, selector, target;
+    int threads = 1;
+    std::string person;  // for reservations
+    auto operator<=>(const Demand&) const = default;
+  };
+  static Demand demand_of(const Entry& entry);
   // To run, which a run of `tuner tune` does only where it began. mutex_ is held.
   static bool waits(const Entry& entry);
   // Of one that finishes what it is measuring: to what end. Empty: it does not. mutex_ is held.
   std::string ending(const Entry& entry) const;
-  // For whose devices it waits, if it does; null: nobody's. mutex_ is held.
-  const Entry* waits_for(const Entry& entry) const;
-  void schedule();           // the scheduler thread
-  Entry* next_to_run();      // null: none; mutex_ is held
+  // Why a job that could run has no slot, as far as that is known; empty: it has one. mutex_ is held.
+  std::string why_no_slot(const Entry& entry) const;
+  void schedule();                      // the scheduler thread
+  void keep_looking();                  // the thread that asks which slots there are
+  std::map<Demand, JobSpec> demands();  // of the jobs that run or wait; mutex_ is held
+  void share_slots();                   // among all jobs, and begins those that have one; mutex_ is held
+  void share_slots_of(const std::vector<Entry*>& jobs);  // which have the same key; mutex_ is held
+  SlotClaim claim_of(const Entry& entry, const std::set<std::string>& ours,
+                     std::map<std::string, double>& costs);  // mutex_ is held
+  // Whether a job that has no slot runs all the same, to wait in the tracker's queue. mutex_ is held.
+  bool may_wait_at_tracker(const Entry& entry) const;
+  void set_slots(Entry& entry, const std::vector<std::string>& slots);  // mutex_ is held
+  void charge(Entry& entry, size_t slots);                              // mutex_ is held
   void begin(Entry& entry);  // as the store takes it; mutex_ is held
   void ended(Entry& entry);  // it runs no more; mutex_ is held
   rpc::Instant next_wake();  // mutex_ is held
@@ -139,7 +159,7 @@ class JobQueue {
   // What its run waits for from now on; empty: nothing. mutex_ is held.
   void set_lack(Entry& entry, const std::string& lack);
   // Of its state, what stays and what is so now. mutex_ is held.
-  static std::string detail_of(const Entry& entry);
+  std::string detail_of(const Entry& entry) const;
   void log_state(Entry& entry);  // once; mutex_ is held
   static database::Job in_state(database::Job job, database::JobState state, std::string detail);
   absl::Status set_state(Entry& entry, database::JobState state, std::string detail);  // mutex_ is held
@@ -160,9 +180,11 @@ class JobQueue {
   std::map<int64_t, database::Job> unsaved_;  // as they ended, by their ids: the store did not take it
   std::vector<std::thread> over_;             // of runs that have ended
   std::multiset<std::string> arriving_;       // submitters of jobs that are not in the store yet
-  rpc::UsageLedger running_;                  // by submitter; begins anew with the process
+  rpc::UsageLedger usage_;                    // of slots, by submitter; begins anew with the process
+  std::map<Demand, absl::StatusOr<SlotSupply>> supplies_;  // as they were when somebody looked last
+  bool is_share_due_ = true;                               // something has changed that the shares depend on
   bool draining_ = false, drained_ = false;
-  std::thread scheduler_;
+  std::thread scheduler_, looker_;
 };
 
 }  // namespace tf::service

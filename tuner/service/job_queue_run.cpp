@@ -1,9 +1,7 @@
-// The queue's other half: whose turn it is, and what becomes of a job that runs.
+// The queue's second part: what becomes of a job that runs.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +10,6 @@
 #include "rpc/log_fields.h"
 #include "tuner/service/job_queue.h"
 #include "tuner/service/summary.h"
-#include "tuner/service/turn.h"
 
 namespace tf::service {
 namespace {
@@ -40,6 +37,7 @@ void JobQueue::drain() {
   }
   changed_.notify_all();
   if (scheduler_.joinable()) scheduler_.join();
+  if (looker_.joinable()) looker_.join();
   // Jobs are still submitted meanwhile, for the next process, and a job's thread needs the lock to end.
   std::vector<std::thread> threads;
   {
@@ -76,39 +74,6 @@ std::string JobQueue::ending(const Entry& entry) const {
   return "";
 }
 
-const JobQueue::Entry* JobQueue::waits_for(const Entry& entry) const {
-  if (!waits(entry)) return nullptr;
-  for (const int64_t id : index_.not_over()) {
-    const Entry& other = *entries_.at(id);
-    if (other.running && devices_of(other) == devices_of(entry)) return &other;
-  }
-  return nullptr;
-}
-
-JobQueue::Entry* JobQueue::next_to_run() {
-  const rpc::Instant now = options_.clock->now();
-  std::set<std::pair<std::string, std::string>> busy;
-  for (const int64_t id : index_.not_over()) {
-    const Entry& entry = *entries_.at(id);
-    if (entry.running) busy.insert(devices_of(entry));
-  }
-  std::map<std::string, double> costs;  // by submitter, all of one moment
-  Entry* next = nullptr;
-  Turn first;
-  for (const int64_t id : index_.not_over()) {
-    Entry& entry = *entries_.at(id);
-    if (!waits(entry) || entry.not_before > now || busy.contains(devices_of(entry))) continue;
-    const std::string& submitter = entry.job.submitter;
-    auto cost = costs.find(submitter);
-    if (cost == costs.end()) cost = costs.emplace(submitter, running_.cost(submitter)).first;
-    const Turn turn = turn_of(id, entry.spec.priority, cost->second);
-    if (next != nullptr && !(turn < first)) continue;
-    next = &entry;
-    first = turn;
-  }
-  return next;
-}
-
 void JobQueue::begin(Entry& entry) {
   database::Job begun = in_state(entry.job, JobState::kRunning, "");
   if (begun.started_unix_ns == 0) begun.started_unix_ns = absl::GetCurrentTimeNanos();
@@ -118,7 +83,7 @@ void JobQueue::begin(Entry& entry) {
   }
   become(entry, std::move(begun));
   entry.running = true;
-  running_.begin(entry.job.submitter);
+  charge(entry, 1);
   entry.intent = Intent::kFinish;
   entry.stop = false;
   entry.thread = std::thread([this, &entry] { run(entry); });
@@ -126,7 +91,8 @@ void JobQueue::begin(Entry& entry) {
 
 void JobQueue::ended(Entry& entry) {
   entry.running = false;
-  running_.end(entry.job.submitter);
+  entry.slots.clear();
+  charge(entry, 0);
 }
 
 rpc::Instant JobQueue::next_wake() {
@@ -144,9 +110,8 @@ void JobQueue::schedule() {
   while (!draining_) {
     for (std::thread& thread : std::exchange(over_, {})) thread.join();  // whose last act was under the lock
     save_ends();
-    // One at a time: each that begins counts when the next is chosen.
-    while (Entry* entry = next_to_run()) begin(*entry);
-    // A job that waits only for its device is woken by that device's job, so a second is soon enough for it.
+    if (options_.clock->now() >= next_wake()) is_share_due_ = true;
+    if (std::exchange(is_share_due_, false)) share_slots();
     const absl::Duration wait =
         std::clamp(next_wake() - options_.clock->now(), absl::Milliseconds(10), absl::Seconds(1));
     changed_.wait_for(lock, absl::ToChronoMilliseconds(wait));
@@ -159,29 +124,27 @@ void JobQueue::run(Entry& entry) {
     entry.progress = progress;
     changed(entry);
   };
+  const auto slots = [&](const std::vector<std::string>& names) {
+    std::lock_guard lock(mutex_);
+    set_slots(entry, names);
+  };
   const auto waits = [&](const std::string& what) {
     std::lock_guard lock(mutex_);
     set_lack(entry, what);
   };
-  finish(entry, executor_.run(entry.job, entry.spec, entry.stop, {.progress = report, .waits = waits}));
+  finish(entry, executor_.run(entry.job, entry.spec, entry.allotment, entry.stop,
+                              {.progress = report, .slots = slots, .waits = waits}));
 }
 
 void JobQueue::set_lack(Entry& entry, const std::string& lack) {
   entry.lacks = lack;
   log_state(entry);
   changed(entry);
-  if (!lack.empty()) return;
-  // There is a device again: what the others of its kind were told before is over.
-  for (const int64_t id : index_.not_over()) {
-    Entry& other = *entries_.at(id);
-    if (other.running || other.lacks.empty() || devices_of(other) != devices_of(entry)) continue;
-    other.lacks.clear();
-    changed(other);
-  }
 }
 
 void JobQueue::finish(Entry& entry, const absl::StatusOr<session::Progress>& result) {
   std::lock_guard lock(mutex_);
+  is_share_due_ = true;
   ended(entry);
   entry.lacks.clear();
   if (result.ok()) entry.progress = *result;
@@ -255,9 +218,13 @@ absl::Status JobQueue::set_state(Entry& entry, JobState state, std::string detai
   return absl::OkStatus();
 }
 
-std::string JobQueue::detail_of(const Entry& entry) {
-  if (entry.lacks.empty()) return entry.job.detail;
-  return absl::StrCat(entry.job.detail, entry.job.detail.empty() ? "" : "; ", "waits: ", entry.lacks);
+std::string JobQueue::detail_of(const Entry& entry) const {
+  const std::string why = why_no_slot(entry);
+  const std::string waits = !why.empty()           ? absl::StrCat("waits for a free device: ", why)
+                            : !entry.lacks.empty() ? absl::StrCat("waits: ", entry.lacks)
+                                                   : "";
+  const bool has_both = !waits.empty() && !entry.job.detail.empty();
+  return absl::StrCat(entry.job.detail, has_both ? "; " : "", waits);
 }
 
 void JobQueue::log_state(Entry& entry) {
@@ -281,6 +248,7 @@ void JobQueue::become(Entry& entry, database::Job next) {
   // One that only tries again is worth no line until it has what it lacks.
   if (entry.job.state != JobState::kRunning || entry.lacks.empty()) log_state(entry);
   if (database::is_final(entry.job.state) && options_.on_end) options_.on_end(entry.job);
+  is_share_due_ = true;
   changed(entry);
 }
 

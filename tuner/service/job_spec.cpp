@@ -25,6 +25,7 @@ std::string to_json(const JobSpec& spec) {
                         {"device_key", spec.device_key},
                         {"selector", spec.selector},
                         {"priority", spec.priority},
+                        {"slots", spec.slots},
                         {"threads", spec.threads},
                         {"trials", spec.trials},
                         {"minutes", spec.minutes},
@@ -47,6 +48,7 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
     spec.device_key = in.value("device_key", spec.device_key);
     spec.selector = in.value("selector", spec.selector);
     spec.priority = in.value("priority", spec.priority);
+    spec.slots = in.value("slots", spec.slots);
     spec.threads = in.value("threads", spec.threads);
     spec.trials = in.value("trials", spec.trials);
     spec.minutes = in.value("minutes", spec.minutes);
@@ -65,6 +67,10 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
 absl::Status check(const JobSpec& spec) {
   if (spec.threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat("--threads must be at least 1, not ", spec.threads));
+  }
+  if (spec.slots < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--slots must be at least 1, or \"all\", not ", spec.slots));
   }
   if (spec.priority < -10 || spec.priority > 10) {
     return absl::InvalidArgumentError(

@@ -17,6 +17,7 @@ struct JobSpec {
   std::string device_key;  // of the farm; empty: this machine, without a farm
   std::string selector;    // of devices with this key, by their labels, as in "room=lab3,!shared"; empty: any
   int priority = 0;        // -10 to 10: the higher is served first, here and by the tracker
+  int slots = 0;           // of the farm, that it may have at once; 0: as many as its share allows
   int threads = 1;         // of each measured kernel
   int64_t trials = 0;      // 0: no limit
   double minutes = 0;      // 0: no limit

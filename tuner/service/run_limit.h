@@ -13,19 +13,26 @@
 namespace tf::service {
 
 struct RunLimits {
-  absl::Duration budget = absl::InfiniteDuration();  // wall time of the job from now on
+  absl::Duration budget = absl::InfiniteDuration();  // of time with a device, from now on
   absl::Duration budget_grace = absl::Seconds(60);   // after it, for what is being measured
-  absl::Duration drain_grace = absl::Seconds(30);    // after a stop, likewise
+  // Without a device in one go. Time without one counts for no budget, but a device may never come back.
+  absl::Duration longest_absence = absl::InfiniteDuration();
+  absl::Duration drain_grace = absl::Seconds(30);  // after a stop, for what is being measured
 };
 
+// Of a job with so many minutes: what they allow, and ten minutes without a device, or as long as the budget
+// where that is longer. Of a job without a limit (0): nothing ends it.
+RunLimits limits_of_minutes(double minutes);
+
 // Cancels the runner, from its own thread, when a stop or the end of the budget has not been obeyed for the
-// grace it has. `stop` and `runner` must outlive it.
+// grace it has, or when no device was there for too long. A runner without slots has no device. `stop` and
+// `runner` must outlive it.
 class RunLimit {
  public:
   RunLimit(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits);
   ~RunLimit();
 
-  // The runner was cancelled, and only because the budget had been spent.
+  // The runner was cancelled, and not because of a stop.
   bool ended_by_budget() const { return ended_by_budget_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Owns: which of the jobs that wait for the same devices is next: the highest priority; among equals a job of
-// the submitter who has recently had the least, so that nobody's fifty jobs hold up another's one; of theirs
-// the first submitted. Pure. Does not know: devices, states of jobs.
+// Owns: whose turn it is among jobs that want the same slots: the job of the highest priority; of several
+// such the one whose submitter has had the fewest slot-seconds lately; of those the one submitted first.
+// Pure. Does not know: devices, states of jobs.
 
 #include <compare>
 #include <cstdint>

@@ -18,16 +18,26 @@ namespace kernel = tunefarm::kernel::v1;
 // A measurement is short and a build is long; so many waiting candidates a slot keep a device from ever
 // waiting.
 constexpr int kQueuedPerSlot = 2;
+// A second trial on its way to each slot hides the way to a remote device.
+constexpr int kRunsPerSlot = 2;
 // A turn of measuring: long enough that handing over does not count, short enough that what is learned from
 // it comes in time.
 constexpr int kBurst = 6;
 // The same for all trials, so that a device computes a reference's answers once.
 constexpr uint64_t kInputSeed = 1;
 
-TurnOptions turns(measure::Builder& builder, bool takes_turns) {
-  if (!takes_turns) return {};
-  return {
-      .burst = kBurst, .pause = [&builder] { builder.pause(); }, .resume = [&builder] { builder.resume(); }};
+// Devices come and go.
+int runs_at_once(const measure::Runner& runner) {
+  return kRunsPerSlot * std::max(1, runner.slots());
+}
+
+TurnOptions turns(measure::Builder& builder, const measure::Runner& runner, bool takes_turns) {
+  TurnOptions options{.most = [&runner] { return runs_at_once(runner); }, .most_of_bench = kRunsPerSlot};
+  if (!takes_turns) return options;
+  options.burst = kBurst;
+  options.pause = [&builder] { builder.pause(); };
+  options.resume = [&builder] { builder.resume(); };
+  return options;
 }
 
 }  // namespace
@@ -40,12 +50,21 @@ Pipeline::Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineO
     : builder_(builder),
       runner_(runner),
       options_(std::move(options)),
-      to_run_(turns(builder, options_.takes_turns)),
+      to_run_(turns(builder, runner, options_.takes_turns), [](const Work& work) { return work.bench; }),
       incumbents_(options_.tasks.size()) {
   for (size_t i = 0; i < options_.tasks.size(); ++i) references_.push_back(std::make_unique<Reference>());
   for (int i = 0; i < builder_.slots(); ++i) threads_.emplace_back([this] { build_loop(); });
-  // One more than the slots hides the way to a remote device.
-  for (int i = 0; i < runner_.slots() + 1; ++i) threads_.emplace_back([this] { run_loop(); });
+  follow_slots();
+}
+
+void Pipeline::follow_slots() {
+  for (; runs_ < runs_at_once(runner_); ++runs_) threads_.emplace_back([this] { run_loop(); });
+  to_run_.look_again();
+}
+
+std::optional<Finished> Pipeline::next(std::chrono::milliseconds timeout) {
+  follow_slots();
+  return finished_.pop_for(timeout);
 }
 
 Pipeline::~Pipeline() {
@@ -61,7 +80,7 @@ int Pipeline::depth() const {
 }
 
 int Pipeline::begun() const {
-  return builder_.slots() + (options_.takes_turns ? kBurst : runner_.slots() + 1);
+  return builder_.slots() + (options_.takes_turns ? kBurst : runs_at_once(runner_));
 }
 
 void Pipeline::submit(Work work) {
@@ -173,7 +192,7 @@ void Pipeline::pass_on(Work work) {
 absl::StatusOr<farm::TrialResult> Pipeline::measure(const Work& work) {
   const CpuTurn::Hold turn = CpuTurn::take(options_.cpu);
   const farm::Trial trial = trial_of(work);
-  absl::StatusOr<farm::TrialResult> result = runner_.run({work.artifact, work.reference, &trial});
+  absl::StatusOr<farm::TrialResult> result = runner_.run({work.artifact, work.reference, &trial, work.bench});
   const uint64_t asked_bytes = trial.options().reuse_distance_bytes();
   if (!result.ok() || result->reuse_distance_bytes() == asked_bytes) return result;
   runner_.acknowledge(*result);
@@ -185,13 +204,13 @@ absl::StatusOr<farm::TrialResult> Pipeline::measure(const Work& work) {
 void Pipeline::run_loop() {
   while (std::optional<Work> work = to_run_.pop()) {
     if (work->is_withdrawn()) {
-      to_run_.done();
+      to_run_.done(*work);
       give_up_code(*work);
       continue;
     }
     if (work->place) work->place->begin_measuring();
     absl::StatusOr<farm::TrialResult> result = measure(*work);
-    to_run_.done();
+    to_run_.done(*work);
     if (result.ok()) {
       finish(*work, std::make_shared<const farm::TrialResult>(*std::move(result)));
     } else {

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: the threads between search and results: builders make artifacts, runners measure them, both as many
-// at a time as their interfaces allow. Does not know: search, the database, which candidates are worth it.
+// at a time as their interfaces allow, which for runners changes as devices come and go. Does not know:
+// search, the database, which candidates are worth it.
 
 #include <chrono>
 #include <memory>
@@ -56,7 +57,8 @@ struct Work {
   std::shared_ptr<Place> place;
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
   Priority priority = Priority::kRace;
-  int tries = 0;  // before this one
+  int tries = 0;       // before this one
+  uint64_t bench = 0;  // MeasureRequest::bench
   // Set once it is built, so that trying again to measure it does not build it again.
   std::shared_ptr<const tunefarm::kernel::v1::BuildReply> built;
   measure::ArtifactBytes artifact, reference;
@@ -102,13 +104,15 @@ class Pipeline {
   void set_incumbent(int task, const Incumbent& incumbent);
   // Code of the task that an earlier run measured.
   void add_known_code(int task, const std::string& digest) { codes_.settle(task, digest, nullptr); }
-  std::optional<Finished> next(std::chrono::milliseconds timeout) { return finished_.pop_for(timeout); }
+  // The next result, waited for at most so long.
+  std::optional<Finished> next(std::chrono::milliseconds timeout);
   // Of one whose result nobody records, because it had begun when it was withdrawn or nobody waits for it any
   // more: else the farm would keep it for as long as it holds the lease. The code is known from now on: who
   // comes with the same is told, and only then it is a trial.
   void let_go(const Finished& finished);
 
-  // How many submitted candidates keep every thread busy, with a short queue between building and measuring.
+  // How many submitted candidates keep every builder and device busy, with a short queue between building and
+  // measuring. Changes with the number of devices.
   int depth() const;
   // How many of these, the first ones, are being built or measured, or are collected for the next turn.
   int begun() const;
@@ -124,6 +128,7 @@ class Pipeline {
 
   using Result = std::shared_ptr<const tunefarm::farm::v1::TrialResult>;
 
+  void follow_slots();
   void build_loop();
   void run_loop();
   std::optional<Finished> build(Work& work);
@@ -145,6 +150,7 @@ class Pipeline {
   std::vector<Incumbent> incumbents_;
   Queue<Finished> finished_;
 
+  int runs_ = 0;  // threads that measure; more than the devices of now need once some have gone
   std::vector<std::thread> threads_;
 };
 

@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/status.h"
+#include "proto/farm/v1/trial.pb.h"
 #include "tuner/measure/runner.h"
 
 namespace tf::session {
 namespace {
+
+using Result = std::shared_ptr<const tunefarm::farm::v1::TrialResult>;
+
+// After so many beginnings the trials of several devices are compared after all.
+constexpr int kMostBegunAnew = 2;
 
 // One task's play-off.
 struct Table {
@@ -21,6 +29,25 @@ struct Table {
   std::vector<Played> players;
   size_t playing = 0;  // trials of the present round whose results have not come
   bool is_decided = false;
+  uint64_t bench = 0;      // that it plays on; 0: it has not begun
+  std::string slot;        // that measured its trials so far
+  bool has_moved = false;  // to another one
+  int begun_anew = 0;
+
+  // What another device measured stands beside none of this one's: all of it goes.
+  std::vector<Result> begin_anew() {
+    std::vector<Result> results;
+    for (Played& player : players) {
+      std::ranges::move(player.results, std::back_inserter(results));
+      player = {.contender = player.contender};
+    }
+    playoff = Playoff(players.size());
+    bench = 0;
+    slot.clear();
+    has_moved = false;
+    ++begun_anew;
+    return results;
+  }
 
   // Results that it has, and may come to have.
   size_t most_results() const {
@@ -55,6 +82,8 @@ void take(Finished finished, const Seat& seat) {
   if (!finished.status.ok() || !finished.result) return;
   Table& table = *seat.table;
   Played& player = table.players[seat.contender];
+  if (table.slot.empty()) table.slot = finished.result->slot();
+  table.has_moved = table.has_moved || finished.result->slot() != table.slot;
   const Subject& subject = table.pairing->contenders[seat.contender].subject;
   const database::Measurement& trial =
       player.trials.emplace_back(record_of(subject, *finished.work.built, *finished.result));
@@ -106,12 +135,15 @@ class Hall {
   };
 
   absl::Status play_rounds() {
-    const auto depth = static_cast<size_t>(std::max(1, pipeline_.depth()));
     for (;;) {
       while (!waiting_.empty() && (is_over() || waiting_.begin()->first <= Clock::now())) end_waiting();
       open_tables();
-      while (!next_.empty() && seats_.size() + waiting_.size() < depth && !is_over()) {
-        TF_RETURN_IF_ERROR(begin_round());
+      while (!is_over()) {
+        const auto next = std::ranges::find_if(next_, [this](Table* table) { return has_room(*table); });
+        if (next == next_.end()) break;
+        Table& table = **next;
+        next_.erase(next);
+        TF_RETURN_IF_ERROR(begin_round(table));
         open_tables();
       }
       if (seats_.empty() && waiting_.empty()) return absl::OkStatus();
@@ -134,8 +166,9 @@ class Hall {
 
   std::optional<Finished> next_result() {
     constexpr auto kTellEvery = std::chrono::milliseconds(250);
-    const Clock::time_point until = Clock::now() + patience();
+    Clock::time_point until = Clock::now() + patience();
     for (;;) {
+      if (limits_.devices && limits_.devices() == 0) until = Clock::now() + patience();
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
       std::optional<Finished> finished =
           pipeline_.next(std::clamp(left, std::chrono::milliseconds(0), kTellEvery));
@@ -144,15 +177,28 @@ class Hall {
     }
   }
 
-  // As many as may keep their results; one always may.
+  size_t benches() const { return static_cast<size_t>(std::max(1, limits_.devices ? limits_.devices() : 1)); }
+
+  // Whether its bench lacks work.
+  bool has_room(const Table& table) const {
+    size_t playing = 0;
+    for (const Table& each : tables_) playing += each.bench == table.bench ? each.playing : 0;
+    return playing < std::max<size_t>(1, static_cast<size_t>(pipeline_.depth()) / benches());
+  }
+
+  // As many as may keep their results, each at the bench that has least to do; one always may.
   void open_tables() {
-    size_t results = 0;
-    for (size_t i = 0; i < opened_; ++i)
-      if (!tables_[i].is_decided) results += tables_[i].most_results();
-    for (; opened_ < tables_.size(); ++opened_) {
-      results += tables_[opened_].most_results();
-      if (results > kMostResults) return;
-      next_.push_back(&tables_[opened_]);
+    std::vector<size_t> results(benches());
+    for (const Table& table : tables_)
+      if (table.bench != 0 && !table.is_decided)
+        results[(table.bench - 1) % results.size()] += table.most_results();
+    for (Table& table : tables_) {
+      if (table.bench != 0) continue;
+      const auto least = std::ranges::min_element(results);
+      *least += table.most_results();
+      if (*least > kMostResults) return;
+      table.bench = 1 + static_cast<uint64_t>(least - results.begin());
+      next_.push_back(&table);
     }
   }
 
@@ -161,7 +207,7 @@ class Hall {
     return listener_.decided(static_cast<size_t>(&table - tables_.data()), ranking(table));
   }
 
-  bool is_over() const { return limits_.stop.load() || Clock::now() >= limits_.deadline; }
+  bool is_over() const { return limits_.stop.load() || (limits_.is_late && limits_.is_late()); }
 
   // Who waits for a device to cool looks now and then whether it is over.
   std::chrono::milliseconds patience() const {
@@ -171,10 +217,8 @@ class Hall {
     return std::clamp(left, std::chrono::milliseconds(0), kLook);
   }
 
-  // Of the table that has waited longest; it leaves once it is decided.
-  absl::Status begin_round() {
-    Table& table = *next_.front();
-    next_.pop_front();
+  // Of a table that has left the queue; it stays out once it is decided.
+  absl::Status begin_round(Table& table) {
     const std::vector<size_t> round = table.playoff.next_round();
     if (round.empty()) return decide(table);
     for (const size_t contender : round) {
@@ -188,6 +232,7 @@ class Hall {
 
   void submit(Work work, const Seat& seat) {
     work.ticket = next_ticket_++;
+    work.bench = seat.table->bench;
     seats_.emplace(work.ticket, seat);
     pipeline_.submit(std::move(work));
   }
@@ -205,16 +250,20 @@ class Hall {
 
   void settle(Finished finished, const Seat& seat) {
     take(std::move(finished), seat);
-    if (--seat.table->playing > 0) return;
-    seat.table->playoff.end_round();
-    next_.push_back(seat.table);
+    Table& table = *seat.table;
+    if (--table.playing > 0) return;
+    if (table.has_moved && table.begun_anew < kMostBegunAnew && !is_over()) {
+      for (Result& result : table.begin_anew()) pipeline_.let_go({.result = std::move(result)});
+      return;
+    }
+    table.playoff.end_round();
+    next_.push_back(&table);
   }
 
   Pipeline& pipeline_;
   const PlayOffLimits& limits_;
   const PlayOffListener& listener_;
   std::vector<Table> tables_;
-  size_t opened_ = 0;                                  // of them, the first so many
   std::deque<Table*> next_;                            // between two rounds
   std::map<uint64_t, Seat> seats_;                     // under way, by ticket
   std::multimap<Clock::time_point, Waiting> waiting_;  // to be made again

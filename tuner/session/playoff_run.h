@@ -44,7 +44,10 @@ struct Played {
 struct PlayOffLimits {
   // No round begins once one of these is there, and no trial is made again.
   const std::atomic<bool>& stop;
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::function<bool()> is_late = nullptr;  // whether the budget is spent; null: there is none
+  // How many devices measure now: side by side, each task on one of them, for their trials are compared
+  // closely. While there is none, nobody waits in vain. Null: one always does.
+  std::function<int()> devices = nullptr;
   Throttling& throttling;  // of the session
   // Before a trial is made again whose device throttled, or on whose way something failed; twice that before
   // the third try.
@@ -66,10 +69,11 @@ struct PlayOffListener {
 
 // Runs the play-offs, the first ones first, as many side by side as may keep their results
 // (kMostUnacknowledged of runner.h). A candidate that can no longer be measured is out. A round waits for the
-// trials of it that are made again; what throttles for as long as we try counts as it is. What is not decided
-// in the end goes by the rounds it had. Ends when no result comes for a minute. What else comes out of the
-// pipeline it lets go: it was withdrawn when it had begun, or an earlier call, whose tickets are to be
-// others, has ended without it. Errors: those of `decided`, at once.
+// trials of it that are made again; a play-off whose device is lost begins anew on another one; what
+// throttles for as long as we try counts as it is. What is not decided in the end goes by the rounds it had.
+// Ends when no result comes for a minute in which there is a device. What else comes out of the pipeline it
+// lets go: it was withdrawn when it had begun, or an earlier call, whose tickets are to be others, has ended
+// without it. Errors: those of `decided`, at once.
 absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
                       const PlayOffListener& listener, uint64_t first_ticket = 0);
 

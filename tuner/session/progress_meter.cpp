@@ -9,8 +9,8 @@
 namespace tf::session {
 namespace {
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_between(Clock::time_point from, Clock::time_point until) {
+  return std::chrono::duration<double>(until - from).count();
 }
 
 }  // namespace
@@ -37,7 +37,15 @@ void ProgressMeter::add_earlier_runs(std::vector<int64_t> finished_unix_ns, doub
     if (gap < kPause) total += gap;
   }
   spent_before_s_ += static_cast<double>(total) * 1e-9;
-  sampled_s_ += sampled_s;
+  sampled_before_s_ += sampled_s;
+}
+
+void ProgressMeter::note_slots(int slots, Clock::time_point now) {
+  const double passed_s = seconds_between(told_slots_, now);
+  slot_s_ += slots_ * passed_s;
+  if (slots_ == 0) without_device_s_ += passed_s;
+  told_slots_ = now;
+  slots_ = slots;
 }
 
 void ProgressMeter::count_trial(const database::Measurement& measurement) {
@@ -47,7 +55,9 @@ void ProgressMeter::count_trial(const database::Measurement& measurement) {
 
 Clock::time_point ProgressMeter::deadline(double reserve_s) const {
   if (budget_.minutes <= 0) return Clock::time_point::max();
-  const std::chrono::duration<double> left(budget_.minutes * 60 - reserve_s - spent_before_s_);
+  // A device that is not there now may be back at any time: what it was away until now does not count.
+  const double away_s = without_device_s_ + (slots_ == 0 ? seconds_between(told_slots_, Clock::now()) : 0);
+  const std::chrono::duration<double> left(budget_.minutes * 60 - reserve_s - spent_before_s_ + away_s);
   return start_ + std::chrono::duration_cast<Clock::duration>(left);
 }
 
@@ -58,13 +68,21 @@ double ProgressMeter::rate_of_all(const Progress& progress) const {
   return tried_s > 0 ? static_cast<double>(progress.trials) / tried_s : 0;
 }
 
-void ProgressMeter::describe(int slots, Progress& progress) {
-  progress.elapsed_s = spent_before_s_ + seconds_since(start_);
-  if (progress.phase == Phase::kMeasuring) progress.trials_per_second = rate_.per_second(Clock::now());
+void ProgressMeter::describe(Progress& progress, Clock::time_point now) {
+  note_slots(slots_, now);
+  progress.slots = slots_;
+  progress.elapsed_s = spent_before_s_ + seconds_between(start_, told_slots_);
+  progress.without_device_s = without_device_s_;
+  if (progress.phase == Phase::kMeasuring) progress.trials_per_second = rate_.per_second(told_slots_);
   if (progress.phase == Phase::kOver) progress.trials_per_second = rate_of_all(progress);
-  progress.device_busy_share = progress.elapsed_s > 0 ? sampled_s_ / progress.elapsed_s / slots : 0;
+  // Of earlier runs nobody knows how many devices they had: each trial is taken to have had one.
+  const double slot_s = spent_before_s_ + slot_s_;
+  progress.device_busy_share = slot_s > 0 ? (sampled_before_s_ + sampled_s_) / slot_s : 0;
   progress.remaining_s.reset();
-  if (budget_.minutes > 0) progress.remaining_s = std::max(0.0, budget_.minutes * 60 - progress.elapsed_s);
+  if (budget_.minutes > 0) {
+    const double spent_s = progress.elapsed_s - progress.without_device_s;
+    progress.remaining_s = std::max(0.0, budget_.minutes * 60 - spent_s);
+  }
   // The last trials are not the end: how long play-offs take, nobody knows.
   if (budget_.trials > 0 && progress.trials_per_second > 0 && progress.phase != Phase::kPlayOff) {
     const double left = static_cast<double>(std::max<int64_t>(0, budget_.trials - progress.trials)) /

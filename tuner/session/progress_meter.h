@@ -30,13 +30,18 @@ class ProgressMeter {
     timed_ns_[slot].emplace_back(from_ns, until_ns);
   }
 
-  // When all but so many seconds of the budget's minutes are spent; never without any.
+  // So many slots of devices measure from now on; 0: time passes that counts for no budget. To be called
+  // often: a change is taken to have happened when it is told.
+  void note_slots(int slots, Clock::time_point now = Clock::now());
+
+  // When all but so many seconds of the budget's minutes are spent, if there is a device from now on; never
+  // without minutes.
   Clock::time_point deadline(double reserve_s) const;
   // Whether so few seconds of them are left.
   bool time_is_up(double reserve_s) const { return Clock::now() >= deadline(reserve_s); }
   // Everything about time and rates; `progress.trials` and `progress.phase` are read. During play-offs the
-  // rate stays what it was. `slots`: of the runner, at least 1.
-  void describe(int slots, Progress& progress);
+  // rate stays what it was.
+  void describe(Progress& progress, Clock::time_point now = Clock::now());
 
  private:
   double rate_of_all(const Progress& progress) const;
@@ -46,7 +51,12 @@ class ProgressMeter {
   Clock::time_point start_ = Clock::now();
   Rate rate_{start_};
   double spent_before_s_ = 0;  // by earlier runs of the job
-  double sampled_s_ = 0;       // inside timed samples
+  double sampled_before_s_ = 0;  // inside timed samples, likewise
+  double sampled_s_ = 0;         // inside timed samples of this run
+  int slots_ = 1;                // that measure now
+  Clock::time_point told_slots_ = start_;
+  double slot_s_ = 0;            // of all slots together, until then
+  double without_device_s_ = 0;  // until then
   std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> timed_ns_;  // by slot
 };
 

@@ -58,6 +58,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   absl::Status failure;
   for (;;) {
     const Clock::time_point now = Clock::now();
+    meter_.note_slots(runner_.slots(), now);
     if (!draining_since && (stop.load() || is_enough())) draining_since = now;
     if (stop.load() && !progress_.finishing) {
       withdraw_waiting(pipeline);
@@ -108,13 +109,15 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
   const auto tell_time = [this, told = Clock::now()]() mutable {
     if (Clock::now() - told < kReportEvery) return;
     told = Clock::now();
-    meter_.describe(std::max(1, runner_.slots()), progress_);
+    meter_.note_slots(runner_.slots());
+    meter_.describe(progress_);
     report_(as_shown());
   };
   TF_ASSIGN_OR_RETURN(const PlayOffs played,
                       decide_best({tasks_, tried, runs}, options_, pipeline, runner_, store_,
                                   {.stop = stop,
-                                   .deadline = last_begin(pipeline.depth()),
+                                   .is_late = [&] { return Clock::now() >= last_begin(pipeline.depth()); },
+                                   .devices = [this] { return runner_.slots(); },
                                    .throttling = throttling_,
                                    .retry_delay = options_.retry_delay,
                                    .meanwhile = tell_time}));

@@ -70,7 +70,8 @@ void TuningLoop::expect() {
 }
 
 void TuningLoop::update_progress() {
-  meter_.describe(std::max(1, runner_.slots()), progress_);
+  meter_.note_slots(runner_.slots());
+  meter_.describe(progress_);
   expect();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;

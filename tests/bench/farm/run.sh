@@ -17,13 +17,16 @@ done
 
 cd "$(dirname "$0")/../../.."
 cmake --preset release >/dev/null
-cmake --build build/release --target farm_bench farm_load idle_agent >&2
+cmake --build build/release --target farm_bench farm_load fleet_bench idle_agent spread >&2
 bin=build/release/bin
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 echo "trials through a real tracker and agent" >&2
 $bin/farm_bench --benchmark_min_time=$overhead_s --benchmark_out="$folder/overhead" --benchmark_out_format=json
+echo "one job on several boards" >&2
+$bin/fleet_bench --benchmark_min_time=$overhead_s --benchmark_out="$folder/fleet" --benchmark_out_format=json
+$bin/spread >&2
 echo "one idle agent" >&2
 $bin/idle_agent --seconds $one_idle_s --json "$folder/idle_agent"
 # Not every agent's trial is on time, so a little more is offered than the thousand results a second. What others

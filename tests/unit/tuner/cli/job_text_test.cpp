@@ -61,8 +61,9 @@ TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
                                 .device = "desk",
                                 .submitter = "ada",
                                 .state = JobState::kQueued,
-                                .detail = "waits for job 2"},
-                        .trials = 12};
+                                .detail = "waits for a free device"},
+                        .trials = 12,
+                        .slots = {"m1/0", "m2/0"}};
   view.job.options = to_json(service::JobSpec{.priority = 5, .trials = 450, .minutes = 2.5});
   service::JobView other{.job = {.id = 12, .model_name = "a\nb", .options = "of another program"}};
   const std::vector<std::string> lines =
@@ -72,9 +73,10 @@ TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
   EXPECT_THAT(lines[1], testing::StartsWith("  3  queued"));
   EXPECT_THAT(below("prio"), testing::StartsWith("   5  ada "));
   EXPECT_THAT(below("model"), testing::StartsWith("mlp.onnx "));
+  EXPECT_THAT(below("slots"), testing::StartsWith("    2 x86_64 "));
   EXPECT_THAT(below("target"), testing::StartsWith("x86_64 "));
   EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min "));
-  EXPECT_THAT(lines[1], testing::EndsWith("  1m1s  waits for job 2"));
+  EXPECT_THAT(lines[1], testing::EndsWith("  1m1s  waits for a free device"));
   EXPECT_THAT(lines[2], testing::AllOf(testing::HasSubstr(" a?b "), testing::HasSubstr(" (embedded) ")));
   view.job.options = to_json(service::JobSpec{.trials = 1, .until_gain_percent = 0.5});
   EXPECT_THAT(jobs_table({view}, 0, 0), testing::HasSubstr("1 trial, gain of 0.5%"));
@@ -106,6 +108,13 @@ TEST(StateText, OfAJobThatTriesAgainAndAgainIsTheSameAllTheTime) {
   EXPECT_EQ(state_text(view), "running");
   view.job = {.state = JobState::kFailed, .detail = "it waits: for nothing"};
   EXPECT_EQ(state_text(view), "failed: it waits: for nothing");
+}
+
+TEST(SlotsText, NamesTheFirstOfMany) {
+  EXPECT_EQ(slots_text({}), "");
+  EXPECT_EQ(slots_text({"m1/0"}), "measures on 1 device slot: m1/0");
+  EXPECT_EQ(slots_text({"a/0", "b/0", "c/0", "d/0", "e/0", "f/0", "g/0", "h/0", "i/0"}),
+            "measures on 9 device slots: a/0, b/0, c/0, d/0, e/0, f/0, g/0 and 2 others");
 }
 
 TEST(StateText, SaysNothingTwice) {

@@ -157,5 +157,38 @@ TEST(CheckFarm, NamesTheKeysThatThereAre) {
               HasSubstr("the tracker knows none yet"));
 }
 
+TEST(SlotSupply, CountsWhatIsFreeOrOurs) {
+  const SlotSupply supply = supply_of({{.device = "a", .number = 0},
+                                       {.device = "a", .number = 1, .holder = "tuner t", .is_ours = true},
+                                       {.device = "b", .holder = "eve"}},
+                                      "k");
+  EXPECT_EQ(supply.usable, (std::set<std::string>{"a/0", "a/1"}));
+  EXPECT_EQ(supply.elsewhere, std::set<std::string>{"b/0"});
+}
+
+TEST(SlotSupply, SaysWhoHasTheDevices) {
+  std::vector<FarmSlot> slots;
+  for (int i = 0; i < 40; ++i) slots.push_back({.device = "m" + std::to_string(i), .holder = "eve"});
+  EXPECT_EQ(supply_of(slots, "kM").why_none, "40 of key kM are leased by eve; see `tracker devices`");
+  slots[3].holder = "bob";
+  EXPECT_EQ(supply_of(slots, "kM").why_none,
+            "40 of key kM are leased by bob (1), eve (39); see `tracker devices`");
+  EXPECT_EQ(supply_of({slots[3]}, "kM").why_none, "1 of key kM is leased by bob; see `tracker devices`");
+}
+
+TEST(SlotSupply, SaysWhatIsWrongWithDevices) {
+  const std::string quarantined =
+      "is quarantined by the tracker: it could not be run on slot 0: Too many open files";
+  FarmSlot a1{.device = "a1", .trouble = quarantined}, a2{.device = "a2", .trouble = "is away"};
+  EXPECT_EQ(supply_of({a1}, "kN").why_none,
+            "the device a1 of key kN " + quarantined + "; see `tracker devices`");
+  FarmSlot a3 = a2;
+  a3.device = "a3";
+  const SlotSupply supply = supply_of({a2, a3}, "kN");
+  EXPECT_THAT(supply.usable, IsEmpty());
+  EXPECT_EQ(supply.why_none, "2 devices of key kN, such as a2, which is away; see `tracker devices`");
+  EXPECT_EQ(supply_of({}, "kN").why_none, "no device of key kN; see `tracker devices`");
+}
+
 }  // namespace
 }  // namespace tf::service

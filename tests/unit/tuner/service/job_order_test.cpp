@@ -1,5 +1,9 @@
 // Whose job is next, by a clock that stands still until it is told to go.
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "tests/unit/tuner/service/job_queue_fixture.h"
 
@@ -42,16 +46,61 @@ TEST_F(JobOrderTest, NobodysManyJobsHoldUpAnothersFew) {
   end_after(absl::Minutes(5), a3);
 }
 
-TEST_F(JobOrderTest, AJobSaysWhoseDevicesItWaitsFor) {
+TEST_F(JobOrderTest, AJobWithoutASlotSaysWhichJobsHaveThem) {
   start();
   const int64_t a1 = submit("desk", "ada");
   executor_.wait_for_starts(1);
   const int64_t b1 = submit("desk", "bob");
-  EXPECT_EQ(queue_->find(b1)->job.detail, absl::StrCat("waits for job ", a1));
-  EXPECT_EQ(queue_->list()->back().job.detail, absl::StrCat("waits for job ", a1));
+  const std::string waits =
+      absl::StrCat("waits for a free device: the one slot of key desk is used by job ", a1);
+  EXPECT_EQ(queue_->find(b1)->job.detail, waits);
+  EXPECT_EQ(queue_->list()->back().job.detail, waits);
   EXPECT_EQ(store_->find_job(b1)->detail, "");
   end_after(absl::Minutes(1), a1);
   end_after(absl::Minutes(1), b1);
+}
+
+TEST_F(JobOrderTest, AJobSaysWhoElseHasTheDevices) {
+  executor_.set_supply("desk",
+                       SlotSupply{.elsewhere = {"a/0"}, .why_none = "1 of key desk is leased by eve"});
+  start();
+  const int64_t a1 = submit("desk", "ada");
+  executor_.wait_for_starts(1);  // to wait in the tracker's queue
+  const int64_t b1 = submit("desk", "bob");
+  EXPECT_EQ(queue_->find(b1)->job.detail, "waits for a free device: 1 of key desk is leased by eve");
+  end_after(absl::Minutes(1), a1);
+}
+
+// Eight devices: the first job has all, gives half of them back to the second, and has them again afterwards.
+TEST_F(JobOrderTest, JobsOfOneKeyShareItsSlots) {
+  SlotSupply supply;
+  std::vector<std::string> all;
+  for (int i = 0; i < 8; ++i) all.push_back(absl::StrCat("m", i, "/0"));
+  supply.usable = {all.begin(), all.end()};
+  executor_.set_supply("desk", supply);
+  start();
+  const auto is_soon = [&](const std::function<bool()>& is_true) {
+    const absl::Time end = absl::Now() + absl::Seconds(10);
+    while (!is_true() && absl::Now() < end) absl::SleepFor(absl::Milliseconds(5));
+    return is_true();
+  };
+  const int64_t a1 = submit("desk", "ada");
+  EXPECT_TRUE(is_soon([&] { return executor_.target(a1).slots == 8; }));
+  executor_.hold(a1, all);
+  EXPECT_TRUE(is_soon([&] { return queue_->find(a1)->slots.size() == 8; }));
+  const int64_t b1 = submit("desk", "bob");
+  EXPECT_TRUE(is_soon([&] { return executor_.target(b1).slots == 4; })) << "both run at once";
+  EXPECT_TRUE(is_soon([&] { return executor_.target(a1).give_back.size() == 4; }));
+  EXPECT_EQ(executor_.target(a1).slots, 4u);
+  executor_.hold(a1, {all.begin(), all.begin() + 4});
+  executor_.hold(b1, {all.begin() + 4, all.end()});
+  EXPECT_TRUE(is_soon([&] { return queue_->find(b1)->slots.size() == 4; }));
+  executor_.end(b1, absl::OkStatus());
+  EXPECT_TRUE(is_soon([&] { return executor_.target(a1).slots == 8; }));
+  EXPECT_THAT(executor_.target(a1).give_back, testing::IsEmpty());
+  EXPECT_THAT(queue_->find(b1)->slots, testing::IsEmpty());
+  executor_.end(a1, absl::OkStatus());
+  wait_for(a1, JobState::kDone);
 }
 
 TEST_F(JobOrderTest, AHigherPriorityGoesFirstWhoeverHadMore) {

@@ -36,6 +36,7 @@ class JobQueueTest : public testing::Test {
  protected:
   void start(JobQueueOptions options = {}) {
     options.retry_after = absl::Milliseconds(20);
+    options.look_every = absl::Milliseconds(20);
     auto queue = JobQueue::start(*store_, executor_, options);
     ASSERT_TRUE(queue.ok()) << queue.status();
     queue_ = *std::move(queue);

@@ -47,26 +47,28 @@ TEST_F(JobWaitTest, AJobThatTriesAgainSaysWhatItWaitsForUntilItHasIt) {
   expect_detail(id, "");
 }
 
-TEST_F(JobWaitTest, WhatAJobWaitedForIsForgottenOnceAnotherHasIt) {
-  start({.clock = &clock_});  // nothing is tried again until it goes on
-  const int64_t first = submit("desk");
-  executor_.wait_for_starts(1);
-  const int64_t second = submit("desk"), elsewhere = submit("phone");
-  executor_.wait_for_starts(2);
-  executor_.end(first, absl::UnavailableError(kNoDevice));
-  EXPECT_EQ(executor_.wait_for_starts(3).back(), second);
-  expect_detail(first, absl::StrCat("waits: ", kNoDevice));
-  executor_.wait_for(elsewhere, "");  // devices of another kind say nothing of these
-  executor_.wait_for(second, kNoDevice);
-  expect_detail(second, absl::StrCat("waits: ", kNoDevice));
-  expect_detail(first, absl::StrCat("waits: ", kNoDevice));
-  executor_.wait_for(second, "");
-  expect_detail(first, absl::StrCat("waits for job ", second));
-  clock_.advance(absl::Minutes(1));
-  executor_.end(second, absl::OkStatus());
-  EXPECT_EQ(executor_.wait_for_starts(4).back(), first);
-  expect_detail(first, "");
-  queue_->drain();
+TEST_F(JobWaitTest, AJobWhoseDevicesAreAllInTroubleSaysWhatIsWrongWithThem) {
+  const std::string why = "the device a1 of key desk is quarantined by the tracker: it could not be run";
+  executor_.set_supply("desk", SlotSupply{.why_none = why});
+  start();
+  const int64_t id = submit("desk");
+  executor_.end(id, absl::UnavailableError(kNoDevice));
+  EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, id));
+  executor_.wait_for(id, kNoDevice);
+  expect_detail(id, "waits for a free device: " + why);
+  executor_.set_supply("desk", SlotSupply{.usable = {"a1/0"}});
+  executor_.hold(id, {"a1/0"});
+  executor_.wait_for(id, "");
+  expect_detail(id, "");
+}
+
+TEST_F(JobWaitTest, AJobThatNobodyKnowsDevicesForIsTriedAndSaysWhatItWasTold) {
+  executor_.set_supply("desk", absl::UnavailableError("no tracker answers at desk:7190"));
+  start();
+  const int64_t id = submit("desk");
+  executor_.end(id, absl::UnavailableError("no tracker answers at desk:7190"));
+  EXPECT_THAT(executor_.wait_for_starts(2), ElementsAre(id, id));
+  expect_detail(id, "waits: no tracker answers at desk:7190");
 }
 
 TEST_F(JobWaitTest, AJobThatIsPausedWaitsForNothing) {

@@ -11,7 +11,7 @@ class CountingRunner final : public measure::Runner {
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const measure::MeasureRequest&) override {
     return absl::UnimplementedError("nothing runs here");
   }
-  int slots() const override { return 1; }
+  int slots() const override { return devices; }
   absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override {
     return absl::UnimplementedError("there is no device here");
   }
@@ -24,7 +24,7 @@ class CountingRunner final : public measure::Runner {
     return cancelled > 0;
   }
 
-  std::atomic<int> cancelled = 0;
+  std::atomic<int> cancelled = 0, devices = 1;
 };
 
 constexpr absl::Duration kAWhile = absl::Milliseconds(500);
@@ -36,6 +36,32 @@ TEST(RunLimit, ABudgetThatIsOverdueCancelsTheRunner) {
   RunLimit limit(stop, runner, {.budget = absl::Milliseconds(10), .budget_grace = absl::Milliseconds(10)});
   EXPECT_TRUE(runner.cancelled_within(kLong));
   EXPECT_TRUE(limit.ended_by_budget());
+}
+
+TEST(RunLimit, TimeWithoutADeviceIsNotTheBudgets) {
+  const std::atomic<bool> stop = false;
+  CountingRunner runner;
+  runner.devices = 0;
+  RunLimit limit(stop, runner, {.budget = absl::Milliseconds(10), .budget_grace = absl::Milliseconds(10)});
+  EXPECT_FALSE(runner.cancelled_within(kAWhile));
+  runner.devices = 1;
+  EXPECT_TRUE(runner.cancelled_within(kLong));
+}
+
+TEST(RunLimit, ADeviceThatStaysAwayTooLongEndsTheJob) {
+  const std::atomic<bool> stop = false;
+  CountingRunner runner;
+  RunLimit limit(stop, runner, {.longest_absence = absl::Milliseconds(300)});
+  EXPECT_FALSE(runner.cancelled_within(kAWhile)) << "it is there";
+  runner.devices = 0;
+  EXPECT_TRUE(runner.cancelled_within(kLong));
+  EXPECT_TRUE(limit.ended_by_budget());
+}
+
+TEST(RunLimit, AJobOfMinutesWaitsTenForADeviceAndALongOneAsLongAsItsBudget) {
+  EXPECT_EQ(limits_of_minutes(1).longest_absence, absl::Minutes(10));
+  EXPECT_EQ(limits_of_minutes(60).longest_absence, absl::Minutes(60));
+  EXPECT_EQ(limits_of_minutes(0).longest_absence, absl::InfiniteDuration());
 }
 
 TEST(RunLimit, AStopThatIsNotObeyedCancelsTheRunner) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tuner/service/job_executor.h"
@@ -31,7 +32,34 @@ class ScriptedExecutor final : public JobExecutor {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec&,
+  // Each key and selector has one slot of its own, until the test says otherwise.
+  absl::StatusOr<SlotSupply> look(const JobSpec& spec, const std::string&) override {
+    std::lock_guard lock(mutex_);
+    const auto supply = supplies_.find(spec.device_key);
+    return supply != supplies_.end() ? supply->second
+                                     : SlotSupply{.usable = {spec.device_key + spec.selector + "/0"}};
+  }
+
+  // From now on that is what a look at the key's slots tells.
+  void set_supply(const std::string& key, absl::StatusOr<SlotSupply> supply) {
+    std::lock_guard lock(mutex_);
+    supplies_.insert_or_assign(key, std::move(supply));
+  }
+
+  // What the job is to have, as its run was told last.
+  measure::FleetTarget target(int64_t job) {
+    std::lock_guard lock(mutex_);
+    return targets_[job];
+  }
+
+  // The job's run, now or when it comes, says that it measures on these.
+  void hold(int64_t job, std::vector<std::string> slots) {
+    std::lock_guard lock(mutex_);
+    holds_[job] = std::move(slots);
+    changed_.notify_all();
+  }
+
+  absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec&, Allotment& allotment,
                                         const std::atomic<bool>& stop, const RunReports& reports) override {
     session::Progress progress;
     progress.tasks.push_back({.label = "conv2d", .flops = 1e9});
@@ -51,8 +79,11 @@ class ScriptedExecutor final : public JobExecutor {
         return progress;
       }
       ++progress.trials;
+      targets_[job.id] = allotment.get();
       const auto waits = waits_.extract(job.id);
+      const auto holds = holds_.extract(job.id);
       lock.unlock();
+      if (holds) reports.slots(holds.mapped());
       if (waits) reports.waits(waits.mapped());
       reports.progress(progress);
       lock.lock();
@@ -99,7 +130,10 @@ class ScriptedExecutor final : public JobExecutor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::vector<absl::Status>> ends_;
-  std::map<int64_t, std::string> waits_;  // not said yet
+  std::map<int64_t, std::string> waits_;               // not said yet
+  std::map<int64_t, std::vector<std::string>> holds_;  // likewise
+  std::map<int64_t, measure::FleetTarget> targets_;
+  std::map<std::string, absl::StatusOr<SlotSupply>> supplies_;
   std::vector<int64_t> started_;
   bool slow_ = false;
   int checks_ = 0;

@@ -17,5 +17,12 @@ TEST(Summary, CountsTrialsAndSaysHowItEnded) {
   EXPECT_EQ(summary(progress), "412 trials, 3 failed; not all play-offs were held");
 }
 
+TEST(Summary, SaysForHowLongADeviceWasThereWhereThatWasNotAllTheTime) {
+  session::Progress progress{.trials = 13, .elapsed_s = 114, .without_device_s = 102};
+  EXPECT_EQ(summary(progress), "13 trials, 0 failed; a device was available for 0:12 of 1:54");
+  progress.without_device_s = 1;
+  EXPECT_EQ(summary(progress), "13 trials, 0 failed");
+}
+
 }  // namespace
 }  // namespace tf::service

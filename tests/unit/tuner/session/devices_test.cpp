@@ -3,10 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tests/unit/tuner/session/tune_fixture.h"
+#include "tuner/measure/fleet_runner.h"
 
 namespace tf::session {
 namespace {
@@ -93,6 +101,93 @@ TEST_F(TuneTest, WithdrawsWhatTheModelFindsHopelessAndProposesTheSameWhateverThe
     EXPECT_EQ(std::set<std::string>(order.begin(), order.end()).size(), 400u);
   }
   EXPECT_EQ(told[0], told[1]);
+}
+
+// A board that takes so many times as long as its kind, each trial 1% more or less.
+class Board final : public measure::LeasedRunner {
+ public:
+  Board(int number, double factor, std::function<double(const std::string&)> ns_of)
+      : name_("m" + std::to_string(number)), factor_(factor), ns_of_(std::move(ns_of)), random_(number) {}
+
+  absl::StatusOr<farm::TrialResult> run(const measure::MeasureRequest& request) override {
+    kernel::Artifact artifact;
+    EXPECT_TRUE(artifact.ParseFromString(*request.candidate.bytes));
+    const std::scoped_lock lock(mutex_);
+    std::normal_distribution<double> noise(0, 0.01);
+    const double ns = ns_of_(artifact.manifest().computation()) * factor_ * std::exp(noise(random_));
+    farm::TrialResult result;
+    result.set_outcome(farm::OUTCOME_OK);
+    result.set_artifact_digest(request.candidate.digest);
+    result.set_cache_mode(farm::CACHE_MODE_ROTATE);
+    result.mutable_device()->set_fingerprint("alike");
+    result.set_lease_id("lease of " + name_);
+    result.set_epoch(1);
+    result.set_sequence(++sequence_);
+    result.set_slot(name_ + "/0");
+    for (int i = 0; i < 8; ++i) {
+      farm::Sample& sample = *result.add_samples();
+      sample.set_iterations(1);
+      sample.set_total_ns(std::llround(ns * (1 + 0.001 * (i % 3))));
+    }
+    return result;
+  }
+  int slots() const override { return 1; }
+  absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
+  void cancel() override {}
+  measure::LeasedDevice leased_device() const override {
+    return {.lease_id = "lease of " + name_, .device_id = name_, .fingerprint = "alike"};
+  }
+  bool has_ended() const override { return false; }
+
+ private:
+  const std::string name_;
+  const double factor_;
+  const std::function<double(const std::string&)> ns_of_;
+  std::mutex mutex_;
+  std::mt19937 random_;
+  uint64_t sequence_ = 0;
+};
+
+class BoardsTest : public TuneTest {
+ protected:
+  static double ns_of(const std::string& schedule) {
+    return 100'000 * (1 + 0.5 * static_cast<double>(std::hash<std::string>()(schedule) % 1000) / 1000);
+  }
+  // How long the kernel of the first task that comes of it takes in truth, and how many boards measured.
+  double best_from(const std::vector<double>& factors) {
+    store_ = database::make_memory_store();
+    options_.job_id = store_->add_job({}).value();
+    measure::FleetOptions fleet;
+    size_t opened = 0;
+    fleet.target.slots = factors.size();
+    fleet.open = [&](absl::Duration, const auto&) -> absl::StatusOr<std::unique_ptr<measure::LeasedRunner>> {
+      const size_t number = opened++;
+      return std::make_unique<Board>(static_cast<int>(number), factors[number % factors.size()], ns_of);
+    };
+    auto runner = measure::FleetRunner::connect(std::move(fleet));
+    EXPECT_TRUE(runner.ok()) << runner.status();
+    const auto progress = tune(tasks_, options_, builder_, **runner, *store_, stop_, [](const Progress&) {});
+    EXPECT_TRUE(progress.ok()) << progress.status();
+    EXPECT_FALSE(progress->undecided);
+    for (const auto& record : records())
+      if (record.lease) boards_.insert(record.lease->slot);
+    const auto best = store_->top({.problem = records().front().problem}, 1);
+    EXPECT_TRUE(best.ok() && !best->empty());
+    return ns_of(best->front().schedule);
+  }
+
+  std::set<std::string> boards_;
+};
+
+TEST_F(BoardsTest, OneTaskOnFourUnlikeBoardsEndsAsOnOne) {
+  tasks_.resize(1);
+  options_.play_off = true;
+  options_.budget.trials = 200;
+  const double one = best_from({1});
+  boards_.clear();
+  const double four = best_from({1, 0.95, 1.05, 1.2});
+  EXPECT_EQ(boards_.size(), 4u) << "a network of one task uses all boards";
+  EXPECT_NEAR(four / one, 1, 0.02);
 }
 
 }  // namespace

@@ -29,12 +29,12 @@ TEST(MeasureQueue, CollectsABurstThenMeasuresAllOfItWhileBuildingIsHeldUp) {
   EXPECT_EQ(first.get(), 1);
   EXPECT_EQ(paused, 1);
   queue.push(3);  // was almost ready when the turn began
-  queue.done();
+  queue.done(0);
   EXPECT_EQ(queue.pop(), 2);
-  queue.done();
+  queue.done(0);
   EXPECT_EQ(queue.pop(), 3) << "one alone, but the turn goes on";
   EXPECT_EQ(resumed, 0);
-  queue.done();
+  queue.done(0);
   EXPECT_EQ(resumed, 1);
   EXPECT_EQ(paused, 1);
 }
@@ -52,7 +52,7 @@ TEST(MeasureQueue, GivesFirstWhoIsToGoFirstByThen) {
   first = 3;
   for (const int* each : {&second, &third, &first}) {
     EXPECT_EQ(queue.pop(), each);
-    queue.done();
+    queue.done(nullptr);
   }
 }
 
@@ -76,9 +76,40 @@ TEST(MeasureQueue, LetsBuildingGoOnWhenItCloses) {
   ASSERT_EQ(queue.pop(), 1);
   queue.close();
   EXPECT_EQ(resumed, 0) << "one is still being measured";
-  queue.done();
+  queue.done(0);
   EXPECT_EQ(resumed, 1);
   EXPECT_EQ(queue.pop(), std::nullopt);
+}
+
+// Values of one bench are for one device: more than that has room for would only hold up the others.
+TEST(MeasureQueue, TakesNoMoreOfABenchThanItsDeviceHasRoomFor) {
+  MeasureQueue<int> queue({.most_of_bench = 2}, [](int value) { return static_cast<uint64_t>(value / 10); });
+  for (const int value : {11, 12, 13, 21, 5}) {
+    queue.expect();
+    queue.push(value);
+  }
+  EXPECT_EQ(queue.pop(), 11);
+  EXPECT_EQ(queue.pop(), 12);
+  EXPECT_EQ(queue.pop(), 21);
+  EXPECT_EQ(queue.pop(), 5);
+  queue.done(12);
+  EXPECT_EQ(queue.pop(), 13);
+}
+
+TEST(MeasureQueue, FollowsHowManyMayBeMeasuredAtOnce) {
+  std::atomic<int> most{1};
+  MeasureQueue<int> queue({.most = [&] { return most.load(); }});
+  for (const int value : {1, 2}) {
+    queue.expect();
+    queue.push(value);
+  }
+  EXPECT_EQ(queue.pop(), 1);
+  std::thread more([&] {
+    most = 2;
+    queue.look_again();
+  });
+  EXPECT_EQ(queue.pop(), 2);
+  more.join();
 }
 
 }  // namespace

@@ -406,8 +406,7 @@ class PlayOffRun : public TuneTest {
 };
 
 TEST_F(PlayOffRun, BeginsNoRoundAfterTheDeadline) {
-  using Time = std::chrono::steady_clock::time_point;
-  EXPECT_TRUE(play({.stop = stop_, .deadline = Time::min(), .throttling = throttling_}).empty());
+  EXPECT_TRUE(play({.stop = stop_, .is_late = [] { return true; }, .throttling = throttling_}).empty());
   EXPECT_EQ(runner_.runs, 0);
   const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
   ASSERT_EQ(ranking.size(), 2u);
@@ -512,10 +511,11 @@ TEST_F(PlayOffRun, WaitsForNoDeviceToCoolOnceItIsToStop) {
 TEST_F(PlayOffRun, WaitsForNoDeviceToCoolBeyondTheDeadline) {
   begin_to_throttle();
   const auto began = std::chrono::steady_clock::now();
-  expect_one_round(play({.stop = stop_,
-                         .deadline = began + std::chrono::milliseconds(500),
-                         .throttling = throttling_,
-                         .retry_delay = absl::Hours(1)}));
+  expect_one_round(play(
+      {.stop = stop_,
+       .is_late = [&] { return std::chrono::steady_clock::now() >= began + std::chrono::milliseconds(500); },
+       .throttling = throttling_,
+       .retry_delay = absl::Hours(1)}));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 

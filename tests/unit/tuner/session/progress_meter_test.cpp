@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace tf::session {
 namespace {
 
@@ -13,22 +16,56 @@ TEST(ProgressMeter, TellsOfAJobThatIsOverWhatAllItsRunsDid) {
   // Between the last two the tuner was away.
   meter.add_earlier_runs({0, 10 * kSecond, 20 * kSecond, 500 * kSecond}, 5);
   Progress progress{.phase = Phase::kOver, .trials = 40, .trials_per_second = 0.1};  // lately
-  meter.describe(2, progress);
+  meter.describe(progress);
   EXPECT_NEAR(progress.elapsed_s, 20, 1);
   EXPECT_NEAR(progress.trials_per_second, 2, 0.2);
-  EXPECT_NEAR(progress.device_busy_share, 0.125, 0.02);
+  EXPECT_NEAR(progress.device_busy_share, 0.25, 0.02);
   EXPECT_NEAR(progress.remaining_s.value_or(0), 100, 1);
+}
+
+// Three seconds of devices, two of them beside each other, then a second without any.
+TEST(ProgressMeter, CountsTheTimeOfEachDeviceAndNotTheTimeWithoutOne) {
+  const Budget budget{.minutes = 1};
+  ProgressMeter meter(budget);
+  const Clock::time_point start = Clock::now();
+  meter.note_slots(1, start);
+  meter.note_slots(2, start + std::chrono::seconds(1));
+  meter.note_slots(0, start + std::chrono::seconds(2));
+  database::Measurement trial;
+  for (int i = 0; i < 3; ++i) trial.samples.push_back({kSecond / 2, 1});
+  meter.count_trial(trial);
+  Progress progress{.phase = Phase::kOver, .trials = 1};
+  meter.describe(progress, start + std::chrono::seconds(3));
+  EXPECT_EQ(progress.slots, 0);
+  EXPECT_NEAR(progress.elapsed_s, 3, 0.1);
+  EXPECT_NEAR(progress.without_device_s, 1, 0.1);
+  EXPECT_NEAR(progress.remaining_s.value_or(0), 58, 0.1);
+  EXPECT_NEAR(progress.device_busy_share, 0.5, 0.02);
+}
+
+// What a device was away for, until now, is added to the end.
+TEST(ProgressMeter, TheBudgetStandsStillWhileThereIsNoDevice) {
+  const Budget budget{.minutes = 1};
+  ProgressMeter meter(budget);
+  const Clock::time_point start = Clock::now(), end = meter.deadline(0);
+  meter.note_slots(0, start);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  EXPECT_GE(meter.deadline(0), end + std::chrono::milliseconds(50));
+  meter.note_slots(1);
+  const Clock::time_point later = meter.deadline(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(meter.deadline(0), later);
 }
 
 TEST(ProgressMeter, KeepsTheRateOfTrialsDuringAPlayOff) {
   const Budget budget{.trials = 40};
   ProgressMeter meter(budget);
   Progress progress{.phase = Phase::kPlayOff, .trials = 40, .trials_per_second = 3};
-  meter.describe(1, progress);
+  meter.describe(progress);
   EXPECT_EQ(progress.trials_per_second, 3);
   EXPECT_FALSE(progress.remaining_s.has_value());
   progress.phase = Phase::kMeasuring;
-  meter.describe(1, progress);
+  meter.describe(progress);
   EXPECT_EQ(progress.trials_per_second, 0) << "of the last half minute";
 }
 
@@ -38,14 +75,14 @@ TEST(ProgressMeter, TellsInTheEndTheGapBetweenTrialsOfOneSlotByItsOwnClock) {
   meter.count_timed("desk/0", 10 * kSecond, 11 * kSecond);
   meter.count_timed("attic/0", 5 * kSecond, 6 * kSecond);
   Progress progress{.phase = Phase::kOver};
-  meter.describe(1, progress);
+  meter.describe(progress);
   EXPECT_FALSE(progress.median_gap_s.has_value()) << "each slot has one trial";
   meter.count_timed("desk/0", 0, 1 * kSecond);
   progress.phase = Phase::kMeasuring;
-  meter.describe(1, progress);
+  meter.describe(progress);
   EXPECT_FALSE(progress.median_gap_s.has_value());
   progress.phase = Phase::kOver;
-  meter.describe(1, progress);
+  meter.describe(progress);
   EXPECT_NEAR(progress.median_gap_s.value_or(0), 9, 1e-9);
 }
 

@@ -1,0 +1,74 @@
+#pragma once
+// Owns: a Runner over several leased slots: acquires them one after another up to a target, gives them back
+// when the target falls, sends each trial to a slot that is free, and repeats elsewhere what a lost slot was
+// measuring. Does not know: how a lease is acquired, who sets the target, search.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "tuner/measure/leased_runner.h"
+
+namespace tf::measure {
+
+// Which slots a fleet is to have.
+struct FleetTarget {
+  size_t slots = 1;                 // how many; 0: none, for now
+  std::set<std::string> give_back;  // of those that it has: "DEVICE/SLOT", released even below that number
+  bool operator==(const FleetTarget&) const = default;
+};
+
+struct FleetOptions {
+  // Acquires one more lease, waiting for at most so long; errors as FarmRunner::connect. Called by one thread
+  // at a time. What the runner waits for later on it says through `on_wait`, as FarmRunnerOptions::on_wait.
+  std::function<absl::StatusOr<std::unique_ptr<LeasedRunner>>(
+      absl::Duration wait, const std::function<void(const std::string&)>& on_wait)>
+      open;
+  absl::Duration first_wait = absl::Seconds(10);  // for the first slot, in connect()
+  FleetTarget target;
+  // Called with what all trials wait for, once it has changed; empty: some slot measures.
+  std::function<void(const std::string&)> on_wait = nullptr;
+  // Called with the slots that measure, once they have changed. Neither is called by two threads at once.
+  std::function<void(const std::vector<LeasedDevice>&)> on_slots = nullptr;
+};
+
+// Thread-safe. All slots belong to devices of one kind, by their fingerprint: that of the first slot. A lease
+// on another kind is given back at once.
+//
+// A slot leaves the fleet when its lease ends, when its device stays silent while others measure, or when the
+// target says so. Its trials are repeated on other slots; a trial under which three leases end against their
+// holder's will is given up as UNAVAILABLE: it may be the reason. A slot that is given back first finishes
+// what it measures and waits until its results are acknowledged, because the next holder's results fence off
+// those of this lease; it waits for kMostRetiring at most.
+class FleetRunner final : public Runner {
+ public:
+  static constexpr absl::Duration kMostRetiring = absl::Seconds(60);
+
+  // Acquires the first slot; errors as FarmRunner::connect.
+  static absl::StatusOr<std::unique_ptr<FleetRunner>> connect(FleetOptions options);
+  ~FleetRunner() override;  // releases all
+
+  // Waits while there is no slot. Trials of one `MeasureRequest::bench` go to one slot as long as that is
+  // there.
+  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) override;
+  void acknowledge(const tunefarm::farm::v1::TrialResult& result) override;
+  // Those that measure now: 0 while all are lost.
+  int slots() const override;
+  absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;  // of the first slot
+  double peak_gflops() override;                                      // likewise
+  void cancel() override;
+
+  void set_target(FleetTarget target);
+
+ private:
+  class Impl;
+  explicit FleetRunner(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tf::measure
