@@ -54,7 +54,7 @@ absl::Status tell_apart(std::vector<Task>& tasks, std::vector<Task>& alternative
   for (std::vector<Task>* list : {&tasks, &alternatives})
     for (Task& task : *list) by_label[task.label].push_back(&task);
   for (const auto& [label, namesakes] : by_label) TF_RETURN_IF_ERROR(tell_apart(namesakes));
-  for (Task& task : alternatives) task.label += ", laid out otherwise";
+  for (Task& task : alternatives) task.label += " (alternative layout)";
   return absl::OkStatus();
 }
 

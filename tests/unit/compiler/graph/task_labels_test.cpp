@@ -92,7 +92,7 @@ TEST(TaskLabels, SayWhichAreAlternatives) {
   std::vector<Task> tasks = network.plan().tasks, alternatives = tasks;
   ASSERT_TRUE(tell_apart(tasks, alternatives).ok());
   EXPECT_EQ(tasks[0].label, "conv2d 1x8x4x4");
-  EXPECT_EQ(alternatives[0].label, "conv2d 1x8x4x4, laid out otherwise");
+  EXPECT_EQ(alternatives[0].label, "conv2d 1x8x4x4 (alternative layout)");
 }
 
 }  // namespace
