@@ -19,7 +19,7 @@ TEST(Summary, CountsTrialsAndSaysHowItEnded) {
 
 TEST(Summary, SaysForHowLongADeviceWasThereWhereThatWasNotAllTheTime) {
   session::Progress progress{.trials = 13, .elapsed_s = 114, .without_device_s = 102};
-  EXPECT_EQ(summary(progress), "13 trials, 0 failed; a device was available for 0:12 of 1:54");
+  EXPECT_EQ(summary(progress), "13 trials, 0 failed; a device was available for 12s of 1m54s");
   progress.without_device_s = 1;
   EXPECT_EQ(summary(progress), "13 trials, 0 failed");
 }
