@@ -197,7 +197,7 @@ absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& argume
     std::fprintf(
         stderr,
         "tracker reserve: no user %s holds or waits for a device, or has lately held one: a user is a "
-        "person by the name under which they submit jobs, or a tuner; see USER in `tracker waiting`\n",
+        "person by the name under which they submit jobs, or a tuner; see user in `tracker waiting`\n",
         printable(arguments.user).c_str());
   }
   if (made.devices == 0) {

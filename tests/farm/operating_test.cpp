@@ -130,7 +130,7 @@ TEST_F(Operating, JsonLogsHaveTheConfigurationTheDeviceAndTheLeaseAsFields) {
   const auto agent = this->agent(tracker_, {"--key", "box", "--id", "a1", "--log-format", "json"});
   absl::StatusOr<std::unique_ptr<measure::FarmRunner>> runner = absl::NotFoundError("");
   ASSERT_TRUE(wait_until([&] {
-    runner = measure::FarmRunner::connect({.tracker = tracker_, .device_key = "box"});
+    if (!runner.ok()) runner = measure::FarmRunner::connect({.tracker = tracker_, .device_key = "box"});
     return runner.ok();
   })) << runner.status();
   const auto some = [&](const std::string& log, const auto& is_it) {

@@ -36,7 +36,7 @@ TEST(TransferMemory, OfOnePeerKeepsNobodyElsesAway) {
   }
   const absl::Status refused = memory.take(10, "ada").status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("2 transfers of ada"));
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("ada already has 2 uploads in progress here"));
   EXPECT_TRUE(memory.take(80, "bob").ok());
   of_ada.pop_back();
   EXPECT_TRUE(memory.take(90, "ada").ok());
@@ -65,7 +65,7 @@ TEST(TransferMemory, SaysOfWhatNeverFindsRoomThatToTryAgainIsNoUse) {
   TransferMemory memory({.bytes = 100, .bytes_of_each = 50});
   const absl::Status refused = memory.take(51, "ada").status();
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("51 bytes finds no room here: at most 50"));
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("51 bytes is too large: at most 50"));
   EXPECT_TRUE(absl::IsResourceExhausted(memory.take(101).status()));
   EXPECT_TRUE(memory.take(50, "ada").ok());
 }

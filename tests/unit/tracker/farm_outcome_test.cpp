@@ -95,6 +95,7 @@ TEST_F(FarmDirectTest, AgentThatWasStartedAgainHasNothingQueuedAndCountsAnew) {
   const auto a = attach_listening("a", "a", "first run");
   const Lease granted = lease("a");
   farm_->report_direct(a, {told(granted, 9, 3, 1, 5)});
+  farm_->detach(a);
   const auto again = attach_listening("a", "a", "second run");
   EXPECT_THAT(shown(), testing::ElementsAre(0, 0, 5));
   // Its holder goes on through the tracker.

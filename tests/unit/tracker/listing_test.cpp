@@ -136,7 +136,7 @@ TEST_F(ListingTest, DeviceThatIsAwayTellsWhenItsLeaseEnds) {
   clock_.advance(absl::Seconds(12));
   const TrackerLink tracker{server_->endpoint(), nullptr};
   const auto table = [&] { return render_devices(tracker, "", "", TextFormat::kTable)->text; };
-  EXPECT_THAT(table(), testing::ContainsRegex("away, lease ends in 18s +12s +h +12s +18s"));
+  EXPECT_THAT(table(), testing::ContainsRegex("away, lease ends in 18s +12s +h +h +12s +18s"));
   const auto listed = [&] {
     return nlohmann::json::parse(render_devices(tracker, "", "", TextFormat::kJson)->text)[0];
   };
