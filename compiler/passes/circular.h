@@ -6,8 +6,8 @@
 // selects take them from a short table, so that vectors need no branch (after M. Payne and R. Hanek, "Radian
 // reduction for trigonometric functions", 1983).
 //
-// f32: at most 2 units in the last place. f64: the argument is reduced with an error below 2^-60, which next
-// to a zero of a huge argument (beyond 2^52) is more than that.
+// Results are at most 4 units in the last place off. Next to a zero of the function, an f64 beyond 2^52 may be
+// off by more: its argument is reduced with an error below 2^-60.
 
 #include "compiler/passes/formula.h"
 

@@ -19,7 +19,7 @@ std::string cell(const ElementFunction& function, Element element, const std::st
   const Worst worst = worst_error(function, element, arguments, *results);
   if (worst.over > 1) std::fprintf(stderr, "%.3g units: %s\n", worst.ulps, worst.fault.c_str());
   // What cancels has no bound in units of the result; the table tells the part of its bound instead.
-  if (function.largest_term) return absl::StrFormat("%.2f of its largest term's unit", worst.over);
+  if (function.largest_term) return absl::StrFormat("%.2f of the bound", worst.over);
   return absl::StrFormat("%.2f", worst.ulps);
 }
 
