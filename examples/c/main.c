@@ -5,13 +5,12 @@
 #include "model.h"
 
 int main(void) {
-  tf_model* model;
-  int32_t error = tf_model_open(1, &model); /* one thread */
-  if (error != TF_MODEL_OK)
-    return fprintf(stderr, "cannot open the model: %s\n", tf_model_error_text(error)), 1;
+  mlp_model* model;
+  int32_t error = mlp_open(1, &model); /* one thread */
+  if (error != TF_MODEL_OK) return fprintf(stderr, "cannot open the model: %s\n", mlp_error_text(error)), 1;
 
-  const tf_tensor_info* input = tf_model_input(model, 0);
-  const tf_tensor_info* output = tf_model_output(model, 0);
+  const tf_tensor_info* input = mlp_input(model, 0);
+  const tf_tensor_info* output = mlp_output(model, 0);
   const size_t count = input->size_bytes / sizeof(float);
   float* values = malloc(input->size_bytes);
   float* scores = malloc(output->size_bytes);
@@ -19,16 +18,15 @@ int main(void) {
 
   const void* inputs[] = {values};
   void* outputs[] = {scores};
-  error = tf_model_run(model, inputs, outputs);
-  if (error != TF_MODEL_OK)
-    return fprintf(stderr, "cannot run the model: %s\n", tf_model_error_text(error)), 1;
+  error = mlp_run(model, inputs, outputs);
+  if (error != TF_MODEL_OK) return fprintf(stderr, "cannot run the model: %s\n", mlp_error_text(error)), 1;
 
   size_t best = 0;
   for (size_t i = 1; i < output->size_bytes / sizeof(float); ++i) {
     if (scores[i] > scores[best]) best = i;
   }
   printf("%s: class %zu with score %.3f\n", output->name, best, scores[best]);
-  tf_model_close(model);
+  mlp_close(model);
   free(values);
   free(scores);
   return 0;

@@ -5,5 +5,5 @@ example=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 tunefarm compiler zoo mlp -o mlp.onnx
 tunefarm compiler build mlp.onnx -o mlp
-cc -Wall -Wextra "$example/main.c" -I mlp -o app mlp/model.so -Wl,-rpath,"$PWD/mlp"
+cc -Wall -Wextra "$example/main.c" -I mlp -L mlp -lmlp -Wl,-rpath,"$PWD/mlp" -o app
 ./app

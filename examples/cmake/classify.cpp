@@ -12,25 +12,25 @@
 namespace {
 
 struct CloseModel {
-  void operator()(tf_model* model) const { tf_model_close(model); }
+  void operator()(digits_model* model) const { digits_close(model); }
 };
-using Model = std::unique_ptr<tf_model, CloseModel>;
+using Model = std::unique_ptr<digits_model, CloseModel>;
 
 void check(int32_t error) {
-  if (error != TF_MODEL_OK) throw std::runtime_error(tf_model_error_text(error));
+  if (error != TF_MODEL_OK) throw std::runtime_error(digits_error_text(error));
 }
 
 Model open_model(int threads) {
-  tf_model* model = nullptr;
-  check(tf_model_open(threads, &model));
+  digits_model* model = nullptr;
+  check(digits_open(threads, &model));
   return Model(model);
 }
 
-std::vector<float> classify(tf_model* model, std::span<const float> picture) {
-  std::vector<float> scores(tf_model_output(model, 0)->size_bytes / sizeof(float));
+std::vector<float> classify(digits_model* model, std::span<const float> picture) {
+  std::vector<float> scores(digits_output(model, 0)->size_bytes / sizeof(float));
   const void* inputs[] = {picture.data()};
   void* outputs[] = {scores.data()};
-  check(tf_model_run(model, inputs, outputs));
+  check(digits_run(model, inputs, outputs));
   return scores;
 }
 
@@ -38,7 +38,7 @@ std::vector<float> classify(tf_model* model, std::span<const float> picture) {
 
 int main() try {
   const Model model = open_model(1);
-  std::vector<float> picture(tf_model_input(model.get(), 0)->size_bytes / sizeof(float));
+  std::vector<float> picture(digits_input(model.get(), 0)->size_bytes / sizeof(float));
   std::mt19937 random(1);
   std::ranges::generate(picture, [&] { return std::uniform_real_distribution<float>(0, 1)(random); });
   const std::vector<float> scores = classify(model.get(), picture);
