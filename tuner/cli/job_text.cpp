@@ -8,6 +8,7 @@
 #include "base/age_text.h"
 #include "base/counted.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text_table.h"
 #include "tuner/cli/progress_text.h"
 
