@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
@@ -171,7 +172,7 @@ namespace {
 absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& text,
                                     std::set<WorkloadKey> known) {
   int64_t workloads = 0;
-  const absl::Time now = absl::Now();
+  const absl::Time now = absl::FromUnixNanos(absl::GetCurrentTimeNanos());
   TF_RETURN_IF_ERROR(for_each_record(
       path, text,
       [&](const Workload& workload) {

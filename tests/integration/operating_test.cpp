@@ -130,9 +130,9 @@ TEST_F(ServedTuning, AJobThatHasNoTrackerOrNoDeviceSaysSoAsLongAsThatIsTrue) {
   const std::string device = listed[0].value("device", "");
   ASSERT_EQ(operate("drain", device), 0);
   ASSERT_EQ(operate("release", device), 0);  // or else it goes on until the lease is to be renewed
-  wait_until("no device", [&] { return jobs_say("waits: no device with the key box is free"); });
+  wait_until("no device", [&] { return jobs_say("the device " + device + " of key box is draining"); });
   ASSERT_EQ(operate("uncordon", device), 0);
-  wait_until("the device", [&] { return !jobs_say("waits: "); });
+  wait_until("the device", [&] { return !jobs_say("waits"); });
 }
 
 }  // namespace

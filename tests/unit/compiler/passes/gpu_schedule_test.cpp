@@ -87,15 +87,15 @@ TEST(GpuSchedule, RefusesThreadsAfterRegionsWereFixed) {
   EXPECT_THAT(std::string(apply("schedule v1\ncache_read p0 t0 row_major global\n"
                                 "compute_at p0.pack t0 i1 shared\nannotate t0 i1 thread_x\n")
                               .message()),
-              HasSubstr("other stages are computed inside these loops"));
+              HasSubstr("p0.pack is computed inside loop i1 of t0: loops down to that one cannot change any more"));
   EXPECT_THAT(std::string(apply("schedule v1\ncache_read p0 t0 row_major global\n"
                                 "compute_at p0.pack t0 i1 shared\nannotate p0.pack i1 thread_x\n")
                               .message()),
-              HasSubstr("needs a thread loop of the kind around it"));
+              HasSubstr("loop i1 of t0, which no loop of the same thread axis surrounds"));
   EXPECT_THAT(std::string(apply("schedule v1\nannotate t0 i1 thread_x\ncache_read p0 t0 row_major global\n"
                                 "compute_at p0.pack t0 i1 fragment\n")
                               .message()),
-              HasSubstr("this scope cannot hold it"));
+              HasSubstr("no stage can live in scope fragment"));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
   EXPECT_THAT(lines[1], testing::StartsWith("  3  queued"));
   EXPECT_THAT(below("prio"), testing::StartsWith("   5  ada "));
   EXPECT_THAT(below("model"), testing::StartsWith("mlp.onnx "));
-  EXPECT_THAT(below("slots"), testing::StartsWith("    2 x86_64 "));
+  EXPECT_THAT(below("slots"), testing::StartsWith("    2  x86_64 "));
   EXPECT_THAT(below("target"), testing::StartsWith("x86_64 "));
   EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min "));
   EXPECT_THAT(lines[1], testing::EndsWith("  1m1s  waits for a free device"));

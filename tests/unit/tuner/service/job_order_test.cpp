@@ -66,7 +66,7 @@ TEST_F(JobOrderTest, AJobSaysWhoElseHasTheDevices) {
   start();
   const int64_t a1 = submit("desk", "ada");
   executor_.wait_for_starts(1);  // to wait in the tracker's queue
-  const int64_t b1 = submit("desk", "bob");
+  const int64_t b1 = submit("desk", "ada");
   EXPECT_EQ(queue_->find(b1)->job.detail, "waits for a free device: 1 of key desk is leased by eve");
   end_after(absl::Minutes(1), a1);
 }
