@@ -24,8 +24,9 @@ struct Voidify {
 
 }  // namespace tf::internal
 
-#define TF_CHECK(condition)               \
-  (condition) ? (void)0                   \
-              : ::tf::internal::Voidify() && ::tf::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
+#define TF_CHECK(condition) \
+  (condition)               \
+      ? (void)0             \
+      : ::tf::internal::Voidify() && ::tf::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
 
 #define TF_UNREACHABLE() ::tf::internal::CheckFailure(__FILE__, __LINE__, "unreachable").stream()

@@ -21,7 +21,9 @@ std::string Digest::hex() const {
 }
 
 absl::StatusOr<Digest> Digest::from_hex(std::string_view text) {
-  auto value = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  auto value = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
   Digest digest;
   bool valid = text.size() == 64;
   for (size_t i = 0; valid && i < 32; ++i) {
@@ -29,7 +31,9 @@ absl::StatusOr<Digest> Digest::from_hex(std::string_view text) {
     valid = high >= 0 && low >= 0;
     digest.bytes[i] = static_cast<uint8_t>(high << 4 | low);
   }
-  if (!valid) return absl::InvalidArgumentError(absl::StrCat("a SHA-256 digest is 64 hexadecimal digits, not ", text.size(), " characters"));
+  if (!valid)
+    return absl::InvalidArgumentError(
+        absl::StrCat("a SHA-256 digest is 64 hexadecimal digits, not ", text.size(), " characters"));
   return digest;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what gRPC and the library under it are told for the whole process, the same in every program. Does not
-// know: connections.
+// Owns: what gRPC and the library under it are told for the whole process, the same in every program. Does
+// not know: connections.
 
 namespace tf {
 

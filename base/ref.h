@@ -1,6 +1,6 @@
 #pragma once
-// Owns: Ref<T>, the intrusive reference that holds immutable IR nodes. Counts are atomic: nodes are shared freely
-// between threads because nobody writes to them.
+// Owns: Ref<T>, the intrusive reference that holds immutable IR nodes. Counts are atomic: nodes are shared
+// freely between threads because nobody writes to them.
 
 #include <atomic>
 #include <cstddef>
@@ -33,9 +33,11 @@ class Ref {
   explicit Ref(const T* node) : node_(node) { acquire(); }
   Ref(const Ref& other) : node_(other.node_) { acquire(); }
   Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  // clang-format off
   template <typename U>
     requires std::is_base_of_v<T, U>
   Ref(const Ref<U>& other) : node_(other.get()) { acquire(); }  // NOLINT: upcasts are implicit.
+  // clang-format on
   Ref& operator=(Ref other) noexcept {
     std::swap(node_, other.node_);
     return *this;

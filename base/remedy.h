@@ -24,7 +24,8 @@ struct Trouble {
 // Of an error from with_remedy the two parts, as long as nobody has put its message into another.
 Trouble trouble_of(const absl::Status& error);
 
-// "NOT_FOUND: MESSAGE", or the code alone where there is no message, for logs: Status::ToString would say the remedy twice.
+// "NOT_FOUND: MESSAGE", or the code alone where there is no message, for logs: Status::ToString would say the
+// remedy twice.
 std::string code_and_message(const absl::Status& status);
 
 }  // namespace tf

@@ -24,8 +24,8 @@ const char kSelectMeasurement[] =
     "SELECT m.id, w.key, p.binding, p.in_layouts, p.out_layouts, p.target, p.threads, "
     "p.reuse_distance_bytes, m.schedule, "
     "m.semantics_version, m.sketch_hash, m.slot_values, m.numerics, m.outcome, m.detail, m.samples, "
-    "m.cache_mode, "
-    "m.max_error, m.device_class, m.fingerprint, m.model, m.clock_mhz, m.temperature_c, m.throttled, "
+    "m.cache_mode, m.max_error, m.device_class, m.fingerprint, m.model, m.clock_mhz, m.temperature_c, "
+    "m.throttled, "
     "m.governor, "
     "m.load_1min, m.artifact_digest, m.code_digest, m.slot, m.lease_id, m.epoch, m.sequence, m.job_id, "
     "m.finished_unix_ns, m.untuned, m.median_ns, m.match_unix_ns, m.match_low_ns, m.match_high_ns, "
@@ -45,8 +45,7 @@ const char kSelectJob[] =
 const char kSelectJobTask[] =
     "SELECT t.job_id, t.task_index, t.label, t.weight, t.trials, t.best_ns, t.state, w.key, p.binding, "
     "p.in_layouts, p.out_layouts, p.target, p.threads, p.reuse_distance_bytes FROM job_tasks t JOIN problems "
-    "p ON "
-    "p.id = t.problem_id JOIN workloads w ON w.id = p.workload_id ";
+    "p ON p.id = t.problem_id JOIN workloads w ON w.id = p.workload_id ";
 
 const char kSelectJobRates[] =
     "SELECT job_id, fingerprint, flops_per_s, l2_bytes_per_s, shared_bytes_per_s, memory_bytes_per_s "

@@ -5,9 +5,9 @@
 
 namespace tf::graph {
 
-// Pass. A concatenation whose first operands another one joins already takes that one's result in their place, so that
-// each operand is part of one concatenation, in which it can be made in place (dense blocks, where every layer reads all
-// before it):
+// Pass. If the first operands of a concatenation are already joined by another one, it takes that one's result in
+// their place. Each operand is then part of one concatenation and can be made in place there. Dense blocks need
+// this: every layer reads all layers before it.
 //   c = concat(a, b), d = concat(a, b, x)   →   c = concat(a, b), d = concat(c, x)
 Graph share_concats(const Graph& graph);
 

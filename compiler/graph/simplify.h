@@ -6,10 +6,14 @@
 namespace tf::graph {
 
 // Pass. Before → after:
-//   identity(x)                          → x
-//   reshape(reshape(x)), reshape to x's own extents → one reshape, x
-//   transpose by 0, 1, 2, …; slice of nothing; pad by 0; expand to x's own extents; cast to x's own element →
-//   x
+//   identity(x)                       → x
+//   reshape(reshape(x))               → one reshape
+//   reshape to x's own extents        → x
+//   transpose by 0, 1, 2, …           → x
+//   slice that takes everything       → x
+//   pad by 0                          → x
+//   expand to x's own extents         → x
+//   cast to x's own element           → x
 Graph remove_identities(const Graph& graph);
 
 }  // namespace tf::graph

@@ -15,8 +15,11 @@
 //
 // Statements need no separator. `let` and `allocate` hold to the end of the block they stand in; where one
 // ends earlier it stands in braces of its own. Loop kinds: serial (not written), parallel, vectorized,
-// folded, unrolled, grid_x … thread_z. Scopes: global (not written), shared, register, fragment. The others: `if c {
-// … } else { … }`, `barrier`, `async_copy T[…] from S[…] elements 16`, `async_wait 1`.
+// folded, unrolled, grid_x … thread_z. Scopes: global (not written), shared, register, fragment. The others:
+//   if c { … } else { … }
+//   barrier
+//   async_copy T[…] from S[…] elements 16
+//   async_wait 1
 
 #include <string>
 #include <string_view>

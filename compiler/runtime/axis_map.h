@@ -18,10 +18,10 @@ typedef struct {
   const double* matrix;
 } tf_axis_map;
 
-/* Whether the map fits a tensor of these extents, all at least 0: its axis is one of theirs, it has at least one
- * row, its matrix has rows * extents[axis] = `matrix_elements`, and neither the tensor nor what the map makes of
- * it has more than `most_elements`. If so 1, and `extents` become those of the result; otherwise 0. For maps that
- * come from elsewhere: no numbers make it overflow. */
+/* Whether the map fits a tensor of these extents, all at least 0: its axis is one of theirs, it has at least
+ * one row, its matrix has rows * extents[axis] = `matrix_elements`, and neither the tensor nor what the map
+ * makes of it has more than `most_elements`. If so 1, and `extents` become those of the result; otherwise 0.
+ * For maps that come from elsewhere: no numbers make it overflow. */
 int32_t tf_fit_axis_map(const tf_axis_map* map, int64_t matrix_elements, int64_t* extents, int32_t rank,
                         int64_t most_elements);
 

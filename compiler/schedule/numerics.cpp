@@ -20,8 +20,7 @@ absl::Status check_numerics(const std::string& name) {
   if (name == "int8")
     return absl::InvalidArgumentError(
         "--allow int8 would quantize an fp32 network, which takes data to calibrate it with: give a "
-        "quantized "
-        "ONNX model, whose products are of integers without --allow");
+        "quantized ONNX model, whose products are of integers without --allow");
   return absl::InvalidArgumentError(
       absl::StrCat("--allow knows no \"", name, "\"; it takes ", absl::StrJoin(kNames, ", ")));
 }

@@ -17,8 +17,9 @@
 // Where rows are only folded, several are at once (a matrix by a vector, rows in blocks of 8):
 //
 //   for i0.0 in 512
-//     for r0.0 in 256, unrolled for i1 in 8, vector for i0 in 16: t0.rf[i0, i1] += p0[…, r0.0*16 + i0] *
-//     p1[…] unrolled for i0.1 in 8, folded for r0 in 16: t0[…] += t0.rf[r0, i0.1]
+//     for r0.0 in 256, unrolled for i1 in 8
+//       vector for i0 in 16: t0.rf[i0, i1] += p0[…, r0.0*16 + i0] * p1[…]
+//     unrolled for i0.1 in 8, folded for r0 in 16: t0[…] += t0.rf[r0, i0.1]
 //
 // Over another axis the vectors are rows side by side, and nothing is folded.
 

@@ -10,11 +10,10 @@
 //  * Data is what is loaded and what is made of that. Its i64 arithmetic wraps, and it can be divided by
 //    anything: zero counts as one, and the lowest number by -1 wraps to itself and leaves 0.
 //  * Narrower integers wrap. Float arithmetic is IEEE 754 in the type's precision, rounded to nearest, with
-//  one
-//    liberty: a*b+c may be contracted to one fused multiply-add. Denormals may be flushed to zero.
+//    one liberty: a*b+c may be contracted to one fused multiply-add. Denormals may be flushed to zero.
 //  * min and max give NaN if an operand is NaN. Comparisons with NaN are false, except !=.
 //  * select evaluates only the chosen side as far as loads are concerned: a load in the other side is not
-//  performed.
+//    performed.
 //  * A load whose predicate is false is not performed and gives 0.
 
 #include <cstdint>

@@ -74,8 +74,8 @@ struct Workload {
 //   dim d0 in 1..64
 //   input p0: f32[d0, 16, 8, 8]
 //   constant p1: f32[32, 16, 3, 3] in 0..2
-//   stage t0: f32[i0 < d0, i1 < 32, i2 < 6, i3 < 6] = reduce sum[r0 < 16, r1 < 3, r2 < 3] p0[i0, r0, …] *
-//   p1[…] output t0
+//   stage t0: f32[i0 < d0, i1 < 32, i2 < 6, i3 < 6] = reduce sum[r0 < 16, r1 < 3, r2 < 3] p0[…] * p1[…]
+//   output t0
 // It parses back to an equal workload, and does not depend on names (inputs are p0, p1, …,
 // stages t0, …, axes i0 …, r0 …, dimensions d0 …, in order). The label is not part of it.
 std::string canonical_text(const Workload& workload);

@@ -351,8 +351,7 @@ absl::Status check_same_computation(const Job& candidate, const Job& reference) 
   if (same) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "candidate and reference are not the same computation: inputs, constants and outputs must agree, and "
-      "the "
-      "reference gives each output's magnitude after its outputs");
+      "the reference gives each output's magnitude after its outputs");
 }
 
 }  // namespace tf::worker

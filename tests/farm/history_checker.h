@@ -53,8 +53,8 @@ struct CheckOptions {
 // What is wrong with the history of one database, one sentence each; empty: nothing. The rules:
 // - what was acknowledged stands in the database;
 // - (lease, epoch, sequence) names one row, and one candidate;
-// - a slot has one valid epoch: each is granted once and above all earlier ones, and while a lease is active no
-//   other is granted, unless the tracker's state was lost in between; an agent accepts epochs in rising
+// - a slot has one valid epoch: each is granted once and above all earlier ones, and while a lease is active
+//   no other is granted, unless the tracker's state was lost in between; an agent accepts epochs in rising
 //   order only;
 // - the best time of a task never becomes worse;
 // - every candidate that was proposed ends in a terminal state;

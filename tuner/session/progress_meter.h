@@ -50,7 +50,7 @@ class ProgressMeter {
   const Budget& budget_;
   Clock::time_point start_ = Clock::now();
   Rate rate_{start_};
-  double spent_before_s_ = 0;  // by earlier runs of the job
+  double spent_before_s_ = 0;    // by earlier runs of the job
   double sampled_before_s_ = 0;  // inside timed samples, likewise
   double sampled_s_ = 0;         // inside timed samples of this run
   int slots_ = 1;                // that measure now

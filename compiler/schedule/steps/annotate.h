@@ -16,8 +16,9 @@
 //
 // Legal: parallel, on a spatial loop of a stage at root, once a nest; vectorize, on the innermost loop, not
 // of a product, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
-// kMaxUnrollExtent; grid loops, on spatial loops of a stage at root; thread loops, on spatial loops with no stage
-// computed in them. Inside another stage a thread loop runs over the threads around it, which must be enough.
+// kMaxUnrollExtent; grid loops, on spatial loops of a stage at root; thread loops, on spatial loops with no
+// stage computed in them. Inside another stage a thread loop runs over the threads around it, which must be
+// enough.
 
 #include <optional>
 

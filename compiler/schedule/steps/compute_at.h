@@ -16,8 +16,9 @@
 // parallel, and all its readers are the consumer or computed inside that loop. A register region is at most
 // kMaxRegisterBytes, a shared one kMaxSharedBytes.
 //
-// A shared region is one thread block's: it holds what all threads around the loop need. Lowering puts barriers
-// around its computation, in which the threads of the block take part by `annotate STAGE LOOP thread_x`.
+// A shared region is one thread block's: it holds what all threads around the loop need. Lowering puts
+// barriers around its computation, in which the threads of the block take part by
+// `annotate STAGE LOOP thread_x`.
 
 #include <optional>
 

@@ -2,8 +2,8 @@
 // varying, drafting, scoring by the learned model, proposing, lowering, building by phase; then tuning as a
 // whole: trials a second and the share of wall time in which the device is measuring.
 //
-//   build/release/bin/search_bench [--trials=N] [--benchmark_…]      N: candidates built, trials of the
-//   tuning run
+//   build/release/bin/search_bench [--trials=N] [--benchmark_…]
+//     N: candidates built, trials of the tuning run
 
 #include <benchmark/benchmark.h>
 

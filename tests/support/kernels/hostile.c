@@ -1,6 +1,6 @@
-/* Candidates that reach beyond their process, as those of candidates.c. Each attempt of an entry must fail: then
- * it computes as good(), so that "ok" means that nothing was let out; else it returns a number that names the
- * attempt. Others do not come back at all. */
+/* Candidates that reach beyond their process, as those of candidates.c. Each attempt of an entry must fail:
+ * then it computes as good(), so that "ok" means that nothing was let out; else it returns a number that
+ * names the attempt. Others do not come back at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -156,8 +156,14 @@ int32_t writes_its_own_code(const tf_call* call) {
 }
 
 int32_t reads_files(const tf_call* call) {
-  static const char* const paths[] = {"/etc/passwd", "/etc/hostname", "/proc/1/environ", "/proc/self/environ",
-                                      "/proc/self/maps", "/proc/self/exe", "/", "/proc"};
+  static const char* const paths[] = {"/etc/passwd",
+                                      "/etc/hostname",
+                                      "/proc/1/environ",
+                                      "/proc/self/environ",
+                                      "/proc/self/maps",
+                                      "/proc/self/exe",
+                                      "/",
+                                      "/proc"};
   for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
     if (open(paths[i], O_RDONLY) >= 0) return 38;
   }

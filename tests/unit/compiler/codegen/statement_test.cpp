@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/parse.h"
-#include "tests/support/loaded_kernel/loaded_kernel.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
+#include "tests/support/loaded_kernel/loaded_kernel.h"
 
 namespace tf::codegen {
 namespace {
